@@ -203,7 +203,6 @@ const listPlaceholders = (): Readonly<Record<string, string>> => ({
   expression: '$uppercase(name)',
 });
 
-/** What a field takes of its source: an attribute, a field of the product, or a text. */
 function SourceField({ field, source, attributes, onChange, ...hints }: SourceShape) {
   const kind = kindOf(source);
   const shared = {

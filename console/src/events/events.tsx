@@ -251,7 +251,6 @@ const listEvents = (): readonly (readonly [EventType, string])[] => [
   ['pipeline.failed', t('a run of a pipeline failed')],
 ];
 
-/** The secret of an endpoint, this once. */
 export function NewSecret({ secret, onDone }: { secret: string | undefined; onDone(): void }) {
   if (secret === undefined) return null;
   return (
@@ -358,7 +357,6 @@ function EventChoices({ chosen, onChange }: EventChoicesShape) {
   );
 }
 
-/** Whether an endpoint gets its events, and why not. */
 export function EndpointState({ endpoint }: { endpoint: WebhookEndpoint }) {
   const { enabled, switchedOff, failingSince } = endpoint;
   if (!enabled)

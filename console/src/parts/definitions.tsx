@@ -4,8 +4,7 @@ import { t } from '../languages/text.ts';
 import { listChanged, type PartNames } from '../rules/changes.ts';
 import { formatDuration } from '../rules/format.ts';
 import { MistakesContext, readMistakes } from '../state/mistakes.ts';
-import { ask, type Question } from '../state/question.ts';
-import { goFromHere, projectLink, useRoute } from '../state/route.ts';
+import { ask, goFromHere, projectLink, type Question, useRoute } from '../state/route.ts';
 import {
   type Key,
   reread,

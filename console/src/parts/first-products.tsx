@@ -1,7 +1,6 @@
 import { type DragEvent, type ReactNode, useEffect, useId, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
-import { droppedFile } from '../state/handover.ts';
-import { goTo, projectLink } from '../state/route.ts';
+import { droppedFile, goTo, projectLink } from '../state/route.ts';
 import {
   reread,
   tell,

@@ -112,7 +112,6 @@ const FoundLists = ({ preview, mapping, onChange }: Previewed & Omit<FieldsShape
     </div>
   ));
 
-/** What was taken for what, and why; what is not sure stands out. */
 const Reasons = ({ reasons = [] }: Partial<Pick<PipelinePreview['suggestion'], 'reasons'>>) => (
   <>
     <p className="soft">{t('Suggested from the names and values of the columns. Change what is wrong.')}</p>
@@ -216,7 +215,6 @@ function CategoryFields({ mapping, columns, onChange }: FieldsShape) {
   );
 }
 
-/** Everything that a mapping can say, for those who need more than columns. */
 function MappingText({ mapping, onChange }: Omit<FieldsShape, 'columns'>) {
   const [text, setText] = useState<string>();
   const [mistake, setMistake] = useState<string>();
@@ -322,7 +320,6 @@ interface ColumnShape {
   onChange(spec: MappedColumn | undefined): void;
 }
 
-/** Where a part of a product comes from. */
 export function ColumnField({ columns, spec, onChange, ...rest }: ColumnShape) {
   const present = columnOf(spec);
   const choices = listChoices(columns, present);
@@ -343,7 +340,6 @@ interface ColumnsShape extends Omit<ColumnShape, 'spec' | 'onChange' | 'isQuiet'
   onChange(specs: MappedColumn | MappedColumn[] | undefined): void;
 }
 
-/** Each chosen column, and an empty field for the next one. */
 export function ColumnsField({ label, columns, specs = [], mistake, onChange }: ColumnsShape) {
   const chosen = [specs].flat() as MappedColumn[];
   const put = (at: number, spec: MappedColumn | undefined) => {
@@ -392,7 +388,6 @@ export function LinkedRelationField({ draft, onChange }: PipelineShape) {
   );
 }
 
-/** Which columns have the values that go together. */
 export function TableFields({ mapping, columns, onChange }: FieldsShape) {
   const mistake = useMistake();
   return (
@@ -411,7 +406,6 @@ export function TableFields({ mapping, columns, onChange }: FieldsShape) {
   );
 }
 
-/** Which columns list what goes with what. */
 export function LinkFields({ mapping, columns, onChange }: FieldsShape) {
   const mistake = useMistake();
   return (

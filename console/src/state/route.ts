@@ -1,5 +1,5 @@
+import type { RelationDefinition } from '@relata/client';
 import { useMemo } from 'react';
-import { ask, type Question } from './question.ts';
 import { createShared } from './shared.ts';
 import { noteStep, startStep } from './steps.ts';
 
@@ -148,3 +148,52 @@ export function useFilters<Name extends string>(names: readonly Name[]) {
   const step = (changed: Partial<Record<Name, string>>) => stepTo(linkFor(changed));
   return [filters, change, step] as const;
 }
+
+/** What one view gives the next one, and no address can carry. */
+function createHandover<Thing>() {
+  let given: Thing | undefined;
+  return {
+    give(thing: Thing): void {
+      given = thing;
+    },
+    /** @returns it once: later callers get none */
+    take(): Thing | undefined {
+      const thing = given;
+      given = undefined;
+      return thing;
+    },
+  };
+}
+
+/** A file that was dropped on an empty project. */
+export const droppedFile = createHandover<File>();
+/** A relation that was suggested. */
+export const draftedRelation = createHandover<RelationDefinition>();
+
+/** Asked before something is lost or done that people seldom mean. */
+export interface Question {
+  readonly title: string;
+  readonly words: string;
+  /** What is done if it is meant. */
+  readonly action: string;
+}
+
+interface Open extends Question {
+  answer(isMeant: boolean): void;
+}
+
+const open = createShared<Open | undefined>(undefined);
+
+/** @returns whether it is meant; an earlier question that is still open is not */
+export function ask(question: Question): Promise<boolean> {
+  open.get()?.answer(false);
+  return new Promise((resolve) => {
+    const answer = (isMeant: boolean) => {
+      open.set(undefined);
+      resolve(isMeant);
+    };
+    open.set({ ...question, answer });
+  });
+}
+
+export const useQuestion = (): Open | undefined => open.useRead((question) => question);

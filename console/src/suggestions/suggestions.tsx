@@ -24,8 +24,7 @@ import {
   formatTypeIn,
 } from '../rules/format.ts';
 import { undoOntology, useSuggestions } from '../state/catalog.ts';
-import { draftedRelation } from '../state/handover.ts';
-import { projectLink, useFilters } from '../state/route.ts';
+import { draftedRelation, projectLink, useFilters } from '../state/route.ts';
 import { reread, tell, useAct, useCalls, useOfProject, useRights } from '../state/service.tsx';
 
 /** What the data alone shows. Nothing of it is applied before the user has looked at it. */
@@ -211,7 +210,6 @@ interface StoredShape {
   draft: AttributeDraft;
 }
 
-/** Stores an attribute that was suggested, after its effect was shown. */
 function StoreDraft({ title, draft }: StoredShape) {
   const [isOpen, setOpen] = useState(false);
   return (

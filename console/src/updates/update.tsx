@@ -37,7 +37,6 @@ export function Update() {
   );
 }
 
-/** The task as it is, at every change. */
 function useTask(id: string): { data: Task | undefined; error: unknown } {
   const relata = useRelata();
   const [task, setTask] = useState<Task>();

@@ -148,7 +148,6 @@ function RestoreButton() {
 
 const LOOK_MS = 15_000;
 
-/** One look at the open full update. */
 interface Shown {
   /** That was open when its figures were asked for: a connector may begin another at any time. */
   readonly session: { readonly projectId: number; readonly fullUpdateId: number };

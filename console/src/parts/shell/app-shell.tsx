@@ -5,8 +5,7 @@ import { t } from '../../languages/text.ts';
 import mark from '../../mark.svg';
 import { useFoundProducts } from '../../state/catalog.ts';
 import { listLanguages, type Theme, useLanguageChoice, useTheme } from '../../state/language.ts';
-import { useQuestion } from '../../state/question.ts';
-import { goTo, linkTo, useRoute } from '../../state/route.ts';
+import { goTo, linkTo, useQuestion, useRoute } from '../../state/route.ts';
 import { notices, tell, useAsked, useProjects, useRights, useSession } from '../../state/service.tsx';
 import { Button, Icon, IconButton, type IconName, Menu } from '../button.tsx';
 import { Dialog } from '../page.tsx';
@@ -186,7 +185,7 @@ function Foot() {
   );
 }
 
-/** What is asked over any view, as `ask` of state/question.ts asks it. */
+/** What is asked over any view, as `ask` of state/route.ts asks it. */
 export function QuestionDialog() {
   const question = useQuestion();
   if (question === undefined) return null;

@@ -6,7 +6,7 @@ import { SelectField } from '../../parts/forms/field.tsx';
 import { Answer, FormDialog } from '../../parts/page.tsx';
 import { ProductLinks, saveFile, saveTable } from '../../parts/show.tsx';
 import { separatorOf, toCsvLine } from '../../rules/csv.ts';
-import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
+import { deleteProducts, makeIdempotencyKey } from '../../state/catalog.ts';
 import { goFromHere, projectLink } from '../../state/route.ts';
 import { tell, useCalls, useOfProject } from '../../state/service.tsx';
 import { type ProductFilters, toListing, toQuestion } from '../finding/product-filters.ts';
@@ -48,7 +48,6 @@ export function BulkActions({ filters }: { filters: ProductFilters }) {
   );
 }
 
-/** What is done, with everything that the filters find or with what is ticked. */
 interface Bulk {
   readonly act: 'delete' | 'reprocess';
   readonly isAll: boolean;
@@ -91,7 +90,6 @@ async function collect(scope: ExportScope): Promise<readonly string[]> {
   return [...identifiers];
 }
 
-/** @returns what sends the products, waits until it is done, and tells of it */
 function useStart({ act }: Bulk) {
   const { relata, projectId } = useCalls();
   const selection = useSelection();
@@ -123,7 +121,6 @@ const EXAMPLES = 5;
 /** Relations are asked for each of them. */
 const MOST_COUNTED = 20;
 
-/** What happens to how many products, which they are, and what relations lose. */
 function BulkEffect({ act, identifiers }: Pick<Bulk, 'act'> & { identifiers: readonly string[] }) {
   const count = identifiers.length;
   if (count === 0) return <p>{t('The filters find no product.')}</p>;

@@ -245,7 +245,6 @@ const REST_MS = 200;
 const MOST_PRODUCTS = 6;
 const MOST_OTHERS = 4;
 
-/** Something that the words may mean: each has an address. */
 interface Guess {
   readonly words: string;
   readonly about: string;

@@ -16,8 +16,7 @@ import {
 import { Ago, OutLink, Pairs, Thumb } from '../../parts/show.tsx';
 import { writeSet } from '../../rules/fit.ts';
 import { formatMoment, formatType, nameTask, readingOf, safeUrl, sayValue } from '../../rules/format.ts';
-import { useAttributes } from '../../state/catalog.ts';
-import { deleteProducts, makeIdempotencyKey } from '../../state/delete-products.ts';
+import { deleteProducts, makeIdempotencyKey, useAttributes } from '../../state/catalog.ts';
 import { goFromHere, linkWith, projectLink, useRoute } from '../../state/route.ts';
 import { reread, tell, useCalls, useOfProject, useRights } from '../../state/service.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
