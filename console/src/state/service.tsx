@@ -220,6 +220,7 @@ interface AskingOfProject extends Asking {
 }
 
 export type Key = readonly [name: string, ...of: unknown[]];
+
 /** Of a preview, which is made anew as one types: until it has come, the one before. */
 export const WHILE_TYPING = {
   ...{ placeholderData: keepPreviousData, refetchOnWindowFocus: false, staleTime: 60_000, gcTime: 0 },
