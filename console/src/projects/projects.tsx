@@ -119,7 +119,6 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
   );
 }
 
-/** Those that can be brought back; nothing when there are none. */
 function DeletedProjects() {
   const relata = useRelata();
   const { canChangeGroup } = useRights();

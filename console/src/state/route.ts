@@ -53,7 +53,6 @@ export function guardLeaving(question: Guard): () => void {
 /** Whether leaving the view would lose something. */
 export const hasUnsaved = (): boolean => asksToLeave?.() !== undefined;
 
-/** @returns whether the view stays until it is meant to be left */
 function stays(next: Route): boolean {
   const question = next.parts.join('/') === current.get().parts.join('/') ? undefined : asksToLeave?.();
   if (question === undefined) return false;

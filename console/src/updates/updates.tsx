@@ -13,6 +13,16 @@ import { TakeBack, Timeline, useCommits } from './timeline.tsx';
 const BUSY_MS = 1_500;
 const IDLE_MS = 10_000;
 
+const listStatuses = () =>
+  [
+    ['', t('All')],
+    ['RUNNING', t('Running')],
+    ['PENDING', t('Waiting')],
+    ['FINISHED', t('Finished')],
+    ['FAILED', t('Failed')],
+    ['CANCELLED', t('Cancelled')],
+  ] as const;
+
 type Status = Task['taskStatus'];
 
 /** Everything that changed the catalog or is about to. */
@@ -33,14 +43,7 @@ export function Updates() {
       <div className="filters">
         <SelectField
           label={t('Status')}
-          choices={[
-            ['', t('All')],
-            ['RUNNING', t('Running')],
-            ['PENDING', t('Waiting')],
-            ['FINISHED', t('Finished')],
-            ['FAILED', t('Failed')],
-            ['CANCELLED', t('Cancelled')],
-          ]}
+          choices={listStatuses()}
           value={status}
           onChange={(next) => change({ status: next })}
         />

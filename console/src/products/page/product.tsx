@@ -353,7 +353,6 @@ const withEntries = ({ upload }: ProductPage, entries: readonly Entry[]) => ({
   attributes: entries.map(({ userGroups = [], ...entry }) => ({ ...entry, userGroups: [...userGroups] })),
 });
 
-/** @returns what reads the product as it is now, and what sends the change, waits for it and tells of it */
 function useSend(identifier: string) {
   const { relata, projectId } = useCalls();
   return {

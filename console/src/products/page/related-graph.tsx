@@ -471,7 +471,6 @@ function IdleList({ identifier, relations }: IdleShape) {
   );
 }
 
-/** @returns undefined where the product stands on neither side */
 function sayIdle({ state, asSource, asTarget }: ProductRelation, isList: boolean): string | undefined {
   if (state === 'building') return t('It is being built.');
   if (state === 'misconfigured') return t('It cannot work and returns nothing.');
