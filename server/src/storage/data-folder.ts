@@ -183,7 +183,12 @@ export function makeFolders(path: string, mode = 0o700): void {
   const missing: string[] = [];
   for (let above = resolve(path); !fs.existsSync(above); above = dirname(above)) missing.unshift(above);
   for (const folder of missing) {
-    makeFolder(folder, mode);
+    try {
+      fs.mkdirSync(folder, { mode });
+    } catch (error) {
+      // Another process may create it at the same time.
+      if ((error as { code?: string }).code !== 'EEXIST') throw error;
+    }
     syncFolderNow(dirname(folder));
   }
 }
@@ -191,15 +196,6 @@ export function makeFolders(path: string, mode = 0o700): void {
 /** All folders of a store. */
 export function makeStoreFolders({ root, catalogs, payloads }: DataFolder): void {
   for (const path of [root, catalogs, payloads]) makeFolders(path);
-}
-
-/** Another process may create it at the same time. */
-function makeFolder(path: string, mode: number): void {
-  try {
-    fs.mkdirSync(path, { mode });
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EEXIST') throw error;
-  }
 }
 
 /** A file for the service's own user, durable when it returns. @throws Error when it must be new and is there */

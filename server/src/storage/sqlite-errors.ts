@@ -13,10 +13,10 @@ const IOERR_SHMSIZE = (19 << 8) | IOERR;
 const RETRY_SECONDS = 5;
 
 /** What the file system says. Source: errno(3). */
-const CODES: Readonly<Record<string, FailureCode>> = {
-  ...named('storage_full', ['ENOSPC', 'EDQUOT', 'EFBIG']),
-  ...named('storage_failed', ['EIO', 'EROFS', 'ENODEV', 'ENXIO', 'ESTALE']),
-  ...named('not_ready', ['EMFILE', 'ENFILE']),
+const CODES = {
+  storage_full: ['ENOSPC', 'EDQUOT', 'EFBIG'],
+  storage_failed: ['EIO', 'EROFS', 'ENODEV', 'ENXIO', 'ESTALE'],
+  not_ready: ['EMFILE', 'ENFILE'],
 };
 
 /**
@@ -37,7 +37,8 @@ export function translateSqliteError(error: unknown, projectId?: number): unknow
 
 function findCode(error: Error): FailureCode | undefined {
   const { errcode = 0, code = '' } = error as Error & { errcode?: number; code?: string };
-  if (Object.hasOwn(CODES, code)) return CODES[code];
+  for (const [failure, codes] of Object.entries(CODES))
+    if (codes.includes(code)) return failure as keyof typeof CODES;
   if (primary(errcode) === SQLITE_BUSY) return 'not_ready';
   if (primary(errcode) === FULL || errcode === IOERR_SHMSIZE) return 'storage_full';
   return FAILED.has(primary(errcode)) ? 'storage_failed' : undefined;
@@ -54,10 +55,6 @@ export const isDamaged = (error: unknown) => DAMAGED.has(primaryOf(error));
 
 const primaryOf = (error: unknown) => primary((error as { errcode?: number }).errcode ?? 0);
 const primary = (errcode: number) => errcode & 0xff;
-
-function named(code: FailureCode, errors: readonly string[]): Record<string, FailureCode> {
-  return Object.fromEntries(errors.map((error) => [error, code]));
-}
 
 /**
  * Whether a transaction that failed like this may be stored all the same, because the answer to its commit was lost with

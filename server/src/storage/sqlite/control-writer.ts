@@ -1,19 +1,18 @@
-import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import type { SQLInputValue } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
 import { serveOperations } from '../threads/threads.ts';
-import { CONTROL_PRAGMAS, KEEP_LOG, openSqlite, orRefuse } from './sqlite.ts';
+import { CONTROL_PRAGMAS, KEEP_LOG, onceByText, openSqlite, orRefuse } from './sqlite.ts';
 
 /** The thread that holds the one writing connection of the control database. */
 const { path, keepsLog } = workerData as { path: string; keepsLog: boolean };
 const database = openSqlite(path, keepsLog ? CONTROL_PRAGMAS + KEEP_LOG : CONTROL_PRAGMAS);
-const prepared = new Map<string, StatementSync>();
+const prepare = onceByText((sql) => database.prepare(sql));
 
 serveOperations({
   execute({ sql, parameters }: { sql: string; parameters: SQLInputValue[] }) {
     // A full disk may end a transaction; report the disk to the caller, not the failed rollback.
     if (sql === 'rollback' && !database.isTransaction) return { rows: [] };
-    const statement = prepared.get(sql) ?? database.prepare(sql);
-    prepared.set(sql, statement);
+    const statement = prepare(sql);
     if (statement.columns().length > 0) return { rows: orRefuse(() => statement.all(...parameters)) };
     const { changes, lastInsertRowid } = orRefuse(() => statement.run(...parameters));
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };

@@ -31,32 +31,28 @@ export function checkSqliteFile(path: string, limitMs?: number): FileCheck {
   if (size === 0) return { problems: ['it is empty'], isComplete: true };
   try {
     using database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
-    return limitMs === undefined ? checkWhole(database) : checkTables(database, performance.now() + limitMs);
+    return limitMs === undefined
+      ? { problems: findProblems(database, `quick_check(${MOST_PROBLEMS})`), isComplete: true }
+      : checkTables(database, performance.now() + limitMs);
   } catch (error) {
     if (isBusy(error) || (error as { errcode?: number }).errcode === undefined) throw error;
     return { problems: [(error as Error).message], isComplete: true };
   }
 }
 
-const checkWhole = (database: DatabaseSync): FileCheck => ({
-  problems: findProblems(database, String(MOST_PROBLEMS)),
-  isComplete: true,
-});
-
 function checkTables(database: DatabaseSync, until: number): FileCheck {
   const tables = database.prepare("select name from sqlite_schema where type = 'table'").all();
   for (const { name } of tables) {
     if (performance.now() >= until) return { problems: [], isComplete: false };
-    const problems = findProblems(database, `"${String(name).replaceAll('"', '""')}"`);
+    const problems = findProblems(database, `quick_check("${String(name).replaceAll('"', '""')}")`);
     if (problems.length > 0) return { problems: problems.slice(0, MOST_PROBLEMS), isComplete: false };
   }
   return { problems: [], isComplete: true };
 }
 
-/** @param what of the pragma: how many problems are enough, or a table */
-function findProblems(database: DatabaseSync, what: string): string[] {
-  const rows = database.prepare(`pragma quick_check(${what})`).all();
-  return rows.map(({ quick_check: line }) => String(line)).filter((line) => line !== 'ok');
+function findProblems(database: DatabaseSync, check: string): string[] {
+  const rows = database.prepare(`pragma ${check}`).all();
+  return rows.flatMap((row) => Object.values(row).map(String)).filter((line) => line !== 'ok');
 }
 
 /**
@@ -70,15 +66,9 @@ function findProblems(database: DatabaseSync, what: string): string[] {
 export function findDamage(path: string, strays: string): string[] {
   try {
     using database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
-    const rows = database.prepare(`pragma integrity_check(${MOST_PROBLEMS})`).all();
-    const problems = rows.map(({ integrity_check: line }) => String(line)).filter((line) => line !== 'ok');
-    return [
-      ...problems,
-      ...database
-        .prepare(strays)
-        .all()
-        .map((row) => JSON.stringify(row)),
-    ];
+    const problems = findProblems(database, `integrity_check(${MOST_PROBLEMS})`);
+    const strayed = database.prepare(strays).all();
+    return [...problems, ...strayed.map((row) => JSON.stringify(row))];
   } catch (error) {
     if (isDamaged(error)) return [(error as Error).message];
     throw error;

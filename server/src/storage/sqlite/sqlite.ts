@@ -82,7 +82,13 @@ export class CatalogFile {
   readonly database: DatabaseSync;
   /** SQLite opens a file to read it where it cannot write it, for example while the file system is read-only, and so it stays. */
   isReadOnly = false;
-  private readonly prepared = new Map<string, StatementSync>();
+  /** @returns the statement, prepared at its first use. */
+  readonly prepare = onceByText((sql) => {
+    const made = this.database.prepare(sql);
+    // FTS5 leaves its own row ids behind as the last one, beyond 2^53: read as a number, any write after it would fail.
+    if (made.columns().length === 0) made.setReadBigInts(true);
+    return made;
+  });
   private readonly session: ProgramSession = {
     rows: (statement) => this.bind(statement, (prepared, values) => prepared.all(...values)),
     run: (statement) => this.bind(statement, (prepared, values) => Number(prepared.run(...values).changes)),
@@ -105,17 +111,6 @@ export class CatalogFile {
 
   /** @returns the refusal of what could only be read from a sound file */
   refuseDamaged = () => new ServiceError('catalog_damaged', { values: [this.projectId ?? 0] });
-
-  /** @returns the statement, prepared at its first use. */
-  prepare(sql: string): StatementSync {
-    const known = this.prepared.get(sql);
-    if (known !== undefined) return known;
-    const made = this.database.prepare(sql);
-    // FTS5 leaves its own row ids behind as the last one, beyond 2^53: read as a number, any write after it would fail.
-    if (made.columns().length === 0) made.setReadBigInts(true);
-    this.prepared.set(sql, made);
-    return made;
-  }
 
   private bind<Answer>(
     statement: Sql,
@@ -377,15 +372,18 @@ function createThreadDriver(thread: ThreadPool): Driver {
 }
 
 /** Kysely prepares a statement at every execution; this caches the prepared ones. */
-function preparingOnce(database: DatabaseSync) {
-  const prepared = new Map<string, ReturnType<typeof adapt>>();
-  return {
-    prepare(text: string) {
-      const known = prepared.get(text) ?? adapt(database.prepare(text));
-      prepared.set(text, known);
-      return known;
-    },
-    close: () => database.close(),
+const preparingOnce = (database: DatabaseSync) => ({
+  prepare: onceByText((text) => adapt(database.prepare(text))),
+  close: () => database.close(),
+});
+
+/** @returns what is made of a text at its first use, for example the prepared statement */
+export function onceByText<Made>(make: (text: string) => Made): (text: string) => Made {
+  const known = new Map<string, Made>();
+  return (text) => {
+    const made = known.get(text) ?? make(text);
+    known.set(text, made);
+    return made;
   };
 }
 
