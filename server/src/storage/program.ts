@@ -19,68 +19,58 @@ export type Sql = Text | Difference;
 type Hole = Sql | SqlValue | typeof PROJECT;
 type Engine = 'sqlite' | 'postgres';
 
-class Text {
+interface Text {
   readonly parts: readonly string[];
   readonly holes: readonly Hole[];
-  constructor(parts: readonly string[], holes: readonly Hole[]) {
-    this.parts = parts;
-    this.holes = holes;
-  }
 }
 
 /** A function where the values are prepared for the engine at some cost. */
 type Choice = Sql | (() => Sql);
 
-class Difference {
+interface Difference {
   readonly sqlite: Choice;
   readonly postgres: Choice;
-  constructor({ sqlite, postgres }: Record<Engine, Choice>) {
-    this.sqlite = sqlite;
-    this.postgres = postgres;
-  }
 }
 
 /** The project whose rows the statement reads or writes; only on PostgreSQL. */
 export const PROJECT: unique symbol = Symbol('project');
 
-export const sql = (parts: TemplateStringsArray, ...holes: Hole[]): Sql => new Text(parts, holes);
+export const sql = (parts: readonly string[], ...holes: Hole[]): Sql => ({ parts, holes });
 
 /** A literal part of a statement; never a caller's value. */
-export const text = (part: string): Sql => new Text([part], []);
+export const text = (part: string): Sql => sql([part]);
 
-export const byEngine = (difference: Record<Engine, Choice>): Sql => new Difference(difference);
+export const byEngine = (difference: Difference): Sql => difference;
 
 /** Whether a row belongs to the statement's project. */
-export const own = (alias?: string): Sql =>
-  new Difference({
-    sqlite: text('true'),
-    postgres: new Text([`${alias === undefined ? '' : `${alias}.`}project_id = `, ''], [PROJECT]),
-  });
+export const own = (alias?: string): Sql => ({
+  sqlite: text('true'),
+  postgres: sql`${text(alias === undefined ? '' : `${alias}.`)}project_id = ${PROJECT}`,
+});
 
 /** The columns of a key, for `on conflict`. */
-export const ownKey = (columns: string): Sql =>
-  new Difference({ sqlite: text(`(${columns})`), postgres: text(`(project_id, ${columns})`) });
+export const ownKey = (columns: string): Sql => ({
+  sqlite: text(`(${columns})`),
+  postgres: text(`(project_id, ${columns})`),
+});
 
 /** `insert into … (…) select …`; `from` begins with the values of the columns, and has a condition when it names a table. */
-export const insertInto = (table: string, columns: string, from: Sql): Sql =>
-  new Difference({
-    sqlite: sql`${text(`insert into ${table} (${columns}) select `)}${from}`,
-    postgres: sql`${text(`insert into ${table} (project_id, ${columns}) select `)}${PROJECT}, ${from}`,
-  });
+export const insertInto = (table: string, columns: string, from: Sql): Sql => ({
+  sqlite: sql`${text(`insert into ${table} (${columns}) select `)}${from}`,
+  postgres: sql`${text(`insert into ${table} (project_id, ${columns}) select `)}${PROJECT}, ${from}`,
+});
 
 /** `in` a list, passed as a parameter. */
-export const among = (values: readonly (number | string)[]): Sql =>
-  new Difference({
-    sqlite: () => sql`in (select value from json_each(${JSON.stringify(values)}))`,
-    postgres: sql`= any(${values})`,
-  });
+export const among = (values: readonly (number | string)[]): Sql => ({
+  sqlite: () => sql`in (select value from json_each(${JSON.stringify(values)}))`,
+  postgres: sql`= any(${values})`,
+});
 
 /** Rows passed as parameters, `${name}.value`. */
-export const listed = (name: string, type: 'bigint' | 'text', values: readonly (number | string)[]): Sql =>
-  new Difference({
-    sqlite: () => sql`json_each(${JSON.stringify(values)}) ${text(name)}`,
-    postgres: sql`unnest(${values}${text(`::${type}[]`)}) ${text(`${name} (value)`)}`,
-  });
+export const listed = (name: string, type: 'bigint' | 'text', values: readonly (number | string)[]): Sql => ({
+  sqlite: () => sql`json_each(${JSON.stringify(values)}) ${text(name)}`,
+  postgres: sql`unnest(${values}${text(`::${type}[]`)}) ${text(`${name} (value)`)}`,
+});
 
 type Cell = number | string | null;
 
@@ -94,14 +84,14 @@ export function tabled(
   const cells = names.map((column, at) => `value ->> ${at} as ${column}`).join(', ');
   const casts = Object.values(columns).map((type) => `::${type}[]`);
   const last = `${casts.at(-1)}) ${name} (${names.join(', ')})`;
-  return new Difference({
-    sqlite: () => new Text([`(select ${cells} from json_each(`, `)) ${name}`], [JSON.stringify(rows)]),
+  return {
+    sqlite: () => sql([`(select ${cells} from json_each(`, `)) ${name}`], JSON.stringify(rows)),
     postgres: () =>
-      new Text(
+      sql(
         ['unnest(', ...casts.slice(0, -1).map((cast) => `${cast}, `), last],
-        names.map((_, at) => rows.map((row) => row[at] ?? null)),
+        ...names.map((_, at) => rows.map((row) => row[at] ?? null)),
       ),
-  });
+  };
 }
 
 /** Inserts a row, by the names of its columns. */
@@ -126,28 +116,29 @@ export const insertRows = (
  * Joins the row of `table` that `on` finds by an index, row by row. PostgreSQL gets a limit for that: joined as it is, it
  * may read the whole table instead, when it has no statistics yet or plans for any list (14 s for 10,000 of 60,000 rows).
  */
-export const lookupJoin = (table: string, alias: string, on: Sql): Sql =>
-  new Difference({
-    sqlite: sql`cross join ${text(`${table} ${alias} on`)} ${on}`,
-    postgres: sql`cross join lateral (select * from ${text(`${table} ${alias}`)}
+export const lookupJoin = (table: string, alias: string, on: Sql): Sql => ({
+  sqlite: sql`cross join ${text(`${table} ${alias} on`)} ${on}`,
+  postgres: sql`cross join lateral (select * from ${text(`${table} ${alias}`)}
       where ${own(alias)} and ${on} limit 1) ${text(alias)}`,
-  });
+});
 
 /** Deletes at most so many rows of a project: in a file by their key, in PostgreSQL by their addresses. */
 export const deleteSome = (
   table: string,
   key: string,
   { where, limit }: { where: Sql; limit: number },
-): Sql =>
-  new Difference({
-    sqlite: sql`delete from ${text(`${table} where (${key}) in (select ${key} from ${table}`)} where ${where} limit ${limit})`,
-    postgres: sql`delete from ${text(table)} where ${own()} and ctid = any(array(
+): Sql => ({
+  sqlite: sql`delete from ${text(`${table} where (${key}) in (select ${key} from ${table}`)} where ${where} limit ${limit})`,
+  postgres: sql`delete from ${text(table)} where ${own()} and ctid = any(array(
       select ctid from ${text(table)} where ${own()} and ${where} limit ${limit}))`,
-  });
+});
 
 /** Joins parts with `comma` between them. */
 export const joined = (parts: readonly Sql[], comma: string): Sql =>
-  new Text(['', ...parts.map((_, at) => (at < parts.length - 1 ? comma : ''))], parts);
+  sql(['', ...parts.map((_, at) => (at < parts.length - 1 ? comma : ''))], ...parts);
+
+const isSql = (hole: Hole): hole is Sql =>
+  typeof hole === 'object' && hole !== null && ('parts' in hole || 'sqlite' in hole);
 
 /** The text is the same for the same template, whatever the values, so that it is prepared once. */
 export function renderFor(engine: Engine, statement: Sql, projectId?: number) {
@@ -155,7 +146,7 @@ export function renderFor(engine: Engine, statement: Sql, projectId?: number) {
   const mark = engine === 'sqlite' ? () => '?' : () => `$${values.length}`;
   let project: string | undefined;
   function place(hole: Hole): string {
-    if (hole instanceof Text || hole instanceof Difference) return render(hole);
+    if (isSql(hole)) return render(hole);
     if (hole !== PROJECT) {
       values.push(hole);
       return mark();
@@ -167,7 +158,7 @@ export function renderFor(engine: Engine, statement: Sql, projectId?: number) {
     return project;
   }
   function render(part: Sql): string {
-    if (part instanceof Difference) {
+    if ('sqlite' in part) {
       const choice = part[engine];
       return render(typeof choice === 'function' ? choice() : choice);
     }

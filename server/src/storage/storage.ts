@@ -277,16 +277,13 @@ export const MOVE_ROW = 'move';
 
 /** @returns the identity of the store that is moved to this data folder */
 export function findMoveIn(control: DatabaseSync): { identity: string; isCompared: boolean } | undefined {
-  if (!hasProgress(control)) return undefined;
+  const table = control.prepare("select 1 from sqlite_schema where type = 'table' and name = ?");
+  if (table.get(MOVE_PROGRESS) === undefined) return undefined;
   const row = control
     .prepare(`select place as identity, is_done as isCompared from ${MOVE_PROGRESS} where table_name = ?`)
     .get(MOVE_ROW);
   return row && { identity: String(row.identity), isCompared: row.isCompared === 1 };
 }
-
-const hasProgress = (database: DatabaseSync): boolean =>
-  database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(MOVE_PROGRESS) !==
-  undefined;
 
 /** Takes a session, so that the service can call it too. @returns the identity of the store that is moved to the database */
 export async function findMoveRow(

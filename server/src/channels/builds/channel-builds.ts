@@ -12,7 +12,7 @@ import {
   type ThreadPlace,
   WatchedWrite,
 } from '../../storage/storage.ts';
-import { ThreadSupply } from '../../storage/threads/threads.ts';
+import { createThreadSupply } from '../../storage/threads/threads.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import {
   BUILDS,
@@ -222,8 +222,8 @@ interface BuildParts {
 
 /** A build has a thread for itself, which ends with it when the build is stopped wherever it is. */
 export function createBuildThreads(entry: URL, data: ChannelThreadData) {
-  const builds = new ThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
-  const previews = new ThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
+  const builds = createThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
+  const previews = createThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
   return {
     build: (order: BuildOrder, parts: BuildParts) =>
       builds.use(parts.run.signal, async (thread) => {

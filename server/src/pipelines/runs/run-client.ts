@@ -1,6 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ThreadPlace } from '../../storage/storage.ts';
-import { ThreadSupply } from '../../storage/threads/threads.ts';
+import { createThreadSupply } from '../../storage/threads/threads.ts';
 import type { ReportLine, TaskRun } from '../../tasks/tasks.ts';
 import type { BatchCounts, Preview, ReadSummary, RejectedRowPolicy } from '../definitions/definitions.ts';
 import { createSources, type SourceSettings } from '../sources/sources.ts';
@@ -42,7 +42,7 @@ export interface ReadParts {
 
 /** A run has a thread for itself, which ends with it when the run is stopped wherever it is. */
 export function createRunThreads(entry: URL, data: RunThreadData) {
-  const threads = new ThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
+  const threads = createThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
 
   /** @param signal  ends the work with its reason */
   async function use<Result>(

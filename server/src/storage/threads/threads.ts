@@ -411,59 +411,51 @@ const LET_GO_MS = 2_000;
  * takes half a second of processor time: the last one that was used to its end waits a while for the next user. The
  * operation `close` lets go of what a thread holds.
  */
-export class ThreadSupply {
-  private readonly entry: URL;
-  private readonly settings: Omit<PoolSettings, 'size'>;
-  private idle: ThreadPool | undefined;
-  private timer: NodeJS.Timeout | undefined;
+export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'size'>) {
+  let idle: ThreadPool | undefined;
+  let timer: NodeJS.Timeout | undefined;
 
-  constructor(entry: URL, settings: Omit<PoolSettings, 'size'>) {
-    this.entry = entry;
-    this.settings = settings;
+  function take(): ThreadPool {
+    const taken = idle ?? createThreadPool(entry, { ...settings, size: 1 });
+    idle = undefined;
+    clearTimeout(timer);
+    return taken;
   }
 
-  /** @param signal  ends the thread where it is */
-  async use<Result>(signal: AbortSignal, work: (thread: ThreadPool) => Promise<Result>): Promise<Result> {
-    signal.throwIfAborted();
-    const thread = this.take();
-    const end = () => void thread.end();
-    signal.addEventListener('abort', end, { once: true });
-    try {
-      const result = await work(thread);
-      this.keep(thread);
-      return result;
-    } catch (error) {
-      // What was refused leaves a sound thread behind; of anything else that is unknown.
-      if (error instanceof ServiceError && (await letGo(thread))) this.keep(thread);
-      else await thread.end();
-      throw error;
-    } finally {
-      signal.removeEventListener('abort', end);
-    }
+  function keep(thread: ThreadPool): void {
+    if (idle !== undefined) return void thread.end();
+    idle = thread;
+    timer = setTimeout(() => void close(), IDLE_MS).unref();
   }
 
-  async close(): Promise<void> {
-    clearTimeout(this.timer);
-    await this.idle?.end();
-    this.idle = undefined;
+  async function close(): Promise<void> {
+    clearTimeout(timer);
+    await idle?.end();
+    idle = undefined;
   }
 
-  private take(): ThreadPool {
-    const { entry, settings, idle } = this;
-    this.idle = undefined;
-    clearTimeout(this.timer);
-    return idle ?? createThreadPool(entry, { ...settings, size: 1 });
-  }
-
-  private keep(thread: ThreadPool): void {
-    if (this.idle !== undefined) {
-      void thread.end();
-      return;
-    }
-    this.idle = thread;
-    this.timer = setTimeout(() => void this.close(), IDLE_MS);
-    this.timer.unref();
-  }
+  return {
+    close,
+    /** @param signal  ends the thread where it is */
+    async use<Result>(signal: AbortSignal, work: (thread: ThreadPool) => Promise<Result>): Promise<Result> {
+      signal.throwIfAborted();
+      const thread = take();
+      const end = () => void thread.end();
+      signal.addEventListener('abort', end, { once: true });
+      try {
+        const result = await work(thread);
+        keep(thread);
+        return result;
+      } catch (error) {
+        // What was refused leaves a sound thread behind; of anything else that is unknown.
+        if (error instanceof ServiceError && (await letGo(thread))) keep(thread);
+        else await thread.end();
+        throw error;
+      } finally {
+        signal.removeEventListener('abort', end);
+      }
+    },
+  };
 }
 
 /** @returns whether the thread has let go of what it holds */
