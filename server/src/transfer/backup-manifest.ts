@@ -80,7 +80,9 @@ export async function checkBackup(
   for (const path of databases)
     for (const problem of checkSqliteFile(join(folder.root, path)).problems) problems.push({ path, problem });
   if (problems.length > 0) throw refuseDamaged(folder, problems);
-  const empty = projectId === undefined ? refuseIncomplete(folder) : [];
+  // What the control database names and is not there.
+  const { problems: missing, empty } = projectId === undefined ? findMissingIn(folder) : NOTHING_MISSING;
+  if (missing.length > 0) throw refuseDamaged(folder, missing);
   const bytes = present.reduce((sum, path) => sum + statSync(join(folder.root, path)).size, 0);
   return { files: present.length, bytes, madeAt: manifest?.madeAt, empty };
 }
@@ -160,21 +162,13 @@ async function findChange(root: string, { path, bytes, sha256 }: BackupFile): Pr
   return found.sha256 === sha256 ? undefined : 'its bytes are others than when the backup was made';
 }
 
-/** @returns projects without a catalog @throws Error when one is missing that had products, or the body of an open task */
-function refuseIncomplete(folder: storage.DataFolder): readonly number[] {
-  const { problems, empty } = findMissingIn(folder);
-  if (problems.length > 0) throw refuseDamaged(folder, problems);
-  return empty;
-}
+const NOTHING_MISSING = { problems: [], empty: [] };
 
 /**
  * What the control database of a backup or a data folder names and the folder does not have. A project gets its file with its
  * first product or reader, so one without may be a new one.
  */
-export function findMissingIn(folder: storage.DataFolder): {
-  problems: readonly Problem[];
-  empty: readonly number[];
-} {
+export function findMissingIn(folder: storage.DataFolder) {
   using control = openControl(folder.control);
   const without = control
     .prepare(

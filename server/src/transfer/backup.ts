@@ -104,14 +104,12 @@ async function copyRest(source: storage.DataFolder, copy: storage.DataFolder): P
   const names = listOwnedPayloads(control).map(({ name }) => name);
   const payloads = await copyPayloads(names, source, copy);
   const applied = new Map<number, number>();
-  for (const projectId of listProjects(control)) {
-    if (!existsSync(storage.catalogPath(source, projectId))) continue;
-    await copyDatabase(
-      storage.catalogPath(source, projectId),
-      storage.catalogPath(copy, projectId),
-      'catalog',
-    );
-    applied.set(projectId, settleCatalog(storage.catalogPath(copy, projectId)));
+  for (const { id } of control.prepare('select id from project order by id').all()) {
+    const from = storage.catalogPath(source, Number(id));
+    const to = storage.catalogPath(copy, Number(id));
+    if (!existsSync(from)) continue;
+    await copyDatabase(from, to, 'catalog');
+    applied.set(Number(id), settleCatalog(to));
   }
   settleControl(control, source, { applied, missing: payloads.missing });
   for (const folder of [copy.catalogs, copy.payloads, copy.root]) await storage.syncFolder(folder);
@@ -124,29 +122,19 @@ async function copyDatabase(from: string, to: string, kind: storage.DatabaseKind
   await backup(source, to, { rate: ALL_PAGES }).catch((error: Error) => {
     throw new Error(`${from} was not copied: ${error.message}`, { cause: error });
   });
-  refuseDamagedCopy(from, to);
+  // A backup of a damaged file would take the place of an earlier one that is whole.
+  const [problem] = checkSqliteFile(to).problems;
+  if (problem !== undefined)
+    throw new Error(
+      `The file ${from} is damaged (${problem}), so there is no backup of this instant. Bring it back from the last one: ` +
+        'relata restore DIR --project ID for a catalog, relata restore DIR for control.db.',
+    );
   using copy = new DatabaseSync(to);
   // One file without company: a copy of the copy is whole, and a medium that cannot be written can be read.
   copy.exec('pragma journal_mode = delete');
   // After an upgrade a catalog has its old schema until its first reader; what settles the copy knows the newest alone.
   storage.migrate(copy, kind);
 }
-
-/** A backup of a damaged file would take the place of an earlier one that is whole. */
-function refuseDamagedCopy(from: string, copy: string): void {
-  const [problem] = checkSqliteFile(copy).problems;
-  if (problem === undefined) return;
-  throw new Error(
-    `The file ${from} is damaged (${problem}), so there is no backup of this instant. Bring it back from the last one: ` +
-      'relata restore DIR --project ID for a catalog, relata restore DIR for control.db.',
-  );
-}
-
-const listProjects = (control: DatabaseSync): number[] =>
-  control
-    .prepare('select id from project order by id')
-    .all()
-    .map(({ id }) => Number(id));
 
 async function copyPayloads(names: readonly string[], source: storage.DataFolder, copy: storage.DataFolder) {
   const missing: string[] = [];

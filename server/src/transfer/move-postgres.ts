@@ -8,7 +8,7 @@ import {
   type SqlTransaction,
 } from '../storage/postgres/postgres.ts';
 import { findMoveRow, MOVE_PROGRESS, SERVICE } from '../storage/storage.ts';
-import type { Counters, MoveDriver, Unit } from './move-end.ts';
+import type { MoveDriver, Unit } from './move-end.ts';
 import { addToCopy, type MovedRow, quoted, sizeOfRow } from './move-tables.ts';
 
 /** As sessions of a move are named, beside those of the service, which are `relata` and the id of their process. */
@@ -74,8 +74,17 @@ export function createPostgresDriver(postgres: Postgres, name: string): MoveDriv
           insert: (unit, rows) => copyRows(tx, unit, rows),
         }),
       ),
-    readCounters: () => readCounters(postgres),
-    writeCounters: (counters) => postgres.transaction((tx) => writeCounters(tx, counters)),
+    async readCounters() {
+      const rows = await postgres.rows<{ table: string; last: number }>(
+        `select c.relname as "table", coalesce(pg_sequence_last_value(${SEQUENCE}), 0) as last from ${IDENTITIES}`,
+      );
+      return new Map(rows.map(({ table, last }) => [table, last]));
+    },
+    writeCounters: (counters) =>
+      postgres.transaction(async (tx) => {
+        const statement = `select setval(${SEQUENCE}, $2::bigint) from ${IDENTITIES} and c.relname = $1`;
+        for (const [table, last] of counters) if (last > 0) await tx.run(statement, [table, last]);
+      }),
     findMove: () => findMoveRow(postgres),
     // What is looked up next would be planned for empty tables.
     settle: () => postgres.transaction(async (tx) => void (await tx.run('analyze'))),
@@ -84,27 +93,9 @@ export function createPostgresDriver(postgres: Postgres, name: string): MoveDriv
   };
 }
 
-async function readCounters(postgres: SqlSession): Promise<Counters> {
-  const rows = await postgres.rows<{ table: string; last: number }>(
-    `select c.relname as "table", coalesce(pg_sequence_last_value(${SEQUENCE}), 0) as last from ${IDENTITIES}`,
-  );
-  return new Map(rows.map(({ table, last }) => [table, last]));
-}
-
 const SEQUENCE = "pg_get_serial_sequence(format('%I', c.relname), a.attname)::regclass";
 const IDENTITIES = `pg_class c join pg_attribute a on a.attrelid = c.oid and a.attidentity <> ''
   where c.relnamespace = current_schema()::regnamespace`;
-
-async function writeCounters(tx: SqlTransaction, counters: Counters): Promise<void> {
-  for (const [table, last] of counters) {
-    if (last > 0) {
-      await tx.run(`select setval(${SEQUENCE}, $2::bigint) from ${IDENTITIES} and c.relname = $1`, [
-        table,
-        last,
-      ]);
-    }
-  }
-}
 
 async function copyRows(
   tx: SqlTransaction,

@@ -174,12 +174,12 @@ function describeTable(
     );
   }
   const described = moved.map((column) => describeColumn(column, theirs));
-  return {
-    name,
-    isOfCatalog,
-    columns: described,
-    keys: { embedded: keyOf(moved, described), postgres: keyOf(theirs, described) },
-  };
+  const keyOf = (rows: readonly ColumnRow[]) =>
+    rows
+      .filter(({ keyPlace }) => keyPlace > 0)
+      .sort((one, other) => one.keyPlace - other.keyPlace)
+      .flatMap((row) => described.filter((column) => column.name === row.column));
+  return { name, isOfCatalog, columns: described, keys: { embedded: keyOf(moved), postgres: keyOf(theirs) } };
 }
 
 function describeColumn(ours: ColumnRow, theirs: readonly ColumnRow[]): MovedColumn {
@@ -188,13 +188,6 @@ function describeColumn(ours: ColumnRow, theirs: readonly ColumnRow[]): MovedCol
   const kind = KINDS[type];
   if (kind === undefined) throw new Error(`${table}.${column} is of the type ${type}, which no move knows`);
   return { name: column, kind, isBlob: ours.type === 'blob' };
-}
-
-function keyOf(rows: readonly ColumnRow[], columns: readonly MovedColumn[]): MovedColumn[] {
-  return rows
-    .filter(({ keyPlace }) => keyPlace > 0)
-    .sort((one, other) => one.keyPlace - other.keyPlace)
-    .flatMap(({ column }) => columns.filter(({ name }) => name === column));
 }
 
 export const quoted = (name: string) => `"${name}"`;

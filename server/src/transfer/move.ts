@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { migratePostgres, type Postgres } from '../storage/postgres/postgres.ts';
+import { migratePostgres } from '../storage/postgres/postgres.ts';
 import * as storage from '../storage/storage.ts';
 import { openEmbeddedDriver } from './move-embedded.ts';
 import {
@@ -54,7 +54,13 @@ export async function moveStore({ onProgress = () => {}, ...options }: MoveOptio
     const differences = state === 'compared' ? [] : await compareAll(ends, found, onProgress);
     if (state === 'ended' && differences.length > 0) throw filled(target, differences[0]);
     if (state !== 'ended' && differences.length === 0) await target.endMove();
-    return { ...summarise(found), differences };
+    const ofCatalogs = found.units.filter(({ table }) => table.isOfCatalog);
+    return {
+      catalogs: new Set(ofCatalogs.map(({ projectId }) => projectId)).size,
+      rows: found.units.reduce((sum, { rows }) => sum + rows, 0),
+      payloads: found.payloads.length,
+      differences,
+    };
   } finally {
     await ends.close();
   }
@@ -70,15 +76,6 @@ type Report = (progress: MoveProgress) => void;
 async function measure(end: MoveEnd, onProgress: Report): Promise<UnitSize[]> {
   onProgress({ phase: 'counting', place: end.name, rows: 0, allRows: 0, done: 0, doneBefore: 0 });
   return end.measure();
-}
-
-function summarise({ units, payloads }: Found): Omit<MoveSummary, 'differences'> {
-  const catalogs = new Set(units.filter(({ table }) => table.isOfCatalog).map(({ projectId }) => projectId));
-  return {
-    catalogs: catalogs.size,
-    rows: units.reduce((sum, { rows }) => sum + rows, 0),
-    payloads: payloads.length,
-  };
 }
 
 async function copyAll({ source, target }: Ends, found: Found, onProgress: Report): Promise<void> {
@@ -174,7 +171,9 @@ async function openEnds({ from, to, isForced = false }: MoveOptions): Promise<En
   const refuseService = async () => (isForced ? undefined : refuseServed(postgres, name));
   try {
     if (isFromPostgres) {
-      await refuseStranger(postgres, name);
+      // A source is never made.
+      const [row] = await postgres.rows<{ name: unknown }>("select to_regclass('service')::text as name");
+      if (!row?.name) throw new Error(`${name} holds nothing that could be moved`);
       refuseForeign(folder.root);
     }
     opened.push(storage.lockDataFolder(folder.root));
@@ -191,12 +190,6 @@ async function openEnds({ from, to, isForced = false }: MoveOptions): Promise<En
     await close();
     throw error;
   }
-}
-
-/** A source is never made. */
-async function refuseStranger(postgres: Postgres, name: string): Promise<void> {
-  const [row] = await postgres.rows<{ name: string | null }>("select to_regclass('service')::text as name");
-  if (!row?.name) throw new Error(`${name} holds nothing that could be moved`);
 }
 
 /** A data folder that holds something else, e.g. by a wrong path. */

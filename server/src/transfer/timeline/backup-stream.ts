@@ -64,6 +64,13 @@ export type StreamState = Float64Array<SharedArrayBuffer>;
 export const createStreamState = (): StreamState =>
   new Float64Array(new SharedArrayBuffer(8 * Object.keys(STATE).length));
 
+/** @returns its place in FAILURES */
+export function noteFailure(state: StreamState, error: unknown): number {
+  state[STATE.failures] = (state[STATE.failures] ?? 0) + 1;
+  state[STATE.failure] = FAILURES.indexOf(classify(error));
+  return state[STATE.failure] ?? 0;
+}
+
 /** Another service writes to the target, or what is in the directory does not come from it. */
 export class NotTheWriter extends Error {
   override readonly name = 'NotTheWriter';
@@ -216,11 +223,8 @@ export class BackupStream {
 
   /** @returns its place in FAILURES */
   private noteFailure(error: unknown): number {
-    const failure = FAILURES.indexOf(classify(error));
     this.lastError = (error as Error).message;
-    this.state[STATE.failures] = (this.state[STATE.failures] ?? 0) + 1;
-    this.state[STATE.failure] = failure;
-    return failure;
+    return noteFailure(this.state, error);
   }
 
   private async takeLease(): Promise<void> {

@@ -4,13 +4,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { lockDataFolder, writeOwnFile } from '../../storage/storage.ts';
 import {
   type LocalState,
+  noteFailure,
   readLocalState,
   STATE,
   type StreamSettings,
   type StreamState,
   writeLocalState,
 } from './backup-stream.ts';
-import { classify, FAILURES, inData } from './failures.ts';
+import { inData } from './failures.ts';
 import { FollowedFiles, listSent } from './followed-files.ts';
 import {
   type HeldLease,
@@ -81,8 +82,7 @@ export class Standby {
         this.state[STATE.failure] = 0;
       } catch (error) {
         this.lastError = (error as Error).message;
-        this.state[STATE.failures] = (this.state[STATE.failures] ?? 0) + 1;
-        this.state[STATE.failure] = FAILURES.indexOf(classify(error));
+        noteFailure(this.state, error);
       }
       await delay(POLL_MS, undefined, { signal: this.stopped.signal }).catch(() => {});
     }
