@@ -7,7 +7,7 @@ import { listenOn, measureRequests, serveMetrics } from '../http/server/server.t
 import type { FailureCode } from '../kernel/errors.ts';
 import { addRoutes } from './app-routes.ts';
 import { type AppOptions, openParts } from './parts.ts';
-import { openTraces, type Traces } from './traces.ts';
+import { openTraces } from './traces.ts';
 import { startUpkeep } from './upkeep.ts';
 
 export { refuseTakenAddress } from '../http/server/server.ts';
@@ -21,7 +21,7 @@ export type App = Awaited<ReturnType<typeof createApp>>;
 export async function createApp(options: AppOptions) {
   const { config, role = 'all' } = options;
   let isReady = false;
-  let traces: Traces | undefined;
+  let traces: Awaited<ReturnType<typeof openTraces>>;
   const parts = await openParts(options, () => isReady);
   const { server, storage, readers, logger, version, watch, metrics, threads } = parts;
   const { backup, access, statistics, tasks, catalog, pipelines, channels, webhooks } = parts;

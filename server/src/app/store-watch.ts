@@ -59,7 +59,7 @@ export function watchStore({ config, storage: { place }, logger }: WatchParts) {
         (id) =>
           `the catalog of project ${id} is damaged or being checked: restore it from a backup if this stays`,
       );
-      return [...((await disk.describe()) ?? []), ...damaged];
+      return [...(await disk.describe()), ...damaged];
     },
     /** Checks all catalogs now. @returns when it is done */
     checkAll: async (): Promise<void> => catalogs?.checkAll(),
@@ -72,25 +72,17 @@ function watchDisk(dataDir: string | undefined, logger: Logger) {
   const name = dataDir === undefined ? 'the disk of the database' : 'the disk of the data directory';
   let fullAt = Number.NEGATIVE_INFINITY;
   const isFull = () => performance.now() - fullAt < FULL_MS;
-  const readFree = async () => {
-    if (dataDir === undefined) return undefined;
-    const { bavail, bsize } = await statfs(dataDir);
-    return bavail * bsize;
-  };
   return {
     noteFull(): void {
       const isNews = !isFull();
       fullAt = performance.now();
-      if (isNews)
-        logger.error(
-          { dataDir },
-          `free space on ${dataDir ?? name} has run out: writes are refused with 507`,
-        );
+      const text = `free space on ${dataDir ?? name} has run out: writes are refused with 507`;
+      if (isNews) logger.error({ dataDir }, text);
     },
-    /** @returns undefined while there is room */
-    async describe(): Promise<string[] | undefined> {
-      const free = await readFree().catch(() => undefined);
-      if (!isFull() && (free ?? LEAST_FREE_BYTES) >= LEAST_FREE_BYTES) return undefined;
+    async describe(): Promise<string[]> {
+      const disk = dataDir === undefined ? undefined : await statfs(dataDir).catch(() => undefined);
+      const free = disk && disk.bavail * disk.bsize;
+      if (!isFull() && (free ?? LEAST_FREE_BYTES) >= LEAST_FREE_BYTES) return [];
       const left = free === undefined ? '' : `, ${Math.floor(free / MIB)} MiB are left`;
       return [`free space on ${name} has run out${left}: writes are refused with 507`];
     },

@@ -2,11 +2,6 @@ import { context, type DiagLogFunction, DiagLogLevel, diag, propagation, trace }
 import type { TraceSettings } from '../config.ts';
 import type { Logger } from '../kernel/logger.ts';
 
-export interface Traces {
-  /** Sends what was not sent yet. */
-  close(): Promise<void>;
-}
-
 interface TraceParts {
   readonly logger: Logger;
   readonly version: string;
@@ -14,18 +9,17 @@ interface TraceParts {
 
 /** A collector that is away must not keep the process from ending. */
 const CLOSE_MS = 5_000;
-const NONE: Traces = { close: async () => {} };
 
 /** Starts the SDK of OpenTelemetry, if its variables ask for it; without it spans cost nothing and go nowhere. */
-export async function openTraces(settings: TraceSettings | undefined, parts: TraceParts): Promise<Traces> {
-  if (settings === undefined) return NONE;
+export async function openTraces(settings: TraceSettings | undefined, parts: TraceParts) {
+  if (settings === undefined) return undefined;
   const { protocol } = settings;
   if (protocol !== 'http/protobuf' && protocol !== 'http/json') {
     parts.logger.warn(
       { protocol },
       'no traces: OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf or http/json',
     );
-    return NONE;
+    return undefined;
   }
   try {
     return await startSdk(settings, parts);
@@ -35,11 +29,11 @@ export async function openTraces(settings: TraceSettings | undefined, parts: Tra
       {},
       'no traces: the packages of OpenTelemetry are not installed (docs/operating.md, Traces)',
     );
-    return NONE;
+    return undefined;
   }
 }
 
-async function startSdk(settings: TraceSettings, { logger, version }: TraceParts): Promise<Traces> {
+async function startSdk(settings: TraceSettings, { logger, version }: TraceParts) {
   const { AsyncLocalStorageContextManager } = await import('@opentelemetry/context-async-hooks');
   const { W3CTraceContextPropagator } = await import('@opentelemetry/core');
   const { BatchSpanProcessor, TracerProvider } = await import('@opentelemetry/sdk-trace');
@@ -53,6 +47,7 @@ async function startSdk(settings: TraceSettings, { logger, version }: TraceParts
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   trace.setGlobalTracerProvider(provider);
   return {
+    /** Sends what was not sent yet. */
     close: () =>
       Promise.race([
         provider.shutdown(),
