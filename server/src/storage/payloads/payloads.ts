@@ -127,6 +127,13 @@ interface PayloadName {
   readonly name: string;
 }
 
+function refuseDamaged(name: string, cause?: unknown): never {
+  throw new ServiceError('payload_damaged', { values: [name], cause });
+}
+
+const viewOf = ({ buffer, byteOffset, byteLength }: Buffer) =>
+  new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
+
 export function createPayloadFiles(folder: string): PayloadFiles {
   const pathOf = (name: string) => join(folder, name);
   const begin = (name: string) => createPayloadWriter(name, () => openFile(folder, name));
@@ -135,10 +142,10 @@ export function createPayloadFiles(folder: string): PayloadFiles {
     write: (_projectId, name, bytes) => begin(name).finish(bytes),
     async read(_projectId, name) {
       const stored = await orRefuse(() => readFile(pathOf(name))).catch((error: { code?: string }) => {
-        throw error.code === 'ENOENT' ? new ServiceError('payload_damaged', { values: [name] }) : error;
+        if (error.code === 'ENOENT') refuseDamaged(name);
+        throw error;
       });
-      const bytes = readStored(name, stored);
-      return new Uint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
+      return viewOf(readStored(name, stored));
     },
     // No other process writes here: at the start every file without an owner is orphaned.
     listOlderThan: async () => (await readdir(folder)).map((name) => ({ projectId: 0, name })),
@@ -165,8 +172,7 @@ function readStored(name: string, stored: Buffer): Buffer {
   if (header.equals(headerOf(bytes.length, crc32(bytes)))) return bytes;
   // Also of a file that was cut within it; no body, piece or list is empty.
   const isMarked = MARK.subarray(0, stored.length).equals(stored.subarray(0, MARK.length));
-  if (isMarked) throw new ServiceError('payload_damaged', { values: [name] });
-  return stored;
+  return isMarked ? refuseDamaged(name) : stored;
 }
 
 /** @param file  a descriptor. @returns whether all of a payload is there: its header is written last */
@@ -327,7 +333,15 @@ export function createPayloadRows(postgres: Postgres): PayloadFiles {
   return {
     open: begin,
     write: (projectId, name, bytes) => begin(projectId, name).finish(bytes),
-    read: (projectId, name) => readPayloadRows(postgres, projectId, name),
+    async read(projectId, name) {
+      const parts = await postgres.rows<{ bytes: Buffer }>(
+        'select bytes from payload where project_id = $1 and name = $2 order by part',
+        [projectId, name],
+      );
+      const packed = Buffer.concat(parts.map((part) => part.bytes));
+      // Also of none, when its rows are not there.
+      return viewOf(await decompress(packed).catch((cause: unknown) => refuseDamaged(name, cause)));
+    },
     async remove(projectId, name) {
       await postgres.run('delete from payload where project_id = $1 and name = $2', [projectId, name]);
     },
@@ -365,7 +379,7 @@ function packRows(insert: (packed: Buffer) => Promise<void>): PieceTarget {
   };
 }
 
-async function insertParts(postgres: Postgres, of: PayloadKey, packed: Buffer): Promise<void> {
+async function insertParts(postgres: Postgres, of: PayloadName, packed: Buffer): Promise<void> {
   await postgres.transaction(async (tx) => {
     for (let part = 0; part * PART_BYTES < packed.length; part += 1) {
       await tx.run(
@@ -375,25 +389,4 @@ async function insertParts(postgres: Postgres, of: PayloadKey, packed: Buffer): 
       );
     }
   });
-}
-
-interface PayloadKey {
-  readonly projectId: number;
-  readonly name: string;
-}
-
-/** @throws payload_damaged when its rows are not those that were written, or not there */
-async function readPayloadRows(
-  postgres: Postgres,
-  projectId: number,
-  name: string,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const parts = await postgres.rows<{ bytes: Buffer }>(
-    'select bytes from payload where project_id = $1 and name = $2 order by part',
-    [projectId, name],
-  );
-  const bytes = await decompress(Buffer.concat(parts.map((part) => part.bytes))).catch((cause: unknown) => {
-    throw new ServiceError('payload_damaged', { values: [name], cause });
-  });
-  return new Uint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
 }

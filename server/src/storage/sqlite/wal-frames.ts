@@ -71,7 +71,7 @@ function findLastCommit(file: number, known: WalEnd): WalEnd {
   const isOurs = belongsTo(salts);
   const frame = Buffer.alloc(FRAME_HEADER + pageSize);
   const header = frame.subarray(0, FRAME_HEADER);
-  let [end, before] = [known, readSum(known.sum)];
+  let [end, before] = [known, known.sum];
   for (let at = known.frame + 1; ; at += 1) {
     const read = readSync(file, header, 0, FRAME_HEADER, frameAt(at, pageSize));
     if (read < FRAME_HEADER || !isOurs(header)) return end;
@@ -80,8 +80,8 @@ function findLastCommit(file: number, known: WalEnd): WalEnd {
       // The header is written before the page, and frames one after another: the last one tells of all.
       readSync(file, frame, 0, frame.length, frameAt(at, pageSize));
       const found = addSum(addSum(before, frame.subarray(0, 8)), frame.subarray(FRAME_HEADER));
-      if (hexOf(found) !== hexOf(sum)) return end;
-      end = { salts, frame: at, sum: hexOf(sum), pageCount, pageSize };
+      if (found !== sum) return end;
+      end = { salts, frame: at, sum, pageCount, pageSize };
     }
     before = sum;
   }
@@ -93,11 +93,7 @@ function belongsTo(salts: string): (header: Buffer) => boolean {
   return (header) => header.compare(bytes, 0, bytes.length, 8, 16) === 0;
 }
 
-type Sum = readonly [number, number];
-
-const sumIn = (header: Buffer): Sum => [header.readUInt32BE(16), header.readUInt32BE(20)];
-
-const hexOf = (sum: Sum) => sum.map((half) => half.toString(16).padStart(8, '0')).join('');
+const sumIn = (header: Buffer) => header.toString('hex', 16, 24);
 
 const frameAt = (frame: number, pageSize: number) => WAL_HEADER + (frame - 1) * (FRAME_HEADER + pageSize);
 
@@ -118,7 +114,7 @@ export class WalReader {
 
   /** @returns the sum that a frame was written with; undefined: it is of another generation, or not there */
   sumOf(frame: number, salts: string): string | undefined {
-    return this.readHeader(frame, belongsTo(salts)) ? hexOf(sumIn(this.header)) : undefined;
+    return this.readHeader(frame, belongsTo(salts)) ? sumIn(this.header) : undefined;
   }
 
   /** @returns each page once, as the last of the frames has it, in the order of the frames. @throws Error when the log began again */
@@ -183,7 +179,7 @@ export class WalAppender {
   private readonly file: number;
   private readonly pageSize: number;
   private readonly salts: Buffer;
-  private sum: Sum;
+  private sum: string;
   private end: number;
   private held: { page: number; bytes: Buffer } | undefined;
 
@@ -195,7 +191,7 @@ export class WalAppender {
     const isEmpty = end === undefined || end.frame === 0;
     this.salts = isEmpty ? newSalts : Buffer.from(end.salts, 'hex');
     this.end = isEmpty ? WAL_HEADER : frameAt(end.frame + 1, pageSize);
-    this.sum = isEmpty ? this.begin() : readSum(end.sum);
+    this.sum = isEmpty ? this.begin() : end.sum;
   }
 
   add(page: number, bytes: Buffer): void {
@@ -215,14 +211,14 @@ export class WalAppender {
     closeSync(this.file);
   }
 
-  private begin(): Sum {
+  private begin(): string {
     const header = Buffer.alloc(WAL_HEADER);
     header.writeUInt32BE(MAGIC, 0);
     header.writeUInt32BE(VERSION, 4);
     header.writeUInt32BE(this.pageSize, 8);
     this.salts.copy(header, 16);
-    const sum = addSum([0, 0], header.subarray(0, 24));
-    writeSum(header, 24, sum);
+    const sum = addSum('0'.repeat(16), header.subarray(0, 24));
+    header.write(sum, 24, 'hex');
     writeSync(this.file, header, 0, WAL_HEADER, 0);
     return sum;
   }
@@ -235,7 +231,7 @@ export class WalAppender {
     header.writeUInt32BE(pageCount, 4);
     this.salts.copy(header, 8);
     this.sum = addSum(addSum(this.sum, header.subarray(0, 8)), this.held.bytes);
-    writeSum(header, 16, this.sum);
+    header.write(this.sum, 16, 'hex');
     writeSync(this.file, header, 0, FRAME_HEADER, this.end);
     writeSync(this.file, this.held.bytes, 0, this.pageSize, this.end + FRAME_HEADER);
     this.end += FRAME_HEADER + this.pageSize;
@@ -243,22 +239,12 @@ export class WalAppender {
   }
 }
 
-const readSum = (hex: string): Sum => [
-  Number.parseInt(hex.slice(0, 8), 16),
-  Number.parseInt(hex.slice(8), 16),
-];
-
-function writeSum(into: Buffer, at: number, [first, second]: Sum): void {
-  into.writeUInt32BE(first, at);
-  into.writeUInt32BE(second, at + 4);
-}
-
-/** The sum of a log whose magic number ends in 2: over words of 32 bits, the low byte first. */
-function addSum([first, second]: Sum, bytes: Buffer): Sum {
-  let [a, b] = [first, second];
+/** The sum of a log whose magic number ends in 2: over words of 32 bits, the low byte first; two words, as they are written. */
+function addSum(sum: string, bytes: Buffer): string {
+  let [a, b] = [Number.parseInt(sum.slice(0, 8), 16), Number.parseInt(sum.slice(8), 16)];
   for (let at = 0; at < bytes.length; at += 8) {
     a = (a + bytes.readUInt32LE(at) + b) >>> 0;
     b = (b + bytes.readUInt32LE(at + 4) + a) >>> 0;
   }
-  return [a, b];
+  return [a, b].map((word) => word.toString(16).padStart(8, '0')).join('');
 }

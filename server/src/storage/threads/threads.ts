@@ -337,7 +337,8 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
     },
     async end() {
       refuseMore();
-      await Promise.all(slots.map(endThreadNow));
+      for (const { job } of slots) job?.reject(new Error('the thread was ended'));
+      await Promise.all(slots.map(({ worker }) => worker.terminate()));
     },
   };
 }
@@ -373,11 +374,6 @@ function openWorker(entry: URL, { workerData, heapMib, youngMib }: PoolSettings)
     ...(youngMib !== undefined && { maxYoungGenerationSizeMb: youngMib }),
   };
   return new Worker(entry, { workerData, resourceLimits });
-}
-
-async function endThreadNow({ job, worker }: Slot): Promise<void> {
-  job?.reject(new Error('the thread was ended'));
-  await worker.terminate();
 }
 
 function pickIdle(slots: readonly Slot[], key: number): Slot | undefined {

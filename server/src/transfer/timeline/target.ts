@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 import { type FileHandle, link, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { allowAddresses, createTimeouts, OutboundProblem } from '../../outbound/outbound.ts';
 import { S3, type S3Place } from '../../outbound/s3/s3.ts';
@@ -39,29 +40,22 @@ export function openTarget({ url, s3 }: TargetSettings): BackupTarget {
 
 function openFolder(root: string): BackupTarget {
   const parts = join(root, 'parts');
-  const isMissing = (error: { code?: string }) => error.code === 'ENOENT';
+  const unlessMissing = (error: { code?: string }) => {
+    if (error.code !== 'ENOENT') throw error;
+    return undefined;
+  };
   return {
     async list(folder, after = '') {
-      const found = await readdir(join(root, folder), { recursive: true, withFileTypes: true }).catch(
-        (error: { code?: string }) => {
-          if (isMissing(error)) return [];
-          throw error;
-        },
-      );
-      const names = found
+      const all = readdir(join(root, folder), { recursive: true, withFileTypes: true });
+      const found = (await all.catch(unlessMissing)) ?? [];
+      const paths = found
         .filter((entry) => entry.isFile())
-        .map(({ parentPath, name }) =>
-          join(parentPath, name)
-            .slice(root.length + 1)
-            .replaceAll('\\', '/'),
-        );
+        .map((entry) => join(entry.parentPath, entry.name));
+      const names = paths.map((path) => path.slice(root.length + 1).replaceAll('\\', '/'));
       return names.filter((name) => name > after).sort();
     },
     async read(name) {
-      const file = await open(join(root, name)).catch((error: { code?: string }) => {
-        if (isMissing(error)) return undefined;
-        throw error;
-      });
+      const file = await open(join(root, name)).catch(unlessMissing);
       return file && readPieces(file);
     },
     async write(name, bytes, isNew = false) {
@@ -156,10 +150,7 @@ function openBucket(place: S3Place, prefix: string): BackupTarget {
 /** @returns all bytes of a small object */
 export async function readSmall(target: BackupTarget, name: string): Promise<Buffer | undefined> {
   const bytes = await target.read(name);
-  if (bytes === undefined) return undefined;
-  const pieces: Uint8Array[] = [];
-  for await (const piece of bytes) pieces.push(piece);
-  return Buffer.concat(pieces);
+  return bytes && buffer(bytes);
 }
 
 export const writeSmall = (
