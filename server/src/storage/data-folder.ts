@@ -167,12 +167,14 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 export function syncFolderNow(path: string): void {
-  const folder = fs.openSync(path, 'r');
-  try {
-    fs.fsyncSync(folder);
-  } finally {
-    fs.closeSync(folder);
-  }
+  using folder = openNow(path, 'r');
+  fs.fsyncSync(folder.fd);
+}
+
+/** Closed at the end of the block that it is used in. */
+export function openNow(path: string, flags: 'r' | 'r+' | 'w') {
+  const fd = fs.openSync(path, flags, 0o600);
+  return { fd, [Symbol.dispose]: () => fs.closeSync(fd) };
 }
 
 /**

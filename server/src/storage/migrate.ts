@@ -1,7 +1,7 @@
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { DataFolder } from './data-folder.ts';
+import { type DataFolder, openNow } from './data-folder.ts';
 import { isDamaged } from './sqlite-errors.ts';
 
 /** Which of the two kinds of database a file is: the service's own tables, or one project's catalog. */
@@ -81,17 +81,13 @@ const MAGIC = 'SQLite format 3';
  */
 export function readVersion(path: string): number {
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return readVersionBySqlite(path);
-  const file = openSync(path, 'r');
-  try {
-    const header = Buffer.alloc(USER_VERSION_AT + 4);
-    const isWhole = readSync(file, header, 0, header.length, 0) === header.length;
-    // A damaged file is no newer one: it must not keep all others from being served.
-    return isWhole && header.toString('latin1', 0, MAGIC.length) === MAGIC
-      ? header.readInt32BE(USER_VERSION_AT)
-      : 0;
-  } finally {
-    closeSync(file);
-  }
+  using file = openNow(path, 'r');
+  const header = Buffer.alloc(USER_VERSION_AT + 4);
+  const isWhole = readSync(file.fd, header, 0, header.length, 0) === header.length;
+  // A damaged file is no newer one: it must not keep all others from being served.
+  return isWhole && header.toString('latin1', 0, MAGIC.length) === MAGIC
+    ? header.readInt32BE(USER_VERSION_AT)
+    : 0;
 }
 
 function readVersionBySqlite(path: string): number {

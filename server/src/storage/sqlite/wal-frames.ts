@@ -1,4 +1,5 @@
 import { closeSync, existsSync, fdatasyncSync, openSync, readSync, readvSync, writeSync } from 'node:fs';
+import { openNow } from '../data-folder.ts';
 
 /**
  * The write-ahead log of a database file as bytes: what a backup copies, and what a standby appends. Source:
@@ -54,16 +55,12 @@ export function closeUnused(): void {
  */
 export function findWalEnd(path: string, known?: WalEnd): WalEnd | undefined {
   if (!existsSync(`${path}-wal`)) return undefined;
-  const file = openSync(`${path}-wal`, 'r');
-  try {
-    const header = Buffer.alloc(WAL_HEADER);
-    if (readSync(file, header, 0, WAL_HEADER, 0) < WAL_HEADER) return undefined;
-    const [salts, pageSize] = [header.toString('hex', 16, 24), header.readUInt32BE(8)];
-    const begin = { salts, frame: 0, sum: header.toString('hex', 24, 32), pageCount: 0, pageSize };
-    return findLastCommit(file, known?.salts === salts ? known : begin);
-  } finally {
-    closeSync(file);
-  }
+  using file = openNow(`${path}-wal`, 'r');
+  const header = Buffer.alloc(WAL_HEADER);
+  if (readSync(file.fd, header, 0, WAL_HEADER, 0) < WAL_HEADER) return undefined;
+  const [salts, pageSize] = [header.toString('hex', 16, 24), header.readUInt32BE(8)];
+  const begin = { salts, frame: 0, sum: header.toString('hex', 24, 32), pageCount: 0, pageSize };
+  return findLastCommit(file.fd, known?.salts === salts ? known : begin);
 }
 
 function findLastCommit(file: number, known: WalEnd): WalEnd {
@@ -108,7 +105,7 @@ export class WalReader {
     this.pageSize = pageSize;
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     closeSync(this.file);
   }
 
@@ -156,17 +153,13 @@ export function copyFrames(
   { frame, pageSize }: WalEnd,
   after: number,
 ): void {
-  const [source, target] = [openSync(from, 'r'), openSync(to, 'w', 0o600)];
-  try {
-    const [bytes, end] = [Buffer.allocUnsafe(COPY_BYTES), frameAt(frame + 1, pageSize)];
-    for (let at = frameAt(after + 1, pageSize); at < end; ) {
-      const read = readSync(source, bytes, 0, Math.min(bytes.length, end - at), at);
-      if (read === 0) throw new Error('the write-ahead log began again while it was read');
-      at += writeSync(target, bytes, 0, read, at);
-    }
-  } finally {
-    closeSync(source);
-    closeSync(target);
+  using source = openNow(from, 'r');
+  using target = openNow(to, 'w');
+  const [bytes, end] = [Buffer.allocUnsafe(COPY_BYTES), frameAt(frame + 1, pageSize)];
+  for (let at = frameAt(after + 1, pageSize); at < end; ) {
+    const read = readSync(source.fd, bytes, 0, Math.min(bytes.length, end - at), at);
+    if (read === 0) throw new Error('the write-ahead log began again while it was read');
+    at += writeSync(target.fd, bytes, 0, read, at);
   }
 }
 

@@ -145,12 +145,8 @@ export class WatchedFile {
       const { frame, sum } = sent.log;
       if (end.frame < frame) return undefined;
       // After a loss of power the log may have gone on from an earlier frame.
-      const reader = new WalReader(`${this.path}-wal`, end.pageSize);
-      try {
-        return frame === 0 || reader.sumOf(frame, end.salts) === sum ? frame : undefined;
-      } finally {
-        reader.close();
-      }
+      using reader = new WalReader(`${this.path}-wal`, end.pageSize);
+      return frame === 0 || reader.sumOf(frame, end.salts) === sum ? frame : undefined;
     }
     // A log that began again: nothing was written back since all of the one before was.
     return sent.main === main ? 0 : undefined;
@@ -178,26 +174,22 @@ export class WatchedFile {
   }
 
   private async *readFrames(path: string, { salts, frame, pageSize }: WalEnd, after: number) {
-    const reader = new WalReader(path, pageSize);
-    try {
-      const pages = reader.listPages(after + 1, frame, salts);
-      const most = Math.max(1, Math.floor(ENTRY_BYTES / pageSize));
-      const memory = Buffer.allocUnsafe(Math.min(most, pages.length) * pageSize);
-      for (let at = 0; at < pages.length; at += most) {
-        const part = pages.slice(at, at + most);
-        const bytes = memory.subarray(0, part.length * pageSize);
-        reader.readPages(
-          part.map(({ frame }) => frame),
-          bytes,
-        );
-        yield {
-          head: { kind: 'pages' as const, file: this.name, pageSize, pages: part.map(({ page }) => page) },
-          bytes,
-        };
-        await setImmediate();
-      }
-    } finally {
-      reader.close();
+    using reader = new WalReader(path, pageSize);
+    const pages = reader.listPages(after + 1, frame, salts);
+    const most = Math.max(1, Math.floor(ENTRY_BYTES / pageSize));
+    const memory = Buffer.allocUnsafe(Math.min(most, pages.length) * pageSize);
+    for (let at = 0; at < pages.length; at += most) {
+      const part = pages.slice(at, at + most);
+      const bytes = memory.subarray(0, part.length * pageSize);
+      reader.readPages(
+        part.map(({ frame }) => frame),
+        bytes,
+      );
+      yield {
+        head: { kind: 'pages' as const, file: this.name, pageSize, pages: part.map(({ page }) => page) },
+        bytes,
+      };
+      await setImmediate();
     }
   }
 

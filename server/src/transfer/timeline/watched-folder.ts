@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, stat
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { isWholePayload } from '../../storage/payloads/payloads.ts';
-import { type DataFolder, dataFolderAt } from '../../storage/storage.ts';
+import { type DataFolder, dataFolderAt, openNow } from '../../storage/storage.ts';
 import { ENTRY_BYTES, type Entry } from './objects.ts';
 import { type Change, readMain, type Sent, WatchedFile } from './watched-file.ts';
 
@@ -216,12 +216,8 @@ async function* unlessGone(entries: AsyncIterable<Entry>): AsyncGenerator<Entry>
 }
 
 async function* readOther(name: string, path: string): AsyncGenerator<Entry> {
-  const file = openSync(path, 'r');
-  try {
-    yield* readWhole(name, file);
-  } finally {
-    closeSync(file);
-  }
+  using file = openNow(path, 'r');
+  yield* readWhole(name, file.fd);
 }
 
 async function* readWhole(name: string, file: number): AsyncGenerator<Entry> {
