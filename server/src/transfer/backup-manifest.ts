@@ -35,15 +35,6 @@ export interface CheckOptions {
   readonly withoutManifest?: boolean;
 }
 
-export interface CheckedBackup {
-  readonly files: number;
-  readonly bytes: number;
-  /** undefined: there is no manifest. */
-  readonly madeAt: string | undefined;
-  /** Projects without a catalog that were never filled, as far as the control database knows. */
-  readonly empty: readonly number[];
-}
-
 /** The last file of a backup: one without it is not whole. */
 export async function writeManifest(folder: storage.DataFolder, madeAt: Date): Promise<void> {
   const files: BackupFile[] = [];
@@ -61,12 +52,10 @@ export async function writeManifest(folder: storage.DataFolder, madeAt: Date): P
 /**
  * Compares a backup with its manifest, reads its databases with SQLite's `quick_check` and looks for a catalog of every project
  * that its control database knows as filled. Nothing is written.
+ * @returns `madeAt`: undefined without a manifest; `empty`: projects without a catalog that were never filled, as far as is known
  * @throws Error that names each file that is not as it was, or says that there is no manifest
  */
-export async function checkBackup(
-  folder: storage.DataFolder,
-  options: CheckOptions = {},
-): Promise<CheckedBackup> {
+export async function checkBackup(folder: storage.DataFolder, options: CheckOptions = {}) {
   const manifest = readManifest(folder, options.withoutManifest === true);
   const { projectId } = options;
   const isPart = ({ path }: { path: string }) =>

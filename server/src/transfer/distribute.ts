@@ -1,5 +1,4 @@
 import {
-  type Cluster,
   inspectCluster,
   migratePostgres,
   planDistribution,
@@ -15,26 +14,22 @@ export interface DistributionOptions {
   readonly isDryRun?: boolean;
 }
 
-export interface DistributionSummary {
-  readonly workers: number;
-  readonly shards: number;
-  /** What was run, or would be: nothing when all is distributed already. */
-  readonly statements: readonly string[];
-}
-
 /**
  * Distributes the projects of a database over the workers of Citus, in one transaction. Again it changes nothing.
+ * @returns with the statements that were run, or would be: none when all is distributed already
  * @throws Error without Citus or workers, or when the database is served
  */
-export async function distributeStore({
-  url,
-  shards,
-  isDryRun = false,
-}: DistributionOptions): Promise<DistributionSummary> {
+export async function distributeStore({ url, shards, isDryRun = false }: DistributionOptions) {
   const postgres = openMoved(url);
   try {
     const cluster = await inspectCluster(postgres);
-    refuseAlone(cluster, hidePassword(url));
+    const { version, workers } = cluster;
+    if (version === undefined)
+      throw new Error(
+        `${hidePassword(url)} has no Citus: create extension citus there and on each worker first`,
+      );
+    if (workers === 0)
+      throw new Error(`${hidePassword(url)} has no workers: add them with citus_add_node first`);
     const planned = planDistribution(cluster, shards);
     // Sessions read it when they begin: planners of workers are told what `planForParts` and the like say (state-store.ts).
     const [present] = await postgres.rows<{ name: string; mode: string }>(
@@ -51,14 +46,8 @@ export async function distributeStore({
       await postgres.transaction((tx) => runDistribution(tx, statements));
     }
     const known = [...cluster.distributed.values()][0];
-    return { workers: cluster.workers, shards: known ?? shards, statements };
+    return { workers, shards: known ?? shards, statements };
   } finally {
     await postgres.close();
   }
-}
-
-function refuseAlone({ version, workers }: Cluster, name: string): void {
-  if (version === undefined)
-    throw new Error(`${name} has no Citus: create extension citus there and on each worker first`);
-  if (workers === 0) throw new Error(`${name} has no workers: add them with citus_add_node first`);
 }

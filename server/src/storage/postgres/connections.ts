@@ -102,7 +102,7 @@ export function openPostgres(settings: PostgresSettings): Postgres {
 
   /** After a failed statement the connection is kept if the database refused the statement, and closed otherwise. */
   async function acquire() {
-    if (watch.isAway) throw refuseAway();
+    if (watch.isAway()) throw refuseAway();
     const client = await pool.connect().catch((error) => {
       throw translatePostgresError(error);
     });

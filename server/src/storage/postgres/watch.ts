@@ -9,17 +9,11 @@ const PROBE_MS = 6_000;
 /** A thread that was busy for longer may not have read an answer that has arrived. */
 const LATE_MS = 500;
 
-export interface PostgresWatch {
-  /** Whether the last probe got no answer. */
-  readonly isAway: boolean;
-  stop(): void;
-}
-
 /**
  * Ends connections that wait for a database that hangs or that the network cuts off: TCP alone notices after minutes.
  * A statement may take as long as it needs while the database answers probes.
  */
-export function watchPool(pool: pg.Pool, url: string): PostgresWatch {
+export function watchPool(pool: pg.Pool, url: string) {
   /** When each connection in use last received something. */
   const heardAt = new Map<PoolClient, number>();
   let lastHeardAt = 0;
@@ -62,9 +56,8 @@ export function watchPool(pool: pg.Pool, url: string): PostgresWatch {
   const timer = setInterval(() => void checkNow(), CHECK_MS);
   timer.unref();
   return {
-    get isAway() {
-      return isAway;
-    },
+    /** Whether the last probe got no answer. */
+    isAway: () => isAway,
     stop: () => clearInterval(timer),
   };
 }
