@@ -158,9 +158,7 @@ export function lockDataFolder(root: string): DatabaseSync {
   return lock;
 }
 
-/** A power cut takes a new name away again, and all that is below it, unless its folder was synced. */
-
-/** Makes names in a folder durable. */
+/** Makes names in a folder durable: a power cut takes a new one away again, and all that is below it. */
 export async function syncFolder(path: string): Promise<void> {
   await using folder = await open(path, 'r');
   await folder.sync();
@@ -195,7 +193,6 @@ export function makeFolders(path: string, mode = 0o700): void {
   }
 }
 
-/** All folders of a store. */
 export function makeStoreFolders({ root, catalogs, payloads }: DataFolder): void {
   for (const path of [root, catalogs, payloads]) makeFolders(path);
 }

@@ -163,7 +163,6 @@ export interface Database {
   readonly isShared: boolean;
   /** How this process calls itself among those. */
   readonly processId: string;
-  /** Many readers. */
   readonly read: Kysely<ControlSchema>;
   /** The database's clock in epoch milliseconds, the same for all processes. */
   readonly now: RawBuilder<number>;

@@ -133,7 +133,6 @@ export const deleteSome = (
       select ctid from ${text(table)} where ${own()} and ${where} limit ${limit}))`,
 });
 
-/** Joins parts with `comma` between them. */
 export const joined = (parts: readonly Sql[], comma: string): Sql =>
   sql(['', ...parts.map((_, at) => (at < parts.length - 1 ? comma : ''))], ...parts);
 
@@ -214,7 +213,6 @@ export function* controlRows<Row>(statement: Sql): Program<Row[]> {
   return (yield (session) => session.controlRows(statement)) as Row[];
 }
 
-/** @returns how many rows were changed */
 export function* run(statement: Sql): Program<number> {
   return (yield (session) => session.run(statement)) as number;
 }

@@ -70,6 +70,5 @@ export class CopyRows {
   }
 }
 
-/** @returns COPY of these columns in the binary format */
 export const copyInto = (table: string, columns: readonly string[]): string =>
   `copy ${table} (${columns.join(', ')}) from stdin with (format binary)`;

@@ -22,7 +22,6 @@ export const DISTRIBUTED = [
   ...'relation_member relation_link_source relation_link value_table payload catalog'.split(' '),
 ];
 
-/** What a cluster is. */
 export interface Cluster {
   /** Of Citus, as people write it; undefined: plain PostgreSQL. */
   readonly version: string | undefined;

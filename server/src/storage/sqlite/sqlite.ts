@@ -120,7 +120,6 @@ export class CatalogFile {
     return ask(this.prepare(text), values as SQLInputValue[]);
   }
 
-  /** Runs a program to its end. */
   perform<Result>(program: Program<Result>): Result {
     return performNow(program, this.session);
   }

@@ -156,7 +156,6 @@ export function refuseOtherBytes(bytes: Uint8Array, sample: number): void {
     throw new Error('shared memory was written to while it was in use: nothing of it is stored');
 }
 
-/** A message of an operation to a thread, and the thread's answer. */
 interface Job {
   readonly operation: string;
   readonly input: unknown;
@@ -208,7 +207,6 @@ export interface ThreadPool {
 }
 
 export interface PoolSettings {
-  /** Most threads at a time. */
   readonly size: number;
   readonly workerData: object;
   /** Most threads that one key may use at a time, or one account; default all. Half of what is set while another is at work, too. */
