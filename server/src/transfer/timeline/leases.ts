@@ -32,12 +32,9 @@ export async function readLease(target: BackupTarget, epoch: number): Promise<He
 }
 
 export async function listLeases(target: BackupTarget): Promise<HeldLease[]> {
-  const leases: HeldLease[] = [];
-  for (const name of await target.list('leases')) {
-    const lease = await readLease(target, Number(name.split('/')[1]));
-    if (lease !== undefined) leases.push(lease);
-  }
-  return leases;
+  const epochs = (await target.list('leases')).map((name) => Number(name.split('/')[1]));
+  const leases = await Array.fromAsync(epochs, (epoch) => readLease(target, epoch));
+  return leases.filter((lease) => lease !== undefined);
 }
 
 /**

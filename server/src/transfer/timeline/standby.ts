@@ -179,18 +179,15 @@ export async function promote(
     return promoteStandby(root);
   }
   try {
-    return await takeOver(local, openTarget({ url: url ?? local.url, s3 }));
+    const target = openTarget({ url: url ?? local.url, s3 });
+    const last = (await listLeases(target)).at(-1);
+    const own = { holder: local.holder, from: local.seq };
+    if (last?.holder !== local.holder && (await takeLease(target, last, own)) === undefined)
+      throw new Error('Another one was promoted at the same time');
+    return { at: local.at };
   } finally {
     lock.close();
   }
-}
-
-async function takeOver(local: LocalState, target: ReturnType<typeof openTarget>): Promise<{ at: number }> {
-  const last = (await listLeases(target)).at(-1);
-  if (last?.holder === local.holder) return { at: local.at };
-  const taken = await takeLease(target, last, { holder: local.holder, from: local.seq });
-  if (taken === undefined) throw new Error('Another one was promoted at the same time');
-  return { at: local.at };
 }
 
 /** The process that serves the directory does it. */
