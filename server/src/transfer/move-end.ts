@@ -88,10 +88,9 @@ export type MoveEnd = ReturnType<typeof createMoveEnd>;
 
 /** A store as a move sees it: one reads, the other writes, and in the end both are read again. */
 export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[]) {
-  const { name, engine, payloads } = driver;
-  const { findMove, readCounters, writeCounters, settle, endMove, close } = driver;
+  const { engine, payloads } = driver;
   return {
-    ...{ name, findMove, readCounters, writeCounters, settle, endMove, close },
+    ...driver,
 
     /** @returns what tells one store from another, undefined for one that holds nothing */
     async readIdentity(): Promise<string | undefined> {
