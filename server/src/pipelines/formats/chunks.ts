@@ -28,17 +28,13 @@ export interface ChunkParser<Part> {
   end(): readonly Part[];
 }
 
-/** @returns what each chunk of a text completes, without empty lists */
+/** @returns what each chunk of a text completes */
 export async function* parseText<Part>(
   text: TextStream,
   parser: ChunkParser<Part>,
 ): AsyncGenerator<readonly Part[]> {
-  for await (const chunk of text) {
-    const parts = parser.push(chunk);
-    if (parts.length > 0) yield parts;
-  }
-  const parts = parser.end();
-  if (parts.length > 0) yield parts;
+  for await (const chunk of text) yield parser.push(chunk);
+  yield parser.end();
 }
 
 /** Reads the beginning of a text and hands the whole of it to the reader that is chosen; lets go if there is none. */

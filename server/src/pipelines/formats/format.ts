@@ -144,7 +144,7 @@ export const rowTooLarge = (where: string, line?: number) =>
 export const tooDeep = (where: string, line?: number) =>
   tooLarge(`${where} is nested deeper than ${LIMITS.depth} levels`, line);
 
-export const tooManyColumns = (where: string, line?: number) =>
+const tooManyColumns = (where: string, line?: number) =>
   tooLarge(`${where} has more than ${LIMITS.columns.toLocaleString('en')} columns`, line);
 
 /** Weighs one row while it is read: its text, and the parts that cost memory without text. */
@@ -329,40 +329,94 @@ export function copyText(text: string): string {
     : Buffer.from(text, 'utf16le').toString('utf16le');
 }
 
-/** @returns the names with those that come again numbered: Name, Name 2 */
-function distinctNames(names: readonly string[]): string[] {
-  const taken = new Set(names);
-  const used = new Set<string>();
-  const numbers = new Map<string, number>();
-  return names.map((name) => {
-    if (!used.has(name)) {
-      used.add(name);
-      return name;
+interface TableRow {
+  readonly number: number;
+  readonly problem?: string | undefined;
+}
+
+interface TableOptions<Row> {
+  /** As the owner chose; undefined: the first row that is no title. */
+  readonly headerRow: number | undefined;
+  readonly maxColumns?: number;
+  /** By their places; a row may have no cell in some. */
+  textsOf(row: Row): readonly string[];
+}
+
+/** Finds the row that names the columns, and hands on those behind it. */
+export function openTable<Row extends TableRow>(
+  notes: ReadingNotes,
+  { headerRow, maxColumns = Number.POSITIVE_INFINITY, textsOf }: TableOptions<Row>,
+) {
+  let first = headerRow ?? 1;
+  /** The first rows, until it is known which of them is the header. */
+  let head: Row[] | undefined = headerRow === undefined ? [] : undefined;
+  let names: readonly string[] | undefined;
+
+  function isBehindHeader(row: Row): boolean {
+    if (row.number < first) return false;
+    if (names !== undefined) return true;
+    if (row.problem !== undefined) throw new FormatProblem('damaged', row.problem, { line: row.number });
+    const texts = textsOf(row);
+    if (texts.length > maxColumns) throw tooManyColumns('The first row', row.number);
+    names = first > 0 ? readHeader(texts) : texts.map((_, index) => nameByPlace(index));
+    // Where a row has no cell there is no name.
+    names.forEach((name) => {
+      notes.noteColumn(name);
+    });
+    return first === 0;
+  }
+
+  function end(): Row[] {
+    const rows = head ?? [];
+    head = undefined;
+    const sound = rows.filter(({ problem }) => problem === undefined).slice(0, HEAD_ROWS);
+    const place = findHeader(sound.map(textsOf));
+    if (place > 0) {
+      first = sound[place]?.number ?? 1;
+      notes.found.headerRow = String(first);
     }
-    let number = numbers.get(name) ?? 2;
-    while (taken.has(`${name} ${number}`)) number += 1;
-    numbers.set(name, number + 1);
-    return `${name} ${number}`;
-  });
+    return rows.filter(isBehindHeader);
+  }
+
+  return {
+    take(rows: readonly Row[]): Row[] {
+      if (head === undefined) return rows.filter(isBehindHeader);
+      for (const row of rows) head.push(row);
+      return head.length < HEAD_ROWS ? [] : end();
+    },
+    /** To be called behind the last row. @returns those whose header was not known yet */
+    end,
+    /** Of the columns, by their places. */
+    get names(): readonly string[] {
+      return names ?? [];
+    },
+  };
 }
 
 /**
- * @returns the names that a header gives: without spaces around them, the nameless ones by their place, and those
- * behind the last name left out
+ * @returns the names that a header gives: without spaces around them, the nameless ones by their place, those that come
+ * again numbered, as Name, Name 2, and those behind the last name left out
  */
-export function readHeader(cells: readonly string[]): string[] {
-  const names = cells.map((cell) => cell.trim());
-  const last = names.findLastIndex((name) => name !== '');
-  return distinctNames(names.slice(0, last + 1).map((name, index) => name || nameByPlace(index)));
+function readHeader(cells: readonly string[]): string[] {
+  const given = Array.from(cells, (cell = '', index) => cell.trim() || nameByPlace(index));
+  const names = given.slice(0, cells.findLastIndex((cell = '') => cell.trim() !== '') + 1);
+  const taken = new Set(names);
+  const numbers = new Map<string, number>();
+  return names.map((name) => {
+    let number = numbers.get(name) ?? 1;
+    while (number > 1 && taken.has(`${name} ${number}`)) number += 1;
+    numbers.set(name, number + 1);
+    return number === 1 ? name : `${name} ${number}`;
+  });
 }
 
 export const nameByPlace = (index: number): string => `Column ${index + 1}`;
 
 /** Rows in which the names of the columns are searched. */
-export const HEAD_ROWS = 10;
+const HEAD_ROWS = 10;
 
 /** @returns the place of the row that may hold names: a title above them fills a cell or two of many */
-export function findHeader(rows: readonly (readonly string[])[]): number {
+function findHeader(rows: readonly (readonly string[])[]): number {
   const filled = rows.map((cells) => cells.filter((cell) => cell.trim() !== '').length);
   const usual = filled.toSorted((a, b) => a - b)[Math.floor(filled.length / 2)] ?? 0;
   return Math.max(

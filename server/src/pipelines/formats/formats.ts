@@ -131,6 +131,7 @@ async function* noteRows(
   notes: ReadingNotes,
 ): AsyncGenerator<readonly SourceRow[]> {
   for await (const rows of batches) {
+    if (rows.length === 0) continue;
     notes.noteRows(rows);
     yield notes.isDamaged ? rows.map(reportDamage) : rows;
   }

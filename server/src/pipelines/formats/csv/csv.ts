@@ -1,7 +1,6 @@
-import type { ParseStepResult } from 'papaparse';
 import Papa from 'papaparse';
 import { Type } from 'typebox';
-import { parseText, readAfterPeek, type TextStream } from '../chunks.ts';
+import { type ChunkParser, parseText, readAfterPeek, type TextStream } from '../chunks.ts';
 import { encoding } from '../decode.ts';
 import {
   type ColumnValue,
@@ -9,17 +8,13 @@ import {
   defineFormat,
   FormatProblem,
   fieldTooLarge,
-  findHeader,
-  HEAD_ROWS,
   headerRow,
   LIMITS,
-  nameByPlace,
+  openTable,
   type ReadingNotes,
   type RowProblem,
-  readHeader,
   rowTooLarge,
   type SourceRow,
-  tooManyColumns,
 } from '../format.ts';
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;
@@ -77,46 +72,21 @@ export function readCsv(
   notes: ReadingNotes,
   options: CsvOptions = {},
 ): AsyncGenerator<SourceRow[]> {
-  return readAfterPeek(text, SAMPLE_CHARACTERS, (head, whole) => {
+  return readAfterPeek(text, SAMPLE_CHARACTERS, async function* (head, whole) {
     const named = readSeparatorLine(head);
     const dialect = findDialect(head.slice(named?.length), { ...options, ...named });
     notes.found.delimiter = dialect.delimiter;
     if (dialect.quote !== '"') notes.found.quote = dialect.quote;
-    const skipped = named?.length ?? 0;
-    const headerRow = options.headerRow ?? findHeaderRow(head.slice(skipped), dialect, skipped);
-    if (options.headerRow === undefined && headerRow > 1) notes.found.headerRow = String(headerRow);
-    return readRows(whole, { dialect, skipped, table: new CsvTable(notes, headerRow) });
+    const { headerRow } = options;
+    const table = openTable<CsvRow>(notes, {
+      ...{ headerRow, textsOf: ({ cells }) => cells, maxColumns: LIMITS.columns },
+    });
+    // The line that names the delimiter counts.
+    const splitter = splitCsv(dialect, named === undefined ? 1 : 2);
+    for await (const rows of parseText(skipText(whole, named?.length ?? 0), splitter))
+      yield table.take(rows.filter(isFilled)).map((row) => nameCells(row, table.names));
+    yield table.end().map((row) => nameCells(row, table.names));
   });
-}
-
-/** @returns the line behind the titles, where there are some; 1 otherwise */
-function findHeaderRow(head: string, dialect: Dialect, skipped: number): number {
-  const rows = new CsvSplitter(dialect, firstLine(skipped))
-    .push(head)
-    .filter(({ fields }) => !isBlank(fields));
-  const place = findHeader(rows.slice(0, HEAD_ROWS).map(({ fields }) => fields));
-  return place === 0 ? 1 : (rows[place]?.line ?? 1);
-}
-
-/** Excel's line that names the delimiter counts. */
-const firstLine = (skipped: number): number => (skipped > 0 ? 2 : 1);
-
-interface RowReading {
-  readonly dialect: Dialect;
-  /** Characters before the first row. */
-  readonly skipped: number;
-  readonly table: CsvTable;
-}
-
-async function* readRows(
-  text: TextStream,
-  { dialect, skipped, table }: RowReading,
-): AsyncGenerator<SourceRow[]> {
-  const splitter = new CsvSplitter(dialect, firstLine(skipped));
-  for await (const rows of parseText(skipText(text, skipped), splitter)) {
-    const named = table.take(rows);
-    if (named.length > 0) yield named;
-  }
 }
 
 async function* skipText(text: TextStream, characters: number): AsyncGenerator<string> {
@@ -127,62 +97,27 @@ async function* skipText(text: TextStream, characters: number): AsyncGenerator<s
   }
 }
 
-/** Gives the fields of each row their names. */
-class CsvTable {
-  readonly #notes: ReadingNotes;
-  readonly #headerRow: number;
-  #names: readonly string[] | undefined;
+const isFilled = ({ cells, problem }: CsvRow): boolean =>
+  problem !== undefined || cells.some((cell) => cell !== '' && (cells.length > 1 || cell.trim() !== ''));
 
-  constructor(notes: ReadingNotes, headerRow: number) {
-    this.#notes = notes;
-    this.#headerRow = headerRow;
-  }
-
-  take(rows: readonly CsvRow[]): SourceRow[] {
-    const taken: SourceRow[] = [];
-    for (const row of rows) {
-      if (row.line < this.#headerRow || (row.problem === undefined && isBlank(row.fields))) continue;
-      if (this.#names === undefined && this.#takeHeader(row)) continue;
-      taken.push(this.#nameFields(row));
-    }
-    return taken;
-  }
-
-  /** @returns whether the row was the header */
-  #takeHeader(row: CsvRow): boolean {
-    if (row.problem !== undefined) throw new FormatProblem('damaged', row.problem, { line: row.line });
-    if (row.fields.length > LIMITS.columns) throw tooManyColumns('The first row', row.line);
-    const hasHeader = this.#headerRow > 0;
-    this.#names = hasHeader ? readHeader(row.fields) : row.fields.map((_, index) => nameByPlace(index));
-    for (const name of this.#names) this.#notes.noteColumn(name);
-    return hasHeader;
-  }
-
-  #nameFields({ line, fields, problem }: CsvRow): SourceRow {
-    const names = this.#names ?? [];
-    const values = createColumns<ColumnValue>();
-    const count = Math.min(names.length, fields.length);
-    for (let index = 0; index < count; index += 1) values[names[index] as string] = fields[index] as string;
-    const found = problem === undefined ? findProblem(fields, names.length) : quoteProblem(problem);
-    const row = { number: line, values, source: values };
-    return found === undefined ? row : { ...row, problems: [found] };
-  }
+function nameCells({ number, cells, problem }: CsvRow, names: readonly string[]): SourceRow {
+  const values = createColumns<ColumnValue>();
+  const count = Math.min(names.length, cells.length);
+  for (let index = 0; index < count; index += 1) values[names[index] as string] = cells[index] as string;
+  const found: RowProblem | undefined =
+    problem === undefined ? findProblem(cells, names.length) : { code: 'quote', message: problem };
+  const row = { number, values, source: values };
+  return found === undefined ? row : { ...row, problems: [found] };
 }
 
-const quoteProblem = (message: string): RowProblem => ({ code: 'quote', message });
-
-/** Further fields that are empty come from delimiters at the end of a line, which many exports write. */
-function findProblem(fields: readonly string[], columns: number): RowProblem | undefined {
-  if (fields.some((field) => field.length > LIMITS.fieldCharacters))
+/** Further cells that are empty come from delimiters at the end of a line, which many exports write. */
+function findProblem(cells: readonly string[], columns: number): RowProblem | undefined {
+  if (cells.some((cell) => cell.length > LIMITS.fieldCharacters))
     return { code: 'too_large', message: fieldTooLarge('a value').message };
-  const used = fields.findLastIndex((field) => field !== '') + 1;
-  if (fields.length >= columns && used <= columns) return undefined;
-  const count = fields.length < columns ? fields.length : used;
+  const used = cells.findLastIndex((cell) => cell !== '') + 1;
+  if (cells.length >= columns && used <= columns) return undefined;
+  const count = cells.length < columns ? cells.length : used;
   return { code: 'field_count', message: `${count} values for ${columns} columns` };
-}
-
-function isBlank(fields: readonly string[]): boolean {
-  return fields.every((field) => field === '' || (fields.length === 1 && field.trim() === ''));
 }
 
 /** How much of a file its delimiter is guessed from. */
@@ -234,11 +169,11 @@ interface Dialect {
 }
 
 interface CsvRow {
-  /** Where the row begins. */
-  readonly line: number;
-  readonly fields: readonly string[];
-  /** Why the fields cannot be believed. */
-  readonly problem?: string;
+  /** The line where the row begins. */
+  readonly number: number;
+  readonly cells: readonly string[];
+  /** Why the cells cannot be believed. */
+  readonly problem?: string | undefined;
 }
 
 /**
@@ -246,175 +181,166 @@ interface CsvRow {
  * it stands in. What is read twice so may be as much as the file, and this much more.
  */
 const READ_TWICE_CHARACTERS = 32 * 1024 * 1024;
+const TOO_MANY_QUOTES =
+  'too many quotes are opened and not closed. If the file has quotes that mean nothing, set "quote" to ""';
 
-/**
- * Splits a text that comes in chunks into rows. The parser works on whole texts, so each chunk is read together with the
- * unfinished row before it; a row that stays unfinished is parsed again only when it has doubled.
- */
-export class CsvSplitter {
-  readonly #dialect: Dialect;
-  #text = '';
-  #worthReadingFrom = 0;
-  #line: number;
-  #readCharacters = 0;
-  #readTwiceCharacters = 0;
+/** Splits a text that comes in chunks into rows; one that stays unfinished is read again only when it has doubled. */
+export function splitCsv(dialect: Dialect, firstLine = 1): ChunkParser<CsvRow> {
+  const { newline } = dialect;
+  const readRow = createRowReader(dialect);
+  let text = '';
+  let worthReadingFrom = 0;
+  let line = firstLine;
+  let readTwiceRoom = READ_TWICE_CHARACTERS;
   /** Within a line that is given up and whose end has not come. */
-  #isSkipping = false;
-
-  constructor(dialect: Dialect, firstLine = 1) {
-    this.#dialect = dialect;
-    this.#line = firstLine;
-  }
-
-  /** @throws FormatProblem too_large */
-  push(chunk: string): CsvRow[] {
-    this.#text += this.#isSkipping ? this.#skipLine(chunk) : chunk;
-    this.#readCharacters += chunk.length;
-    if (this.#text.length < this.#worthReadingFrom) return [];
-    const rows = this.#readAll(false);
-    this.#worthReadingFrom = Math.min(this.#text.length * 2, LIMITS.rowCharacters + 1);
-    return rows;
-  }
-
-  end(): CsvRow[] {
-    return this.#readAll(true);
-  }
+  let isSkipping = false;
 
   /** @returns what stands behind the line that is skipped */
-  #skipLine(chunk: string): string {
-    const end = chunk.indexOf(this.#dialect.newline);
+  function skipLine(chunk: string): string {
+    const end = chunk.indexOf(newline);
     if (end === -1) return '';
-    this.#isSkipping = false;
-    this.#line += 1;
+    isSkipping = false;
+    line += 1;
     return chunk.slice(end + 1);
   }
 
-  #readAll(isLast: boolean): CsvRow[] {
+  function countLines(start: number, end: number): number {
+    let count = 0;
+    for (let at = text.indexOf(newline, start); at !== -1 && at < end; at = text.indexOf(newline, at + 1))
+      count += 1;
+    return count;
+  }
+
+  function readAll(isLast: boolean): CsvRow[] {
     const rows: CsvRow[] = [];
-    let hasMore = true;
-    while (hasMore && this.#text !== '') {
-      const pass = new Pass(this.#text, this.#dialect, isLast);
-      const outcome = pass.read(this.#line);
-      for (const row of outcome.rows) rows.push(row);
-      this.#text = this.#text.slice(outcome.consumed);
-      this.#line = outcome.line;
-      this.#isSkipping = outcome.isCut;
-      this.#readTwiceCharacters += outcome.readTwice;
-      hasMore = outcome.readTwice > 0;
-      this.#checkEffort();
+    let start = 0;
+    for (let row = readRow(text, 0, isLast); row !== undefined; row = readRow(text, start, isLast)) {
+      const { cells, end, problem, readTwice = 0 } = row;
+      rows.push({ number: line, cells, problem });
+      line += countLines(start, end);
+      readTwiceRoom -= readTwice;
+      if (readTwiceRoom < 0) throw new FormatProblem('damaged', TOO_MANY_QUOTES, { line });
+      isSkipping = problem !== undefined && !isLast && !text.endsWith(newline, end);
+      start = end;
     }
-    if (this.#text.length > LIMITS.rowCharacters) throw rowTooLarge('The row', this.#line);
+    text = text.slice(start);
+    if (text.length > LIMITS.rowCharacters) throw rowTooLarge('The row', line);
     return rows;
   }
 
-  #checkEffort(): void {
-    if (this.#readTwiceCharacters <= this.#readCharacters + READ_TWICE_CHARACTERS) return;
-    const message =
-      'too many quotes are opened and not closed. If the file has quotes that mean nothing, set "quote" to ""';
-    throw new FormatProblem('damaged', message, { line: this.#line });
-  }
+  return {
+    /** @throws FormatProblem damaged, too_large */
+    push(chunk) {
+      text += isSkipping ? skipLine(chunk) : chunk;
+      readTwiceRoom += chunk.length;
+      if (text.length < worthReadingFrom) return [];
+      const rows = readAll(false);
+      worthReadingFrom = Math.min(text.length * 2, LIMITS.rowCharacters + 1);
+      return rows;
+    },
+    end: () => readAll(true),
+  };
 }
 
-/** One pass of the parser over text that begins with a row. */
-class Pass {
-  readonly #text: string;
-  readonly #dialect: Dialect;
-  readonly #isLast: boolean;
-  /** The parser drops a byte order mark, as stands between files that were put together, and does not count it. */
-  readonly #dropped: number;
-  readonly #rows: CsvRow[] = [];
-  #consumed = 0;
-  #line = 1;
-  #readTwice = 0;
-  #isCut = false;
+interface ReadRow extends Omit<CsvRow, 'number'> {
+  /** Where the next row begins. */
+  readonly end: number;
+  /** Characters of the next rows that were taken for a part of this one. */
+  readonly readTwice?: number;
+}
 
-  constructor(text: string, dialect: Dialect, isLast: boolean) {
-    this.#text = text;
-    this.#dialect = dialect;
-    this.#isLast = isLast;
-    this.#dropped = text.startsWith('\uFEFF') ? 1 : 0;
+interface ReadCell {
+  readonly value: string;
+  /** Behind the delimiter or the end of the line. */
+  readonly end: number;
+  /** What ends the cell; undefined at the end of the text. */
+  readonly sign: string | undefined;
+  /** A quote is not closed, or stands within a quoted value and is not written twice. */
+  readonly isBroken?: boolean;
+  readonly isOpen?: boolean;
+}
+
+/** @returns reads the row that begins at a place of a text; undefined where it is not known to be whole */
+function createRowReader({ delimiter, newline, quote }: Dialect) {
+  const sign = `${RegExp.escape(delimiter)}|${newline}`;
+  const plainEnd = new RegExp(`(${sign})|$`, 'g');
+  /** Some programs write spaces behind the quote that ends a value. */
+  const quotedEnd = new RegExp(`(?:(?!${sign})\\s)*(${sign})|$`, 'y');
+  /** Lines may end in \r\n. */
+  const withoutReturn = (text: string) =>
+    newline === '\n' && text.endsWith('\r') ? text.slice(0, -1) : text;
+
+  function readPlain(text: string, start: number): ReadCell {
+    plainEnd.lastIndex = start;
+    const [, found] = plainEnd.exec(text) ?? [];
+    const end = plainEnd.lastIndex;
+    const value = text.slice(start, end - (found?.length ?? 0));
+    return { value: found === delimiter ? value : withoutReturn(value), end, sign: found };
   }
 
-  read(firstLine: number) {
-    this.#line = firstLine;
-    const { delimiter, newline, quote } = this.#dialect;
-    Papa.parse<string[]>(this.#text, {
-      delimiter,
-      newline,
-      ...(quote === '' ? { fastMode: true } : { quoteChar: quote }),
-      step: (result, parser) => {
-        if (!this.#hasToStop()) this.#take(result);
-        if (this.#hasToStop()) parser.abort();
-      },
-    });
-    return {
-      rows: this.#rows,
-      consumed: this.#consumed,
-      /** Line behind what was consumed. */
-      line: this.#line,
-      /** Above 0 when reading has to go on behind a row with a quote that is not closed. */
-      readTwice: this.#readTwice,
-      /** What was consumed ends within a line that is given up. */
-      isCut: this.#isCut,
-    };
-  }
-
-  #hasToStop(): boolean {
-    return this.#readTwice > 0 || this.#isCut;
-  }
-
-  #take({ data, errors, meta: { cursor } }: ParseStepResult<string[]>): void {
-    const start = this.#consumed;
-    const end = cursor + this.#dropped;
-    if (end === start || cursor === 0) return;
-    const open = errors.find(({ code }) => code === 'MissingQuotes');
-    const isEnded = this.#text.endsWith(this.#dialect.newline, end) && open === undefined;
-    const isHopeless = open !== undefined && cursor - (open.index ?? 0) > LIMITS.fieldCharacters;
-    if (!isEnded && !this.#isLast && !isHopeless) return;
-    if (errors.length > 0) this.#giveUpLine(end, open !== undefined);
-    else this.#finishRow(end, dropReturn(data, this.#text.slice(start, end), this.#dialect.quote));
-  }
-
-  #finishRow(end: number, fields: readonly string[], problem?: string): void {
-    this.#rows.push(
-      problem === undefined ? { line: this.#line, fields } : { line: this.#line, fields, problem },
-    );
-    this.#line += this.#countLines(this.#consumed, end);
-    this.#consumed = end;
+  function readQuoted(text: string, start: number): ReadCell {
+    let isBroken = false;
+    for (let close = text.indexOf(quote, start); close !== -1; close = text.indexOf(quote, close + 1)) {
+      if (text[close + 1] === quote) {
+        close += 1;
+        continue;
+      }
+      quotedEnd.lastIndex = close + 1;
+      const found = quotedEnd.exec(text);
+      if (found !== null) {
+        const value = text.slice(start, close).replaceAll(quote + quote, quote);
+        return { value, end: quotedEnd.lastIndex, sign: found[1], isBroken };
+      }
+      isBroken = true;
+    }
+    // A value that is too long is given up before its end comes.
+    const sign = text.length - start > LIMITS.fieldCharacters ? newline : undefined;
+    return { value: '', end: text.length, sign, isBroken: true, isOpen: true };
   }
 
   /** Only the line with the broken quote is given up: the rows behind it are most likely sound. */
-  #giveUpLine(end: number, isOpen: boolean): void {
-    const lineEnd = this.#text.indexOf(this.#dialect.newline, this.#consumed);
-    this.#isCut = lineEnd === -1 && !this.#isLast;
+  function giveUpLine(text: string, start: number, { end, isOpen }: ReadCell): ReadRow {
+    const lineEnd = text.indexOf(newline, start);
     const next = lineEnd === -1 || lineEnd >= end ? end : lineEnd + 1;
-    const { quote } = this.#dialect;
     const problem =
       isOpen || next < end
         ? `a quote (${quote}) is opened and not closed`
         : `a quote (${quote}) stands within a quoted value; it has to be written twice`;
-    this.#finishRow(next, [], problem);
-    this.#readTwice = end - next;
+    return { cells: [], end: next, problem, readTwice: end - next };
   }
 
-  #countLines(start: number, end: number): number {
-    let count = 0;
-    let at = this.#text.indexOf(this.#dialect.newline, start);
-    while (at !== -1 && at < end) {
-      count += 1;
-      at = this.#text.indexOf(this.#dialect.newline, at + 1);
-    }
-    return count;
+  function readQuotedRow(text: string, start: number, isLast: boolean): ReadRow | undefined {
+    const cells: string[] = [];
+    let isBroken = false;
+    let at = start;
+    let cell: ReadCell;
+    do {
+      cell = text.startsWith(quote, at) ? readQuoted(text, at + 1) : readPlain(text, at);
+      cells.push(cell.value);
+      isBroken ||= cell.isBroken === true;
+      at = cell.end;
+    } while (cell.sign === delimiter);
+    if (cell.sign === undefined && !isLast) return undefined;
+    return isBroken ? giveUpLine(text, start, cell) : { cells, end: at };
   }
-}
 
-/** Lines may end in \r\n: the \r belongs to the line's end, unless it is the last character of a quoted value. */
-function dropReturn(fields: string[], row: string, quote: string): string[] {
-  const last = fields.at(-1);
-  if (last === undefined || !last.endsWith('\r')) return fields;
-  const lineEnd = row.endsWith('\n') ? '\r\n' : '\r';
-  const quoted = `${quote}${last.replaceAll(quote, quote + quote)}${quote}`;
-  if (!row.endsWith(lineEnd) || (quote !== '' && row.endsWith(quoted + lineEnd))) return fields;
-  fields[fields.length - 1] = last.slice(0, -1);
-  return fields;
+  function readPlainRow(text: string, start: number, isLast: boolean): ReadRow | undefined {
+    const lineEnd = text.indexOf(newline, start);
+    if (lineEnd === -1 && !isLast) return undefined;
+    const end = lineEnd === -1 ? text.length : lineEnd;
+    return {
+      cells: withoutReturn(text.slice(start, end)).split(delimiter),
+      end: Math.min(end + 1, text.length),
+    };
+  }
+
+  return (text: string, at: number, isLast: boolean): ReadRow | undefined => {
+    if (at === text.length) return undefined;
+    // As stands between files that were put together.
+    const start = text[at] === '\uFEFF' ? at + 1 : at;
+    const lineEnd = text.indexOf(newline, start);
+    const line = lineEnd === -1 ? text.slice(start) : text.slice(start, lineEnd);
+    const hasQuotes = quote !== '' && line.includes(quote);
+    return hasQuotes ? readQuotedRow(text, start, isLast) : readPlainRow(text, start, isLast);
+  };
 }

@@ -7,13 +7,11 @@ import {
   createColumns,
   defineFormat,
   FormatProblem,
-  findHeader,
-  HEAD_ROWS,
   headerRow,
   nameByPlace,
+  openTable,
   ReadingNotes,
   type RowProblem,
-  readHeader,
   type SourceRow,
 } from '../format.ts';
 import { type XmlElement, XmlElements } from '../xml/xml.ts';
@@ -71,8 +69,10 @@ async function* readXlsx(
     if (options.sheet === undefined && others.length > 0) notes.found.otherSheets = describeSheets(others);
     const texts = await readTexts(parts, book, tempDir);
     try {
-      const table = new SheetTable(notes, { ...options, place: { book, texts } });
-      yield* readSheetRows(cutChunks(parts.read(sheet.part)), table);
+      const table = openTable(notes, { headerRow: options.headerRow, textsOf });
+      for await (const rows of readSheetRows(cutChunks(parts.read(sheet.part)), { book, texts }))
+        yield table.take(rows).map((row) => nameCells(row, table.names));
+      yield table.end().map((row) => nameCells(row, table.names));
     } finally {
       await texts.close();
     }
@@ -101,100 +101,43 @@ function findSheet(sheets: readonly Sheet[], requested: string | number | undefi
   return named ?? sheets[Number(requested) - 1];
 }
 
-async function* readSheetRows(bytes: ByteStream, table: SheetTable): AsyncGenerator<SourceRow[]> {
-  const isChosen = (name: string, path: readonly string[]) => name === 'row' && path.at(-1) === 'sheetData';
-  const text = decodeText(bytes, new ReadingNotes(), { isMarkup: true });
-  for await (const elements of parseText(text, new XmlElements({ isChosen, keepsSpace: true }))) {
-    const rows = table.take(elements);
-    if (rows.length > 0) yield rows;
-  }
-  const rows = table.finish();
-  if (rows.length > 0) yield rows;
-}
-
 interface SheetRow {
   readonly number: number;
   readonly cells: readonly Cell[];
 }
 
-/** Gives the cells of each row the names of their columns. */
-class SheetTable {
-  readonly #notes: ReadingNotes;
-  #headerRow: number;
-  readonly #place: CellPlace;
-  /** The first rows, until it is known which of them is the header. */
-  #head: SheetRow[] | undefined;
-  #names: string[] | undefined;
-  #number = 0;
+/** @returns the rows of a sheet that are not empty */
+async function* readSheetRows(bytes: ByteStream, place: CellPlace): AsyncGenerator<SheetRow[]> {
+  const isChosen = (name: string, path: readonly string[]) => name === 'row' && path.at(-1) === 'sheetData';
+  const text = decodeText(bytes, new ReadingNotes(), { isMarkup: true });
+  let number = 0;
+  for await (const elements of parseText(text, new XmlElements({ isChosen, keepsSpace: true })))
+    yield elements
+      .map((element) => {
+        // A row may leave out its number; then it is the next.
+        number = Number(element.attributes.get('r') ?? number + 1);
+        return { number, cells: readCells(element, place) };
+      })
+      .filter(({ cells }) => cells.length > 0);
+}
 
-  constructor(notes: ReadingNotes, { headerRow, place }: XlsxOptions & { place: CellPlace }) {
-    this.#notes = notes;
-    this.#headerRow = headerRow ?? 1;
-    this.#head = headerRow === undefined ? [] : undefined;
-    this.#place = place;
-  }
+function textsOf({ cells }: SheetRow): string[] {
+  const texts: string[] = [];
+  for (const { column, text = '' } of cells) texts[column] = text;
+  return texts;
+}
 
-  take(elements: readonly XmlElement[]): SourceRow[] {
-    const rows: SheetRow[] = [];
-    for (const element of elements) {
-      // A row may leave out its number; then it is the next.
-      this.#number = Number(element.attributes.get('r') ?? this.#number + 1);
-      const cells = readCells(element, this.#place);
-      if (cells.length > 0) rows.push({ number: this.#number, cells });
-    }
-    if (this.#head === undefined) return this.#nameRows(rows);
-    for (const row of rows) this.#head.push(row);
-    return this.#head.length < HEAD_ROWS ? [] : this.finish();
+/** Cells beside the header stay, under names that show where they stand. */
+function nameCells({ number, cells }: SheetRow, names: readonly string[]): SourceRow {
+  const values = createColumns<ColumnValue>();
+  const problems: RowProblem[] = [];
+  for (const { column, text, problem } of cells) {
+    const name = names[column] ?? nameByPlace(column);
+    if (text !== undefined) values[name] = text;
+    if (problem !== undefined) problems.push({ ...problem, column: name });
   }
-
-  /** @returns the first rows, when there are no more or it is known which is the header */
-  finish(): SourceRow[] {
-    const head = this.#head ?? [];
-    this.#head = undefined;
-    const place = findHeader(
-      head.slice(0, HEAD_ROWS).map(({ cells }) => cells.map(({ text }) => text ?? '')),
-    );
-    if (place > 0) this.#headerRow = head[place]?.number ?? 1;
-    if (place > 0) this.#notes.found.headerRow = String(this.#headerRow);
-    return this.#nameRows(head);
-  }
-
-  #nameRows(rows: readonly SheetRow[]): SourceRow[] {
-    const named: SourceRow[] = [];
-    for (const row of rows) {
-      if (row.number < this.#headerRow) continue;
-      if (this.#names === undefined && this.#takeHeader(row.cells)) continue;
-      named.push(this.#nameCells(row));
-    }
-    return named;
-  }
-
-  /** @returns whether the row was the header */
-  #takeHeader(cells: readonly Cell[]): boolean {
-    const texts: string[] = [];
-    for (const { column, text } of cells) texts[column] = text ?? '';
-    const hasHeader = this.#headerRow > 0;
-    this.#names = hasHeader ? readHeader(Array.from(texts, (text) => text ?? '')) : [];
-    for (const name of this.#names) this.#notes.noteColumn(name);
-    return hasHeader;
-  }
-
-  #nameCells({ number, cells }: SheetRow): SourceRow {
-    const values = createColumns<ColumnValue>();
-    const problems: RowProblem[] = [];
-    for (const { column, text, problem } of cells) {
-      const name = this.#nameOf(column);
-      if (text !== undefined) values[name] = text;
-      if (problem !== undefined) problems.push({ ...problem, column: name });
-    }
-    const row = { number, values, source: values };
-    return problems.length === 0 ? row : { ...row, problems };
-  }
-
-  /** Cells beside the header stay, under names that show where they stand. */
-  #nameOf(column: number): string {
-    return this.#names?.[column] ?? nameByPlace(column);
-  }
+  const row = { number, values, source: values };
+  return problems.length === 0 ? row : { ...row, problems };
 }
 
 interface Cell {

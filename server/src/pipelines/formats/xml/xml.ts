@@ -55,7 +55,7 @@ async function* readElements(
   const names = new SelectorNames();
   let isEmpty = true;
   for await (const rows of readXmlRows(text, choice, (element) => readValues(element, names))) {
-    isEmpty = false;
+    isEmpty &&= rows.length === 0;
     yield rows;
   }
   if (isEmpty) throw new FormatProblem('not_found', `There is no element ${record}`);
