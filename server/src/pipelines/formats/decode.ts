@@ -1,8 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { Type } from 'typebox';
 import { type ByteStream, Peekable } from '../streams.ts';
-import type { TextStream } from './chunks.ts';
-import { FormatProblem, type ReadingNotes } from './format.ts';
+import { FormatProblem, type ReadingNotes, type TextStream } from './format.ts';
 
 /** What an owner may choose; what a file may name by itself are all labels of the WHATWG standard. */
 const ENCODINGS = [
@@ -59,14 +58,10 @@ export async function* decodeText(
   notes: ReadingNotes,
   options: DecodeOptions = {},
 ): AsyncGenerator<string> {
-  const stream = new Peekable(bytes);
-  try {
-    const head = Buffer.concat(await stream.peek(options.isMarkup ? DECLARATION_BYTES : MARK_BYTES));
-    const encoding = readMark(head) ?? options.encoding ?? (options.isMarkup && readDeclaration(head));
-    yield* encoding ? decodeAs(encoding, stream, notes) : decodeByItself(stream, notes, options.charset);
-  } finally {
-    await stream.close();
-  }
+  await using stream = new Peekable(bytes);
+  const head = Buffer.concat(await stream.peek(options.isMarkup ? DECLARATION_BYTES : MARK_BYTES));
+  const encoding = readMark(head) ?? options.encoding ?? (options.isMarkup && readDeclaration(head));
+  yield* encoding ? decodeAs(encoding, stream, notes) : decodeByItself(stream, notes, options.charset);
 }
 
 function readMark(head: Buffer): string | undefined {
@@ -102,8 +97,9 @@ async function* decodeAs(
     if (text !== '') yield text;
   }
   const end = decoder.decode();
-  if (end !== '') notes.isDamaged = true;
-  if (end !== '') yield end;
+  if (end === '') return;
+  notes.isDamaged = true;
+  yield end;
 }
 
 /**
@@ -159,7 +155,7 @@ async function* resume(first: Uint8Array, rest: AsyncIterator<Uint8Array>): Asyn
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }
 
-function createDecoder(encoding: string): InstanceType<typeof TextDecoder> {
+function createDecoder(encoding: string): TextDecoder {
   try {
     return new TextDecoder(encoding);
   } catch (cause) {

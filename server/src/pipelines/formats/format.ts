@@ -1,6 +1,5 @@
 import { type Static, type TLiteral, type TObject, type TProperties, Type } from 'typebox';
-import type { ByteStream } from '../streams.ts';
-import type { SpoolPlace, TextStream } from './chunks.ts';
+import { type ByteStream, Peekable } from '../streams.ts';
 
 /** A mapping that fits a format whatever the file has. Its columns may be missing in a file; then nothing is mapped. */
 export interface DefaultMapping {
@@ -264,7 +263,8 @@ export class ReadingNotes {
   /** Some bytes are no text in the encoding; they became U+FFFD. */
   isDamaged = false;
   readonly #columns = new Set<string>();
-  readonly #unread = new Map<string, number>();
+  /** Paths of what makes no value, and how often; those that the format ignores on purpose are not among them. */
+  readonly unread = new Map<string, number>();
   readonly #onUnread: ((path: string) => void) | undefined;
 
   /** @param onUnread  takes paths in place of counting them */
@@ -272,18 +272,10 @@ export class ReadingNotes {
     this.#onUnread = onUnread;
   }
 
-  /** Paths of what makes no value, and how often; those that the format ignores on purpose are not among them. */
-  get unread(): ReadonlyMap<string, number> {
-    return this.#unread;
-  }
-
   noteUnread(path: string): void {
-    if (this.#onUnread !== undefined) {
-      this.#onUnread(path);
-      return;
-    }
-    if (!this.#unread.has(path) && this.#unread.size >= UNREAD_PATHS) return;
-    this.#unread.set(path, (this.#unread.get(path) ?? 0) + 1);
+    if (this.#onUnread !== undefined) this.#onUnread(path);
+    else if (this.unread.has(path) || this.unread.size < UNREAD_PATHS)
+      this.unread.set(path, (this.unread.get(path) ?? 0) + 1);
   }
 
   /** Names in the order of their first appearance, up to here; at most `LIMITS.columns`. */
@@ -303,22 +295,17 @@ export class ReadingNotes {
 
 /** Reports the rows that damage has reached; a source that is sound may well hold the sign U+FFFD. */
 export function reportDamage(row: SourceRow): SourceRow {
-  const damaged = Object.keys(row.values).filter((name) => isDamaged(row.values[name]));
+  const isDamaged = (value: ColumnValue) => [value].flat().some((text) => text.includes('\uFFFD'));
+  const damaged = Object.entries(row.values).filter(([, value]) => isDamaged(value));
   if (damaged.length === 0) return row;
   const problems = damaged.map(
-    (column): RowProblem => ({
+    ([column]): RowProblem => ({
       code: 'encoding',
       column,
       message: 'bytes that are no text in the encoding of the file',
     }),
   );
   return { ...row, problems: [...(row.problems ?? []), ...problems] };
-}
-
-function isDamaged(value: ColumnValue | undefined): boolean {
-  return typeof value === 'string'
-    ? value.includes('\uFFFD')
-    : (value ?? []).some((text) => text.includes('\uFFFD'));
 }
 
 /** A part of a text keeps the whole text alive; what outlives its chunk has to be a copy. */
@@ -440,13 +427,55 @@ export function writePlainNumber(text: string): string {
   const point = whole.length + shift;
   const integer = point > 0 ? digits.padEnd(point, '0').slice(0, point) : '0';
   const decimals = point < 0 ? '0'.repeat(-point) + digits : digits.slice(Math.max(0, point));
-  const trimmed = trimZeros(decimals);
+  // No pattern: one that matches zeros at the end takes the square of their number.
+  const trimmed = decimals.slice(0, [...decimals].findLastIndex((digit) => digit !== '0') + 1);
   return `${sign}${integer.replace(/^0+(?=\d)/, '')}${trimmed === '' ? '' : `.${trimmed}`}`;
 }
 
-/** No pattern: one that matches zeros at the end takes the square of their number. */
-function trimZeros(decimals: string): string {
-  let end = decimals.length;
-  while (decimals[end - 1] === '0') end -= 1;
-  return decimals.slice(0, end);
+export interface SpoolPlace {
+  /** Where files may be put that are gone when reading ends. */
+  readonly tempDir: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type TextStream = AsyncIterable<string>;
+
+/** How much is parsed in one go: what a reader holds and how long it keeps its thread follow from it. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** Cuts large chunks, so that a source that hands over a whole file is read like any other. */
+export async function* cutChunks(bytes: ByteStream, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+  for await (const chunk of bytes) {
+    for (let start = 0; start < chunk.length; start += CHUNK_BYTES) {
+      signal?.throwIfAborted();
+      yield chunk.subarray(start, start + CHUNK_BYTES);
+    }
+  }
+}
+
+/** A parser that is fed piece by piece. */
+export interface ChunkParser<Part> {
+  /** @returns what the chunk completes */
+  push(chunk: string): readonly Part[];
+  end(): readonly Part[];
+}
+
+/** @returns what each chunk of a text completes */
+export async function* parseText<Part>(
+  text: TextStream,
+  parser: ChunkParser<Part>,
+): AsyncGenerator<readonly Part[]> {
+  for await (const chunk of text) yield parser.push(chunk);
+  yield parser.end();
+}
+
+/** Reads the beginning of a text and hands the whole of it to the reader that is chosen; lets go if there is none. */
+export async function* readAfterPeek<Row>(
+  text: TextStream,
+  length: number,
+  read: (head: string, text: TextStream) => AsyncIterable<Row>,
+): AsyncGenerator<Row> {
+  await using stream = new Peekable(text);
+  const head = (await stream.peek(length)).join('');
+  yield* read(head, stream);
 }

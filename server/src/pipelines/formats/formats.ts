@@ -4,18 +4,21 @@
 import { type Static, Type } from 'typebox';
 import type { ByteStream } from '../streams.ts';
 import { bmecat } from './bmecat/bmecat.ts';
-import { cutChunks, readAfterPeek, type SpoolPlace, type TextStream } from './chunks.ts';
 import { csv, tsv } from './csv/csv.ts';
 import { decodeText } from './decode.ts';
 import { etimXchange } from './etim-xchange/etim-xchange.ts';
 import {
+  cutChunks,
   type DefaultMapping,
   type FeedFormat,
   FormatProblem,
   type FormatReading,
   ReadingNotes,
+  readAfterPeek,
   reportDamage,
   type SourceRow,
+  type SpoolPlace,
+  type TextStream,
 } from './format.ts';
 import { googleMerchant } from './google-merchant/google-merchant.ts';
 import { json, native, ndjson } from './json/json.ts';
@@ -79,14 +82,9 @@ export const DEFAULT_MAPPINGS: readonly DefaultMapping[] = FORMATS.flatMap(
   ({ type }) => findDefaultMapping(type) ?? [],
 );
 
-export interface SourceReading extends AsyncIterable<readonly SourceRow[]> {
-  /** Names of columns in the order of their first appearance, as far as rows were read. */
-  readonly columns: readonly string[];
-  /** What was found out about the file: `encoding`, `delimiter`, `path`, `record`, `sheet`, `feed`. */
-  readonly found: Readonly<Record<string, string>>;
-  /** Paths of elements that make no value and that the format does not ignore on purpose, with how many there are. */
-  readonly unread: ReadonlyMap<string, number>;
-}
+/** What was learned about a file, as far as rows were read, and its rows. */
+export type SourceReading = AsyncIterable<readonly SourceRow[]> &
+  Pick<ReadingNotes, 'columns' | 'found' | 'unread'>;
 
 export interface ReadingPlace extends SpoolPlace {
   /** As the sender of the file named its encoding; a hint where the file is not UTF-8. */
@@ -105,14 +103,8 @@ export function readRows(format: Format, bytes: ByteStream, place: ReadingPlace)
   const decode = (encoding?: string, isMarkup = false): TextStream =>
     refuseWebPage(decodeText(cutChunks(bytes, signal), notes, { encoding, charset, isMarkup }));
   const reading: FormatReading = { bytes, notes, place, decode };
-  return {
-    get columns() {
-      return notes.columns;
-    },
-    found: notes.found,
-    unread: notes.unread,
-    [Symbol.asyncIterator]: () => noteRows(getFormat(format.type).open(reading, format), notes),
-  };
+  const open = () => noteRows(getFormat(format.type).open(reading, format), notes);
+  return Object.assign(notes, { [Symbol.asyncIterator]: open });
 }
 
 const PAGE_HEAD_CHARACTERS = 512;

@@ -10,10 +10,9 @@ const GROUPS_OF_PRODUCT = 100;
 /** As docs/interface.md §2.3 allows; also ends groups that are their own parents. */
 const LEVELS = 20;
 
-/** Elements of a classification that describe its features and the values they may have. */
-const TEMPLATES = ['CLASSIFICATION_SYSTEM_FEATURE_TEMPLATE', 'ALLOWED_VALUE'];
-
-const ELEMENTS = new Set(['HEADER', 'CATALOG_STRUCTURE', 'CLASSIFICATION_GROUP', ...TEMPLATES]);
+/** Describes a feature of a classification. */
+const TEMPLATE = 'CLASSIFICATION_SYSTEM_FEATURE_TEMPLATE';
+const ELEMENTS = new Set(['HEADER', 'CATALOG_STRUCTURE', 'CLASSIFICATION_GROUP', TEMPLATE, 'ALLOWED_VALUE']);
 
 interface Group {
   readonly name: string;
@@ -24,8 +23,10 @@ interface Group {
 /** What products need to know that stands elsewhere in the catalog: its header, its groups, and who is in which. */
 export class BmecatIndex {
   readonly #languages: BmecatLanguages;
-  readonly #texts = new StoredTexts();
-  readonly templates: BmecatTemplates;
+  /** Of the names and numbers that are stored. */
+  #characters = 0;
+  readonly #features = new Map<string, Feature>();
+  readonly #valueNames = new Map<string, string>();
   readonly #groups = new Map<string, Group>();
   /** Identifiers of groups, by number: most products name the same few. */
   readonly #groupIds: string[] = [];
@@ -34,12 +35,12 @@ export class BmecatIndex {
   #membershipCount = 0;
   /** The classification that groups are being read of. */
   #system = '';
-  #currency = '';
+  /** Used where a price names none. */
+  currency = '';
   #mimeRoot = '';
 
   constructor(language?: string) {
     this.#languages = new BmecatLanguages(language);
-    this.templates = new BmecatTemplates(this.#languages, this.#texts);
   }
 
   /** @param path names around the element */
@@ -56,18 +57,14 @@ export class BmecatIndex {
     else if (name === 'CATALOG_STRUCTURE') this.#takeGroup(element);
     else if (name === 'CLASSIFICATION_SYSTEM_NAME') this.#system = copyText(element.text);
     else if (name === 'CLASSIFICATION_GROUP') this.#takeClass(element);
-    else if (ELEMENTS.has(name)) this.templates.take(element);
+    else if (name === 'ALLOWED_VALUE') this.#takeValue(element);
+    else if (name === TEMPLATE) this.#takeFeature(this.readTemplate(element));
     else this.#takeMembership(element);
   }
 
   /** @returns the languages, the one that is read first. @throws FormatProblem not_found */
   describeLanguages(): string | undefined {
     return this.#languages.describe();
-  }
-
-  /** Used where a price names none. */
-  get currency(): string {
-    return this.#currency;
   }
 
   /** Names of the groups of a product, each from the top to the leaf. */
@@ -96,36 +93,70 @@ export class BmecatIndex {
     return path.length === 0 ? [] : [path];
   }
 
+  /** @returns what an FTEMPLATE or a template of a classification says */
+  readTemplate(template: XmlElement): Feature {
+    const textOf = (name: string) => this.#languages.textOf(template, name);
+    const content = template.children.find(({ name }) => /^(FT_)?FEATURE_CONTENT$/.test(name));
+    const unit = textOf('FT_UNIT') || this.#languages.textOf(content, 'FT_UNIT');
+    return { id: textOf('FT_ID'), name: textOf('FT_NAME') || textOf('FT_SHORTNAME'), unit };
+  }
+
+  findFeature(id: string): Feature | undefined {
+    return this.#features.get(id);
+  }
+
+  /** @returns the number itself where the catalog does not say what it stands for */
+  nameOfValue(id: string): string {
+    return this.#valueNames.get(id) || id;
+  }
+
+  #takeFeature({ id, name, unit }: Feature): void {
+    this.#addTemplate(this.#features, id, { id: '', name: this.#keep(name), unit: this.#keep(unit) });
+  }
+
+  #takeValue(element: XmlElement): void {
+    const name = this.#keep(this.#languages.textOf(element, 'ALLOWED_VALUE_NAME'));
+    this.#addTemplate(this.#valueNames, this.#languages.textOf(element, 'ALLOWED_VALUE_ID'), name);
+  }
+
+  #addTemplate<Value>(to: Map<string, Value>, id: string, value: Value): void {
+    if (id !== '') to.set(this.#keep(id), value);
+    if (to.size > FEATURES) throw tooMany(`${FEATURES.toLocaleString('en')} features or values`);
+  }
+
+  /** Copies a text that outlives its element. @throws FormatProblem too_large */
+  #keep(text: string): string {
+    this.#characters += text.length;
+    if (this.#characters > CHARACTERS)
+      throw tooMany(`${CHARACTERS.toLocaleString('en')} characters of names`);
+    return copyText(text);
+  }
+
   #takeHeader(header: XmlElement): void {
     const catalog = header.children.find(({ name }) => name === 'CATALOG');
     const languages = (catalog?.children ?? []).filter(({ name }) => name === 'LANGUAGE');
     const main = languages.find(({ attributes }) => attributes.get('default') === 'true') ?? languages[0];
     this.#languages.noteMain(main?.text ?? '');
     for (const { text } of languages) this.#languages.note(text);
-    this.#currency = this.#languages.textOf(catalog, 'CURRENCY');
+    this.currency = this.#languages.textOf(catalog, 'CURRENCY');
     this.#mimeRoot = this.#languages.textOf(catalog, 'MIME_ROOT');
   }
 
   #takeGroup(element: XmlElement): void {
-    this.#addGroup(this.#languages.textOf(element, 'GROUP_ID'), {
-      name: this.#languages.textOf(element, 'GROUP_NAME'),
-      parent: this.#languages.textOf(element, 'PARENT_ID'),
-      isRoot: element.attributes.get('type') === 'root',
-    });
+    const textOf = (name: string) => this.#languages.textOf(element, name);
+    const isRoot = element.attributes.get('type') === 'root';
+    this.#addGroup(textOf('GROUP_ID'), { name: textOf('GROUP_NAME'), parent: textOf('PARENT_ID'), isRoot });
   }
 
   #takeClass(element: XmlElement): void {
-    const parent = this.#languages.textOf(element, 'CLASSIFICATION_GROUP_PARENT_ID');
-    this.#addGroup(classKey(this.#system, this.#languages.textOf(element, 'CLASSIFICATION_GROUP_ID')), {
-      name: this.#languages.textOf(element, 'CLASSIFICATION_GROUP_NAME'),
-      parent: classKey(this.#system, parent),
-      isRoot: false,
-    });
+    const textOf = (part: string) => this.#languages.textOf(element, `CLASSIFICATION_GROUP_${part}`);
+    const parent = classKey(this.#system, textOf('PARENT_ID'));
+    const group = { name: textOf('NAME'), parent, isRoot: false };
+    this.#addGroup(classKey(this.#system, textOf('ID')), group);
   }
 
   #addGroup(id: string, { name, parent, isRoot }: Group): void {
-    const keep = (text: string) => this.#texts.keep(text);
-    this.#groups.set(keep(id), { name: keep(name), parent: keep(parent), isRoot });
+    this.#groups.set(this.#keep(id), { name: this.#keep(name), parent: this.#keep(parent), isRoot });
     if (this.#groups.size > GROUPS) throw tooMany(`${GROUPS.toLocaleString('en')} groups`);
   }
 
@@ -135,7 +166,7 @@ export class BmecatIndex {
     const present = this.#memberships.get(product);
     this.#membershipCount += 1;
     if (this.#membershipCount > MEMBERSHIPS) throw tooMany(`${MEMBERSHIPS.toLocaleString('en')} memberships`);
-    if (present === undefined) this.#memberships.set(this.#texts.keep(product), group);
+    if (present === undefined) this.#memberships.set(this.#keep(product), group);
     else if (typeof present === 'number') this.#memberships.set(product, [present, group]);
     else if (present.length <= GROUPS_OF_PRODUCT) present.push(group);
   }
@@ -143,7 +174,7 @@ export class BmecatIndex {
   #numberOf(groupId: string): number {
     const known = this.#groupNumbers.get(groupId);
     if (known !== undefined) return known;
-    const stored = this.#texts.keep(groupId);
+    const stored = this.#keep(groupId);
     this.#groupNumbers.set(stored, this.#groupIds.length);
     return this.#groupIds.push(stored) - 1;
   }
@@ -172,75 +203,6 @@ export interface Feature {
   readonly id: string;
   readonly name: string;
   readonly unit: string;
-}
-
-/** Names of features and values that products only number. */
-class BmecatTemplates {
-  readonly #languages: BmecatLanguages;
-  readonly #texts: StoredTexts;
-  readonly #features = new Map<string, Feature>();
-  readonly #values = new Map<string, string>();
-
-  constructor(languages: BmecatLanguages, texts: StoredTexts) {
-    this.#languages = languages;
-    this.#texts = texts;
-  }
-
-  /** @throws FormatProblem too_large */
-  take(element: XmlElement): void {
-    if (element.name === 'ALLOWED_VALUE')
-      this.#add(
-        this.#values,
-        this.#languages.textOf(element, 'ALLOWED_VALUE_ID'),
-        this.#texts.keep(this.#languages.textOf(element, 'ALLOWED_VALUE_NAME')),
-      );
-    else this.#takeFeature(this.read(element));
-  }
-
-  /** @returns what an FTEMPLATE or a template of a classification says */
-  read(template: XmlElement): Feature {
-    const content = template.children.find(
-      ({ name }) => name === 'FEATURE_CONTENT' || name === 'FT_FEATURE_CONTENT',
-    );
-    const name =
-      this.#languages.textOf(template, 'FT_NAME') || this.#languages.textOf(template, 'FT_SHORTNAME');
-    const unit =
-      this.#languages.textOf(template, 'FT_UNIT') ||
-      (content ? this.#languages.textOf(content, 'FT_UNIT') : '');
-    return { id: this.#languages.textOf(template, 'FT_ID'), name, unit };
-  }
-
-  find(id: string): Feature | undefined {
-    return this.#features.get(id);
-  }
-
-  /** @returns the number itself where the catalog does not say what it stands for */
-  nameOfValue(id: string): string {
-    return this.#values.get(id) || id;
-  }
-
-  #takeFeature({ id, name, unit }: Feature): void {
-    const keep = (text: string) => this.#texts.keep(text);
-    this.#add(this.#features, id, { id: '', name: keep(name), unit: keep(unit) });
-  }
-
-  #add<Value>(to: Map<string, Value>, id: string, value: Value): void {
-    if (id !== '') to.set(this.#texts.keep(id), value);
-    if (to.size > FEATURES) throw tooMany(`${FEATURES.toLocaleString('en')} features or values`);
-  }
-}
-
-/** Copies texts that outlive their element, and counts them. */
-class StoredTexts {
-  #characters = 0;
-
-  /** @throws FormatProblem too_large */
-  keep(text: string): string {
-    this.#characters += text.length;
-    if (this.#characters > CHARACTERS)
-      throw tooMany(`${CHARACTERS.toLocaleString('en')} characters of names`);
-    return copyText(text);
-  }
 }
 
 function tooMany(what: string): FormatProblem {

@@ -1,16 +1,17 @@
-import type { FileHandle } from 'node:fs/promises';
 import { Type } from 'typebox';
 import { type ByteStream, openNamelessFile, readSpool, writeSpool } from '../../streams.ts';
-import { cutChunks, parseText, type SpoolPlace } from '../chunks.ts';
 import { decodeText } from '../decode.ts';
 import {
   type Columns,
   type ColumnValue,
+  cutChunks,
   defineFormat,
   FormatProblem,
+  parseText,
   type ReadingNotes,
   RowValues,
   type SourceRow,
+  type SpoolPlace,
 } from '../format.ts';
 import { readXmlRows, type XmlChoice, type XmlElement, XmlElements } from '../xml/xml.ts';
 import { BmecatIndex, type Feature } from './bmecat-index.ts';
@@ -54,13 +55,19 @@ async function* readBmecat(
   notes: ReadingNotes,
   { tempDir, signal, language }: SpoolPlace & { readonly language?: string | undefined },
 ): AsyncGenerator<SourceRow[]> {
-  const file = await openNamelessFile(tempDir);
-  try {
-    const index = await readIndex(writeSpool(cutChunks(bytes, signal), file), notes, language);
-    yield* readProducts(file, { notes, index, signal });
-  } finally {
-    await file.close();
-  }
+  await using file = await openNamelessFile(tempDir);
+  const index = await readIndex(writeSpool(cutChunks(bytes, signal), file), notes, language);
+  const choice: XmlChoice = {
+    isChosen: isProduct,
+    isDoctypeRead: true,
+    noteUnread(path) {
+      if (!ABOUT_CATALOG.test(path)) notes.noteUnread(path);
+    },
+  };
+  const text = decodeText(readSpool(file, signal), notes, { isMarkup: true });
+  yield* readXmlRows(text, choice, (product) => ({
+    values: new ProductReader(index, notes).read(product),
+  }));
 }
 
 async function readIndex(bytes: ByteStream, notes: ReadingNotes, language?: string): Promise<BmecatIndex> {
@@ -79,32 +86,9 @@ async function readIndex(bytes: ByteStream, notes: ReadingNotes, language?: stri
   return index;
 }
 
-interface ProductReading {
-  readonly notes: ReadingNotes;
-  readonly index: BmecatIndex;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** What the index reads, and what only says something of the catalog. */
 const ABOUT_CATALOG =
   /^BMECAT\/(HEADER|T_\w+\/(CATALOG_GROUP_SYSTEM|CLASSIFICATION_SYSTEM|FEATURE_SYSTEM|\w+_TO_CATALOGGROUP_MAP))(\/|$)/;
-
-function readProducts(
-  file: FileHandle,
-  { notes, index, signal }: ProductReading,
-): AsyncGenerator<SourceRow[]> {
-  const choice: XmlChoice = {
-    isChosen: isProduct,
-    isDoctypeRead: true,
-    noteUnread(path) {
-      if (!ABOUT_CATALOG.test(path)) notes.noteUnread(path);
-    },
-  };
-  const text = decodeText(readSpool(file, signal), notes, { isMarkup: true });
-  return readXmlRows(text, choice, (product) => ({
-    values: new ProductReader(index, notes).read(product),
-  }));
-}
 
 /** Products stand directly in the transaction: T_NEW_CATALOG, T_UPDATE_PRODUCTS, T_UPDATE_PRICES, T_NEW_PRODUCTDATA. */
 function isProduct(name: string, path: readonly string[]): boolean {
@@ -212,9 +196,9 @@ class ProductReader {
   #describeFeature(parts: readonly XmlElement[]): Pick<Feature, 'name' | 'unit'> {
     const template = parts.find(({ name }) => name === 'FTEMPLATE');
     if (template !== undefined) this.#markTemplate(template);
-    const own = template === undefined ? NO_FEATURE : this.#index.templates.read(template);
+    const own = template === undefined ? NO_FEATURE : this.#index.readTemplate(template);
     const id = this.#textOf(parts, 'FT_IDREF') || own.id;
-    const known = this.#index.templates.find(id) ?? NO_FEATURE;
+    const known = this.#index.findFeature(id) ?? NO_FEATURE;
     return {
       name: this.#textOf(parts, 'FNAME') || own.name || known.name || id || 'FEATURE',
       unit: this.#textOf(parts, 'FUNIT') || own.unit || known.unit,
@@ -241,7 +225,7 @@ class ProductReader {
   #nameValue({ name, text }: XmlElement, detail: XmlElement | undefined): string {
     if (name !== 'VALUE_IDREF' && !VALUE_NUMBER.test(text)) return text;
     if (detail !== undefined) this.#read.add(detail);
-    const known = this.#index.templates.nameOfValue(text);
+    const known = this.#index.nameOfValue(text);
     return known === text ? (detail?.text ?? text) : known;
   }
 

@@ -1,8 +1,8 @@
 import Papa from 'papaparse';
 import { Type } from 'typebox';
-import { type ChunkParser, parseText, readAfterPeek, type TextStream } from '../chunks.ts';
 import { encoding } from '../decode.ts';
 import {
+  type ChunkParser,
   type ColumnValue,
   createColumns,
   defineFormat,
@@ -11,10 +11,13 @@ import {
   headerRow,
   LIMITS,
   openTable,
-  type ReadingNotes,
+  parseText,
+  ReadingNotes,
   type RowProblem,
+  readAfterPeek,
   rowTooLarge,
   type SourceRow,
+  type TextStream,
 } from '../format.ts';
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;
@@ -88,6 +91,27 @@ export function readCsv(
     yield table.end().map((row) => nameCells(row, table.names));
   });
 }
+
+/** Reads a table whose columns get other names than the file has; they alone are noted. */
+export async function* readRenamed(
+  text: TextStream,
+  notes: ReadingNotes,
+  { rename, ...options }: CsvOptions & { rename(rows: readonly SourceRow[]): SourceRow[] },
+): AsyncGenerator<SourceRow[]> {
+  const own = new ReadingNotes();
+  for await (const rows of readCsv(text, own, options)) {
+    Object.assign(notes.found, own.found);
+    yield rename(rows);
+  }
+}
+
+export const textOf = ({ values }: SourceRow, name: string): string => String(values[name] ?? '');
+
+export const splitList = (text: string, separator: string | RegExp = ','): string[] =>
+  text
+    .split(separator)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 
 async function* skipText(text: TextStream, characters: number): AsyncGenerator<string> {
   let toSkip = characters;
@@ -298,10 +322,15 @@ function createRowReader({ delimiter, newline, quote }: Dialect) {
     return { value: '', end: text.length, sign, isBroken: true, isOpen: true };
   }
 
+  /** @returns the place of the sign that ends the line, or the end of the text */
+  function findLineEnd(text: string, start: number): number {
+    const at = text.indexOf(newline, start);
+    return at === -1 ? text.length : at;
+  }
+
   /** Only the line with the broken quote is given up: the rows behind it are most likely sound. */
   function giveUpLine(text: string, start: number, { end, isOpen }: ReadCell): ReadRow {
-    const lineEnd = text.indexOf(newline, start);
-    const next = lineEnd === -1 || lineEnd >= end ? end : lineEnd + 1;
+    const next = Math.min(findLineEnd(text, start) + 1, end);
     const problem =
       isOpen || next < end
         ? `a quote (${quote}) is opened and not closed`
@@ -324,23 +353,14 @@ function createRowReader({ delimiter, newline, quote }: Dialect) {
     return isBroken ? giveUpLine(text, start, cell) : { cells, end: at };
   }
 
-  function readPlainRow(text: string, start: number, isLast: boolean): ReadRow | undefined {
-    const lineEnd = text.indexOf(newline, start);
-    if (lineEnd === -1 && !isLast) return undefined;
-    const end = lineEnd === -1 ? text.length : lineEnd;
-    return {
-      cells: withoutReturn(text.slice(start, end)).split(delimiter),
-      end: Math.min(end + 1, text.length),
-    };
-  }
-
   return (text: string, at: number, isLast: boolean): ReadRow | undefined => {
     if (at === text.length) return undefined;
     // As stands between files that were put together.
     const start = text[at] === '\uFEFF' ? at + 1 : at;
-    const lineEnd = text.indexOf(newline, start);
-    const line = lineEnd === -1 ? text.slice(start) : text.slice(start, lineEnd);
-    const hasQuotes = quote !== '' && line.includes(quote);
-    return hasQuotes ? readQuotedRow(text, start, isLast) : readPlainRow(text, start, isLast);
+    const lineEnd = findLineEnd(text, start);
+    const line = text.slice(start, lineEnd);
+    if (quote !== '' && line.includes(quote)) return readQuotedRow(text, start, isLast);
+    if (lineEnd === text.length && !isLast) return undefined;
+    return { cells: withoutReturn(line).split(delimiter), end: Math.min(lineEnd + 1, text.length) };
   };
 }

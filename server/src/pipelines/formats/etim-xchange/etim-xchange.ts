@@ -1,6 +1,13 @@
 import { Type } from 'typebox';
-import { readAfterPeek, type TextStream } from '../chunks.ts';
-import { defineFormat, ReadingNotes, RowValues, type SourceRow, writePlainNumber } from '../format.ts';
+import {
+  defineFormat,
+  ReadingNotes,
+  RowValues,
+  readAfterPeek,
+  type SourceRow,
+  type TextStream,
+  writePlainNumber,
+} from '../format.ts';
 import { readJson } from '../json/json.ts';
 
 const IDENTIFICATION = 'ProductIdentification.ManufacturerProductNumber';

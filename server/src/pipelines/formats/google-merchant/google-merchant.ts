@@ -1,5 +1,4 @@
-import { readAfterPeek, type TextStream } from '../chunks.ts';
-import { readCsv } from '../csv/csv.ts';
+import { readCsv, splitList } from '../csv/csv.ts';
 import { encoding } from '../decode.ts';
 import {
   type Columns,
@@ -8,7 +7,9 @@ import {
   FormatProblem,
   ReadingNotes,
   RowValues,
+  readAfterPeek,
   type SourceRow,
+  type TextStream,
 } from '../format.ts';
 import { readXmlRows, type XmlChoice, type XmlElement } from '../xml/xml.ts';
 
@@ -41,20 +42,10 @@ function readGoogleMerchant(text: TextStream, notes: ReadingNotes): AsyncGenerat
 }
 
 /** What a feed says of itself, by the name of the element. */
-const IGNORED = new Set([
-  ...[
-    'title',
-    'link',
-    'description',
-    'language',
-    'pubDate',
-    'lastBuildDate',
-    'ttl',
-    'generator',
-    'copyright',
-  ],
-  ...['id', 'updated', 'subtitle', 'author', 'name', 'uri', 'email', 'rights', 'url', 'managingEditor'],
-]);
+const IGNORED = new Set(
+  `title link description language pubDate lastBuildDate ttl generator copyright id updated subtitle author name uri
+  email rights url managingEditor`.split(/\s+/),
+);
 
 async function* readFeed(text: TextStream, notes: ReadingNotes): AsyncGenerator<SourceRow[]> {
   const choice: XmlChoice = {
@@ -99,9 +90,8 @@ function noteAttributes(element: XmlElement, path: string, notes: ReadingNotes):
 const OF_DETAIL = new Set(['section_name', 'attribute_name', 'attribute_value']);
 
 /** Atom calls a description a summary. */
-function nameOf({ name, prefix }: XmlElement, names: ReadonlySet<string>): string {
-  return name === 'summary' && prefix === '' && !names.has('description') ? 'description' : name;
-}
+const nameOf = ({ name, prefix }: XmlElement, names: ReadonlySet<string>): string =>
+  name === 'summary' && prefix === '' && !names.has('description') ? 'description' : name;
 
 function addElement(values: RowValues, element: XmlElement, path: string): void {
   if (element.children.length === 0 || element.text !== '') values.add(path, element.text);
@@ -160,13 +150,6 @@ function addField(values: RowValues, { name, value }: ProductDetail, names: Read
 
 const toAttributeName = (name: string): string =>
   name.trim().toLowerCase().replace(/^g:/, '').replaceAll(' ', '_');
-
-function splitList(value: string): string[] {
-  return value
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-}
 
 /** `Section:Name:Value,Section:Name:Value`; a comma within a value begins no new detail. */
 function splitDetails(value: string): ProductDetail[] {

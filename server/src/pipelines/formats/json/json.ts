@@ -2,8 +2,8 @@ import { getManyValues, isMany, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
 import { Type } from 'typebox';
 import { Peekable } from '../../streams.ts';
-import { type ChunkParser, parseText, readAfterPeek, type TextStream } from '../chunks.ts';
 import {
+  type ChunkParser,
   type Columns,
   type ColumnValue,
   createColumns,
@@ -11,11 +11,14 @@ import {
   FormatProblem,
   fieldTooLarge,
   LIMITS,
+  parseText,
   type ReadingNotes,
   type RowProblem,
   RowSize,
   RowValues,
+  readAfterPeek,
   type SourceRow,
+  type TextStream,
   tooDeep,
   writePlainNumber,
 } from '../format.ts';
@@ -48,14 +51,10 @@ export async function* readJson(
   notes: ReadingNotes,
   path: string | undefined,
 ): AsyncGenerator<readonly SourceRow[]> {
-  const stream = new Peekable(text);
-  try {
-    let found = path === '$' ? '' : path;
-    for (const length of found === undefined ? SAMPLES : []) found ??= findList(await stream.peek(length));
-    yield* parseText(stream, new JsonList(notes, found));
-  } finally {
-    await stream.close();
-  }
+  await using stream = new Peekable(text);
+  let found = path === '$' ? '' : path;
+  for (const length of found === undefined ? SAMPLES : []) found ??= findList(await stream.peek(length));
+  yield* parseText(stream, new JsonList(notes, found));
 }
 
 interface Container {
@@ -180,15 +179,13 @@ class JsonList implements ChunkParser<SourceRow> {
     try {
       return this.#take(this.#tokenizer.push(chunk));
     } catch (error) {
-      throw error instanceof FormatProblem ? this.#locate(error) : error;
+      if (!(error instanceof FormatProblem)) throw error;
+      const { reason, message, cause } = error;
+      // The parser knows no lines; a chunk has at most 64 KiB.
+      const count = this.#count.toLocaleString('en');
+      const where = count === '0' ? 'near the beginning' : `soon after row ${count}`;
+      throw new FormatProblem(reason, `${message} (${where})`, { cause });
     }
-  }
-
-  /** The parser knows no lines; a chunk has at most 64 KiB. */
-  #locate({ reason, message, cause }: FormatProblem): FormatProblem {
-    const where =
-      this.#count === 0 ? 'near the beginning' : `soon after row ${this.#count.toLocaleString('en')}`;
-    return new FormatProblem(reason, `${message} (${where})`, { cause });
   }
 
   /** @throws FormatProblem broken_off, not_found */
@@ -374,16 +371,11 @@ class JsonTokenizer {
       const outcome: unknown = this.#parse(chunk);
       return isMany(outcome) ? (getManyValues(outcome) as Token[]) : [];
     } catch (cause) {
-      const message = reason === 'damaged' ? describe(cause) : 'The JSON ends in the middle';
+      const text = (cause as Error).message.replace(/^Parser (cannot parse input: |has )?/, '');
+      const message = reason === 'damaged' ? `The text is not JSON: ${text}` : 'The JSON ends in the middle';
       throw new FormatProblem(reason, message, { cause });
     }
   }
-}
-
-function describe(cause: unknown): string {
-  const text =
-    cause instanceof Error ? cause.message.replace(/^Parser (cannot parse input: |has )?/, '') : '';
-  return `The text is not JSON: ${text}`;
 }
 
 export const ndjson = defineFormat({
@@ -398,54 +390,35 @@ export const ndjson = defineFormat({
 
 /** A line each; a line that is no object is an error of its own and no other's. */
 async function* readNdjson(text: TextStream): AsyncGenerator<SourceRow[]> {
-  for await (const lines of parseText(text, new LineSplitter())) yield lines.map(readLine);
+  let number = 0;
+  /** undefined when it is too long to keep. */
+  let line: string | undefined = '';
+
+  function keep(part: string): void {
+    const isShort = line !== undefined && line.length + part.length <= LIMITS.rowCharacters;
+    line = isShort ? line + part : undefined;
+  }
+
+  function finish(): SourceRow[] {
+    const finished = line?.trim();
+    number += 1;
+    line = '';
+    return finished === '' ? [] : [readLine(number, finished)];
+  }
+
+  for await (const chunk of text) {
+    const [first = '', ...others] = chunk.split('\n');
+    keep(first);
+    yield others.flatMap((part) => {
+      const rows = finish();
+      keep(part);
+      return rows;
+    });
+  }
+  yield finish();
 }
 
-interface Line {
-  readonly number: number;
-  /** undefined when it was too long to keep. */
-  readonly text: string | undefined;
-}
-
-class LineSplitter {
-  #text = '';
-  #number = 1;
-  #isTooLong = false;
-
-  push(chunk: string): Line[] {
-    const lines: Line[] = [];
-    let start = 0;
-    for (let end = chunk.indexOf('\n'); end !== -1; end = chunk.indexOf('\n', start)) {
-      this.#keep(chunk.slice(start, end));
-      this.#finish(lines);
-      start = end + 1;
-    }
-    this.#keep(chunk.slice(start));
-    return lines;
-  }
-
-  end(): Line[] {
-    const lines: Line[] = [];
-    this.#finish(lines);
-    return lines;
-  }
-
-  #keep(part: string): void {
-    if (this.#text.length + part.length > LIMITS.rowCharacters) this.#isTooLong = true;
-    this.#text = this.#isTooLong ? '' : this.#text + part;
-  }
-
-  #finish(lines: Line[]): void {
-    const text = this.#text.trim();
-    if (this.#isTooLong) lines.push({ number: this.#number, text: undefined });
-    else if (text !== '') lines.push({ number: this.#number, text });
-    this.#text = '';
-    this.#isTooLong = false;
-    this.#number += 1;
-  }
-}
-
-function readLine({ number, text }: Line): SourceRow {
+function readLine(number: number, text: string | undefined): SourceRow {
   if (text === undefined) return broken(number, { code: 'too_large', message: 'the line is too long' });
   try {
     const { source, values, rows, isObject } = readJsonText(text);
@@ -466,9 +439,8 @@ function broken(number: number, problem: RowProblem): SourceRow {
 function readJsonText(text: string): JsonRow {
   const tokenizer = new JsonTokenizer();
   const builder = new JsonRowBuilder();
-  let row: JsonRow | undefined;
-  for (const token of tokenizer.push(text)) row = builder.take(token) ?? row;
-  for (const token of tokenizer.end()) row = builder.take(token) ?? row;
+  const tokens = [...tokenizer.push(text), ...tokenizer.end()];
+  const row = tokens.reduce<JsonRow | undefined>((made, token) => builder.take(token) ?? made, undefined);
   if (row === undefined) throw new FormatProblem('broken_off', 'The JSON ends in the middle');
   return row;
 }

@@ -1,9 +1,8 @@
-import type { FileHandle } from 'node:fs/promises';
 import { openNamelessFile, readSpool, writeSpool } from '../../streams.ts';
-import { cutChunks } from '../chunks.ts';
-import { type CsvOptions, delimiter, readCsv } from '../csv/csv.ts';
+import { type CsvOptions, delimiter, readCsv, readRenamed, splitList, textOf } from '../csv/csv.ts';
 import { decodeText } from '../decode.ts';
 import {
+  cutChunks,
   defineFormat,
   FormatProblem,
   type FormatReading,
@@ -42,50 +41,26 @@ async function* readMagento(
   { bytes, notes, place: { tempDir, signal } }: FormatReading,
   options: CsvOptions,
 ): AsyncGenerator<SourceRow[]> {
-  const file = await openNamelessFile(tempDir);
-  try {
-    for await (const _ of writeSpool(cutChunks(bytes, signal), file));
-    const parents = await findParents(readFile(file, { notes: new ReadingNotes(), options, signal }));
-    for await (const rows of readFile(file, { notes, options, signal }))
-      yield rows.map((row) => readProduct(row, parents, notes));
-  } finally {
-    await file.close();
-  }
-}
-
-interface FileReading {
-  readonly notes: ReadingNotes;
-  readonly options: CsvOptions;
-  readonly signal: AbortSignal | undefined;
-}
-
-async function* readFile(
-  file: FileHandle,
-  { notes, options, signal }: FileReading,
-): AsyncGenerator<SourceRow[]> {
-  const own = new ReadingNotes();
-  for await (const rows of readCsv(decodeText(readSpool(file, signal), own), own, options)) {
-    Object.assign(notes.found, own.found);
-    yield rows;
-  }
-}
-
-const textOf = ({ values }: SourceRow, name: string): string => String(values[name] ?? '');
-
-async function findParents(batches: AsyncIterable<SourceRow[]>): Promise<ReadonlyMap<string, string>> {
+  await using file = await openNamelessFile(tempDir);
+  const decode = (to: ReadingNotes) => decodeText(readSpool(file, signal), to);
+  for await (const _ of writeSpool(cutChunks(bytes, signal), file));
   const parents = new Map<string, string>();
-  for await (const row of flatten(batches))
-    for (const variation of textOf(row, 'configurable_variations').split('|')) {
-      const sku = /(?:^|,)\s*sku=([^,]+)/.exec(variation)?.[1]?.trim();
-      if (sku !== undefined) parents.set(sku, textOf(row, 'sku'));
-      if (parents.size > VARIANTS)
-        throw new FormatProblem('too_large', `The file has more than ${VARIANTS} variants`);
-    }
-  return parents;
+  for await (const rows of readCsv(decode(new ReadingNotes()), new ReadingNotes(), options)) {
+    for (const [sku, parent] of rows.flatMap(listVariants)) parents.set(sku, parent);
+    if (parents.size > VARIANTS)
+      throw new FormatProblem('too_large', `The file has more than ${VARIANTS} variants`);
+  }
+  const rename = (rows: readonly SourceRow[]) => rows.map((row) => readProduct(row, parents, notes));
+  yield* readRenamed(decode(notes), notes, { ...options, rename });
 }
 
-async function* flatten(batches: AsyncIterable<SourceRow[]>): AsyncGenerator<SourceRow> {
-  for await (const rows of batches) yield* rows;
+function listVariants(row: SourceRow): [sku: string, parent: string][] {
+  return textOf(row, 'configurable_variations')
+    .split('|')
+    .flatMap((variation) => {
+      const sku = /(?:^|,)\s*sku=([^,]+)/.exec(variation)?.[1]?.trim();
+      return sku === undefined ? [] : [[sku, textOf(row, 'sku')]];
+    });
 }
 
 function readProduct(row: SourceRow, parents: ReadonlyMap<string, string>, notes: ReadingNotes): SourceRow {
@@ -104,15 +79,9 @@ function addColumn(
   notes: ReadingNotes,
 ): void {
   if (name === 'additional_attributes') addAttributes(values, text, notes);
-  else if (LISTS.has(name)) for (const value of splitList(text, ',')) values.add(name, value, true);
+  else if (LISTS.has(name)) for (const value of splitList(text)) values.add(name, value, true);
   else if (!OF_VARIANTS.has(name)) values.add(name, text);
 }
-
-const splitList = (text: string, separator: string | RegExp): string[] =>
-  text
-    .split(separator)
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
 
 /** `color=red|blue,size=M`: behind a comma without a key a value goes on. */
 function addAttributes(values: RowValues, text: string, notes: ReadingNotes): void {

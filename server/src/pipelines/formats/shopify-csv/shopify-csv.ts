@@ -1,15 +1,15 @@
-import type { TextStream } from '../chunks.ts';
-import { type CsvOptions, delimiter, readCsv } from '../csv/csv.ts';
+import { type CsvOptions, delimiter, readRenamed, textOf } from '../csv/csv.ts';
 import { encoding } from '../decode.ts';
 import {
-  type Columns,
   type ColumnValue,
   createColumns,
   defineFormat,
   FormatProblem,
-  ReadingNotes,
+  type ReadingNotes,
+  type RowProblem,
   RowValues,
   type SourceRow,
+  type TextStream,
 } from '../format.ts';
 
 /** Source: Shopify Help Center, "Using CSV files to import and export products". */
@@ -40,165 +40,125 @@ const ROWS_OF_PRODUCT = 2_500;
 async function* readShopify(
   text: TextStream,
   notes: ReadingNotes,
-  options: CsvOptions = {},
+  options: CsvOptions,
 ): AsyncGenerator<SourceRow[]> {
-  const own = new ReadingNotes();
-  const products = new ShopifyProducts(notes);
-  for await (const rows of readCsv(text, own, options)) {
-    Object.assign(notes.found, own.found);
-    const ready = rows.flatMap((row) => products.take(rename(row)));
-    if (ready.length > 0) yield ready;
-  }
-  yield products.finish();
-}
-
-class ShopifyProducts {
-  readonly #notes: ReadingNotes;
-  #product: ShopifyProduct | undefined;
-
-  constructor(notes: ReadingNotes) {
-    this.#notes = notes;
-  }
+  let product: SourceRow[] = [];
 
   /** @returns the variants of the product before, when the row begins another */
-  take(row: SourceRow): SourceRow[] {
+  function take(row: SourceRow): SourceRow[] {
     if (row.problems !== undefined) return [row];
-    if (this.#product?.takes(row) === true) {
-      if (!isVariant(row)) this.#noteUnread(row);
+    const handle = textOf(row, 'Handle');
+    if (handle !== '' && product[0] !== undefined && handle === textOf(product[0], 'Handle')) {
+      product.push(row);
+      checkFurther(product, row, notes);
       return [];
     }
-    const variants = this.finish();
-    this.#product = new ShopifyProduct(row);
+    const variants = listVariants(product);
+    product = [row];
     return variants;
   }
 
-  /** Of a row that only adds a picture nothing else is read. */
-  #noteUnread({ values }: SourceRow): void {
-    for (const name in values)
-      if (values[name] !== '' && name !== 'Handle' && partOf(name) !== 'image') this.#notes.noteUnread(name);
-  }
-
-  finish(): SourceRow[] {
-    return this.#product?.listVariants() ?? [];
-  }
+  const rename = (rows: readonly SourceRow[]) => rows.flatMap((row) => take(toShopifyNames(row)));
+  yield* readRenamed(text, notes, { ...options, rename });
+  yield listVariants(product);
 }
 
-function rename(row: SourceRow): SourceRow {
+/** Of a row that only adds a picture nothing else is read. */
+function checkFurther(product: readonly SourceRow[], row: SourceRow, notes: ReadingNotes): void {
+  if (product.length > ROWS_OF_PRODUCT + 1) {
+    const message = `more than ${ROWS_OF_PRODUCT} rows have the Handle ${textOf(row, 'Handle').slice(0, 100)}`;
+    throw new FormatProblem('too_large', message, { line: row.number });
+  }
+  if (isVariant(row)) return;
+  for (const name in row.values)
+    if (row.values[name] !== '' && name !== 'Handle' && partOf(name) !== 'image') notes.noteUnread(name);
+}
+
+function toShopifyNames(row: SourceRow): SourceRow {
   const values = createColumns<ColumnValue>();
-  for (const name in row.values) values[toShopifyName(name)] = row.values[name] ?? '';
+  for (const name in row.values) values[NAMES.get(name.toLowerCase()) ?? name] = row.values[name] ?? '';
   return { ...row, values, source: values };
 }
 
-const textOf = (row: SourceRow, name: string): string => String(row.values[name] ?? '');
+function listVariants(rows: readonly SourceRow[]): SourceRow[] {
+  const [first, ...others] = rows;
+  if (first === undefined) return [];
+  const images = listImages(rows);
+  const found = first.values.Title === '' ? { problems: [NO_TITLE] } : {};
+  const variants = [first, ...others.filter(isVariant)];
+  return variants.map((row) => ({ ...row, ...found, values: completeVariant(row, first, images) }));
+}
 
-class ShopifyProduct {
-  readonly #first: SourceRow;
-  readonly #variants: SourceRow[] = [];
-  readonly #images: { readonly url: string; readonly position: number }[] = [];
-  #rows = 0;
-
-  constructor(first: SourceRow) {
-    this.#first = first;
-    this.#variants.push(first);
-    this.#takeImage(first);
-  }
-
-  /** @returns whether the row belongs to the product */
-  takes(row: SourceRow): boolean {
-    const handle = textOf(row, 'Handle');
-    if (handle === '' || handle !== textOf(this.#first, 'Handle')) return false;
-    this.#rows += 1;
-    if (this.#rows > ROWS_OF_PRODUCT) {
-      const message = `more than ${ROWS_OF_PRODUCT} rows have the Handle ${handle.slice(0, 100)}`;
-      throw new FormatProblem('too_large', message, { line: row.number });
-    }
-    if (isVariant(row)) this.#variants.push(row);
-    this.#takeImage(row);
-    return true;
-  }
-
-  listVariants(): SourceRow[] {
-    const images = this.#images.sort((a, b) => a.position - b.position).map(({ url }) => url);
-    return this.#variants.map((row) => this.#complete(row, images));
-  }
-
-  #takeImage(row: SourceRow): void {
-    const url = textOf(row, 'Image Src');
-    if (url === '') return;
-    const position = Number(textOf(row, 'Image Position') || this.#images.length + 1);
-    this.#images.push({ url, position: Number.isFinite(position) ? position : this.#images.length + 1 });
-  }
-
-  #complete(row: SourceRow, images: readonly string[]): SourceRow {
-    const values = new RowValues();
-    for (const name in row.values) {
-      const part = partOf(name);
-      const own = textOf(row, name);
-      if (part === 'product') this.#addOfProduct(name, own, values);
-      if (part === 'variant' && !name.startsWith('Option')) values.add(name, own);
-    }
-    this.#addOptions(row, values);
-    this.#nameVariant(row, values);
-    for (const url of withFirst(textOf(row, 'Variant Image'), images)) values.add('Image Src', url, true);
-    return { ...row, values: values.values, ...this.#findProblem() };
-  }
-
-  /** Tags are a list, by commas. */
-  #addOfProduct(name: string, own: string, values: RowValues): void {
-    const text = own === '' ? textOf(this.#first, name) : own;
-    const tags = name === 'Tags' ? text.split(',').map((tag) => tag.trim()) : [text];
-    for (const tag of tags) if (tag !== '' || tags.length === 1) values.add(name, tag);
-  }
-
-  /** Shops that have no SKUs tell variants apart by their options; a Handle has no slash. */
-  #nameVariant(row: SourceRow, { values }: RowValues): void {
-    const handle = textOf(this.#first, 'Handle');
-    if (handle === '' || textOf(row, 'Variant SKU') !== '') return;
-    const options = this.#listOptions(row).map(({ value }) => value);
-    values['Variant SKU'] = [handle, ...options].join('/');
-  }
-
-  /** A variant's options become columns of their own: Size with the value M. */
-  #addOptions(row: SourceRow, values: RowValues): void {
-    for (const { name, value } of this.#listOptions(row)) values.add(this.#columnOf(name, row.values), value);
-  }
-
-  #listOptions(row: SourceRow): { name: string; value: string }[] {
-    return ['Option1', 'Option2', 'Option3'].flatMap((option) => {
-      const value = textOf(row, `${option} Value`);
-      const name = textOf(row, `${option} Name`) || textOf(this.#first, `${option} Name`);
-      // What Shopify writes for a product that has no options.
-      const isNone = value === '' || (name === 'Title' && value === 'Default Title');
-      return isNone ? [] : [{ name: name || option, value }];
+function listImages(rows: readonly SourceRow[]): string[] {
+  const images = rows
+    .filter((row) => textOf(row, 'Image Src') !== '')
+    .map((row, at) => {
+      const position = Number(textOf(row, 'Image Position') || at + 1);
+      return { url: textOf(row, 'Image Src'), position: Number.isFinite(position) ? position : at + 1 };
     });
-  }
-
-  #columnOf(name: string, columns: Columns<ColumnValue>): string {
-    return columns[name] === undefined ? name : `Option ${name}`;
-  }
-
-  #findProblem(): Pick<SourceRow, 'problems'> {
-    if (this.#first.values.Title !== '') return {};
-    const message =
-      'there is no Title: rows of one Handle have to follow one another, the one with the Title first';
-    return { problems: [{ code: 'group', message }] };
-  }
+  return images.sort((a, b) => a.position - b.position).map(({ url }) => url);
 }
 
-function isVariant(row: SourceRow): boolean {
-  return ['Option1 Value', 'Variant SKU', 'Variant Price'].some((name) => textOf(row, name) !== '');
+function completeVariant(row: SourceRow, first: SourceRow, images: readonly string[]) {
+  const values = new RowValues();
+  for (const name in row.values) {
+    const part = partOf(name);
+    const own = textOf(row, name);
+    if (part === 'product') addOfProduct(values, name, own || textOf(first, name));
+    else if (part === 'variant') values.add(name, own);
+  }
+  // A variant's options become columns of their own: Size with the value M.
+  const options = listOptions(row, first);
+  for (const { column, value } of options) values.add(column, value);
+  // Shops that have no SKUs tell variants apart by their options; a Handle has no slash.
+  const handle = textOf(first, 'Handle');
+  if (handle !== '' && textOf(row, 'Variant SKU') === '')
+    values.values['Variant SKU'] = [handle, ...options.map(({ value }) => value)].join('/');
+  const pictures = new Set([textOf(row, 'Variant Image'), ...images].filter((url) => url !== ''));
+  for (const url of pictures) values.add('Image Src', url, true);
+  return values.values;
 }
 
-function withFirst(first: string, images: readonly string[]): readonly string[] {
-  return [...new Set(first === '' ? images : [first, ...images])];
+const NO_TITLE: RowProblem = {
+  code: 'group',
+  message: 'there is no Title: rows of one Handle have to follow one another, the one with the Title first',
+};
+
+/** Tags are a list, by commas. */
+function addOfProduct(values: RowValues, name: string, text: string): void {
+  const tags = name === 'Tags' ? text.split(',').map((tag) => tag.trim()) : [text];
+  for (const tag of tags) if (tag !== '' || tags.length === 1) values.add(name, tag);
 }
+
+function listOptions(row: SourceRow, first: SourceRow): { column: string; value: string }[] {
+  return ['Option1', 'Option2', 'Option3'].flatMap((option) => {
+    const value = textOf(row, `${option} Value`);
+    const name = textOf(row, `${option} Name`) || textOf(first, `${option} Name`);
+    // What Shopify writes for a product that has no options.
+    const isNone = value === '' || (name === 'Title' && value === 'Default Title');
+    const column = name || option;
+    return isNone ? [] : [{ column: row.values[column] === undefined ? column : `Option ${column}`, value }];
+  });
+}
+
+const isVariant = (row: SourceRow): boolean =>
+  ['Option1 Value', 'Variant SKU', 'Variant Price'].some((name) => textOf(row, name) !== '');
+
+/** Names of exports that the template of today writes in small letters. */
+const SAME_NAMES = [
+  ...['Product Category', 'Image Position', 'Image Alt Text', 'Variant Image', 'Gift Card', 'SEO Title'],
+  ...['SEO Description'],
+  ...['Option1', 'Option2', 'Option3'].flatMap((option) =>
+    ['Name', 'Value', 'Linked To'].map((part) => `${option} ${part}`),
+  ),
+];
 
 /** Names of today's template by the ones that exports have had for years, which stand for both here. */
-const NAMES = new Map(
-  Object.entries({
+const NAMES = new Map([
+  ...SAME_NAMES.map((name): [string, string] => [name.toLowerCase(), name]),
+  ...Object.entries({
     'url handle': 'Handle',
     description: 'Body (HTML)',
-    'product category': 'Product Category',
     'published on online store': 'Published',
     sku: 'Variant SKU',
     barcode: 'Variant Barcode',
@@ -215,36 +175,16 @@ const NAMES = new Map(
     'fulfillment service': 'Variant Fulfillment Service',
     'product image url': 'Image Src',
     'image source': 'Image Src',
-    'image position': 'Image Position',
-    'image alt text': 'Image Alt Text',
     'variant image url': 'Variant Image',
-    'variant image': 'Variant Image',
-    'gift card': 'Gift Card',
-    'seo title': 'SEO Title',
-    'seo description': 'SEO Description',
-    'option1 name': 'Option1 Name',
-    'option1 value': 'Option1 Value',
-    'option1 linked to': 'Option1 Linked To',
-    'option2 name': 'Option2 Name',
-    'option2 value': 'Option2 Value',
-    'option2 linked to': 'Option2 Linked To',
-    'option3 name': 'Option3 Name',
-    'option3 value': 'Option3 Value',
-    'option3 linked to': 'Option3 Linked To',
   }),
-);
-
-function toShopifyName(name: string): string {
-  return NAMES.get(name.toLowerCase()) ?? name;
-}
+]);
 
 /** Columns that belong to a variant: a row without them takes nothing over from the product's first row. */
 const OF_VARIANT = /^(Variant |Option[123] |Cost per item$|Unit price |Price \/ |Compare[- ]At Price \/ )/i;
 const OF_IMAGE = new Set(['Image Src', 'Image Position', 'Image Alt Text', 'Variant Image']);
 
-type ShopifyPart = 'product' | 'variant' | 'image';
-
-function partOf(name: string): ShopifyPart {
+function partOf(name: string): 'product' | 'variant' | 'option' | 'image' {
   if (OF_IMAGE.has(name)) return 'image';
+  if (/^Option[123] /.test(name)) return 'option';
   return OF_VARIANT.test(name) ? 'variant' : 'product';
 }

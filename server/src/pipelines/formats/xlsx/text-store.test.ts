@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTempDir } from '../../../../test/support/pipelines/format-reading.ts';
-import { TextStore } from './xlsx-book.ts';
+import { openTextStore } from './xlsx-book.ts';
 
 test('texts are found by number, in memory or not, whole or across pages', async (t) => {
-  const store = await TextStore.open(createTempDir(t));
-  t.after(() => store.close());
+  const store = await openTextStore(createTempDir(t));
+  t.after(() => store[Symbol.asyncDispose]());
   // 60 MB: more than is kept in memory.
   const textOf = (number: number) =>
     `${number} ${'äx'.repeat(number % 97)}${number % 5_000 === 0 ? 'y'.repeat(200_000) : ''}`;
@@ -19,8 +19,8 @@ test('texts are found by number, in memory or not, whole or across pages', async
 });
 
 test('an empty text and one that fills a page to its end are texts', async (t) => {
-  const store = await TextStore.open(createTempDir(t));
-  t.after(() => store.close());
+  const store = await openTextStore(createTempDir(t));
+  t.after(() => store[Symbol.asyncDispose]());
   const texts = ['', 'a'.repeat(65_536), '', 'b'.repeat(65_535), 'c', 'd'.repeat(131_072), ''];
   for (const text of texts) store.add(text);
   assert.deepEqual(

@@ -4,9 +4,8 @@ import { posix } from 'node:path';
 import type { Entry } from 'yauzl';
 import { translateSqliteError } from '../../../storage/storage.ts';
 import { openNamelessFile, openZip, type ZipLimits } from '../../streams.ts';
-import { parseText } from '../chunks.ts';
 import { decodeText } from '../decode.ts';
-import { copyText, FormatProblem, ReadingNotes, writePlainNumber } from '../format.ts';
+import { copyText, FormatProblem, parseText, ReadingNotes, writePlainNumber } from '../format.ts';
 import { chooseByPath, type XmlChoice, type XmlElement, XmlElements } from '../xml/xml.ts';
 
 /** Excel allows 64,000 styles. */
@@ -110,18 +109,11 @@ async function readStyles(parts: ZipParts, part: string): Promise<NumberStyle[]>
   return formatIds.map((formatId) => readNumberStyle(formatId, codes.get(formatId)));
 }
 
-/** The texts that cells share, by number. To be closed. */
-export async function readTexts(parts: ZipParts, { textsPart }: Book, folder: string): Promise<TextStore> {
-  const texts = await TextStore.open(folder);
-  try {
-    if (textsPart === undefined || !parts.has(textsPart)) return texts;
-    const choice = { isChosen: (name: string) => name === 'si', keepsSpace: true };
-    for await (const element of readElements(parts, textsPart, choice)) texts.add(readText(element));
-    return texts;
-  } catch (error) {
-    await texts.close();
-    throw error;
-  }
+/** The texts that cells share, by number. */
+export async function readTexts(parts: ZipParts, { textsPart }: Book, into: TextStore): Promise<void> {
+  if (textsPart === undefined || !parts.has(textsPart)) return;
+  const choice = { isChosen: (name: string) => name === 'si', keepsSpace: true };
+  for await (const element of readElements(parts, textsPart, choice)) into.add(readText(element));
 }
 
 /** Plain text of a shared or inline text: `t`, or the runs of a formatted one; how it is pronounced (rPh) is left out. */
@@ -317,103 +309,89 @@ const CACHED_PAGES = 512;
 const LARGEST_BYTES = 2 ** 32 - 1;
 /** 16 columns of a full sheet without one text that comes twice; 64 MiB of offsets. */
 const TEXTS = 16 * 1024 * 1024;
+const TOO_MANY = 'The workbook has more texts than can be read: 16,777,216 or 4 GiB';
+
+export type TextStore = Awaited<ReturnType<typeof openTextStore>>;
 
 /**
  * Many texts by number, on disk: a workbook may hold gigabytes of them and its cells refer to any of them. In memory
  * are four bytes for each and the pages used last.
  */
-export class TextStore {
-  readonly #file: FileHandle;
-  readonly #pages = new Map<number, Buffer<ArrayBuffer>>();
-  #current = Buffer.allocUnsafeSlow(PAGE_BYTES);
-  #starts = new Uint32Array(1024);
-  #count = 0;
-  #bytes = 0;
-
-  private constructor(file: FileHandle) {
-    this.#file = file;
-  }
-
-  static async open(folder: string): Promise<TextStore> {
-    return new TextStore(await openNamelessFile(folder));
-  }
-
-  /** @throws FormatProblem too_large; ServiceError storage_full */
-  add(text: string): void {
-    const bytes = Buffer.from(text);
-    if (this.#count === TEXTS || this.#bytes + bytes.length > LARGEST_BYTES)
-      throw new FormatProblem(
-        'too_large',
-        'The workbook has more texts than can be read: 16,777,216 or 4 GiB',
-      );
-    if (this.#count + 1 >= this.#starts.length) this.#growStarts();
-    for (let done = 0; done < bytes.length; ) {
-      const at = (this.#bytes + done) % PAGE_BYTES;
-      const copied = bytes.copy(this.#current, at, done);
-      done += copied;
-      if (at + copied === PAGE_BYTES) this.#finishPage(Math.floor((this.#bytes + done) / PAGE_BYTES) - 1);
-    }
-    this.#bytes += bytes.length;
-    this.#count += 1;
-    this.#starts[this.#count] = this.#bytes;
-  }
-
-  /** @returns undefined for a number that no text has */
-  find(index: number): string | undefined {
-    const start = this.#starts[index];
-    const end = this.#starts[index + 1];
-    if (start === undefined || end === undefined || !(index < this.#count)) return undefined;
-    const first = Math.floor(start / PAGE_BYTES);
-    if (end <= (first + 1) * PAGE_BYTES)
-      return this.#page(first).toString('utf8', start - first * PAGE_BYTES, end - first * PAGE_BYTES);
-    return this.#readLong(start, end);
-  }
-
-  close(): Promise<void> {
-    return this.#file.close();
-  }
-
-  #readLong(start: number, end: number): string {
-    const parts: Buffer[] = [];
-    for (let page = Math.floor(start / PAGE_BYTES); page * PAGE_BYTES < end; page += 1) {
-      const offset = page * PAGE_BYTES;
-      parts.push(this.#page(page).subarray(Math.max(0, start - offset), Math.min(PAGE_BYTES, end - offset)));
-    }
-    return Buffer.concat(parts).toString();
-  }
-
-  #page(number: number): Buffer {
-    if (number === Math.floor(this.#bytes / PAGE_BYTES)) return this.#current;
-    const cached = this.#pages.get(number);
-    if (cached !== undefined) return cached;
-    const page = this.#room();
-    readSync(this.#file.fd, page, 0, PAGE_BYTES, number * PAGE_BYTES);
-    this.#pages.set(number, page);
-    return page;
-  }
-
-  #finishPage(number: number): void {
-    try {
-      writeSync(this.#file.fd, this.#current, 0, PAGE_BYTES, number * PAGE_BYTES);
-    } catch (error) {
-      throw translateSqliteError(error);
-    }
-    const next = this.#room();
-    this.#pages.set(number, this.#current);
-    this.#current = next;
-  }
+export async function openTextStore(folder: string) {
+  const file = await openNamelessFile(folder);
+  const pages = new Map<number, Buffer<ArrayBuffer>>();
+  let current = Buffer.allocUnsafeSlow(PAGE_BYTES);
+  let starts = new Uint32Array(1024);
+  let count = 0;
+  let size = 0;
 
   /** The page that was taken in first gives its room to the next. */
-  #room(): Buffer<ArrayBuffer> {
-    const oldest = this.#pages.entries().next().value;
-    if (this.#pages.size < CACHED_PAGES || oldest === undefined) return Buffer.allocUnsafeSlow(PAGE_BYTES);
-    this.#pages.delete(oldest[0]);
+  function makeRoom(): Buffer<ArrayBuffer> {
+    const oldest = pages.entries().next().value;
+    if (pages.size < CACHED_PAGES || oldest === undefined) return Buffer.allocUnsafeSlow(PAGE_BYTES);
+    pages.delete(oldest[0]);
     return oldest[1];
   }
 
-  #growStarts(): void {
-    const grown = new Uint32Array(this.#starts.length * 2);
-    grown.set(this.#starts);
-    this.#starts = grown;
+  function finishPage(number: number): void {
+    try {
+      writeSync(file.fd, current, 0, PAGE_BYTES, number * PAGE_BYTES);
+    } catch (error) {
+      throw translateSqliteError(error);
+    }
+    const next = makeRoom();
+    pages.set(number, current);
+    current = next;
   }
+
+  function readPage(number: number): Buffer {
+    if (number === Math.floor(size / PAGE_BYTES)) return current;
+    const cached = pages.get(number);
+    if (cached !== undefined) return cached;
+    const page = makeRoom();
+    readSync(file.fd, page, 0, PAGE_BYTES, number * PAGE_BYTES);
+    pages.set(number, page);
+    return page;
+  }
+
+  return {
+    /** @throws FormatProblem too_large; ServiceError storage_full */
+    add(text: string): void {
+      const bytes = Buffer.from(text);
+      if (count === TEXTS || size + bytes.length > LARGEST_BYTES)
+        throw new FormatProblem('too_large', TOO_MANY);
+      if (count + 1 >= starts.length) {
+        const grown = new Uint32Array(starts.length * 2);
+        grown.set(starts);
+        starts = grown;
+      }
+      for (let done = 0; done < bytes.length; ) {
+        const at = (size + done) % PAGE_BYTES;
+        const copied = bytes.copy(current, at, done);
+        done += copied;
+        if (at + copied === PAGE_BYTES) finishPage(Math.floor((size + done) / PAGE_BYTES) - 1);
+      }
+      size += bytes.length;
+      count += 1;
+      starts[count] = size;
+    },
+
+    /** @returns undefined for a number that no text has */
+    find(index: number): string | undefined {
+      const start = starts[index];
+      const end = starts[index + 1];
+      if (start === undefined || end === undefined || !(index < count)) return undefined;
+      const first = Math.floor(start / PAGE_BYTES);
+      const offset = first * PAGE_BYTES;
+      if (end <= offset + PAGE_BYTES) return readPage(first).toString('utf8', start - offset, end - offset);
+      const parts: Buffer[] = [];
+      for (let at = start; at < end; at += PAGE_BYTES - (at % PAGE_BYTES)) {
+        const from = at % PAGE_BYTES;
+        parts.push(readPage(Math.floor(at / PAGE_BYTES)).subarray(from, from + end - at));
+      }
+      return Buffer.concat(parts).toString();
+    },
+
+    [Symbol.asyncDispose]: (): Promise<void> => file.close(),
+  };
 }

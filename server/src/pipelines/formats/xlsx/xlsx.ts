@@ -1,24 +1,27 @@
 import { Type } from 'typebox';
 import { type ByteStream, openNamelessFile, writeSpool } from '../../streams.ts';
-import { cutChunks, parseText, type SpoolPlace } from '../chunks.ts';
 import { decodeText } from '../decode.ts';
 import {
   type ColumnValue,
   createColumns,
+  cutChunks,
   defineFormat,
   FormatProblem,
   headerRow,
   nameByPlace,
   openTable,
+  parseText,
   ReadingNotes,
   type RowProblem,
   type SourceRow,
+  type SpoolPlace,
 } from '../format.ts';
 import { type XmlElement, XmlElements } from '../xml/xml.ts';
 import {
   type Book,
   type NumberStyle,
   openParts,
+  openTextStore,
   readBook,
   readText,
   readTexts,
@@ -58,27 +61,20 @@ async function* readXlsx(
   notes: ReadingNotes,
   { tempDir, signal, ...options }: XlsxOptions & SpoolPlace,
 ): AsyncGenerator<SourceRow[]> {
-  const file = await openNamelessFile(tempDir);
-  try {
-    for await (const _ of writeSpool(cutChunks(bytes, signal), file));
-    const parts = await openParts(file, signal);
-    const book = await readBook(parts);
-    const sheet = chooseSheet(book.sheets, options.sheet);
-    notes.found.sheet = sheet.name;
-    const others = book.sheets.filter((one) => one !== sheet && !one.isHidden);
-    if (options.sheet === undefined && others.length > 0) notes.found.otherSheets = describeSheets(others);
-    const texts = await readTexts(parts, book, tempDir);
-    try {
-      const table = openTable(notes, { headerRow: options.headerRow, textsOf });
-      for await (const rows of readSheetRows(cutChunks(parts.read(sheet.part)), { book, texts }))
-        yield table.take(rows).map((row) => nameCells(row, table.names));
-      yield table.end().map((row) => nameCells(row, table.names));
-    } finally {
-      await texts.close();
-    }
-  } finally {
-    await file.close();
-  }
+  await using file = await openNamelessFile(tempDir);
+  for await (const _ of writeSpool(cutChunks(bytes, signal), file));
+  const parts = await openParts(file, signal);
+  const book = await readBook(parts);
+  const sheet = chooseSheet(book.sheets, options.sheet);
+  notes.found.sheet = sheet.name;
+  const others = book.sheets.filter((one) => one !== sheet && !one.isHidden);
+  if (options.sheet === undefined && others.length > 0) notes.found.otherSheets = describeSheets(others);
+  await using texts = await openTextStore(tempDir);
+  await readTexts(parts, book, texts);
+  const table = openTable(notes, { headerRow: options.headerRow, textsOf });
+  for await (const rows of readSheetRows(cutChunks(parts.read(sheet.part)), { book, texts }))
+    yield table.take(rows).map((row) => nameCells(row, table.names));
+  yield table.end().map((row) => nameCells(row, table.names));
 }
 
 function chooseSheet(sheets: readonly Sheet[], requested: string | number | undefined): Sheet {

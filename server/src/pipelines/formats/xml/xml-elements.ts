@@ -1,6 +1,5 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
-import type { ChunkParser } from '../chunks.ts';
-import { FormatProblem, fieldTooLarge, LIMITS, RowSize, tooDeep } from '../format.ts';
+import { type ChunkParser, FormatProblem, fieldTooLarge, LIMITS, RowSize, tooDeep } from '../format.ts';
 
 /** An element with what is in it. Names are without their prefixes. */
 export interface XmlElement {
@@ -35,6 +34,8 @@ export interface XmlChoice {
   noteUnread?(path: string): void;
 }
 
+const WITH_DOCTYPE =
+  'The file declares a document type (DOCTYPE), which could define entities. Such files are not read';
 const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
 
 /** Takes the chosen elements out of a document that comes in chunks. Nothing else of it is stored. */
@@ -93,7 +94,10 @@ export class XmlElements implements ChunkParser<XmlElement> {
     try {
       this.#parser.write(chunk);
     } catch (error) {
-      throw isOfParser(error) ? notXml(error, this.line) : error;
+      if (!isOfParser(error)) throw error;
+      // The parser puts line and column before its text.
+      const message = `The text is not XML: ${error.message.replace(/^\d+:\d+: /, '')}`;
+      throw new FormatProblem('damaged', message, { line: this.line, cause: error });
     }
   }
 
@@ -109,7 +113,9 @@ export class XmlElements implements ChunkParser<XmlElement> {
 
   #checkDoctype(doctype: string): void {
     this.#noteProgress();
-    if (this.#choice.isDoctypeRead !== true && doctype.includes('[')) throw refuseDoctype(this.line);
+    // It can define entities that grow without bound or name files of the server.
+    if (this.#choice.isDoctypeRead !== true && doctype.includes('['))
+      throw new FormatProblem('refused', WITH_DOCTYPE, { line: this.line });
     declareEntities(doctype, this.#parser.ENTITIES);
   }
 
@@ -180,21 +186,10 @@ function isOfParser(error: unknown): error is Error {
   return error instanceof Error && error.constructor === Error;
 }
 
-/** The parser puts line and column before its text. */
-function notXml(cause: Error, line: number): FormatProblem {
-  const text = cause.message.replace(/^\d+:\d+: /, '');
-  return new FormatProblem('damaged', `The text is not XML: ${text}`, { line, cause });
-}
-
-/** A document type can define entities that grow without bound or name files of the server. */
-function refuseDoctype(line: number): FormatProblem {
-  const message =
-    'The file declares a document type (DOCTYPE), which could define entities. Such files are not read';
-  return new FormatProblem('refused', message, { line });
-}
-
 /** A declaration of a DTD that is no comment and no instruction; what follows `%` counts for the DTD alone. */
 const GENERAL_ENTITY = /^<!ENTITY\s+([^\s%"'<>]+)\s+(?:"([^"]*)"|'([^']*)'|(?:SYSTEM|PUBLIC)\s)/;
+/** What a doctype is made of, apart from names and spaces. */
+const DOCTYPE_PART = /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|"[^"]*"|'[^']*'|[<>]/g;
 const OF_XML = new Map([
   ['amp', '&'],
   ['lt', '<'],
@@ -210,94 +205,65 @@ const REFERENCE = /&([^;&\s]{1,1000});/g;
  * @param into  entities that the parser knows
  */
 function declareEntities(doctype: string, into: Record<string, string>): void {
-  const entities = new Entities();
-  for (const declaration of listDeclarations(doctype)) {
-    const [, name, ...values] = GENERAL_ENTITY.exec(declaration) ?? [];
-    // As XML has it, the first declaration counts, and those of XML itself stay.
-    if (name === undefined || name in into) continue;
-    entities.declare(
-      name,
-      values.find((value) => value !== undefined),
-    );
-    Object.defineProperty(into, name, { enumerable: true, get: () => entities.expand(name) });
-  }
-}
-
-/** Quotes may hold `>`, comments and instructions anything; a doctype that the parser took is closed properly. */
-function* listDeclarations(doctype: string): Generator<string> {
-  for (let start = doctype.indexOf('<'); start !== -1; ) {
-    const end = endOfDeclaration(doctype, start);
-    if (end === -1) return;
-    yield doctype.slice(start, end);
-    start = doctype.indexOf('<', end);
-  }
-}
-
-function endOfDeclaration(doctype: string, start: number): number {
-  const sign = doctype.startsWith('<!--', start) ? '-->' : doctype.startsWith('<?', start) ? '?>' : undefined;
-  if (sign !== undefined) return endOf(doctype, sign, start + 2);
-  const stops = /["'>]/g;
-  stops.lastIndex = start;
-  for (let stop = stops.exec(doctype); stop !== null; stop = stops.exec(doctype)) {
-    if (stop[0] === '>') return stop.index + 1;
-    const close = endOf(doctype, stop[0], stop.index + 1);
-    if (close === -1) return -1;
-    stops.lastIndex = close;
-  }
-  return -1;
-}
-
-function endOf(text: string, sign: string, from: number): number {
-  const at = text.indexOf(sign, from);
-  return at === -1 ? -1 : at + sign.length;
-}
-
-class Entities {
   /** undefined: external. */
-  readonly #declared = new Map<string, string | undefined>();
-  readonly #expanded = new Map<string, string>();
-  #depth = 0;
+  const declared = new Map<string, string | undefined>();
+  const expanded = new Map<string, string>();
+  let depth = 0;
   /** By how much a document may still grow. */
-  #room: number = LIMITS.rowCharacters;
-
-  declare(name: string, value: string | undefined): void {
-    this.#declared.set(name, value);
-  }
+  let room: number = LIMITS.rowCharacters;
 
   /** @throws FormatProblem refused, too_large */
-  expand(name: string): string {
-    const text = this.#expanded.get(name) ?? this.#resolve(name);
-    this.#room -= Math.max(0, text.length - name.length);
-    if (this.#room >= 0) return text;
+  function expand(name: string): string {
+    const text = expanded.get(name) ?? resolve(name);
+    room -= Math.max(0, text.length - name.length);
+    if (room >= 0) return text;
     const most = LIMITS.rowCharacters.toLocaleString('en');
     throw new FormatProblem('too_large', `Entities make the file larger by more than ${most} characters`);
   }
 
-  #resolve(name: string): string {
-    const value = this.#declared.get(name);
+  function resolve(name: string): string {
+    const value = declared.get(name);
     const shown = name.slice(0, 100);
     if (value === undefined)
       throw new FormatProblem('refused', `The entity ${shown} stands in another file, which is never read`);
     if (value.includes('<'))
       throw new FormatProblem('refused', `The entity ${shown} holds elements. Only text is filled in`);
-    this.#depth += 1;
+    depth += 1;
     // An entity that holds itself ends here too.
-    if (this.#depth > LIMITS.depth) throw tooDeep(`The entity ${shown}`);
-    const text = value.replace(REFERENCE, (_, inner: string) => this.#fill(shown, inner));
-    this.#depth -= 1;
-    this.#room -= text.length;
-    this.#expanded.set(name, text);
+    if (depth > LIMITS.depth) throw tooDeep(`The entity ${shown}`);
+    const text = value.replace(REFERENCE, (_, inner: string) => {
+      if (declared.has(inner)) return expand(inner);
+      const known = OF_XML.get(inner) ?? readCharacter(inner);
+      if (known !== undefined) return known;
+      const message = `The entity ${shown} holds &${inner.slice(0, 100)};, which is not known`;
+      throw new FormatProblem('damaged', message);
+    });
+    depth -= 1;
+    room -= text.length;
+    expanded.set(name, text);
     return text;
   }
 
-  #fill(shown: string, inner: string): string {
-    if (this.#declared.has(inner)) return this.expand(inner);
-    const known = OF_XML.get(inner) ?? readCharacter(inner);
-    if (known !== undefined) return known;
-    throw new FormatProblem(
-      'damaged',
-      `The entity ${shown} holds &${inner.slice(0, 100)};, which is not known`,
+  for (const declaration of listDeclarations(doctype)) {
+    const [, name, ...values] = GENERAL_ENTITY.exec(declaration) ?? [];
+    // As XML has it, the first declaration counts, and those of XML itself stay.
+    if (name === undefined || name in into) continue;
+    declared.set(
+      name,
+      values.find((value) => value !== undefined),
     );
+    Object.defineProperty(into, name, { enumerable: true, get: () => expand(name) });
+  }
+}
+
+/** Quotes may hold `>`, comments and instructions anything. */
+function* listDeclarations(doctype: string): Generator<string> {
+  let start: number | undefined;
+  for (const { 0: part, index } of doctype.matchAll(DOCTYPE_PART)) {
+    if (part === '<') start ??= index;
+    if (part !== '>' || start === undefined) continue;
+    yield doctype.slice(start, index + 1);
+    start = undefined;
   }
 }
 

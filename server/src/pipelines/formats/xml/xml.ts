@@ -1,13 +1,15 @@
 import { Type } from 'typebox';
-import { parseText, readAfterPeek, type TextStream } from '../chunks.ts';
 import {
   type Columns,
   createColumns,
   defineFormat,
   FormatProblem,
+  parseText,
   type ReadingNotes,
   RowValues,
+  readAfterPeek,
   type SourceRow,
+  type TextStream,
 } from '../format.ts';
 import { type XmlChoice, type XmlElement, XmlElements } from './xml-elements.ts';
 
@@ -40,25 +42,19 @@ function readXml(
   notes: ReadingNotes,
   record: string | undefined,
 ): AsyncGenerator<SourceRow[]> {
-  return readAfterPeek(text, record === undefined ? SAMPLE_CHARACTERS : 0, (head, whole) => {
+  const sampled = record === undefined ? SAMPLE_CHARACTERS : 0;
+  return readAfterPeek(text, sampled, async function* (head, whole) {
     const name = record ?? findRepeatedElement(head);
     notes.found.record = name;
-    return readElements(whole, { record: name, notes });
+    const choice = { isChosen: chooseByPath(name), noteUnread: (path: string) => notes.noteUnread(path) };
+    const names = new SelectorNames();
+    let isEmpty = true;
+    for await (const rows of readXmlRows(whole, choice, (element) => readValues(element, names))) {
+      isEmpty &&= rows.length === 0;
+      yield rows;
+    }
+    if (isEmpty) throw new FormatProblem('not_found', `There is no element ${name}`);
   });
-}
-
-async function* readElements(
-  text: TextStream,
-  { record, notes }: { readonly record: string; readonly notes: ReadingNotes },
-): AsyncGenerator<SourceRow[]> {
-  const choice = { isChosen: chooseByPath(record), noteUnread: (path: string) => notes.noteUnread(path) };
-  const names = new SelectorNames();
-  let isEmpty = true;
-  for await (const rows of readXmlRows(text, choice, (element) => readValues(element, names))) {
-    isEmpty &&= rows.length === 0;
-    yield rows;
-  }
-  if (isEmpty) throw new FormatProblem('not_found', `There is no element ${record}`);
 }
 
 /** @returns a row for each chosen element */
