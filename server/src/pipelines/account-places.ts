@@ -16,11 +16,6 @@ export interface Requester {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Waiting {
-  readonly accountId: number;
-  begin(): void;
-}
-
 /** How soon to try again: most of what is refused takes no longer. */
 const RETRY_SECONDS = 5;
 
@@ -29,7 +24,7 @@ export class AccountPlaces {
   readonly #limits: PlaceLimits;
   /** By account. */
   readonly #taken = new OpenCounts<number>();
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: { readonly accountId: number; begin(): void }[] = [];
 
   constructor(limits: PlaceLimits) {
     this.#limits = limits;

@@ -3,10 +3,8 @@
  * task. What starts one (a call, an upload, a schedule, a webhook) is decided here, across processes by the database;
  * what a run does is in `pipeline-runs.ts`. Pipelines know catalogs and never how products are stored.
  */
-import type { Catalog } from '../catalog/catalog.ts';
 import {
   createDefinitions,
-  openDefinition,
   openStored,
   removeRowsOf,
   type SentChange,
@@ -15,9 +13,7 @@ import {
 import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Projects } from '../projects/projects.ts';
-import type { Relations } from '../relations/relations.ts';
 import type { Base } from '../storage/storage.ts';
-import type { Tasks } from '../tasks/tasks.ts';
 import { AccountPlaces } from './account-places.ts';
 import {
   checkTried,
@@ -36,19 +32,14 @@ import { createTextChecks } from './mapping/expressions/expressions.ts';
 import {
   createPipelineSchedule,
   createPipelineTriggers,
+  type PipelineRunParts,
   PipelineRuns,
-  type RunThreads,
 } from './runs/runs.ts';
 import { listMaskedMembers } from './sources/sources.ts';
 
 export { AccountPlaces } from './account-places.ts';
 
-export interface PipelineParts extends Base {
-  readonly tasks: Tasks;
-  /** What fetches, reads and maps. */
-  readonly threads: RunThreads;
-  readonly catalog: Pick<Catalog, 'gatherWrites' | 'dropGathered'>;
-  readonly relations: Pick<Relations, 'links' | 'tables'>;
+export interface PipelineParts extends Base, PipelineRunParts {
   readonly projects: Pick<Projects, 'getLocale' | 'recordChange' | 'whenGone'>;
 }
 
@@ -69,14 +60,7 @@ export function createPipelines({
   relations,
   projects,
 }: PipelineParts) {
-  const runs = new PipelineRuns({
-    ...{ database, payloads, tasks, threads },
-    ...{ gatherWrites: catalog.gatherWrites, dropGathered: catalog.dropGathered },
-    gatherLinks: (task, relationId) => relations.links.gather(task, relationId),
-    gatherTable: async (task, name) => relations.tables.gather(task, name),
-    findPipeline: (projectId, id) => PIPELINES.find(database.read, { id: projectId }, id),
-    openSource: (pipeline) => openDefinition(PIPELINE_SECRETS, pipeline, secrets).source,
-  });
+  const runs = new PipelineRuns({ database, payloads, secrets, tasks, threads, catalog, relations });
   tasks.define(runs.definitions);
   const textChecks = createTextChecks();
   const kind = pipelineKind({ clock, textChecks });
@@ -134,14 +118,10 @@ export function createPipelines({
 const PREVIEWED_MIB = 8;
 
 function readFile({ name, base64, isBeginning = false }: NonNullable<SentPreview['file']>) {
-  return { name, bytes: readBase64(base64), isBeginning };
-}
-
-function readBase64(text: string): Uint8Array {
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text))
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(base64))
     throw new ServiceError('request_invalid', { details: ['/file/base64 must be base64'] });
-  const bytes = Buffer.from(text, 'base64');
-  if (bytes.length <= PREVIEWED_MIB * 1024 * 1024) return bytes;
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.length <= PREVIEWED_MIB * 1024 * 1024) return { name, bytes, isBeginning };
   const details = [`/file/base64 must not hold more than ${PREVIEWED_MIB} MiB, the beginning is enough`];
   throw new ServiceError('request_invalid', { details });
 }

@@ -33,12 +33,12 @@ export class Peekable<Chunk extends { readonly length: number }> implements Asyn
       for (let next = await this.#source.next(); !next.done; next = await this.#source.next())
         yield next.value;
     } finally {
-      await this.close();
+      await this[Symbol.asyncDispose]();
     }
   }
 
-  /** To be called when the stream is given up before it is read: it may hold a connection or a file. */
-  async close(): Promise<void> {
+  /** To be done when the stream is given up before it is read: it may hold a connection or a file. */
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#peeked = [];
     await this.#source.return?.();
   }

@@ -11,7 +11,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Secrets } from '../../storage/secrets/secrets.ts';
 import type { Database } from '../../storage/storage.ts';
 import type { TextChecks } from '../mapping/expressions/expressions.ts';
-import { listMaskedMembers, maskSource, secretsOf, withSecrets } from '../sources/sources.ts';
+import { listMaskedMembers, maskSource, secretsOf } from '../sources/sources.ts';
 import { checkPipeline, fillSource } from './pipeline-check.ts';
 import type { Pipeline, PipelineDefinition, PipelineState, SentPipeline } from './pipeline-schemas.ts';
 import { listUnsealed, PIPELINES, RUNS } from './pipeline-store.ts';
@@ -21,7 +21,7 @@ export const PIPELINE_SECRETS: SecretPart<PipelineDefinition> = {
   column: sealedColumnOf('pipeline'),
   mask: (definition) => ({ ...definition, source: maskSource(definition.source) }),
   pick: ({ source }) => secretsOf(source),
-  restore: (masked, picked: object) => ({ ...masked, source: withSecrets(masked.source, picked) }),
+  restore: (masked, picked: object) => ({ ...masked, source: { ...masked.source, ...picked } }),
   hasMasked: ({ source }) => listMaskedMembers(source).length > 0,
   fill: (sent, stored) => fillSource(sent, stored?.source),
 };

@@ -4,7 +4,8 @@ import { byType, Id, Instant, Name, optional, orNull, pageOf } from '../../http/
 import type { Sent } from '../../http/server/server.ts';
 import { type ReportLine, type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/formats.ts';
-import { type MappedProduct, SentMappingSchema } from '../mapping/mapping.ts';
+import { CellProblem, type MappedProduct, SentMappingSchema } from '../mapping/mapping.ts';
+import { FoundList, PreviewWarning, SuggestionReason } from '../mapping/suggestions/suggestions.ts';
 import { maskSource, type Source, SourceSchema, type SourceStamp } from '../sources/sources.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -211,11 +212,6 @@ export const SentPreview = Type.Object(
 );
 export type SentPreview = Static<typeof SentPreview>;
 
-const Problem = Type.Object(
-  { field: Type.String(), column: optional.text(), reason: Type.String() },
-  { title: 'CellProblem' },
-);
-
 /** Source: docs/interface.md §13.5 rule 9. */
 const WirePreviewCatalog = Type.Object(
   {
@@ -248,18 +244,6 @@ const WirePreviewCatalog = Type.Object(
   { title: 'PreviewCatalog' },
 );
 
-/** Source: docs/interface.md §13.5 rule 11. */
-const FoundListSchema = Type.Object(
-  {
-    field: Type.String({ description: 'the part of the mapping, as attributes.Socket' }),
-    column: Type.String(),
-    separator: Type.String({ description: 'for split; of targets, for separator' }),
-    values: Type.Integer({ description: 'different ones' }),
-    message: Type.String(),
-  },
-  { title: 'FoundList' },
-);
-
 /** Source: docs/interface.md §13.5. */
 export const WirePreview = Type.Object(
   {
@@ -272,24 +256,14 @@ export const WirePreview = Type.Object(
         number: Type.Integer(),
         values: Type.Record(Type.String(), Type.Unknown()),
         product: Type.Optional(Type.Unsafe<MappedProduct>(Type.Record(Type.String(), Type.Unknown()))),
-        problems: Type.Optional(Type.Array(Problem)),
+        problems: Type.Optional(Type.Array(CellProblem)),
         isFiltered: optional.flag(),
       }),
       { description: 'the first rows of the source' },
     ),
     suggestion: Type.Object({
       mapping: SentMappingSchema,
-      reasons: Type.Array(
-        Type.Object({
-          field: Type.String(),
-          column: Type.String(),
-          by: Type.Enum(['format', 'name', 'values']),
-          confidence: Type.Enum(['high', 'medium', 'low'], {
-            description: 'low: to be looked at before anything is imported',
-          }),
-          reason: Type.String({ description: 'why, in words' }),
-        }),
-      ),
+      reasons: Type.Array(SuggestionReason),
       format: Type.Optional(
         Type.Object(
           { type: Type.String(), reason: Type.String() },
@@ -297,10 +271,10 @@ export const WirePreview = Type.Object(
         ),
       ),
     }),
-    lists: Type.Array(FoundListSchema, {
+    lists: Type.Array(FoundList, {
       description: 'columns that the mapping takes as single values and whose cells look like lists',
     }),
-    warnings: Type.Array(Type.Object({ field: Type.String(), message: Type.String() }), {
+    warnings: Type.Array(PreviewWarning, {
       description: 'what a person would notice in the products of the first 1,000 rows',
     }),
     catalog: Type.Optional(WirePreviewCatalog),
@@ -333,7 +307,6 @@ export type Pipeline = Defined<PipelineDefinition, PipelineState>;
 /** An uploaded file, kept until its run has ended: in pieces, so that it is never in memory as a whole. */
 export interface UploadedFile {
   readonly name: string;
-  readonly mediaType: string | undefined;
   readonly charset: string | undefined;
   readonly sizeBytes: number;
   /** Payloads, in order. */

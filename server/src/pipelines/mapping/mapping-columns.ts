@@ -1,15 +1,17 @@
 import { RE2JS } from 're2js';
+import { type Static, Type } from 'typebox';
 import type { Columns, ColumnValue, SourceRow } from '../formats/formats.ts';
 import type { Column, ColumnSpec } from './mapping-schemas.ts';
 
-/** Why a row makes no product, or which part of it did not make one. */
-export interface CellProblem {
-  /** The part of the product, as `name` or `attributes.Price`; `filter`, or `row` for the row itself. */
-  readonly field: string;
-  /** Where the value came from; absent for constants, expressions and the row itself. */
-  readonly column?: string;
-  readonly reason: string;
-}
+/**
+ * Why a row makes no product, or which part of it did not make one: `field` is the part, as `name` or `attributes.Price`;
+ * `filter`, or `row` for the row itself. `column` is absent for constants, expressions and the row itself.
+ */
+export const CellProblem = Type.Object(
+  { field: Type.String(), column: Type.Optional(Type.String()), reason: Type.String() },
+  { title: 'CellProblem' },
+);
+export type CellProblem = Static<typeof CellProblem>;
 
 /** What an expression gives for a row. */
 export type ExpressionResult =
@@ -163,17 +165,21 @@ function readResult(row: RowView, at: number, field: string): ColumnValue | unde
 }
 
 function compileTransformations(
-  spec: ColumnSpec,
+  { trim, replace = [], split, case: letters, number, unit }: ColumnSpec,
   place: Place,
 ): { before: Transformation[]; after: Transformation[] } {
-  const trim: Transformation[] = spec.trim ? [(text) => text.trim()] : [];
-  const replaces = (spec.replace ?? []).map((one) => compileReplace(one, place));
-  const after = spec.split === undefined ? [] : [...trim];
-  if (spec.case === 'upper') after.push((text) => text.toUpperCase());
-  if (spec.case === 'lower') after.push((text) => text.toLowerCase());
-  if (spec.number !== undefined) after.push(transformNumber(spec.number));
-  if (spec.unit !== undefined) after.push(addUnit(spec.unit));
-  return { before: [...trim, ...replaces], after };
+  const before: Transformation[] = trim ? [(text) => text.trim()] : [];
+  const after = split === undefined ? [] : [...before];
+  before.push(...replace.map((one) => compileReplace(one, place)));
+  if (letters === 'upper') after.push((text) => text.toUpperCase());
+  if (letters === 'lower') after.push((text) => text.toLowerCase());
+  if (number !== undefined) {
+    const read = compileNumber(number);
+    const reason = `is no number with a decimal ${number.decimal}`;
+    after.push((text) => read(text) ?? { reason: `${quote(text)} ${reason}` });
+  }
+  if (unit !== undefined) after.push((text) => (text.endsWith(` ${unit}`) ? text : `${text} ${unit}`));
+  return { before, after };
 }
 
 function compileReplace(
@@ -183,16 +189,6 @@ function compileReplace(
   const replace = regex === true ? replacePattern({ from, to }, { patterns, field }) : replaceText(from, to);
   return (text) =>
     replace(text) ?? { reason: `is longer than ${TEXT_LENGTH} characters after a replacement` };
-}
-
-function transformNumber(format: NonNullable<ColumnSpec['number']>): Transformation {
-  const read = compileNumber(format);
-  return (text) => read(text) ?? { reason: `${quote(text)} is no number with a decimal ${format.decimal}` };
-}
-
-function addUnit(unit: string): Transformation {
-  const ending = ` ${unit}`;
-  return (text) => (text.endsWith(ending) ? text : text + ending);
 }
 
 /** An empty text stays empty: nothing is wrong with a number that is not there. */
@@ -234,8 +230,6 @@ export interface NumberFormat {
   readonly group?: string;
 }
 
-type ReadNumber = (text: string) => string | undefined;
-
 /** Spaces that do not break a line stand between thousands as often as plain ones do. */
 const SPACES = ' \u00a0\u202f\u2009';
 const APOSTROPHES = "'\u2019";
@@ -247,7 +241,7 @@ const APOSTROPHES = "'\u2019";
  * Groups have three digits, and the same character stands between all: `1.29` under a decimal comma is more likely a
  * price of another format than one hundred and twenty-nine.
  */
-export function compileNumber({ decimal, group }: NumberFormat): ReadNumber {
+export function compileNumber({ decimal, group }: NumberFormat): (text: string) => string | undefined {
   const mark = decimal === 'comma' ? ',' : '.';
   const groups = group ?? `${decimal === 'comma' ? '.' : ','}${SPACES}${APOSTROPHES}`;
   return (text) => {
@@ -354,9 +348,8 @@ export class PatternList {
 
   /** @returns the first problem; undefined when all patterns can be used */
   compile(): PatternProblem | undefined {
-    return this.listProblems((pattern) => this.#compileOne(pattern)).next().value as
-      | PatternProblem
-      | undefined;
+    const [first] = this.listProblems((pattern) => this.#compileOne(pattern)).take(1);
+    return first;
   }
 
   #compileOne(pattern: string): PatternReading {
@@ -379,14 +372,9 @@ function findProblem(
   { steps, groups }: { steps: number; groups: number },
 ): string | undefined {
   if ('problem' in reading) return reading.problem;
-  if (steps > PATTERN_STEPS) return describeSteps(reading.steps);
+  if (steps > PATTERN_STEPS)
+    return `it takes ${reading.steps.toLocaleString('en')} of the ${PATTERN_STEPS.toLocaleString('en')} steps that all patterns of a mapping may take; repeat less, as \\d+ for \\d{1,1000}`;
   return groups > reading.groups ? `$${groups} stands for no group of the pattern` : undefined;
-}
-
-function describeSteps(steps: number): string {
-  const most = PATTERN_STEPS.toLocaleString('en');
-  const own = steps.toLocaleString('en');
-  return `it takes ${own} of the ${most} steps that all patterns of a mapping may take; repeat less, as \\d+ for \\d{1,1000}`;
 }
 
 /** @param compiled  called for the first text */

@@ -34,9 +34,7 @@ export interface FilterInput {
   isColumn(column: unknown): column is Column;
 }
 
-interface FilterPlace extends FilterInput {
-  readonly uses: Set<string>;
-}
+type FilterPlace = FilterInput & { readonly uses: Set<string> };
 
 /**
  * Operators and comparison are those of all filters (docs/interface.md §12.2): no condition holds without a value, and of
@@ -46,25 +44,23 @@ interface FilterPlace extends FilterInput {
 export function compileRowFilter(filter: unknown, input: FilterInput) {
   const place: FilterPlace = { ...input, uses: new Set() };
   let conditions = 0;
-  function compileOne(one: Record<string, unknown>): RowTest {
-    conditions += 1;
-    if (conditions > CONDITIONS_PER_FILTER)
-      throw new MappingProblem(`filter has more than ${CONDITIONS_PER_FILTER} conditions`);
-    return 'expression' in one
-      ? compileTest(one.expression as string, place)
-      : compileCondition(one as unknown as RowCondition, place);
-  }
   function compile(given: unknown, depth: number): RowTest {
     if (depth > FILTER_DEPTH) throw new MappingProblem(`filter is deeper than ${FILTER_DEPTH}`);
     const { kind, filter: one } = readFilter(given);
-    if (kind === 'expression' || kind === 'column') return compileOne(one);
-    const parts = [one[kind]].flat().map((part) => compile(part, depth + 1));
-    return combineTests(kind, parts);
+    if (kind !== 'expression' && kind !== 'column')
+      return combineTests(
+        kind,
+        [one[kind]].flat().map((part) => compile(part, depth + 1)),
+      );
+    conditions += 1;
+    if (conditions > CONDITIONS_PER_FILTER)
+      throw new MappingProblem(`filter has more than ${CONDITIONS_PER_FILTER} conditions`);
+    return kind === 'expression'
+      ? compileTest(one.expression as string, place)
+      : compileCondition(one as unknown as RowCondition, place);
   }
-  const takes = compile(filter, 1);
-  /** Columns that its conditions read by name. */
-  const uses: ReadonlySet<string> = place.uses;
-  return { takes, uses };
+  /** `uses`: columns that its conditions read by name. */
+  return { takes: compile(filter, 1), uses: place.uses as ReadonlySet<string> };
 }
 
 type FilterKind = 'all' | 'any' | 'not' | 'expression' | 'column';
@@ -93,12 +89,9 @@ function checkPart(kind: FilterKind, part: unknown): void {
   const isList = kind === 'all' || kind === 'any';
   if (isList && !Array.isArray(part)) throw new MappingProblem(`filter: ${kind} is a list of filters`);
   if (kind === 'not' && Array.isArray(part)) throw new MappingProblem('filter: not takes one filter');
-  if (kind === 'expression' && !isText(part, EXPRESSION_LENGTH))
+  const isExpression = typeof part === 'string' && part !== '' && part.length <= EXPRESSION_LENGTH;
+  if (kind === 'expression' && !isExpression)
     throw new MappingProblem(`filter: expression is a text of 1 to ${EXPRESSION_LENGTH} characters`);
-}
-
-function isText(value: unknown, maxLength: number): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= maxLength;
 }
 
 /** What gives nothing, as a comparison with a column that is not there, is not true. */
@@ -133,11 +126,12 @@ function compileCondition({ column, operator, value }: RowCondition, place: Filt
   };
 }
 
-type Holds = Test<string>;
-
 const VALUES = 10_000;
 
-function compileComparison(operator: Exclude<RowOperator, 'exists' | 'matches'>, value: unknown): Holds {
+function compileComparison(
+  operator: Exclude<RowOperator, 'exists' | 'matches'>,
+  value: unknown,
+): Test<string> {
   if (operator === 'startsWith') {
     const start = readText(operator, value);
     return (present) => present.startsWith(start);
@@ -145,19 +139,19 @@ function compileComparison(operator: Exclude<RowOperator, 'exists' | 'matches'>,
   const operands = readOperands(operator, value);
   const texts = operands.filter((one) => typeof one === 'string');
   const numbers = operands.filter((one) => typeof one === 'number');
-  const tests: Holds[] = [];
+  const tests: Test<string>[] = [];
   if (texts.length > 0) tests.push(compileOperator(operator, texts));
   if (numbers.length > 0) tests.push(compileNumbers(compileOperator(operator, numbers)));
   return combineTests('any', tests);
 }
 
-const compileMatches = (pattern: unknown, { texts }: FilterPlace): Holds =>
+const compileMatches = (pattern: unknown, { texts }: FilterPlace): Test<string> =>
   matchPattern(texts.patterns.add(readText('matches', pattern), { field: 'filter' }));
 
 const readPlain = compileNumber({ decimal: 'point', group: '' });
 
 /** A column has no type: a number in the condition reads it as one, and what is no number does not satisfy it. */
-function compileNumbers(holds: Test<Comparable>): Holds {
+function compileNumbers(holds: Test<Comparable>): Test<string> {
   return (present) => {
     const number = readPlain(present);
     return number !== undefined && holds(Number(number));

@@ -51,16 +51,11 @@ const CATEGORIES = 100;
 const LEVELS = 20;
 const LEVEL_LENGTH = 1_000;
 
-interface TextPlace {
-  readonly field: keyof typeof LENGTHS;
-  readonly isNeeded: boolean;
-}
-
 /** @returns the one text of a column; undefined, and a note, when it is none that a product can have */
 export function readText(
   row: RowView,
   column: CompiledColumn,
-  { field, isNeeded }: TextPlace,
+  { field, isNeeded }: { readonly field: keyof typeof LENGTHS; readonly isNeeded: boolean },
 ): string | undefined {
   const before = row.problems.length;
   const value = column.read(row);
@@ -110,7 +105,7 @@ function addImages(images: Map<string, MappedImage>, { column, type }: ImageSour
   }
 }
 
-export interface PathSource {
+interface PathSource {
   readonly column: CompiledColumn;
   readonly separator: string | undefined;
 }
@@ -133,7 +128,12 @@ function addPaths(distinct: Map<string, MappedPath>, { column, separator }: Path
 
 function findPathsProblem(paths: readonly (readonly string[])[]): string | undefined {
   if (paths.length > CATEGORIES) return `has more than ${CATEGORIES} paths`;
-  return paths.map(findPathProblem).find((reason) => reason !== undefined);
+  const tooDeep = `has a path of more than ${LEVELS} levels`;
+  return paths
+    .flatMap((path) =>
+      path.length > LEVELS ? tooDeep : path.map((name) => findTextProblem(name, LEVEL_LENGTH)),
+    )
+    .find(Boolean);
 }
 
 function splitPath(text: string, separator: string | undefined): string[] {
@@ -141,18 +141,10 @@ function splitPath(text: string, separator: string | undefined): string[] {
   return names.map((name) => name.trim()).filter((name) => name !== '');
 }
 
-function findPathProblem(path: readonly string[]): string | undefined {
-  if (path.length > LEVELS) return `has a path of more than ${LEVELS} levels`;
-  return path.map((name) => findTextProblem(name, LEVEL_LENGTH)).find((reason) => reason !== undefined);
-}
-
-interface Note {
-  readonly field: string;
-  readonly column?: CompiledColumn;
-  readonly reason: string;
-}
-
-export function note(row: RowView, { field, column, reason }: Note): void {
+function note(
+  row: RowView,
+  { field, column, reason }: { field: string; column?: CompiledColumn; reason: string },
+): void {
   row.problems.push({ field, ...(column?.label !== undefined && { column: column.label }), reason });
 }
 
@@ -249,8 +241,9 @@ function addCell(cell: MappedValue & { readonly value: string }, { row, product 
   const { key, value } = cell;
   if (value === '') return;
   const isLongKey = key.length > KEY_LENGTH && [...key].length > KEY_LENGTH;
-  const longKey = `the name of the column is longer than ${KEY_LENGTH} characters`;
-  const reason = isLongKey ? longKey : findTextProblem(value, VALUE_LENGTH);
+  const reason = isLongKey
+    ? `the name of the column is longer than ${KEY_LENGTH} characters`
+    : findTextProblem(value, VALUE_LENGTH);
   if (reason !== undefined)
     // Cut before it is put together: a part of a text keeps the whole of it, here one for each row.
     row.problems.push({ field: `attributes.${key.slice(0, SHOWN_LENGTH)}`, column: key, reason });
@@ -266,12 +259,6 @@ export const checkAttributes: MapPart = (row, { attributes }) => {
   if ((attributes?.length ?? 0) > ATTRIBUTES)
     note(row, { field: 'attributes', reason: `are more than ${ATTRIBUTES.toLocaleString('en')}` });
 };
-
-interface KeyValue {
-  readonly key: string;
-  readonly value: string;
-  readonly row?: number;
-}
 
 /** Attributes that a cell brings with their keys, as Magento's additional_attributes: `color=red,size=M`. */
 export function mapKeyValues(column: CompiledColumn, spec: KeyValuesSpec, removesEmpty: boolean): MapPart {
@@ -310,12 +297,14 @@ function splitRows(
   return parts.map((part, at) => ({ text: part, row: last + at + 1 }));
 }
 
-type PairSpec = KeyValuesSpec & { readonly removesEmpty: boolean };
-
-function addPair({ key, value, ...rest }: KeyValue, { split, removesEmpty }: PairSpec, mapped: Mapped): void {
+function addPair(
+  { key, value, ...rest }: MappedValue & { readonly value: string },
+  { split, removesEmpty }: KeyValuesSpec & { readonly removesEmpty: boolean },
+  mapped: Mapped,
+): void {
   if (removesEmpty && value === '') push(mapped.product, { key, value: null });
-  const values = split === undefined ? [value] : value.split(split);
-  for (const one of values) addCell({ key, value: one.trim(), ...rest }, mapped);
+  for (const one of split === undefined ? [value] : value.split(split))
+    addCell({ key, value: one.trim(), ...rest }, mapped);
 }
 
 /**
@@ -325,7 +314,7 @@ function addPair({ key, value, ...rest }: KeyValue, { split, removesEmpty }: Pai
 function readKeyValues(
   text: string,
   { separator = ',', assign = '=' }: Pick<KeyValuesSpec, 'separator' | 'assign'>,
-): KeyValue[] | undefined {
+): { key: string; value: string }[] | undefined {
   const pairs: { key: string; value: string }[] = [];
   for (const part of text.split(separator)) {
     const at = part.indexOf(assign);
@@ -363,7 +352,12 @@ export function planLinks(
   const others = Object.keys(mapping).filter((name) => !PARTS[mode].includes(name));
   if (others.length > 0) throw new MappingProblem(`${others.join(', ')}: must be left out in mode ${mode}`);
   const columns = [targets].flat().map((column) => compile(splitBy(column, separator), field));
-  return { source: compile(source, 'source'), part: mapTargets(columns) };
+  const part: MapPart = (row, product) => {
+    const distinct = new Set(columns.flatMap((column) => readTargets(column, row)));
+    if (distinct.size > TARGETS) note(row, { field: 'targets', reason: `are more than ${TARGETS}` });
+    product.targets = [...distinct];
+  };
+  return { source: compile(source, 'source'), part };
 }
 
 /** @throws MappingProblem */
@@ -377,15 +371,6 @@ function splitBy(column: Column, separator: string | undefined): Column {
   if (separator === undefined) return column;
   const spec = typeof column === 'string' ? { column } : column;
   return { split: separator, trim: true, ...spec };
-}
-
-function mapTargets(columns: readonly CompiledColumn[]): MapPart {
-  const field = 'targets';
-  return (row, product) => {
-    const targets = new Set(columns.flatMap((column) => readTargets(column, row)));
-    if (targets.size > TARGETS) note(row, { field, reason: `are more than ${TARGETS}` });
-    product.targets = [...targets];
-  };
 }
 
 function readTargets(column: CompiledColumn, row: RowView): readonly string[] {

@@ -17,7 +17,7 @@ function makeRow(cells: Record<string, ColumnValue>, number: number, source: unk
 
 function openMapper(t: TestContext, mapping: Mapping) {
   const mapper = createRowMapper(compileMapping(mapping, 'full'), { limits });
-  t.after(() => mapper.close());
+  t.after(() => mapper[Symbol.asyncDispose]());
   return mapper;
 }
 
@@ -275,7 +275,7 @@ test('no process is left when a mapper is closed', { skip: !existsSync('/proc') 
   assert.deepEqual(listOwnProcesses(), []);
   await mapper.mapRows([makeRow({ sku: '1' }, 1)]);
   assert.equal(listOwnProcesses().length, 1);
-  await mapper.close();
+  await mapper[Symbol.asyncDispose]();
   assert.deepEqual(listOwnProcesses(), []);
 });
 

@@ -5,7 +5,7 @@
 
 import { Value } from 'typebox/value';
 import type { RowProblem, SourceRow } from '../formats/formats.ts';
-import { type ExpressionOptions, type Expressions, openExpressions } from './expressions/expressions.ts';
+import { type ExpressionOptions, openExpressions } from './expressions/expressions.ts';
 import {
   type CellProblem,
   type CompiledColumn,
@@ -30,7 +30,6 @@ import {
   mapKeyValues,
   mapRest,
   mapText,
-  type PathSource,
   planLinks,
   readText,
   refuseLinks,
@@ -47,7 +46,7 @@ import {
   type PipelineMode,
 } from './mapping-schemas.ts';
 
-export { type CellProblem, type ExpressionResult, MappingProblem } from './mapping-columns.ts';
+export { CellProblem, type ExpressionResult, MappingProblem } from './mapping-columns.ts';
 export type { MappedProduct } from './mapping-parts.ts';
 
 export {
@@ -94,7 +93,13 @@ export function planMapping(mapping: Mapping, mode: PipelineMode) {
     mapping.filter === undefined ? undefined : compileRowFilter(mapping.filter, { texts, isColumn });
   const plan = planProduct(mapping, { mode, texts });
   const { expressions, patterns } = texts;
-  const isRead = findReads(mapping, { plan, test, expressions });
+  const ignored = new Set(mapping.ignore);
+  /** What the reader found wrong with a column matters only where the column is read; what an expression reads is not known. */
+  const isRead = (column: string): boolean =>
+    plan.uses.has(column) ||
+    test?.uses.has(column) === true ||
+    expressions.length > 0 ||
+    (plan.takesRest && !ignored.has(column));
 
   return {
     /** Columns that a source must have, those of the filter apart: one that no row has is a mistake in the mapping. */
@@ -114,23 +119,6 @@ export function planMapping(mapping: Mapping, mode: PipelineMode) {
 }
 
 const isColumn = (column: unknown): column is Column => Value.Check(ColumnSchema, column);
-
-interface Reads {
-  readonly plan: ProductPlan;
-  readonly test: RowFilterTest | undefined;
-  readonly expressions: readonly string[];
-}
-
-/** What the reader found wrong with a column matters only where the column is read; what an expression reads is not known. */
-function findReads(
-  { ignore = [] }: Mapping,
-  { plan, test, expressions }: Reads,
-): (column: string) => boolean {
-  const ignored = new Set(ignore);
-  const isByName = (column: string) => plan.uses.has(column) || test?.uses.has(column) === true;
-  const takesAny = expressions.length > 0;
-  return (column) => isByName(column) || takesAny || (plan.takesRest && !ignored.has(column));
-}
 
 /** @returns undefined when the filter leaves the row out */
 function mapSound(
@@ -159,8 +147,8 @@ function listRowProblems(
     }));
 }
 
-/** Makes products of the rows of a file. */
-export interface RowMapper {
+/** Makes products of the rows of a file. Disposing ends the process of the expressions, where there is one. */
+export interface RowMapper extends AsyncDisposable {
   /** Columns that a source must have. */
   readonly columns: readonly string[];
   readonly hasExpressions: boolean;
@@ -169,8 +157,6 @@ export interface RowMapper {
    * @throws MappingProblem when the expressions run away in too many rows
    */
   mapRows(rows: readonly SourceRow[]): Promise<RowOutcome[]>;
-  /** Ends the process of the expressions, where there is one. */
-  close(): Promise<void>;
 }
 
 /** What goes to the process of the expressions at a time. */
@@ -178,30 +164,22 @@ const BATCH_ROWS = 200;
 const BATCH_CHARACTERS = 1024 * 1024;
 
 export function createRowMapper(mapping: CompiledMapping, options: ExpressionOptions = {}): RowMapper {
-  const { columns } = mapping;
-  if (mapping.expressions.length === 0)
-    return {
-      ...{ columns, hasExpressions: false, close: async () => {} },
-      mapRows: async (rows) => rows.map((row) => mapping.mapRow(row)),
-    };
-  const expressions = openExpressions(mapping.expressions, options);
+  const expressions =
+    mapping.expressions.length === 0 ? undefined : openExpressions(mapping.expressions, options);
   return {
-    ...{ columns, hasExpressions: true, close: () => expressions.close() },
+    columns: mapping.columns,
+    hasExpressions: expressions !== undefined,
+    [Symbol.asyncDispose]: async () => expressions?.close(),
     async mapRows(rows) {
+      if (expressions === undefined) return rows.map((row) => mapping.mapRow(row));
       const outcomes: RowOutcome[] = [];
-      for (const batch of cutBatches(rows)) outcomes.push(...(await mapBatch(mapping, batch, expressions)));
+      for (const batch of cutBatches(rows)) {
+        const results = await expressions.evaluate(batch.map(({ source, values }) => source ?? values));
+        outcomes.push(...batch.map((row, at) => mapping.mapRow(row, results[at])));
+      }
       return outcomes;
     },
   };
-}
-
-async function mapBatch(
-  mapping: CompiledMapping,
-  rows: readonly SourceRow[],
-  expressions: Expressions,
-): Promise<RowOutcome[]> {
-  const results = await expressions.evaluate(rows.map(({ source, values }) => source ?? values));
-  return rows.map((row, at) => mapping.mapRow(row, results[at] ?? []));
 }
 
 function* cutBatches(rows: readonly SourceRow[]): Generator<SourceRow[]> {
@@ -242,13 +220,11 @@ interface ProductPlan {
   readonly takesRest: boolean;
 }
 
-interface PlanInput {
-  readonly mode: PipelineMode;
-  readonly texts: MappingTexts;
-}
-
 /** @throws MappingProblem */
-function planProduct(mapping: Mapping, { mode, texts }: PlanInput): ProductPlan {
+function planProduct(
+  mapping: Mapping,
+  { mode, texts }: { readonly mode: PipelineMode; readonly texts: MappingTexts },
+): ProductPlan {
   const uses = new Set<string>();
   const needs = new Set<string>();
   const compile: Compile = (column, field) => {
@@ -272,8 +248,13 @@ function planProduct(mapping: Mapping, { mode, texts }: PlanInput): ProductPlan 
   const removesEmpty = mode === 'partial' && mapping.emptyCells === 'remove';
   const parts = planFields(mapping, { compile, isNameNeeded: mode !== 'partial' });
   for (const [key, specs] of named) {
-    const sources = specs.map((spec) => compileValues(key, spec, compile));
-    parts.push(mapAttribute(key, sources, removesEmpty));
+    parts.push(
+      mapAttribute(
+        key,
+        specs.map((spec) => compileValues(key, spec, compile)),
+        removesEmpty,
+      ),
+    );
   }
   parts.push(...planKeyValues(mapping, compile, removesEmpty));
   if (takesRest) {
@@ -293,20 +274,21 @@ function planKeyValues({ keyValues = [] }: Mapping, compile: Compile, removesEmp
 }
 
 function planFields(
-  { groupIdentifier, name, productUrl, images, categories }: Mapping,
+  mapping: Mapping,
   { compile, isNameNeeded }: { compile: Compile; isNameNeeded: boolean },
 ): MapPart[] {
+  const { images, categories } = mapping;
   const parts: MapPart[] = [];
-  const addText = (field: 'groupIdentifier' | 'name' | 'productUrl', column: Column | undefined) => {
-    if (column === undefined) return;
-    parts.push(mapText(field, compile(column, field), field === 'name' && isNameNeeded));
-  };
-  addText('groupIdentifier', groupIdentifier);
-  addText('name', name);
-  addText('productUrl', productUrl);
+  for (const field of ['groupIdentifier', 'name', 'productUrl'] as const) {
+    const column = mapping[field];
+    const isNeeded = field === 'name' && isNameNeeded;
+    if (column !== undefined) parts.push(mapText(field, compile(column, field), isNeeded));
+  }
   if (images !== undefined) parts.push(mapImages(listOf(images).map((spec) => compileImage(spec, compile))));
-  if (categories !== undefined)
-    parts.push(mapCategories(listOf(categories).map((spec) => compilePath(spec, compile))));
+  if (categories !== undefined) {
+    const toPath = ({ from, separator }: PathSpec) => ({ column: compile(from, 'categories'), separator });
+    parts.push(mapCategories(listOf(categories).map(toPath)));
+  }
   return parts;
 }
 
@@ -322,11 +304,6 @@ function readAttributes({ attributes = {} }: Mapping): {
 }
 
 const listOf = <Item>(value: Item | Item[]): Item[] => (Array.isArray(value) ? value : [value]);
-
-const compilePath = ({ from, separator }: PathSpec, compile: Compile): PathSource => ({
-  column: compile(from, 'categories'),
-  separator,
-});
 
 function compileImage(spec: ImageSpec, compile: Compile) {
   if (typeof spec === 'string') return { column: compile(spec, 'images'), type: undefined };

@@ -17,6 +17,7 @@ import {
   UploadQuery,
 } from '../definitions/definitions.ts';
 import type { Pipelines } from '../pipelines.ts';
+import { readCharset } from '../sources/sources.ts';
 
 interface RunRouteParts extends RouteTools {
   readonly pipelines: Pipelines;
@@ -93,30 +94,16 @@ function noteRun(
 }
 
 /** @throws request_invalid for a form, which is no file */
-function describeFile(request: FastifyRequest, givenName: string | undefined) {
-  const { mediaType, charset } = readSentType(request.sentType);
-  if (mediaType === 'multipart/form-data') {
+function describeFile({ sentType, headers }: FastifyRequest, givenName: string | undefined) {
+  if (/^\s*multipart\/form-data\s*(;|$)/i.test(sentType ?? '')) {
     const details = ['the body must be the file itself and not a form, as curl sends it with --data-binary'];
     throw new ServiceError('request_invalid', { details });
   }
-  const name = readFileName(givenName, request.headers['content-disposition']);
-  return { name, mediaType, charset, mayBeRepeated: request.headers['idempotency-key'] !== undefined };
+  const name = readFileName(givenName, headers['content-disposition']);
+  return { name, charset: readCharset(sentType), mayBeRepeated: headers['idempotency-key'] !== undefined };
 }
-
-/** What the headers of a file that is sent in say about it. */
 
 const NAME_LENGTH = 255;
-/** Content types that programs send for any file. */
-const SAYS_NOTHING = new Set(['application/x-www-form-urlencoded', 'application/octet-stream']);
-
-/** @returns the media type in lower case, without parameters, and the charset; undefined where the header says nothing */
-export function readSentType(header: string | undefined) {
-  const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim());
-  const charset = parameters.map((one) => /^charset="?([^"\s]{1,64})"?$/i.exec(one)?.[1]).find(Boolean);
-  const mediaType = type.toLowerCase();
-  const isKnown = mediaType !== '' && !SAYS_NOTHING.has(mediaType);
-  return { mediaType: isKnown ? mediaType : undefined, charset: charset?.toLowerCase() };
-}
 
 /**
  * @returns the last part of the name that was given, or else of the one in Content-Disposition (RFC 6266); for logs and

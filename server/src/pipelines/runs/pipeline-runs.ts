@@ -1,12 +1,16 @@
-import { ReportPassage } from '../../catalog/catalog.ts';
-import type { GatheredWrites, WriteMode } from '../../catalog/updates/updates.ts';
+import { type Catalog, ReportPassage } from '../../catalog/catalog.ts';
+import type { GatheredWrites } from '../../catalog/updates/updates.ts';
+import { openDefinition } from '../../definitions/definitions.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import type { Relations } from '../../relations/relations.ts';
 import { type Base, type ControlTransaction, WatchedWrite } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import {
   findRun,
   NO_COUNTS,
+  PIPELINE_SECRETS,
+  PIPELINES,
   type Pipeline,
   type PipelineDefinition,
   type ReadSummary,
@@ -18,7 +22,7 @@ import {
   type UploadedFile,
 } from '../definitions/definitions.ts';
 import { isOfPairs } from '../mapping/mapping.ts';
-import { describeSource, type Source, takesFile } from '../sources/sources.ts';
+import { describeSource, takesFile } from '../sources/sources.ts';
 import type { RunThreads } from './run-client.ts';
 
 export interface RunRequest {
@@ -30,28 +34,21 @@ export interface RunRequest {
   readonly alongside?: (tx: ControlTransaction, task: Task) => Promise<void>;
 }
 
-export interface PipelineRunParts extends Pick<Base, 'database' | 'payloads'> {
+export interface PipelineRunParts extends Pick<Base, 'database' | 'payloads' | 'secrets'> {
   readonly tasks: Tasks;
   readonly threads: RunThreads;
-  gatherWrites(task: Task, mode: WriteMode): Promise<GatheredWrites>;
-  gatherLinks(task: Task, relationId: number): Promise<GatheredWrites>;
-  gatherTable(task: Task, name: string): Promise<GatheredWrites>;
-  dropGathered(task: Task): Promise<void>;
-  findPipeline(projectId: number, id: number): Promise<Pipeline | undefined>;
-  /** @throws secret_unreadable */
-  openSource(pipeline: Pipeline): Source;
+  readonly catalog: Pick<Catalog, 'gatherWrites' | 'dropGathered'>;
+  readonly relations: Pick<Relations, 'links' | 'tables'>;
 }
 
-interface RunPayload {
+interface RunPayload extends Pick<RunRequest, 'isForced'> {
   readonly pipelineId: number;
-  /** Reads the source although it is what it was at the last run. */
-  readonly isForced?: boolean;
 }
 
 /** Each has a thread of its own; one project or account with slow sources leaves room for others. */
 const RUNS_AT_ONCE = { inProcess: 6, inAccount: 4, inProject: 3 } as const;
-/** How soon to try again while a run is going on. Source: docs/interface.md §4.9. */
-const RUNNING_RETRY_SECONDS = 30;
+/** While a run is going on a caller has to wait, for an unknown time. Source: docs/interface.md §4.9. */
+export const RUNNING_SECONDS = 30;
 
 /** Runs of pipelines: they fetch, read, map and write. Source: docs/interface.md §13.2. */
 export class PipelineRuns {
@@ -93,7 +90,11 @@ export class PipelineRuns {
       lane: String(id),
       name: definition.name,
       async alongside(tx, task) {
-        if (await RUNS.hasOpen(tx, { projectId, id })) throw refuseWhileRunning();
+        if (await RUNS.hasOpen(tx, { projectId, id }))
+          throw new ServiceError('pipeline_running', {
+            details: ['a run of this pipeline is going on'],
+            retryAfterSeconds: RUNNING_SECONDS,
+          });
         await RUNS.insert(tx, task, { ownerId: id, startedBy, upload: upload && JSON.stringify(upload) });
         await alongside?.(tx, task);
       },
@@ -113,7 +114,7 @@ export class PipelineRuns {
       return this.conclude(run, { pipelineId, parts: known, read: stored.read });
     }
     run.clearDoubt();
-    const found = await this.parts.findPipeline(projectId, pipelineId);
+    const found = await PIPELINES.find(database.read, { id: projectId }, pipelineId);
     if (found === undefined) throw new ServiceError('not_found');
     const pipeline = isForced ? { ...found, state: { ...found.state, stamp: undefined } } : found;
     const done = await this.prepare(run, pipeline, stored?.upload);
@@ -149,22 +150,27 @@ export class PipelineRuns {
     }
   }
 
-  private gather(
+  private async gather(
     task: Task,
     { mode, relationId = 0, tableName = '' }: PipelineDefinition,
   ): Promise<GatheredWrites> {
-    if (mode === 'table') return this.parts.gatherTable(task, tableName);
-    return mode === 'links' ? this.parts.gatherLinks(task, relationId) : this.parts.gatherWrites(task, mode);
+    const { catalog, relations } = this.parts;
+    if (mode === 'table') return relations.tables.gather(task, tableName);
+    return mode === 'links' ? relations.links.gather(task, relationId) : catalog.gatherWrites(task, mode);
   }
 
   /** @throws rows_rejected, products_too_few and what makes a source unreadable */
   private async read(
     run: TaskRun,
-    { pipeline, upload, gathered }: Reading,
+    {
+      pipeline,
+      upload,
+      gathered,
+    }: { pipeline: Pipeline; upload: UploadedFile | undefined; gathered: GatheredWrites },
   ): Promise<ReadSummary | undefined> {
     const { projectId, definition, revision, state } = pipeline;
     const { format, mapping, mode, onRejectedRow, minProducts } = definition;
-    const source = this.parts.openSource(pipeline);
+    const { source } = openDefinition(PIPELINE_SECRETS, pipeline, this.parts.secrets);
     await run.log(`fetching ${describeSource(source)}`);
     const order = { projectId, source, format, mapping, mode, last: state.stamp, upload };
     const read = await this.parts.threads.read(
@@ -177,7 +183,10 @@ export class PipelineRuns {
     return { ...read, revision };
   }
 
-  private async conclude(run: TaskRun, { pipelineId, parts, read }: Concluding): Promise<void> {
+  private async conclude(
+    run: TaskRun,
+    { pipelineId, parts, read }: { pipelineId: number; parts: readonly Task[]; read: ReadSummary },
+  ): Promise<void> {
     const { tasks, database } = this.parts;
     const ended = await tasks.parts.waitFor(run, parts);
     const passage = new ReportPassage(run);
@@ -192,22 +201,10 @@ export class PipelineRuns {
 
   /** What was gathered and not written goes, and so does the file that was sent in. */
   private async tidy(task: Task): Promise<void> {
-    await this.parts.dropGathered(task);
+    await this.parts.catalog.dropGathered(task);
     const { upload } = (await findRun(this.parts.database, task)) ?? {};
     for (const piece of upload?.pieces ?? []) await this.parts.payloads.remove(task.projectId, piece);
   }
-}
-
-interface Reading {
-  readonly pipeline: Pipeline;
-  readonly upload: UploadedFile | undefined;
-  readonly gathered: GatheredWrites;
-}
-
-interface Concluding {
-  readonly pipelineId: number;
-  readonly parts: readonly Task[];
-  readonly read: ReadSummary;
 }
 
 function sumCounts({ rows, products, filtered, rejected }: ReadSummary, parts: readonly Task[]): RunCounts {
@@ -219,9 +216,3 @@ function sumCounts({ rows, products, filtered, rejected }: ReadSummary, parts: r
   }
   return { rows, products, filtered, rejected, ...written };
 }
-
-const refuseWhileRunning = () =>
-  new ServiceError('pipeline_running', {
-    details: ['a run of this pipeline is going on'],
-    retryAfterSeconds: RUNNING_RETRY_SECONDS,
-  });

@@ -4,7 +4,6 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { cutPieces } from '../../kernel/pieces.ts';
 import type { Found } from '../../projects/projects.ts';
-import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import { type Base, readNow, WatchedWrite } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import {
@@ -16,11 +15,7 @@ import {
   type UploadedFile,
 } from '../definitions/definitions.ts';
 import { takesFile } from '../sources/sources.ts';
-import type { PipelineRuns, RunRequest } from './pipeline-runs.ts';
-
-export interface TriggerParts extends Pick<Base, 'database' | 'payloads'> {
-  readonly runs: PipelineRuns;
-}
+import { type PipelineRuns, RUNNING_SECONDS, type RunRequest } from './pipeline-runs.ts';
 
 /** Written in the transaction that accepts a run. */
 type AlongsideRun = NonNullable<RunRequest['alongside']>;
@@ -28,18 +23,18 @@ type AlongsideRun = NonNullable<RunRequest['alongside']>;
 /** A file as it is sent in. */
 export interface SentFile {
   readonly name: string;
-  readonly mediaType: string | undefined;
   readonly charset: string | undefined;
   readonly chunks: AsyncIterable<Uint8Array>;
   /** It may have been sent before, and then its answer is known whatever the pipeline does now. */
   readonly mayBeRepeated: boolean;
 }
 
-/** While a run is going on a caller has to wait, for an unknown time. Source: docs/interface.md §4.9. */
-const RUNNING_SECONDS = 30;
-
 /** Everything but schedules that starts a run. */
-export function createPipelineTriggers({ database, payloads, runs }: TriggerParts) {
+export function createPipelineTriggers({
+  database,
+  payloads,
+  runs,
+}: Pick<Base, 'database' | 'payloads'> & { readonly runs: PipelineRuns }) {
   return {
     /** @throws pipeline_running, pipeline_file_missing */
     run: (
@@ -58,7 +53,9 @@ export function createPipelineTriggers({ database, payloads, runs }: TriggerPart
       { pipeline, project, sent }: { pipeline: Pipeline; project: ChosenProject; sent: SentFile },
       accept: (digest: string, start: (alongside: AlongsideRun) => Promise<Task>) => Promise<Answer>,
     ): Promise<Answer> {
-      refuseFileOf(pipeline);
+      const { source } = pipeline.definition;
+      const other = `the source of this pipeline is ${source.type}: only one whose source is upload takes a file`;
+      if (!takesFile(source)) throw new ServiceError('request_invalid', { details: [other] });
       // Checked before gigabytes are sent, and again when the run is accepted.
       if (!sent.mayBeRepeated && (await RUNS.hasOpen(database.read, pipeline)))
         throw new ServiceError('pipeline_running', { retryAfterSeconds: RUNNING_SECONDS });
@@ -67,8 +64,8 @@ export function createPipelineTriggers({ database, payloads, runs }: TriggerPart
       const acceptance = new WatchedWrite();
       const start = async (alongside: AlongsideRun) => {
         if (sizeBytes === 0) throw new ServiceError('request_invalid', { details: ['the file is empty'] });
-        const { name, mediaType, charset } = sent;
-        const upload: UploadedFile = { name, mediaType, charset, sizeBytes, pieces };
+        const { name, charset } = sent;
+        const upload: UploadedFile = { name, charset, sizeBytes, pieces };
         return acceptance.run(() =>
           runs.start(pipeline, project, { startedBy: 'upload', upload, alongside }),
         );
@@ -96,7 +93,9 @@ export function createPipelineTriggers({ database, payloads, runs }: TriggerPart
       const window = { projectId: project.id, id: pipeline.id, windowMs: seconds * 1000 };
       const count: AlongsideRun = async (tx, task) => {
         const restMs = await countTrigger(tx, window, database);
-        if (restMs !== undefined) throw tooSoon(restMs, seconds);
+        const details = [`this pipeline is triggered at most once in ${seconds} seconds`];
+        if (restMs !== undefined)
+          throw new ServiceError('pipeline_too_soon', { retryAfterSeconds: restMs / 1000, details });
         await alongside(tx, task);
       };
       try {
@@ -111,28 +110,12 @@ export function createPipelineTriggers({ database, payloads, runs }: TriggerPart
   };
 }
 
-function refuseFileOf({ definition: { source } }: Pipeline): void {
-  if (takesFile(source)) return;
-  const details = [
-    `the source of this pipeline is ${source.type}: only one whose source is upload takes a file`,
-  ];
-  throw new ServiceError('request_invalid', { details });
-}
-
-function tooSoon(restMs: number, seconds: number): ServiceError {
-  const details = [`this pipeline is triggered at most once in ${seconds} seconds`];
-  return new ServiceError('pipeline_too_soon', { retryAfterSeconds: restMs / 1000, details });
-}
-
 /** A file that is sent in, on its way to the store. Source: docs/interface.md §13.1. */
 
 /** What one piece holds, and so what is held of a file at a time. */
 const PIECE_BYTES = 8 * 1024 * 1024;
 
-interface PiecePlace {
-  readonly payloads: PayloadFiles;
-  readonly projectId: number;
-}
+type PiecePlace = Pick<Base, 'payloads'> & { readonly projectId: number };
 
 /**
  * Writes a file in pieces; they are durable when it returns.
@@ -170,12 +153,12 @@ async function removePieces(pieces: readonly string[], { payloads, projectId }: 
   for (const name of pieces) await payloads.remove(projectId, name);
 }
 
-interface ScheduleParts extends Pick<Base, 'database' | 'logger'> {
-  readonly runs: Pick<PipelineRuns, 'start'>;
-}
-
 /** Starts pipelines when their schedules are due. Source: docs/interface.md §13.3. */
-export function createPipelineSchedule({ database, logger, runs }: ScheduleParts) {
+export function createPipelineSchedule({
+  database,
+  logger,
+  runs,
+}: Pick<Base, 'database' | 'logger'> & { readonly runs: PipelineRuns }) {
   async function startDue({ resource: pipeline, project }: Found<Pipeline>): Promise<void> {
     const { trigger } = pipeline.definition;
     const now = await readNow(database.read, database);
@@ -192,7 +175,5 @@ export function createPipelineSchedule({ database, logger, runs }: ScheduleParts
     logger.info(facts, 'a schedule was due while its pipeline was running, this time is left out');
   }
 
-  return createSchedule({
-    ...{ database, logger, table: PIPELINES, subject: 'schedules of pipelines', startDue },
-  });
+  return createSchedule({ database, logger, table: PIPELINES, subject: 'schedules of pipelines', startDue });
 }

@@ -159,13 +159,11 @@ function translateDeath(error: unknown): unknown {
   return new ServiceError('format_unreadable', { details, cause: error });
 }
 
-interface RunThreadParts {
-  readonly sources: SourceSettings;
-  readPiece: ReadingParts['readPiece'];
-}
-
 /** What the thread of a run can do: read one source step by step, or the beginning of one. */
-export function runThreadOperations({ sources: settings, readPiece }: RunThreadParts) {
+export function runThreadOperations({
+  sources: settings,
+  readPiece,
+}: Pick<RunThreadData, 'sources'> & Pick<ReadingParts, 'readPiece'>) {
   const parts: ReadingParts = { sources: createSources(settings), tempDir: settings.tempDir, readPiece };
   let reading: AsyncGenerator<ReadEvent> | undefined;
   return {

@@ -9,6 +9,7 @@ import {
 } from '../../catalog/ontology/ontology.ts';
 import type { Preview, TriedDefinition } from '../definitions/definitions.ts';
 import {
+  type ColumnValue,
   FormatProblem,
   findDefaultMapping,
   getFormat,
@@ -39,7 +40,7 @@ import {
 import { type SourceFile, SourceProblem } from '../sources/sources.ts';
 import {
   describeUnread,
-  listErrors,
+  judge,
   openMapper,
   openReading,
   type ReadingParts,
@@ -81,18 +82,13 @@ const COUNTED_MS = 8_000;
 export async function previewSource(parts: ReadingParts, order: PreviewOrder): Promise<Preview> {
   try {
     const upload = order.file && sentFile(order.file);
-    const opened = await parts.sources.open(order.source, { projectId: order.projectId, upload });
+    await using opened = await parts.sources.open(order.source, { projectId: order.projectId, upload });
     const [first] = opened?.files ?? [];
     if (opened === undefined || first === undefined)
       throw new SourceProblem('no_file', 'There is no file to read');
     const reading = openReading(parts, order, first);
-    const rows = readOn(reading, order.file?.isBeginning === true);
-    try {
-      return await previewRows(reading, rows, order);
-    } finally {
-      await rows.return(undefined);
-      await opened.close();
-    }
+    await using rows = readOn(reading, order.file?.isBeginning === true);
+    return await previewRows(reading, rows, order);
   } catch (error) {
     throw translateProblem(error);
   }
@@ -106,29 +102,25 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
   const format = suggestFormat(type, columns);
   const tried = { ...order, mapping: order.mapping ?? (suggestion.mapping as Mapping) };
   // A suggestion may lack what a mapping needs; then the rows stand alone.
-  const mapper = listMissingParts(tried).length > 0 ? undefined : openMapper(tried);
-  try {
-    // Expressions are tried in a few rows only.
-    const outcomes = (await mapper?.mapRows(mapper.hasExpressions ? rows.slice(0, SHOWN) : rows)) ?? [];
-    const shown = rows
-      .slice(0, SHOWN)
-      .map((row, at) => ({ ...showRow(row), ...showOutcome(outcomes[at], order) }));
-    const lists = findLists(tried, rows, columns);
-    const warnings = [
-      ...listMissingParts(tried),
-      ...warnOfFile(reading, lists, order),
-      ...(isOfPairs(order.mode) ? [] : listWarnings(productsOf(outcomes))),
-    ];
-    const settings = format === undefined && mapper?.hasExpressions === false ? order.catalog : undefined;
-    return {
-      ...{ found, columns, rows: shown, lists, warnings },
-      suggestion: { ...suggestion, ...(format && { format }) },
-      ...(settings &&
-        mapper && { catalog: await sketchCatalog({ outcomes, rest, pieces, mapper, settings }, order) }),
-    };
-  } finally {
-    await mapper?.close();
-  }
+  await using mapper = listMissingParts(tried).length > 0 ? undefined : openMapper(tried);
+  // Expressions are tried in a few rows only.
+  const outcomes = (await mapper?.mapRows(mapper.hasExpressions ? rows.slice(0, SHOWN) : rows)) ?? [];
+  const shown = rows
+    .slice(0, SHOWN)
+    .map((row, at) => ({ ...showRow(row), ...showOutcome(outcomes[at], order) }));
+  const lists = findLists(tried, rows, columns);
+  const warnings = [
+    ...listMissingParts(tried),
+    ...warnOfFile(reading, lists, order),
+    ...(isOfPairs(order.mode) ? [] : listWarnings(productsOf(outcomes))),
+  ];
+  const settings = format === undefined && mapper?.hasExpressions === false ? order.catalog : undefined;
+  return {
+    ...{ found, columns, rows: shown, lists, warnings },
+    suggestion: { ...suggestion, ...(format && { format }) },
+    ...(settings &&
+      mapper && { catalog: await sketchCatalog({ outcomes, rest, pieces, mapper, settings }, order) }),
+  };
 }
 
 function suggestFor({ mode, format }: PreviewOrder, columns: readonly string[], rows: readonly SourceRow[]) {
@@ -159,7 +151,7 @@ async function sketchCatalog(
   add(outcomes);
   add(await mapper.mapRows(rest));
   let isEnded = false;
-  while (sketch.countedRows < COUNTED_ROWS && performance.now() < end) {
+  while (sketch.rows < COUNTED_ROWS && performance.now() < end) {
     const { value, done } = await pieces.next();
     isEnded = done === true;
     if (value === undefined) break;
@@ -168,18 +160,18 @@ async function sketchCatalog(
   return sketch.describe(settings, isEnded && file?.isBeginning !== true);
 }
 
+/** Of a product that the catalog would refuse the reason stands alone. */
 function addOutcome(sketch: CatalogSketch, outcome: RowOutcome, mode: PreviewOrder['mode']): void {
-  if ('isFiltered' in outcome) sketch.addFiltered();
-  else if ('problems' in outcome) sketch.addRejected(outcome.row, describeProblem(outcome.problems[0]));
-  else {
-    const [error] = listErrors(outcome.product, mode);
-    if (error === undefined) sketch.addProduct(outcome.product);
-    else sketch.addRejected(outcome.row, error);
-  }
+  const { product, problems } = judge(outcome, mode);
+  if (problems !== undefined) {
+    const [{ field, column, reason } = NO_PROBLEM] = problems;
+    const place = product === undefined ? `${column ?? field}: ` : '';
+    sketch.addRejected(outcome.row, `${place}${reason}`);
+  } else if (product === undefined) sketch.addFiltered();
+  else sketch.addProduct(product);
 }
 
-const describeProblem = (problem: CellProblem | undefined) =>
-  problem === undefined ? '' : `${problem.column ?? problem.field}: ${problem.reason}`;
+const NO_PROBLEM: CellProblem = { field: 'row', reason: '' };
 
 const isMapped = ({ format }: PreviewOrder) => getFormat(format.type).mapping !== 'none';
 
@@ -187,15 +179,8 @@ const isMapped = ({ format }: PreviewOrder) => getFormat(format.type).mapping !=
 const listMissingParts = (order: PreviewOrder): PreviewWarning[] =>
   isMapped(order) ? listMissing(order.mapping ?? {}, order.mode) : [];
 
-function warnOfSheets({ sheet, otherSheets }: Readonly<Record<string, string>>): PreviewWarning[] {
-  if (otherSheets === undefined) return [];
-  return [
-    { field: 'sheet', message: `Only the sheet ${sheet} is read. The workbook also has ${otherSheets}` },
-  ];
-}
-
 const findLists = (order: PreviewOrder, rows: readonly SourceRow[], columns: readonly string[]) =>
-  isMapped(order) ? findUnsplit(order.mapping ?? {}, rows, columns) : [];
+  isMapped(order) ? findUnsplit(order.mapping, rows, columns) : [];
 
 /** What the file itself shows, whatever is made of it. */
 const warnOfFile = (
@@ -205,11 +190,16 @@ const warnOfFile = (
 ): PreviewWarning[] => [
   ...lists.map(({ field, message }) => ({ field, message })),
   ...listLinkColumns(mode, columns).map(warnOfLinks),
-  ...warnOfSheets(found),
+  ...(found.otherSheets === undefined ? [] : [warnOfSheets(found)]),
   ...[...unread]
     .slice(0, SHOWN)
     .map(([path, count]) => ({ field: path, message: describeUnread(path, count) })),
 ];
+
+const warnOfSheets = ({ sheet, otherSheets }: SourceReading['found']): PreviewWarning => ({
+  field: 'sheet',
+  message: `Only the sheet ${sheet} is read. The workbook also has ${otherSheets}`,
+});
 
 const warnOfLinks = (column: string): PreviewWarning => ({
   field: `attributes.${column}`,
@@ -259,26 +249,20 @@ function sentFile({ name, bytes }: TriedFile): SourceFile {
   return { name, sizeBytes: bytes.length, bytes: read() };
 }
 
-const showRow = ({ number, values }: SourceRow): PreviewRow => ({
-  number,
-  values: Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? shorten(value) : value.map(shorten),
-    ]),
-  ),
-});
+function showRow({ number, values }: SourceRow): PreviewRow {
+  const show = (value: ColumnValue) => (typeof value === 'string' ? shorten(value) : value.map(shorten));
+  const shown = Object.entries(values).map(([name, value]) => [name, show(value)]);
+  return { number, values: Object.fromEntries(shown) };
+}
 
 const shorten = (text: string) =>
   text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS).toWellFormed()}…` : text;
 
 function showOutcome(outcome: RowOutcome | undefined, { mode }: PreviewOrder): Partial<PreviewRow> {
   if (outcome === undefined) return {};
-  if ('isFiltered' in outcome) return { isFiltered: true };
-  if ('problems' in outcome) return { problems: outcome.problems };
-  const { product } = outcome;
-  const errors = listErrors(product, mode);
-  if (errors.length > 0) return { product, problems: errors.map((reason) => ({ field: 'product', reason })) };
+  const { product, problems } = judge(outcome, mode);
+  if (problems !== undefined) return { ...(product && { product }), problems: [...problems] };
+  if (product === undefined) return { isFiltered: true };
   const sent = toSent(product, mode);
   return { product: (typeof sent === 'string' ? { identifier: sent } : sent) as MappedProduct };
 }
@@ -298,25 +282,16 @@ const EXAMPLES = 3;
 const EXAMPLE_CHARACTERS = 100;
 const REJECTED_EXAMPLES = 5;
 
-interface CountedNames {
-  readonly categories: readonly string[];
-  readonly attributes: readonly string[];
-}
-
 /** Counts products as they are mapped, and keeps none. */
 class CatalogSketch {
-  private rows = 0;
+  rows = 0;
   private filtered = 0;
   private rejected = 0;
   private readonly refused: { readonly row: number; readonly reason: string }[] = [];
   /** What the last row of each was counted under. */
-  private readonly identifiers = new Map<string, CountedNames>();
+  private readonly identifiers = new Map<string, { categories: string[]; attributes: string[] }>();
   private readonly categories = new Map<string, number>();
   private readonly attributes = new Map<string, SeenAttribute>();
-
-  get countedRows(): number {
-    return this.rows;
-  }
 
   addFiltered(): void {
     this.rows += 1;
@@ -357,11 +332,8 @@ class CatalogSketch {
   private addValue(key: string, value: string, isFirst: boolean): void {
     const known = this.attributes.get(key);
     if (known === undefined) {
-      this.attributes.set(key, {
-        observed: observeValue(value),
-        products: 1,
-        examples: new Set([cut(value)]),
-      });
+      const examples = new Set([cut(value)]);
+      this.attributes.set(key, { observed: observeValue(value), products: 1, examples });
       return;
     }
     if (isFirst) known.products += 1;

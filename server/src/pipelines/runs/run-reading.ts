@@ -78,20 +78,14 @@ export type ReadEvent =
  * @throws source_unreadable, format_unreadable, mapping_unfit
  */
 export async function* readSource(parts: ReadingParts, order: ReadOrder): AsyncGenerator<ReadEvent> {
-  let opened: OpenedSource | undefined;
   try {
     const upload = order.upload && uploadedSource(parts, order.projectId, order.upload);
-    opened = await parts.sources.open(order.source, { ...order, upload });
-    if (opened === undefined) {
-      yield { kind: 'nothing-new' };
-      return;
-    }
+    await using opened = await parts.sources.open(order.source, { ...order, upload });
+    if (opened === undefined) return yield { kind: 'nothing-new' };
     yield { kind: 'opened', files: opened.files.map(({ name }) => name) };
     yield* readFiles(parts, order, opened);
   } catch (error) {
     throw translateProblem(error);
-  } finally {
-    await opened?.close();
   }
 }
 
@@ -101,35 +95,31 @@ async function* readFiles(
   order: ReadOrder,
   { files, stamp }: OpenedSource,
 ): AsyncGenerator<ReadEvent> {
-  const mapper = openMapper(order);
+  await using mapper = openMapper(order);
   const meter = createMeter(files);
   const batch = new BatchBuilder(order);
   const readings: SourceReading[] = [];
   /** Of links: the first rows, which show whether their targets are lists. */
   const sample: SourceRow[] = [];
-  try {
-    for (const file of files) {
-      const reading = openReading(parts, order, { ...file, bytes: meter.count(file.bytes) });
-      readings.push(reading);
-      const label = files.length > 1 ? file.name : undefined;
-      for await (const full of gather(mapFile(reading, order, { mapper, label, sample }), batch, label))
-        yield { kind: 'batch', batch: full, percent: meter.percent() };
-    }
-    yield { kind: 'batch', batch: batch.take(), percent: meter.percent() };
-    const seen = new Set(readings.flatMap(({ columns }) => columns));
-    const missing = mapper.columns.filter((name) => !seen.has(name));
-    const unread = sumUnread(readings);
-    const unsplit = findUnsplit(order.mapping ?? {}, sample, []);
-    yield { kind: 'end', stamp, found: readings[0]?.found ?? {}, missing, unread, unsplit };
-  } finally {
-    await mapper.close();
+  for (const file of files) {
+    const reading = openReading(parts, order, { ...file, bytes: meter.count(file.bytes) });
+    readings.push(reading);
+    const label = files.length > 1 ? file.name : undefined;
+    for await (const outcome of mapFile(reading, order, { mapper, label, sample }))
+      if (batch.add(outcome, label)) yield { kind: 'batch', batch: batch.take(), percent: meter.percent() };
   }
+  yield { kind: 'batch', batch: batch.take(), percent: meter.percent() };
+  const seen = new Set(readings.flatMap(({ columns }) => columns));
+  const missing = mapper.columns.filter((name) => !seen.has(name));
+  const unread = sumUnread(readings);
+  const unsplit = findUnsplit(order.mapping, sample, []);
+  yield { kind: 'end', stamp, found: readings[0]?.found ?? {}, missing, unread, unsplit };
 }
 
 function sumUnread(readings: readonly SourceReading[]): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
-  for (const { unread } of readings)
-    for (const [path, count] of unread) sums.set(path, (sums.get(path) ?? 0) + count);
+  for (const [path, count] of readings.flatMap(({ unread }) => [...unread]))
+    sums.set(path, (sums.get(path) ?? 0) + count);
   return sums;
 }
 
@@ -137,29 +127,15 @@ function sumUnread(readings: readonly SourceReading[]): ReadonlyMap<string, numb
 export const describeUnread = (path: string, count: number): string =>
   `${path} makes no value (${count.toLocaleString('en')} times)`;
 
-/** @returns batches as they become full */
-async function* gather(
-  outcomes: AsyncIterable<RowOutcome>,
-  batch: BatchBuilder,
-  label: string | undefined,
-): AsyncGenerator<RunBatch> {
-  for await (const outcome of outcomes) {
-    batch.add(outcome, label);
-    if (batch.isFull) yield batch.take();
-  }
-}
-
-interface FileMapping {
-  readonly mapper: RowMapper;
-  /** Names the file where there are several. */
-  readonly label: string | undefined;
-  readonly sample: SourceRow[];
-}
-
+/** @param label  names the file where there are several */
 async function* mapFile(
   reading: SourceReading,
   { format, mapping, mode }: ReadOrder,
-  { mapper, label = 'the source', sample }: FileMapping,
+  {
+    mapper,
+    label = 'the source',
+    sample,
+  }: { mapper: RowMapper; label: string | undefined; sample: SourceRow[] },
 ): AsyncGenerator<RowOutcome> {
   // A default mapping fits files that have some of its columns.
   let isChecked = mapping === undefined || getFormat(format.type).isTable !== true;
@@ -183,7 +159,7 @@ export function openReading(
 export function openMapper({ format, mapping, mode }: Omit<TriedDefinition, 'source'>): RowMapper {
   if (getFormat(format.type).mapping === 'none')
     return {
-      ...{ columns: [], hasExpressions: false, close: async () => {} },
+      ...{ columns: [], hasExpressions: false, async [Symbol.asyncDispose]() {} },
       mapRows: async (rows) => rows.map(takeNative),
     };
   const chosen = mapping ?? (findDefaultMapping(format.type) as Mapping | undefined);
@@ -287,12 +263,22 @@ export class BatchBuilder {
     );
   }
 
-  /** @param file named in the report where there are several */
-  add(outcome: RowOutcome, file: string | undefined): void {
+  /**
+   * @param file named in the report where there are several
+   * @returns whether it is time to take what was gathered
+   */
+  add(outcome: RowOutcome, file: string | undefined): boolean {
     this.counts.rows += 1;
-    if ('isFiltered' in outcome) this.counts.filtered += 1;
-    else if ('problems' in outcome) this.reject(outcome.row, outcome.problems, { file });
-    else this.addProduct(outcome.row, outcome.product, file);
+    const { problems, product } = judge(outcome, this.mode);
+    if (problems !== undefined) this.reject(outcome.row, problems, { file, identifier: product?.identifier });
+    else if (product === undefined) this.counts.filtered += 1;
+    else {
+      const text = JSON.stringify(toSent(product, this.mode));
+      this.texts.push(text);
+      this.characters += text.length;
+      this.counts.products += 1;
+    }
+    return this.isFull;
   }
 
   /** @returns what was gathered, and begins anew */
@@ -305,20 +291,6 @@ export class BatchBuilder {
     this.unreported = 0;
     const bytes = texts.length === 0 ? undefined : shareText(`[${texts.join(',')}]`);
     return { bytes, counts, report, unreported };
-  }
-
-  /** The mapping has checked what it mapped; products that come as they are have not been checked. */
-  private addProduct(row: number, product: MappedProduct, file: string | undefined): void {
-    const errors = listErrors(product, this.mode);
-    if (errors.length > 0) {
-      const problems = errors.map((reason) => ({ field: 'product', reason }));
-      this.reject(row, problems, { file, identifier: product.identifier });
-      return;
-    }
-    const text = JSON.stringify(toSent(product, this.mode));
-    this.texts.push(text);
-    this.characters += text.length;
-    this.counts.products += 1;
   }
 
   private reject(
@@ -343,10 +315,21 @@ export class BatchBuilder {
   }
 }
 
-/** @returns what the catalog would refuse; of deletes and links the mapping has checked all there is */
-export function listErrors(product: MappedProduct, mode: PipelineMode): readonly string[] {
-  if (mode === 'delete' || isOfPairs(mode)) return [];
-  return listProductErrors(product, mode === 'partial' ? 'patches' : 'products');
+/**
+ * The mapping has checked what it mapped, of deletes and links all there is; products that come as they are have not been
+ * checked.
+ * @returns the product of a row, and what the mapping or the catalog refuses; neither where the filter leaves it out
+ */
+export function judge(
+  outcome: RowOutcome,
+  mode: PipelineMode,
+): { product?: MappedProduct; problems?: readonly CellProblem[] } {
+  if (!('product' in outcome)) return 'problems' in outcome ? { problems: outcome.problems } : {};
+  const { product } = outcome;
+  if (mode === 'delete' || isOfPairs(mode)) return { product };
+  const errors = listProductErrors(product, mode === 'partial' ? 'patches' : 'products');
+  if (errors.length === 0) return { product };
+  return { product, problems: errors.map((reason) => ({ field: 'product', reason })) };
 }
 
 /** @returns what is written of a product */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { ErrorAnswer } from '../../http/answers/answers.ts';
-import { chargeRequest, type Guards, type PresentedKey, readPresentedKey } from '../../http/guards/guards.ts';
+import { chargeRequest, type Guards, readPresentedKey } from '../../http/guards/guards.ts';
 import { type Routes, type RouteTools, serve } from '../../http/server/server.ts';
 import { allows, type Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -67,26 +67,17 @@ export const webhookRoutes =
 
 /** @throws webhook_token_missing, webhook_refused */
 async function findOwner(
-  guards: WebhookRouteParts['guards'],
+  { findCaller }: WebhookRouteParts['guards'],
   request: FastifyRequest,
   { project }: Found<Pipeline>,
 ): Promise<Caller> {
   const key = readPresentedKey(request, true);
   if (key === undefined) throw new ServiceError('webhook_token_missing');
-  const caller = await findCaller(guards, key);
+  const caller = await Promise.try(findCaller, key).catch((error: unknown) => {
+    const isRefused = error instanceof ServiceError && error.code === 'scope_refused';
+    throw isRefused ? new ServiceError('webhook_refused') : error;
+  });
   const isOwner = caller.scope.type === 'account' && caller.accountId === project.accountId;
   if (!isOwner || !allows(caller.access, 'write')) throw new ServiceError('webhook_refused');
   return caller;
-}
-
-async function findCaller(
-  { findCaller: find }: WebhookRouteParts['guards'],
-  key: PresentedKey,
-): Promise<Caller> {
-  try {
-    return await find(key);
-  } catch (error) {
-    const isRefused = error instanceof ServiceError && error.code === 'scope_refused';
-    throw isRefused ? new ServiceError('webhook_refused') : error;
-  }
 }

@@ -136,22 +136,18 @@ function checkInside<File extends Pick<FoundFile, 'name' | 'path'>>(file: File, 
 }
 
 async function* readFound(file: FoundFile, root: string, signal: AbortSignal | undefined): ByteStream {
-  const handle = await orChanged(open(file.path, OPEN_FLAGS), file);
-  try {
-    await checkOpened(handle, file, root);
-    let total = 0;
-    for (;;) {
-      signal?.throwIfAborted();
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, total);
-      if (bytesRead === 0) break;
-      total += bytesRead;
-      if (total > file.sizeBytes) throw changed(file);
-      yield buffer.subarray(0, bytesRead);
-    }
-    refuseOther(await handle.stat({ bigint: true }), file);
-  } finally {
-    await handle.close();
+  await using handle = await orChanged(open(file.path, OPEN_FLAGS), file);
+  await checkOpened(handle, file, root);
+  let total = 0;
+  for (;;) {
+    signal?.throwIfAborted();
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, total);
+    if (bytesRead === 0) break;
+    total += bytesRead;
+    if (total > file.sizeBytes) throw changed(file);
+    yield buffer.subarray(0, bytesRead);
   }
+  refuseOther(await handle.stat({ bigint: true }), file);
 }
 
 /** What was opened is what was found, and it is still inside: a folder on the way may have become a link. */

@@ -12,25 +12,23 @@ export type GlobState = ReadonlySet<number>;
 
 export type Glob = ReturnType<typeof compileGlob>;
 
-/** @returns what is wrong with a pattern; undefined when nothing is */
-export function checkGlob(pattern: string): string | undefined {
-  const names = pattern.split('/');
-  if (pattern === '' || pattern.length > GLOB_LENGTH) return `has 1 to ${GLOB_LENGTH} characters`;
-  if (names.length > GLOB_NAMES) return `has at most ${GLOB_NAMES} names`;
-  if (/[\0\\]/.test(pattern)) return 'is written with / and without \\';
-  if (pattern.startsWith('/')) return 'begins with no /: it is a path below the folder of the project';
-  if (names.some((name) => name === '' || name === '.' || name === '..')) return 'has no empty name, . or ..';
-  const hasWildName = names.some((name) => name !== '**' && name.includes('**'));
-  return hasWildName || names.at(-1) === '**' ? '** stands for folders, as in **/*.csv' : undefined;
-}
-
-/** @returns the same as a sentence, for the details of a refusal */
+/** @returns what is wrong with a pattern, for the details of a refusal; undefined when nothing is */
 export function globProblem(pattern: string): string | undefined {
-  const problem = checkGlob(pattern);
-  return problem === undefined ? undefined : `A pattern ${problem}`;
+  const names = pattern.split('/');
+  const hasWildName = names.some((name) => name !== '**' && name.includes('**'));
+  const problems: [isWrong: boolean, rule: string][] = [
+    [pattern === '' || pattern.length > GLOB_LENGTH, `has 1 to ${GLOB_LENGTH} characters`],
+    [names.length > GLOB_NAMES, `has at most ${GLOB_NAMES} names`],
+    [/[\0\\]/.test(pattern), 'is written with / and without \\'],
+    [pattern.startsWith('/'), 'begins with no /: it is a path below the folder of the project'],
+    [names.some((name) => ['', '.', '..'].includes(name)), 'has no empty name, . or ..'],
+    [hasWildName || names.at(-1) === '**', '** stands for folders, as in **/*.csv'],
+  ];
+  const found = problems.find(([isWrong]) => isWrong);
+  return found && `A pattern ${found[1]}`;
 }
 
-/** `pattern` has passed `checkGlob`. */
+/** `pattern` has passed `globProblem`. */
 export function compileGlob(pattern: string) {
   const names = pattern.normalize('NFC').split('/');
   const start = withFolders(names, [0]);

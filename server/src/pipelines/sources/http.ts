@@ -16,6 +16,7 @@ import {
   defineSource,
   type OpenedSource,
   type OpenSettings,
+  readCharset,
   SourceProblem,
   type SourceRun,
   type SourceStamp,
@@ -86,7 +87,7 @@ export async function openHttpSource(
     return {
       files: [describeFile(response, url, bytes)],
       stamp: stampOf(response),
-      close: async () => stop(),
+      [Symbol.asyncDispose]: async () => stop(),
     };
   } catch (error) {
     stop();
@@ -108,7 +109,13 @@ async function follow(source: HttpSource, { settings, timeouts, last, signal }: 
   const problem = checkSourceHeaders(own);
   if (problem !== undefined) throw new SourceProblem('url', problem);
   for (let redirects = 0; redirects <= REDIRECTS; redirects++) {
-    const headers = { ...serviceHeaders(settings, last), ...lowerCased(own) };
+    const sent = Object.entries(own).map(([name, value]) => [name.toLowerCase(), value]);
+    const headers = {
+      ...{ 'user-agent': settings.userAgent, accept: '*/*', 'accept-encoding': ACCEPT_ENCODING },
+      ...(last?.etag !== undefined && { 'if-none-match': last.etag }),
+      ...(last?.lastModified !== undefined && { 'if-modified-since': last.lastModified }),
+      ...Object.fromEntries(sent),
+    };
     const response = await sendPinned(url, { headers, allows, resolve, timeouts, signal });
     if (!REDIRECT_STATUSES.has(response.statusCode ?? 0)) return { response, url };
     response.destroy();
@@ -119,19 +126,6 @@ async function follow(source: HttpSource, { settings, timeouts, last, signal }: 
   }
   throw new SourceProblem('redirect', `The source redirects more than ${REDIRECTS} times`);
 }
-
-function serviceHeaders({ userAgent }: FetchSettings, last: SourceStamp | undefined): Record<string, string> {
-  return {
-    'user-agent': userAgent,
-    accept: '*/*',
-    'accept-encoding': ACCEPT_ENCODING,
-    ...(last?.etag !== undefined && { 'if-none-match': last.etag }),
-    ...(last?.lastModified !== undefined && { 'if-modified-since': last.lastModified }),
-  };
-}
-
-const lowerCased = (headers: Readonly<Record<string, string>>) =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
 function readRedirect(response: IncomingMessage, from: URL): URL {
   const location = response.headers.location ?? '';
@@ -168,22 +162,13 @@ function readAnswer(
 }
 
 function describeFile(response: IncomingMessage, url: URL, bytes: ByteStream) {
-  const [mediaType = '', ...parameters] = (response.headers['content-type'] ?? '').split(';');
-  const charset = parameters
-    .map((one) => /^\s*charset\s*=\s*"?([\w.:-]{1,40})"?\s*$/i.exec(one)?.[1])
-    .find(Boolean);
+  const name = url.pathname.split('/').findLast((part) => part !== '') ?? url.hostname;
   return {
-    name: nameOf(url),
-    mediaType: mediaType.trim().toLowerCase().slice(0, 100) || undefined,
-    charset: charset?.toLowerCase(),
+    name: name.slice(0, 100),
+    charset: readCharset(response.headers['content-type']),
     sizeBytes: response.headers['content-encoding'] === undefined ? announcedSize(response) : undefined,
     bytes,
   };
-}
-
-function nameOf({ pathname, hostname }: URL): string {
-  const last = pathname.split('/').findLast((part) => part !== '') ?? hostname;
-  return last.slice(0, 100);
 }
 
 /** They are sent back as they came; what is no sensible header is forgotten. */

@@ -64,7 +64,7 @@ export async function openMatching<File extends MatchingFile>(
       ...{ name: file.name, sizeBytes: file.sizeBytes, bytes: read(file) },
     }));
     if (files === undefined) close?.();
-    return files && { files, stamp: chosen?.stamp, close: async () => close?.() };
+    return files && { files, stamp: chosen?.stamp, [Symbol.asyncDispose]: async () => close?.() };
   } catch (error) {
     close?.();
     throw error;

@@ -4,7 +4,7 @@ import type { ByteStream } from '../streams.ts';
 import { boundBytes, tooLarge, undoEncodings } from './byte-streams.ts';
 import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';
 import { type FileChoice, openMatching, outboundOf, takeOption } from './matching-files.ts';
-import { defineSource, type OpenedSource, type SourceFile } from './source.ts';
+import { defineSource, type OpenedSource } from './source.ts';
 
 export const s3 = defineSource({
   type: 's3',
@@ -56,9 +56,14 @@ async function openObject(s3: S3, key: string, reading: S3Reading): Promise<Open
     // Some servers ignore the condition.
     if (etag === undefined || etag !== reading.last?.etag)
       return {
-        files: [{ ...describeObject(key, read), bytes: readAnswer(read, reading) }],
+        files: [
+          {
+            ...{ name: key, bytes: readAnswer(read, reading) },
+            sizeBytes: read.headers['content-encoding'] === undefined ? read.sizeBytes : undefined,
+          },
+        ],
         stamp: etag === undefined ? undefined : { etag },
-        close: async () => read.close(),
+        [Symbol.asyncDispose]: async () => read.close(),
       };
     read.close();
     return undefined;
@@ -93,12 +98,4 @@ function readAnswer(read: Read, { maxBytes, maxUnpackedBytes }: S3Reading): Byte
   // How it was sent to the server, which has undone it.
   const encoding = read.headers['content-encoding']?.replace(/aws-chunked\s*,?/, '').trim();
   return undoEncodings(boundBytes(read.bytes, maxBytes, 'The object'), encoding, maxUnpackedBytes);
-}
-
-function describeObject(key: string, { headers, sizeBytes }: Read): Omit<SourceFile, 'bytes'> {
-  return {
-    name: key,
-    mediaType: headers['content-type']?.split(';')[0]?.trim().toLowerCase().slice(0, 100),
-    sizeBytes: headers['content-encoding'] === undefined ? sizeBytes : undefined,
-  };
 }

@@ -21,8 +21,6 @@ import { GLOB_LENGTH } from './glob.ts';
 export interface SourceFile {
   /** For logs, reports and guesses; never a path to open. */
   readonly name: string;
-  /** In lower case and without parameters, as `text/csv`, where the sender said so. */
-  readonly mediaType?: string | undefined;
   /** As the sender named it, as `iso-8859-1`. */
   readonly charset?: string | undefined;
   /** As announced; undefined when the sender does not know, and then its length does not show whether it is complete. */
@@ -31,13 +29,12 @@ export interface SourceFile {
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-export interface OpenedSource {
+/** Disposing lets go of what was not read; it may happen more than once. */
+export interface OpenedSource extends AsyncDisposable {
   /** At least one, to be read one after another in this order, as if they were one file. */
   readonly files: readonly SourceFile[];
   /** To be stored when the run has ended well, and handed in at the next one. */
   readonly stamp: SourceStamp | undefined;
-  /** Lets go of what was not read. May be called more than once. */
-  close(): Promise<void>;
 }
 
 /**
@@ -49,6 +46,13 @@ export interface SourceStamp {
   readonly lastModified?: string;
   /** Digest of names, sizes and instants of the files of a directory, a server by SFTP or a bucket. */
   readonly files?: string;
+}
+
+/** @returns the charset that a Content-Type names, in lower case */
+export function readCharset(contentType = ''): string | undefined {
+  const parameters = contentType.split(';').slice(1);
+  const named = parameters.map((one) => /^\s*charset\s*=\s*"?([\w.:-]{1,40})"?\s*$/i.exec(one)?.[1]);
+  return named.find(Boolean)?.toLowerCase();
 }
 
 type SourceReason = OutboundReason | 'redirect' | 'status' | 'too_large' | 'damaged' | 'archive' | 'outside';
@@ -147,7 +151,7 @@ export const upload = defineSource({
   check: () => ({}),
   async open(_, { upload: file }) {
     if (file === undefined) throw new SourceProblem('no_file', 'No file has been sent in for this run');
-    return { files: [file], stamp: undefined, close: async () => {} };
+    return { files: [file], stamp: undefined, async [Symbol.asyncDispose]() {} };
   },
   describe: () => 'the file that was sent in',
 });

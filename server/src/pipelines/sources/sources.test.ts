@@ -49,7 +49,6 @@ test('an upload is read whatever was read before, and needs a file', async (t) =
   }
   const upload: SourceFile = {
     name: 'a',
-    mediaType: undefined,
     charset: undefined,
     sizeBytes: 4,
     bytes: bytes(),

@@ -27,7 +27,13 @@ import {
 import { unpackBytes } from './unpack.ts';
 
 export type { SourceSettings } from './source.ts';
-export { type OpenedSource, type SourceFile, SourceProblem, type SourceStamp } from './source.ts';
+export {
+  type OpenedSource,
+  readCharset,
+  type SourceFile,
+  SourceProblem,
+  type SourceStamp,
+} from './source.ts';
 
 /** Everything else that knows sources follows from this list: docs/openapi.json, checks, masks, the console's choice. */
 const SOURCES = [http, upload, directory, sftp, s3] as const;
@@ -72,12 +78,6 @@ export const maskSource = <Any extends Source>(source: Any): Any =>
 /** @returns what of a source is secret, to be sealed; undefined when nothing is, or it is masked */
 export const secretsOf = (source: Source): object | undefined =>
   pickSecrets(source, getSource(source).secrets);
-
-/** @returns the masked source with its secrets */
-export const withSecrets = <Any extends Source>(masked: Any, secrets: object): Any => ({
-  ...masked,
-  ...secrets,
-});
 
 /** @returns the members of a source that were sent with *** in place of a value */
 export const listMaskedMembers = (source: Source): string[] => listMasked(source, getSource(source).secrets);

@@ -33,10 +33,9 @@ const HEAD_BYTES = TAR_MARK.at + TAR_MARK.text.length;
 /** Bytes taken from the inflater at a time. */
 const CHUNK_BYTES = 64 * 1024;
 
-type Packing = 'gzip' | 'zip' | 'workbook' | { readonly unknown: string };
-
-/** Packings that people try; none of them is read. */
-const OTHER_PACKINGS: readonly (readonly [string, string])[] = [
+/** Packings that people try; only gzip is read. */
+const PACKINGS: readonly (readonly [string, string])[] = [
+  ['\x1f\x8b', 'gzip'],
   ['BZh', 'bzip2'],
   ['\xfd7zXZ\0', 'xz'],
   ['\x28\xb5\x2f\xfd', 'zstd'],
@@ -53,9 +52,9 @@ export async function* unpackBytes(given: ByteStream, options: UnpackOptions): B
   const packing = packingOf(head);
   if (packing === 'gzip') yield* unpackGzip(boundBytes(stream, options.maxPackedBytes, 'The file'), options);
   else if (packing === 'zip') yield* unpackZip(stream, options);
-  else if (typeof packing === 'object') {
-    await stream.close();
-    const text = `The file is a ${packing.unknown} archive; gzip and zip are unpacked, nothing else`;
+  else if (packing !== undefined && packing !== 'workbook') {
+    await stream[Symbol.asyncDispose]();
+    const text = `The file is a ${packing} archive; gzip and zip are unpacked, nothing else`;
     throw new SourceProblem('archive', text);
   } else yield* boundBytes(stream, options.maxUnpackedBytes, 'The file');
 }
@@ -67,39 +66,32 @@ async function* unpackGzip(bytes: ByteStream, { maxUnpackedBytes: maxBytes }: Un
 
 /** A zip has its table of contents at its end, so it has to be whole before anything can be read. */
 async function* unpackZip(bytes: ByteStream, options: UnpackOptions): ByteStream {
-  const file = await openNamelessFile(options.tempDir);
-  try {
-    const packed = boundBytes(bytes, options.maxPackedBytes, 'The zip archive');
-    for await (const _ of writeSpool(packed, file));
-    const zip = await openZip(file, limits);
-    const entry = chooseEntry(zip.entries, options);
-    if (entry === undefined) yield* readSpool(file);
-    else yield* refuseNested(readEntry(zip, entry, options), 'zip');
-  } finally {
-    await file.close();
-  }
+  await using file = await openNamelessFile(options.tempDir);
+  const packed = boundBytes(bytes, options.maxPackedBytes, 'The zip archive');
+  for await (const _ of writeSpool(packed, file));
+  const zip = await openZip(file, limits);
+  const entry = chooseEntry(zip.entries, options);
+  if (entry === undefined) yield* readSpool(file);
+  else yield* refuseNested(readEntry(zip, entry, options), 'zip');
 }
 
 async function* refuseNested(unpacked: ByteStream, outer: string): ByteStream {
   const { head, stream } = await peekBytes(unpacked, HEAD_BYTES);
   const packing = packingOf(head);
   if (packing !== undefined && packing !== 'workbook') {
-    await stream.close();
-    const inner = typeof packing === 'string' ? packing : packing.unknown;
-    const text = `There is a ${inner} archive inside the ${outer} archive; only one packing is undone`;
+    await stream[Symbol.asyncDispose]();
+    const text = `There is a ${packing} archive inside the ${outer} archive; only one packing is undone`;
     throw new SourceProblem('archive', text);
   }
   yield* stream;
 }
 
-function packingOf(head: Buffer): Packing | undefined {
+function packingOf(head: Buffer): string | undefined {
   const text = head.toString('latin1');
-  if (text.startsWith('\x1f\x8b')) return 'gzip';
   if (text.startsWith('PK\x03\x04') || text.startsWith('PK\x05\x06'))
     return isWorkbookHead(head) ? 'workbook' : 'zip';
-  const other = OTHER_PACKINGS.find(([magic]) => text.startsWith(magic));
-  if (other !== undefined) return { unknown: other[1] };
-  return text.slice(TAR_MARK.at) === TAR_MARK.text ? { unknown: 'tar' } : undefined;
+  const isTar = text.slice(TAR_MARK.at) === TAR_MARK.text;
+  return PACKINGS.find(([magic]) => text.startsWith(magic))?.[1] ?? (isTar ? 'tar' : undefined);
 }
 
 const NAME_LENGTH_AT = 26;

@@ -56,38 +56,9 @@ export const EXPRESSION_LIMITS: ExpressionLimits = { rowMs: 1_000, memoryMib: 96
 
 const LIST_LENGTH = 10_000;
 
-export type Expressions = ReturnType<typeof openExpressions>;
-
-/** The process starts with the first rows and lives until `close`, or until `signal` ends it and what waits for it. */
-export function openExpressions(
-  expressions: readonly string[],
-  { limits = EXPRESSION_LIMITS, signal }: ExpressionOptions = {},
-) {
-  const run = new ExpressionRun(expressions, limits, signal);
-  const stop = () => void run.close();
-  signal?.addEventListener('abort', stop, { once: true });
-  return {
-    /**
-     * @returns for each row what each expression gives
-     * @throws MappingProblem when too many rows ran away
-     */
-    evaluate: (rows: readonly unknown[]) => run.evaluate(rows),
-    async close(): Promise<void> {
-      signal?.removeEventListener('abort', stop);
-      await run.close();
-    },
-  };
-}
-
 export interface ExpressionOptions {
   readonly limits?: ExpressionLimits;
   readonly signal?: AbortSignal | undefined;
-}
-
-interface Answer {
-  readonly results: ExpressionResult[][];
-  /** The process was lost in the row behind these. */
-  readonly lost?: Lost['lost'];
 }
 
 const LOST: Readonly<Record<Lost['lost'], string>> = {
@@ -95,84 +66,99 @@ const LOST: Readonly<Record<Lost['lost'], string>> = {
   memory: 'the expression needs too much memory',
 };
 
-class ExpressionRun {
-  readonly #expressions: readonly string[];
-  readonly #limits: ExpressionLimits;
-  readonly #signal: AbortSignal | undefined;
-  #child: Child | undefined;
-  #runaways = 0;
+interface Answer {
+  readonly results: ExpressionResult[][];
+  /** The process was lost in the row behind these. */
+  readonly lost?: Lost['lost'];
+}
 
-  constructor(expressions: readonly string[], limits: ExpressionLimits, signal: AbortSignal | undefined) {
-    this.#expressions = expressions;
-    this.#limits = limits;
-    this.#signal = signal;
+/** The process starts with the first rows and lives until `close`, or until `signal` ends it and what waits for it. */
+export function openExpressions(
+  expressions: readonly string[],
+  { limits = EXPRESSION_LIMITS, signal }: ExpressionOptions = {},
+) {
+  let child: Child | undefined;
+  let runaways = 0;
+
+  async function end(): Promise<void> {
+    const ended = child;
+    child = undefined;
+    await ended?.close();
+  }
+  const stop = () => void end();
+  signal?.addEventListener('abort', stop, { once: true });
+
+  async function getChild(): Promise<Child> {
+    if (child !== undefined) return child;
+    child = startChild(limits);
+    const problem = (await loadExpressions(child, expressions, limits)).find((one) => one !== null);
+    if (typeof problem === 'string') throw new MappingProblem(problem);
+    return child;
   }
 
-  async evaluate(rows: readonly unknown[]): Promise<ExpressionResult[][]> {
-    const done: ExpressionResult[][] = [];
-    while (done.length < rows.length) {
-      const { results, lost } = await this.#ask(rows.slice(done.length));
-      done.push(...results);
-      if (lost !== undefined) done.push(...(await this.#findCulprit(rows.slice(done.length))));
+  function countRunaways(results: readonly (readonly ExpressionResult[])[]): void {
+    runaways += results.filter((row) => row.some(isRunaway)).length;
+    if (runaways <= limits.runaways) return;
+    throw new MappingProblem(
+      `The expressions took too long or needed too much memory in more than ${limits.runaways} rows`,
+    );
+  }
+
+  async function readResults(rows: readonly unknown[], results: ExpressionResult[][]): Promise<void> {
+    for await (const message of (await getChild()).ask({ rows })) {
+      if ('results' in message) results.push(...(message.results as ExpressionResult[][]));
+      if (results.length >= rows.length) break;
     }
-    return done;
+    countRunaways(results);
   }
 
-  async close(): Promise<void> {
-    const child = this.#child;
-    this.#child = undefined;
-    await child?.close();
-  }
-
-  /** Which of several rows it was is not known, so they go one by one until it happens again. */
-  async #findCulprit(rows: readonly unknown[]): Promise<ExpressionResult[][]> {
-    const done: ExpressionResult[][] = [];
-    for (const row of rows) {
-      const { results, lost } = await this.#ask([row]);
-      done.push(...results);
-      if (lost === undefined) continue;
-      const culprit = this.#expressions.map(() => ({ problem: LOST[lost], isRunaway: true }));
-      this.#countRunaways([culprit]);
-      return [...done, culprit];
-    }
-    return done;
-  }
-
-  async #ask(rows: readonly unknown[]): Promise<Answer> {
-    this.#signal?.throwIfAborted();
+  async function ask(rows: readonly unknown[]): Promise<Answer> {
+    signal?.throwIfAborted();
     const results: ExpressionResult[][] = [];
     try {
-      for await (const message of (await this.#getChild()).ask({ rows })) {
-        if ('results' in message) results.push(...(message.results as ExpressionResult[][]));
-        if (results.length >= rows.length) break;
-      }
-      this.#countRunaways(results);
+      await readResults(rows, results);
       return { results };
     } catch (error) {
-      this.#signal?.throwIfAborted();
-      await this.close();
+      signal?.throwIfAborted();
+      await end();
       if (!isLost(error)) throw error;
       return { results, lost: error.lost };
     }
   }
 
-  async #getChild(): Promise<Child> {
-    if (this.#child !== undefined) return this.#child;
-    this.#child = startChild(this.#limits);
-    const problem = (await loadExpressions(this.#child, this.#expressions, this.#limits)).find(
-      (one) => one !== null,
-    );
-    if (typeof problem === 'string') throw new MappingProblem(problem);
-    return this.#child;
+  /** Which of several rows it was is not known, so they go one by one until it happens again. */
+  async function findCulprit(rows: readonly unknown[]): Promise<ExpressionResult[][]> {
+    const done: ExpressionResult[][] = [];
+    for (const row of rows) {
+      const { results, lost } = await ask([row]);
+      done.push(...results);
+      if (lost === undefined) continue;
+      const culprit = expressions.map(() => ({ problem: LOST[lost], isRunaway: true }));
+      countRunaways([culprit]);
+      return [...done, culprit];
+    }
+    return done;
   }
 
-  #countRunaways(results: readonly (readonly ExpressionResult[])[]): void {
-    this.#runaways += results.filter((row) => row.some(isRunaway)).length;
-    if (this.#runaways <= this.#limits.runaways) return;
-    throw new MappingProblem(
-      `The expressions took too long or needed too much memory in more than ${this.#limits.runaways} rows`,
-    );
-  }
+  return {
+    /**
+     * @returns for each row what each expression gives
+     * @throws MappingProblem when too many rows ran away
+     */
+    async evaluate(rows: readonly unknown[]): Promise<ExpressionResult[][]> {
+      const done: ExpressionResult[][] = [];
+      while (done.length < rows.length) {
+        const { results, lost } = await ask(rows.slice(done.length));
+        done.push(...results);
+        if (lost !== undefined) done.push(...(await findCulprit(rows.slice(done.length))));
+      }
+      return done;
+    },
+    async close(): Promise<void> {
+      signal?.removeEventListener('abort', stop);
+      await end();
+    },
+  };
 }
 
 export const isLost = (error: unknown): error is Lost => error instanceof Error && 'lost' in error;
@@ -282,17 +268,8 @@ function forkWithoutRights(memoryMib: number): ChildProcess {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'json',
   });
-  stepAside(child);
+  giveWay(child);
   return child;
-}
-
-/** As the threads that parse do: the thread that answers lookups goes first. */
-function stepAside({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // Not permitted, or it has ended already.
-  }
 }
 
 const MIB = 1024 * 1024;
@@ -307,18 +284,23 @@ const PAGE_BYTES = 4_096;
  */
 function watchMemory(child: ChildProcess, memoryMib: number): NodeJS.Timeout {
   const maxBytes = (memoryMib + BASE_MIB) * MIB;
-  preferInShortage(child);
   return setInterval(() => {
     if (residentBytes(child) > maxBytes) child.kill('SIGKILL');
   }, WATCH_MS).unref();
 }
 
-function preferInShortage({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
-  } catch {
-    // Not Linux.
-  }
+/** The thread that answers lookups goes first, as with the threads that parse, and in a shortage this process is ended. */
+function giveWay({ pid = 0 }: ChildProcess): void {
+  const acts = [
+    () => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
+    () => writeFileSync(`/proc/${pid}/oom_score_adj`, '1000'),
+  ];
+  for (const act of pid === 0 ? [] : acts)
+    try {
+      act();
+    } catch {
+      // Not permitted, not Linux, or it has ended already.
+    }
 }
 
 /** @returns 0 where the system does not say, or when it has ended */

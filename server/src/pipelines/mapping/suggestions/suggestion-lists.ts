@@ -1,14 +1,20 @@
+import { type Static, Type } from 'typebox';
 import type { SourceRow } from '../../formats/formats.ts';
 import type { Mapping, PipelineMode } from '../mapping-schemas.ts';
-import { describeList, findList, findPictures, LIST_SIGNS, type ListEvidence } from './suggestion-values.ts';
+import { describeList, findList, findPictures, LIST_SIGNS } from './suggestion-values.ts';
 
-/** A column whose cells look like lists and that the mapping takes as single values. */
-export interface FoundList extends ListEvidence {
-  /** The part of the mapping, as `attributes.Socket`. */
-  readonly field: string;
-  readonly column: string;
-  readonly message: string;
-}
+/** A column whose cells look like lists and that the mapping takes as single values. Source: docs/interface.md §13.5 rule 11. */
+export const FoundList = Type.Object(
+  {
+    field: Type.String({ description: 'the part of the mapping, as attributes.Socket' }),
+    column: Type.String(),
+    separator: Type.String({ description: 'for split; of targets, for separator' }),
+    values: Type.Integer({ description: 'different ones' }),
+    message: Type.String(),
+  },
+  { title: 'FoundList' },
+);
+export type FoundList = Static<typeof FoundList>;
 
 /** The parts of a mapping that may take a list as one value: attributes, flat categories, images, targets of links. */
 function listParts(mapping: Partial<Mapping>, columns: readonly string[]): [field: string, spec: unknown][] {
@@ -51,7 +57,7 @@ const ROWS = 1_000;
 
 /** @returns what a mapping takes as single values and looks like lists */
 export function findUnsplit(
-  mapping: Partial<Mapping>,
+  mapping: Partial<Mapping> = {},
   rows: readonly SourceRow[],
   columns: readonly string[],
 ): FoundList[] {

@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import { compileNumber, type NumberFormat } from '../mapping-columns.ts';
 
 export const isUrl = (text: string) => /^https?:\/\/[^\s/]/i.test(text);
@@ -130,18 +131,17 @@ function countListed(
 export const describeList = ({ values, separator }: ListEvidence): string =>
   `${values} different values stand in this column, separated by ${separator === '\n' ? 'line breaks' : separator}`;
 
-/** low: a person should check it before anything is imported. */
-export type Confidence = 'high' | 'medium' | 'low';
-
-export interface SuggestionReason {
-  readonly field: SuggestedField | 'keyValues' | 'source' | 'targets' | `attributes.${string}`;
-  readonly column: string;
-  /** Whether the format says so, the name of the column, or what is in it. */
-  readonly by: 'format' | 'name' | 'values';
-  readonly confidence: Confidence;
-  /** Why, in words. */
-  readonly reason: string;
-}
+/** `by`: whether the format says so, the name of the column, or what is in it. */
+export const SuggestionReason = Type.Object({
+  field: Type.String(),
+  column: Type.String(),
+  by: Type.Enum(['format', 'name', 'values']),
+  confidence: Type.Enum(['high', 'medium', 'low'], {
+    description: 'low: to be looked at before anything is imported',
+  }),
+  reason: Type.String({ description: 'why, in words' }),
+});
+export type SuggestionReason = Static<typeof SuggestionReason>;
 
 export type SuggestedField =
   | 'identifier'
@@ -218,11 +218,9 @@ const PATH_SIGNS = ['\n', '||', '|', ';', ',', '#'];
 /** `Hoodies &amp; Sweatshirts`: the sign that ends an entity separates nothing. */
 const ENTITY = /&(?:[a-z]{2,8}|#\d{1,6});/gi;
 
-interface PathFormat {
+interface PathFormat extends Pick<SuggestionReason, 'confidence' | 'reason'> {
   readonly separator?: string;
   readonly split?: string;
-  readonly confidence: Confidence;
-  readonly reason: string;
 }
 
 /** @returns how the cells of a column of categories are written, as far as it can be seen */

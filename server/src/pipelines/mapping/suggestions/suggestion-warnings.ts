@@ -1,13 +1,12 @@
+import { type Static, Type } from 'typebox';
 import type { Format } from '../../formats/formats.ts';
 import type { MappedProduct } from '../mapping-parts.ts';
 import { isOfPairs, type Mapping, type PipelineMode } from '../mapping-schemas.ts';
 import { isAmount, isFraction, isUrl, PRICE_NAME } from './suggestion-values.ts';
 
 /** What a person would notice in the products that a mapping makes. */
-export interface PreviewWarning {
-  readonly field: string;
-  readonly message: string;
-}
+export const PreviewWarning = Type.Object({ field: Type.String(), message: Type.String() });
+export type PreviewWarning = Static<typeof PreviewWarning>;
 
 /** Fewer products say nothing of what all of them have in common. */
 const PRODUCTS = 3;
@@ -17,15 +16,10 @@ const TOPS = 20;
 type Products = readonly MappedProduct[];
 
 /** @returns what stands out, in the order of the fields */
-export function listWarnings(products: Products): PreviewWarning[] {
-  return [
-    ...checkIdentifiers(products),
-    ...checkNames(products),
-    ...checkImages(products),
-    ...checkCategories(products),
-    ...checkPrices(products),
-  ];
-}
+export const listWarnings = (products: Products): PreviewWarning[] =>
+  [checkIdentifiers, checkNames, checkImages, checkCategories, checkPrices].flatMap((check) =>
+    check(products),
+  );
 
 /** @returns what a product of the mode needs and the mapping has no column for */
 export function listMissing(
@@ -48,18 +42,16 @@ function checkIdentifiers(products: Products): PreviewWarning[] {
   const identifiers = products.map(({ identifier }) => identifier);
   const repeated = identifiers.length - new Set(identifiers).size;
   const fractions = identifiers.filter(isFraction);
-  const warnings: PreviewWarning[] = [];
+  const messages: string[] = [];
   if (repeated > 0) {
     const first = identifiers.find((identifier, at) => identifiers.indexOf(identifier) < at);
-    const message = `${repeated} of ${identifiers.length} rows repeat an identifier, such as ${show(first)}. The last of them counts. If they are variants, choose a column that differs`;
-    warnings.push({ field: 'identifier', message });
+    messages.push(
+      `${repeated} of ${identifiers.length} rows repeat an identifier, such as ${show(first)}. The last of them counts. If they are variants, choose a column that differs`,
+    );
   }
   if (isMost(fractions, identifiers))
-    warnings.push({
-      field: 'identifier',
-      message: `The identifiers look like prices: ${show(fractions[0])}`,
-    });
-  return warnings;
+    messages.push(`The identifiers look like prices: ${show(fractions[0])}`);
+  return messages.map((message) => ({ field: 'identifier', message }));
 }
 
 function checkNames(products: Products): PreviewWarning[] {
@@ -101,11 +93,6 @@ function checkPrices(products: Products): PreviewWarning[] {
 const isMost = (some: readonly string[], all: readonly string[]) => some.length * 2 > all.length;
 const isOne = (values: readonly string[]) => values.length >= PRODUCTS && new Set(values).size === 1;
 const show = (text: string | undefined) => JSON.stringify((text ?? '').slice(0, 60));
-
-export interface SuggestedFormat {
-  readonly type: Format['type'];
-  readonly reason: string;
-}
 
 interface Sign {
   /** Formats that read such a file without knowing what it is. */
@@ -153,7 +140,7 @@ const SIGNS: readonly Sign[] = [
 ];
 
 /** @returns the format that a file is written in, where it was read as a more general one */
-export function suggestFormat(type: Format['type'], columns: readonly string[]): SuggestedFormat | undefined {
+export function suggestFormat(type: Format['type'], columns: readonly string[]) {
   const found = SIGNS.find(
     (sign) =>
       sign.readAs.includes(type) && sign.columns.every((one) => columns.some((name) => one.test(name))),

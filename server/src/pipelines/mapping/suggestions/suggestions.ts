@@ -3,7 +3,6 @@ import type { Mapping } from '../mapping-schemas.ts';
 import { findTargetSeparator, namesLinks } from './suggestion-lists.ts';
 import {
   COLUMN_NAMES,
-  type Confidence,
   describeList,
   findImageSplit,
   findList,
@@ -19,17 +18,17 @@ import {
   LIST_NAMES,
   PRICE_NAME,
   type SuggestedField,
-  type SuggestionReason,
+  SuggestionReason,
 } from './suggestion-values.ts';
 
-export { type FoundList, findUnsplit, listLinkColumns } from './suggestion-lists.ts';
+export { FoundList, findUnsplit, listLinkColumns } from './suggestion-lists.ts';
 export {
   listMissing,
   listWarnings,
-  type PreviewWarning,
-  type SuggestedFormat,
+  PreviewWarning,
   suggestFormat,
 } from './suggestion-warnings.ts';
+export { SuggestionReason };
 
 /** Never published, or not values of the product of the row: files that are paid for, the variants of a Magento product. */
 const IGNORED = /^Download \d+ (ID|name|URL)$|^configurable_variation(s|_labels)$/i;
@@ -62,17 +61,19 @@ export function suggestMapping(
   const fields = Object.entries(texts).filter(([, sample]) => sample !== undefined);
   const mapping: Partial<Mapping> = {
     ...Object.fromEntries(fields.map(([field, sample]) => [field, sample?.name])),
-    ...(images.length > 0 && { images: images.map(suggestImage) }),
+    ...(images.length > 0 && {
+      images: images.map(({ name, values }) => splitBy(name, findImageSplit(values))),
+    }),
     ...(categories && { categories: suggestCategories(categories, columns, own) }),
-    attributes: suggestAttributes(chooser, { ...nameBrand(brand), ...listAttributes(columns, own) }),
+    attributes: suggestAttributes(chooser, {
+      ...(brand && { Brand: brand.name }),
+      ...listAttributes(columns, own),
+    }),
     ...(keyValues.length > 0 && { keyValues: keyValues.map(suggestKeyValues) }),
     ...(ignore.length > 0 && { ignore }),
   };
   return { mapping, reasons: chooser.reasons };
 }
-
-const nameBrand = (brand: ColumnSample | undefined): Record<string, string> =>
-  brand === undefined ? {} : { Brand: brand.name };
 
 /** Attributes that the format names, apart from the brand, which may be another column. */
 function listAttributes(columns: readonly string[], own: DefaultMapping | undefined): Record<string, string> {
@@ -111,10 +112,8 @@ function chooseColumns(chooser: Chooser, own: DefaultMapping | undefined) {
   };
 }
 
-function suggestImage({ name, values }: ColumnSample) {
-  const split = findImageSplit(values);
-  return split === undefined ? name : { column: name, split, trim: true };
-}
+const splitBy = (column: string, split: string | undefined) =>
+  split === undefined ? column : { column, split, trim: true };
 
 function suggestCategories(
   { name, values }: ColumnSample,
@@ -125,7 +124,7 @@ function suggestCategories(
   if (given.some(({ from }) => from === name))
     return given.length === 1 ? (given.slice(0, 1)[0] ?? given) : given;
   const { separator, split } = findPathFormat(values);
-  const from = split === undefined ? name : { column: name, split, trim: true };
+  const from = splitBy(name, split);
   return separator === undefined ? { from } : { from, separator };
 }
 
@@ -185,12 +184,7 @@ function chooseIdentifier(chosen: Chooser): ColumnSample | undefined {
   return sample && chosen.choose('identifier', sample, { by: 'name', ...describeIdentifier(sample) });
 }
 
-function describeIdentifier({
-  isUnique,
-  values,
-  distinct,
-  rows,
-}: ColumnSample): Pick<SuggestionReason, 'confidence' | 'reason'> {
+function describeIdentifier({ isUnique, values, distinct, rows }: ColumnSample): Omit<Choice, 'by'> {
   if (isUnique || rows === 0)
     return { confidence: 'high', reason: 'the column is named so, and no value comes twice' };
   const repeated = values.length - distinct;
@@ -302,9 +296,8 @@ function looksLikeName({ name, values }: ColumnSample): boolean {
   return values.length > 0 && !isOther && values.every(isText) && hasWords;
 }
 
-function looksLikePaths({ values }: ColumnSample): boolean {
-  return values.length > 1 && values.every((value) => /\s[>»]\s/.test(value));
-}
+const looksLikePaths = ({ values }: ColumnSample): boolean =>
+  values.length > 1 && values.every((value) => /\s[>»]\s/.test(value));
 
 interface ColumnSample {
   readonly name: string;
@@ -347,11 +340,7 @@ function sampleColumn(name: string, rows: readonly SourceRow[]): ColumnSample {
   return { name, values, distinct, rows: rows.length, isUnique: rows.length > 0 && isUnique, isList };
 }
 
-interface Choice {
-  readonly by: SuggestionReason['by'];
-  readonly confidence: Confidence;
-  readonly reason: string;
-}
+type Choice = Pick<SuggestionReason, 'by' | 'confidence' | 'reason'>;
 
 /** Each column is chosen once. */
 class Chooser {
@@ -376,7 +365,7 @@ class Chooser {
       .map(({ sample }) => sample);
   }
 
-  choose(field: SuggestionReason['field'], sample: ColumnSample, choice: Choice): ColumnSample {
+  choose(field: string, sample: ColumnSample, choice: Choice): ColumnSample {
     this.#chosen.add(sample.name);
     this.reasons.push({ field, column: sample.name, ...choice });
     return sample;
@@ -435,9 +424,9 @@ export function suggestLinks(
     reasons: [
       ...reasons
         .filter(({ field }) => field === 'identifier')
-        .map((reason) => ({ ...reason, field: 'source' as const })),
+        .map((reason) => ({ ...reason, field: 'source' })),
       ...targets.map((column) => ({
-        ...{ field: 'targets' as const, column, by: 'name' as const, confidence: 'medium' as const },
+        ...{ field: 'targets', column, by: 'name' as const, confidence: 'medium' as const },
         reason: 'names other products; leave out those that belong to another relation',
       })),
     ],
