@@ -38,3 +38,12 @@ test('a CSV with the columns of Magento is suggested as such (§13.5)', async ()
   const { columns } = await readAll({ type: 'csv' }, FILE);
   assert.equal(suggestFormat('csv', columns)?.type, 'magento-csv');
 });
+
+test('bytes that are no text are reported, as of any file (§13.7)', async (t) => {
+  const file = Buffer.concat([Buffer.from('sku,name\n1,Käse\n2,'), Buffer.from([0xff]), Buffer.from('\n')]);
+  const { rows } = await readAll({ type: 'magento-csv' }, file, { tempDir: createTempDir(t) });
+  assert.deepEqual(
+    rows.map(({ problems = [] }) => problems.map(({ code, column }) => `${code} ${column}`)),
+    [[], ['encoding name']],
+  );
+});
