@@ -14,13 +14,13 @@ import type { CatalogSnapshots, CatalogStore } from './port.ts';
 import { createProductSearch, searchOperations } from './search/search.ts';
 import { readerOperations } from './store/sqlite/sqlite.ts';
 import {
+  createFullUpdates,
   createOntologyChanges,
+  createProductUpdates,
+  createStaging,
   createUndoableCommits,
-  FullUpdates,
   gatherWrites,
   listLiveFullUpdates,
-  ProductUpdates,
-  Staging,
   undoLimitsOf,
   type WriteMode,
 } from './updates/updates.ts';
@@ -85,10 +85,10 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     },
   };
   const { store, tasks, database, logger } = parts;
-  const staging = new Staging(parts);
+  const staging = createStaging(parts);
   const ontology = createOntologyChanges(parts);
-  const fullUpdates = new FullUpdates(parts, staging);
-  const updates = new ProductUpdates(parts, ontology);
+  const fullUpdates = createFullUpdates(parts, staging);
+  const updates = createProductUpdates(parts, ontology);
   let closing = false;
   tasks.define([...fullUpdates.definitions, ...ontology.definitions, ...updates.definitions]);
 

@@ -1,7 +1,7 @@
 import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
 import { type Operation, Passed } from '../../storage/threads/threads.ts';
-import type { DerivedBatch, OpenDerivation } from '../derivation.ts';
+import type { Derive } from '../derivation.ts';
 import {
   type Attribute,
   type DraftSettings,
@@ -19,6 +19,7 @@ import {
   type Ontology,
 } from '../ontology/ontology.ts';
 import type {
+  BatchKey,
   CatalogSnapshot,
   CatalogSnapshots,
   FollowedProducts,
@@ -27,7 +28,6 @@ import type {
 } from '../port.ts';
 import {
   type BodyForm,
-  type BodySource,
   type DerivedColumns,
   describeInvalid,
   listProductErrors,
@@ -114,10 +114,8 @@ export interface Extracted {
   readonly drafts: readonly Attribute[];
 }
 
-export interface ReviewInput {
+export interface ReviewInput extends BatchKey {
   readonly projectId: number;
-  readonly fullUpdateId: number;
-  readonly batch: number;
   /** Attributes that the full update is to create. */
   readonly drafts: readonly Attribute[];
 }
@@ -144,20 +142,6 @@ const FOLLOWED_PAGE = 2_000;
 /** Of pages that are not stored: parsing more is not worth it. */
 const COUNTED_MIB = 4;
 
-export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
-  const ingest = new IngestThread(snapshots);
-  return {
-    check: (input: CheckInput) => new Passed(ingest.check(input), input.bytes.length),
-    countPages: ({ bytes, encoding }: Pick<CheckInput, 'bytes' | 'encoding'>) =>
-      new Passed(countPages({ bytes, encoding, maxMib: COUNTED_MIB }), bytes.length),
-    extract: (input: ExtractInput) => ingest.extract(input),
-    review: (input: ReviewInput) => ingest.review(input),
-    follow: ({ projectId, after }: PlaceInCatalog) => ingest.follow(projectId, after),
-    prepareWalk: ({ projectId, after }: PlaceInCatalog) =>
-      snapshots.read(projectId, (snapshot) => snapshot.prepareWalk(after)),
-  };
-}
-
 interface PlaceInCatalog {
   readonly projectId: number;
   /** A product, or a document. */
@@ -178,55 +162,45 @@ interface CompiledOntology {
 /** Projects whose ontology a thread caches: with 10,000 projects, only those at work now. */
 const COMPILED_PROJECTS = 64;
 
-/** The state of one parsing thread: bodies in progress, and a cache of ontologies. */
-class IngestThread {
-  private readonly snapshots: CatalogSnapshots;
-  private readonly held = new Map<number, CheckedBody>();
-  private readonly compiled = new Map<number, CompiledOntology>();
-
-  constructor(snapshots: CatalogSnapshots) {
-    this.snapshots = snapshots;
-  }
+/** What a parsing thread does; it holds bodies in progress, and a cache of ontologies. */
+export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
+  const held = new Map<number, CheckedBody>();
+  const compiled = new Map<number, CompiledOntology>();
 
   /** Holds the body; the oldest go when there are too many. @throws every refusal of docs/interface.md §7.3 */
-  check({ handle, form, ...source }: CheckInput): CheckResult {
+  function check({ handle, form, ...source }: CheckInput) {
     const body = openBody(source, form);
-    this.held.set(handle, body);
-    let total = [...this.held.values()].reduce((sum, one) => sum + one.bytes, 0);
-    for (const [oldest, one] of this.held) {
+    held.set(handle, body);
+    let total = [...held.values()].reduce((sum, one) => sum + one.bytes, 0);
+    for (const [oldest, one] of held) {
       if (total <= HELD_BODY_BYTES || oldest === handle) break;
-      this.held.delete(oldest);
+      held.delete(oldest);
       total -= one.bytes;
     }
-    return describeChecked(body);
+    return new Passed(describeChecked(body), source.bytes.length);
   }
 
   /** Products of an accepted request; those of a partial update are merged with what the catalog holds. */
-  async extract({ projectId, source, context, room }: ExtractInput) {
-    const body = this.held.get(source.handle) ?? (await this.openStored(projectId, source));
-    this.held.delete(source.handle);
-    const extracted = await this.snapshots.read(projectId, async (snapshot): Promise<Extracted> => {
+  async function extract({ projectId, source, context, room }: ExtractInput) {
+    const body = held.get(source.handle) ?? (await openStored(projectId, source));
+    held.delete(source.handle);
+    const extracted = await snapshots.read(projectId, async (snapshot): Promise<Extracted> => {
       const ontology = await snapshot.readOntology();
-      const observed = context === undefined ? [] : observeUnknown(body, indexByKey(ontology.attributes));
-      const drafts = context === undefined ? [] : draftAttributes(ontology, observed, context);
-      const compiled = this.compile(projectId, ontology, drafts);
-      const derivation = await snapshot.openDerivation();
-      const extraction = new Extraction(body, { compiled, derivation, drafts, room });
+      const { observed, drafts } = context ? draftUnknown(body, ontology, context) : NO_DRAFTS;
+      const { extractor, known, paths } = compile(projectId, ontology, drafts);
+      const { revision: derivationRevision, derive } = await snapshot.openDerivation();
+      const extraction = new Extraction(body, { extractor, derive, drafts, room });
       if (source.form === 'products') await extraction.addProducts(body.openProducts(), snapshot);
       else await extraction.addPatches(body.patches, snapshot);
-      const paths = await findUnknownPaths(snapshot, compiled.paths, body.listPaths());
-      await reportDropped(extraction.report, snapshot, compiled.known);
+      const unknown = await findUnknownPaths(snapshot, paths, body.listPaths());
+      const { report, packer, derived, unknownIdentifiers } = extraction;
+      await reportDropped(report, snapshot, known);
       body.refuseOther();
+      const catalogVersion = await snapshot.readCatalogVersion();
       return {
-        packed: extraction.packer.pack({
-          ...{ catalogVersion: await snapshot.readCatalogVersion(), paths },
-          derived: extraction.derived,
-        }),
-        revision: ontology.revision,
-        derivationRevision: derivation.revision,
-        report: extraction.report.toText(),
-        unknownIdentifiers: extraction.unknownIdentifiers,
-        ...{ observed, drafts },
+        packed: packer.pack({ catalogVersion, paths: unknown, derived }),
+        ...{ revision: ontology.revision, derivationRevision, report: report.toText() },
+        ...{ unknownIdentifiers, observed, drafts },
       };
     });
     const { packed } = extracted;
@@ -234,14 +208,10 @@ class IngestThread {
   }
 
   /** It was accepted: what is not valid in it is left out, and what cannot be read at all came from no sender. */
-  private async openStored(
-    projectId: number,
-    { payloadName, encoding, maxMib, form }: IngestSource,
-  ): Promise<CheckedBody> {
-    const bytes = await this.snapshots.readPayload(projectId, payloadName);
-    const stored: BodySource = { bytes, encoding, maxMib, onInvalid: 'skip' };
+  async function openStored(projectId: number, { payloadName, encoding, maxMib, form }: IngestSource) {
+    const bytes = await snapshots.readPayload(projectId, payloadName);
     try {
-      return openBody(stored, form);
+      return openBody({ bytes, encoding, maxMib, onInvalid: 'skip' }, form);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       throw new ServiceError('payload_damaged', { values: [payloadName], cause: error });
@@ -249,66 +219,69 @@ class IngestThread {
   }
 
   /** Judges a staged batch once more: what makes no fact, and which of its products gain facts of `drafts`. */
-  review({ projectId, fullUpdateId, batch, drafts }: ReviewInput): Promise<ReviewedBatch> {
-    return this.snapshots.read(projectId, async (snapshot) => {
+  const review = ({ projectId, drafts, ...staged }: ReviewInput): Promise<ReviewedBatch> =>
+    snapshots.read(projectId, async (snapshot) => {
       const ontology = await snapshot.readOntology();
-      const { extractor, known } = this.compile(projectId, ontology, drafts);
+      const { extractor, known } = compile(projectId, ontology, drafts);
       const names = listKeys(drafts);
       const report = new ReportWriter();
       extractor.tell(report);
-      const gaining: number[] = [];
-      for (const { product: id, isFresh, raw } of await snapshot.listStagedDocuments({
-        fullUpdateId,
-        batch,
-      })) {
+      const documents = await snapshot.listStagedDocuments(staged);
+      const gaining = documents.flatMap(({ product: id, isFresh, raw }) => {
         const product = JSON.parse(raw) as UploadedProduct;
         extractor.inspect(product);
-        if (isFresh === 0) report.changed.delete(product.identifier);
-        if (isFresh === 0 && holdsAny(product, names)) gaining.push(id);
-      }
+        if (isFresh === 1) return [];
+        report.changed.delete(product.identifier);
+        return holdsAny(product, names) ? id : [];
+      });
       await reportDropped(report, snapshot, known);
       return { report: report.toText(), gaining, revision: ontology.revision };
     });
-  }
 
   /** One page of a re-extraction: products whose facts follow an older ontology. */
-  follow(projectId: number, after: number): Promise<FollowedPage> {
-    return this.snapshots.read(projectId, async (snapshot) => {
+  const follow = ({ projectId, after }: PlaceInCatalog): Promise<FollowedPage> =>
+    snapshots.read(projectId, async (snapshot) => {
       const ontology = await snapshot.readOntology();
       const { revision } = ontology;
       const rows = await snapshot.listOutdated({ revision, after, limit: FOLLOWED_PAGE });
-      const compiled = this.compile(projectId, ontology, []);
-      const { report, changed } = await compareFacts(rows, compiled, snapshot);
+      const { report, changed } = await compareFacts(rows, compile(projectId, ontology, []), snapshot);
       return {
         ...{ revision, report, changed, lastId: rows.at(-1)?.id ?? after },
         products: rows.map(({ id }) => id),
         documents: rows.map(({ document }) => document),
       };
     });
-  }
 
   /** The same ontology gives the same extractor, with the facts that it has cached. */
-  private compile(projectId: number, ontology: Ontology, drafts: readonly Attribute[]): CompiledOntology {
+  function compile(projectId: number, ontology: Ontology, drafts: readonly Attribute[]): CompiledOntology {
     const { revision } = ontology;
     const attributes = [...ontology.attributes, ...drafts];
     const signature = JSON.stringify(attributes);
-    const before = this.compiled.get(projectId);
+    const known = compiled.get(projectId);
     // A catalog that was brought back from a backup has other ids of paths, and another revision of its ontology.
-    const paths = before?.revision === revision ? before.paths : new Set<string>();
-    const isSame = before?.revision === revision && before.signature === signature;
-    const compiled = isSame
-      ? before
-      : {
-          ...{ revision, signature, paths },
-          extractor: new Extractor(attributes),
-          known: indexByKey(attributes),
-        };
-    this.compiled.delete(projectId);
-    this.compiled.set(projectId, compiled);
-    const oldest = this.compiled.keys().next().value;
-    if (this.compiled.size > COMPILED_PROJECTS && oldest !== undefined) this.compiled.delete(oldest);
-    return compiled;
+    const before = known?.revision === revision ? known : undefined;
+    const made =
+      before?.signature === signature
+        ? before
+        : {
+            ...{ revision, signature, paths: before?.paths ?? new Set<string>() },
+            extractor: new Extractor(attributes),
+            known: indexByKey(attributes),
+          };
+    compiled.delete(projectId);
+    compiled.set(projectId, made);
+    const oldest = compiled.keys().next().value;
+    if (compiled.size > COMPILED_PROJECTS && oldest !== undefined) compiled.delete(oldest);
+    return made;
   }
+
+  return {
+    ...{ check, extract, review, follow },
+    countPages: ({ bytes, encoding }: Pick<CheckInput, 'bytes' | 'encoding'>) =>
+      new Passed(countPages({ bytes, encoding, maxMib: COUNTED_MIB }), bytes.length),
+    prepareWalk: ({ projectId, after }: PlaceInCatalog) =>
+      snapshots.read(projectId, (snapshot) => snapshot.prepareWalk(after)),
+  };
 }
 
 /** Attributes that the ontology does not know, and by their names those whose values it judges anew. */
@@ -322,16 +295,19 @@ function observeUnknown(body: CheckedBody, known: ReadonlyMap<string, Attribute>
   ];
 }
 
+const NO_DRAFTS: Pick<Extracted, 'observed' | 'drafts'> = { observed: [], drafts: [] };
+
 /** They get their ids at the commit, when all batches have said what their values are. */
-function draftAttributes(
-  { mode, unitAliases }: Ontology,
-  observed: readonly [string, Observed][],
+function draftUnknown(
+  body: CheckedBody,
+  { mode, unitAliases, attributes }: Ontology,
   { locale, observed: before }: FullUpdateContext,
-): Attribute[] {
-  if (mode === 'own') return [];
-  return observed.map(([name, seen]) =>
+): typeof NO_DRAFTS {
+  const observed = observeUnknown(body, indexByKey(attributes));
+  const drafts = observed.map(([name, seen]) =>
     draftAttribute({ id: 0, name }, joinObserved(before.get(name), seen), { locale, unitAliases }),
   );
+  return { observed, drafts: mode === 'own' ? [] : drafts };
 }
 
 /** Adds to `known` those that have an id. */
@@ -347,8 +323,8 @@ async function findUnknownPaths(
 }
 
 interface ExtractionParts {
-  readonly compiled: CompiledOntology;
-  readonly derivation: OpenDerivation;
+  readonly extractor: Extractor;
+  readonly derive: Derive;
   readonly drafts: readonly Attribute[];
   readonly room: Uint8Array<SharedArrayBuffer>;
 }
@@ -368,7 +344,7 @@ class Extraction {
     this.parts = parts;
     this.packer = new ProductPacker(parts.room.buffer);
     this.draftNames = listKeys(parts.drafts);
-    parts.compiled.extractor.tell(this.report);
+    parts.extractor.tell(this.report);
     this.report.addSkipped(body);
   }
 
@@ -376,10 +352,9 @@ class Extraction {
     this.report.addRepeated(this.body.repeated);
     const identifiers = source.listIdentifiers();
     const present = await snapshot.findPresent(identifiers);
-    const batch = this.deriveFrom(source);
-    const add = this.addFrom(source, batch);
+    const { add, finish } = this.addFrom(source);
     for (const [row, identifier] of identifiers.entries()) add(row, identifier, present[row]);
-    this.derived = batch?.finish();
+    finish();
   }
 
   async addPatches(patches: readonly SentPatch[], snapshot: CatalogSnapshot): Promise<void> {
@@ -391,8 +366,7 @@ class Extraction {
       ({ patch, present }) => present && patchProduct(JSON.parse(present.raw), patch),
     );
     const source = sourceOfParsed(patched.filter((product) => product !== undefined));
-    const batch = this.deriveFrom(source);
-    const add = this.addFrom(source, batch);
+    const { add, finish } = this.addFrom(source);
     let row = 0;
     for (const { patch, present } of found) {
       const { identifier } = patch;
@@ -407,20 +381,14 @@ class Extraction {
       else this.report.addSkipped({ skipped: [{ identifier, index: 0, errors }], mended: [] });
       row += 1;
     }
-    this.derived = batch?.finish();
+    finish();
   }
 
-  private deriveFrom(source: ProductSource): DerivedBatch | undefined {
-    return this.parts.derivation.derive(
-      (keys) => source.openDerived(keys),
-      (line) => this.report.add(line),
-    );
-  }
-
-  private addFrom(source: ProductSource, batch: DerivedBatch | undefined) {
+  private addFrom(source: ProductSource) {
     const { packer, report, draftNames, parts } = this;
-    const inspect = source.inspectBy(parts.compiled.extractor);
-    return (row: number, identifier: string, present: PresentProduct | undefined): void => {
+    const batch = parts.derive(source.openDerived, (line) => report.add(line));
+    const inspect = source.inspectBy(parts.extractor);
+    const add = (row: number, identifier: string, present: PresentProduct | undefined): void => {
       packer.begin(identifier);
       source.write(row, packer);
       const hash = packer.hashRaw();
@@ -434,6 +402,10 @@ class Extraction {
       }
       packer.endFresh({ product: present?.id ?? 0, hash, document: 0 }, batch?.add(row, packer.count) ?? '');
     };
+    const finish = () => {
+      this.derived = batch?.finish();
+    };
+    return { add, finish };
   }
 }
 

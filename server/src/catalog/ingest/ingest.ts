@@ -5,6 +5,7 @@
 import { randomInt } from 'node:crypto';
 import type { IncomingPayload, RawBody } from '../../http/bodies/bodies.ts';
 import type { PayloadFiles, PayloadWriter } from '../../storage/payloads/payloads.ts';
+import { mayBeStored } from '../../storage/storage.ts';
 import {
   type BufferPool,
   type Loan,
@@ -44,6 +45,17 @@ export interface Packed extends Extracted {
 const SMALL_BODY_BYTES = 64 * 1024;
 const FIRST_PACKED_BYTES = 1024 * 1024;
 
+interface SentBody {
+  readonly projectId: number;
+  readonly body: RawBody;
+  readonly form: BodyForm;
+  readonly onInvalid?: OnInvalid;
+}
+
+interface AcceptedBody extends CheckResult {
+  readonly source: IngestSource;
+}
+
 interface IngestParts {
   readonly threads: ThreadPool;
   readonly payloads: PayloadFiles;
@@ -73,29 +85,38 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
     buffers,
   });
 
+  /**
+   * Checks a body and makes it durable, both at once.
+   * @throws every refusal of docs/interface.md §7.3, storage_full; then nothing is stored
+   */
+  async function accept({ projectId, body, form, onInvalid = 'refuse' }: SentBody): Promise<AcceptedBody> {
+    const { bytes, encoding, payload = openPayload(projectId) } = body;
+    const loan = body.loan?.move();
+    // Private memory needs no hold.
+    const handle = loan === undefined ? -nextHandle++ : nextHandle++;
+    const checking = check(projectId, { handle, form, maxMib, onInvalid, bytes, encoding });
+    const accepting = acceptBoth(checking, payload, bytes);
+    try {
+      const checked = await (loan?.unlessFailed(accepting) ?? accepting);
+      if (loan !== undefined) held.hold(handle, loan);
+      return { ...checked, source: { handle, payloadName: payload.name, encoding, maxMib, form } };
+    } catch (error) {
+      await payloads.remove(projectId, payload.name);
+      throw error;
+    }
+  }
+
   return {
     openPayload,
-    /**
-     * Checks a body and makes it durable, both at once.
-     * @throws every refusal of docs/interface.md §7.3, storage_full; then nothing is stored
-     */
-    async accept(
-      projectId: number,
-      body: RawBody,
-      { form, onInvalid = 'refuse' }: { readonly form: BodyForm; readonly onInvalid?: OnInvalid },
-    ): Promise<CheckResult & { readonly source: IngestSource }> {
-      const { bytes, encoding, payload = openPayload(projectId) } = body;
-      const loan = body.loan?.move();
-      // Private memory needs no hold.
-      const handle = loan === undefined ? -nextHandle++ : nextHandle++;
-      const checking = check(projectId, { handle, form, maxMib, onInvalid, bytes, encoding });
-      const accepting = acceptBoth(checking, payload, bytes);
+    accept,
+    /** The same for a task that `work` stores; where it cannot, the body goes, unless the task may be stored all the same. */
+    async acceptWith<Result>(sent: SentBody, work: (body: AcceptedBody) => Promise<Result>): Promise<Result> {
+      const body = await accept(sent);
       try {
-        const checked = await (loan?.unlessFailed(accepting) ?? accepting);
-        if (loan !== undefined) held.hold(handle, loan);
-        return { ...checked, source: { handle, payloadName: payload.name, encoding, maxMib, form } };
+        return await work(body);
       } catch (error) {
-        await payloads.remove(projectId, payload.name);
+        held.release(body.source);
+        if (!mayBeStored(error)) await payloads.remove(sent.projectId, body.source.payloadName);
         throw error;
       }
     },

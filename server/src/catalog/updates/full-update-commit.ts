@@ -1,6 +1,6 @@
 import { recordEvents } from '../../events/events.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { PartRequest, TaskDefinition, TaskFailure, TaskRun } from '../../tasks/tasks.ts';
+import type { PartRequest, Task, TaskDefinition, TaskFailure, TaskRun } from '../../tasks/tasks.ts';
 import { type DraftedAttribute, describeCreated } from '../ontology/ontology.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
 import type * as port from '../port.ts';
@@ -46,104 +46,94 @@ const describeRefused = (fullUpdateId: number, error: TaskFailure) => ({
 });
 
 /** The end of full updates: the commit, as a task, or a discard. Uploads end with it. Source: docs/interface.md §4.4. */
-export class FullUpdateCommits {
-  private readonly parts: CatalogParts;
-  private readonly staging: Staging;
-  readonly task: TaskDefinition<CommitPayload> = {
+export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
+  const { database, store, tasks, clock, logger } = parts;
+  const task: TaskDefinition<CommitPayload> = {
     kind: 'catalog.commit',
     name: 'Api triggered full update',
     increment: 'STEP_BASED',
     acceptedAs: 'RUNNING',
     isOrdered: true,
-    run: (payload, run) => this.runCommit(payload, run),
+    run: runCommit,
     eventOfEnd: ({ fullUpdateId }, { failure }) =>
       failure === undefined ? undefined : describeRefused(fullUpdateId, failure),
-    ended: async ({ fullUpdateId }, task) => {
-      if (task.status !== 'FINISHED') await this.close(task.projectId, fullUpdateId, 'discarded');
+    ended: async ({ fullUpdateId }, { status, projectId }) => {
+      if (status !== 'FINISHED') await close(projectId, fullUpdateId, 'discarded');
     },
   };
 
-  constructor(parts: CatalogParts, staging: Staging) {
-    this.parts = parts;
-    this.staging = staging;
-  }
-
   /** @returns the commit as a part of the task that filled the full update */
-  asPart(fullUpdateId: number, limits: PartLimits): PartRequest {
-    return {
-      definition: this.task,
-      payload: { fullUpdateId, ...limits } satisfies CommitPayload,
-      async alongside(tx, { projectId, id: taskId }) {
-        const { begun } = await fullUpdateStore.beginCommit(tx, { projectId, id: fullUpdateId, taskId });
-        if (begun === undefined) throw new ServiceError('full_update_missing');
-      },
-    };
-  }
+  const asPart = (fullUpdateId: number, limits: PartLimits): PartRequest => ({
+    definition: task,
+    payload: { fullUpdateId, ...limits } satisfies CommitPayload,
+    async alongside(tx, { projectId, id: taskId }) {
+      const { begun } = await fullUpdateStore.beginCommit(tx, { projectId, id: fullUpdateId, taskId });
+      if (begun === undefined) throw new ServiceError('full_update_missing');
+    },
+  });
 
   /** Of a commit that is refused before it has a task. */
-  async recordRefusal(projectId: number, fullUpdateId: number, refusal: ServiceError): Promise<void> {
-    const { database, tasks, clock } = this.parts;
+  async function recordRefusal(
+    projectId: number,
+    fullUpdateId: number,
+    refusal: ServiceError,
+  ): Promise<void> {
     const event = { at: clock.now(), ...describeRefused(fullUpdateId, tasks.describeFailure(refusal)) };
     await database.write('rows', (tx) => recordEvents(tx, projectId, [event]));
   }
 
   /** @returns how many batches there are */
-  async complete(projectId: number, fullUpdateId: number): Promise<number> {
-    const batches = await fullUpdateStore.listBatches(this.parts.database.read, {
-      id: fullUpdateId,
-      projectId,
-    });
+  async function complete(projectId: number, fullUpdateId: number): Promise<number> {
+    const batches = await fullUpdateStore.listBatches(database.read, { id: fullUpdateId, projectId });
     const accepted = batches.map(({ batch, payloadName, encoding }) => ({
       batch,
       source: { handle: 0, payloadName, encoding, maxMib: ANY_SIZE_MIB, form: 'products' as const },
     }));
-    await this.staging.complete(projectId, fullUpdateId, accepted);
-    await this.parts.store.keepSkipped(projectId, { fullUpdateId });
+    await staging.complete(projectId, fullUpdateId, accepted);
+    await store.keepSkipped(projectId, { fullUpdateId });
     return batches.length;
   }
 
-  private async runCommit(
+  async function runCommit(
     { fullUpdateId, allowDeletes, author, maxDeletePercent: own = 100 }: CommitPayload,
     run: TaskRun,
   ): Promise<void> {
     const { projectId } = run.task;
-    const update = await fullUpdateStore.findFullUpdate(this.parts.database.read, {
-      id: fullUpdateId,
-      projectId,
-    });
+    const update = await fullUpdateStore.findFullUpdate(database.read, { id: fullUpdateId, projectId });
     // It ended before a crash that forgot to say so.
     if (update?.state === 'committed') return;
-    const settings = await this.parts.getSettings(projectId);
-    const limits = {
-      ...settings,
-      maxDeletePercent: Math.min(settings.maxDeletePercent, own),
-      ...{ allowDeletes, author },
-    };
-    const { result, newAttributes } = await this.commitSettled(run, fullUpdateId, limits);
+    const settings = await parts.getSettings(projectId);
+    const maxDeletePercent = Math.min(settings.maxDeletePercent, own);
+    const limits = { ...settings, maxDeletePercent, allowDeletes, author };
+    const { result, newAttributes } = await commitSettled(run, fullUpdateId, limits);
     if (result.kind === 'guarded') {
       const refusal = refuseDeletes(result, limits, own < settings.maxDeletePercent ? 'pipeline' : 'project');
-      this.parts.onCommitRefused(refusal.code);
+      parts.onCommitRefused(refusal.code);
       throw refusal;
     }
-    await this.parts.onOntologyFollowed(run);
+    await parts.onOntologyFollowed(run);
     for (const attribute of newAttributes) run.report(describeCreated(attribute));
-    await this.reportCommit(run, fullUpdateId, result.counts);
-    await this.closeCommitted(projectId, fullUpdateId);
+    await reportCommit(run, fullUpdateId, result.counts);
+    // The commit is reported before its bodies are removed: that takes 2 ms each, of 15 MB.
+    const bodies = await end(projectId, fullUpdateId, 'committed');
+    // The commit took effect; bodies that stay take room only.
+    removeBodies(projectId, bodies).catch((error: unknown) =>
+      logger.warn({ err: error, project: projectId }, 'bodies are removed at the next start'),
+    );
   }
 
-  private async commitSettled(
+  async function commitSettled(
     run: TaskRun,
     fullUpdateId: number,
     { keptCommits, keptDays, ...limits }: CommitLimits,
   ): Promise<SettledCommit> {
-    const { store, clock } = this.parts;
     const { projectId, number: taskNumber } = run.task;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       run.signal.throwIfAborted();
-      const batches = await this.complete(projectId, fullUpdateId);
+      const batches = await complete(projectId, fullUpdateId);
       await run.progress(30);
       const ontology = await store.getOntology(projectId);
-      const newAttributes = await this.staging.settle(projectId, fullUpdateId, ontology);
+      const newAttributes = await staging.settle(projectId, fullUpdateId, ontology);
       if (newAttributes === undefined) continue;
       const { mode, revision } = ontology;
       const prepared = { fullUpdateId, batches, revision, mode, newAttributes, ...limits };
@@ -155,14 +145,11 @@ export class FullUpdateCommits {
     throw new Error('the ontology changed again and again while a full update was committed');
   }
 
-  private async reportCommit(run: TaskRun, fullUpdateId: number, counts: port.ChangeCounts): Promise<void> {
-    const { store, onProductsWritten } = this.parts;
+  async function reportCommit(run: TaskRun, fullUpdateId: number, counts: port.ChangeCounts): Promise<void> {
+    const { projectId } = run.task;
     const passage = new ReportPassage(run);
     for (let next: port.ReportPlace | undefined = { batch: 0, at: 0 }; next !== undefined; ) {
-      const part: port.ReportPart = await store.readStagedReports(run.task.projectId, {
-        fullUpdateId,
-        ...next,
-      });
+      const part: port.ReportPart = await store.readStagedReports(projectId, { fullUpdateId, ...next });
       await passage.pass(part.lines);
       next = part.next;
     }
@@ -172,30 +159,24 @@ export class FullUpdateCommits {
       `created ${created}, changed ${changed}, unchanged ${unchanged}, deleted ${deleted} products`,
     );
     run.count({ created, changed, unchanged, deleted, ...warnings });
-    onProductsWritten(run.task.projectId, { created, changed, deleted });
+    parts.onProductsWritten(projectId, { created, changed, deleted });
   }
 
   /** Uploads end with their full update. */
-  async close(projectId: number, fullUpdateId: number, state: 'committed' | 'discarded'): Promise<void> {
-    await this.removeBodies(projectId, await this.end(projectId, fullUpdateId, state));
-  }
-
-  /** The commit is reported before its bodies are removed: that takes 2 ms each, of 15 MB. */
-  async closeCommitted(projectId: number, fullUpdateId: number): Promise<void> {
-    const bodies = await this.end(projectId, fullUpdateId, 'committed');
-    // The commit took effect; bodies that stay take room only.
-    this.removeBodies(projectId, bodies).catch((error: unknown) =>
-      this.parts.logger.warn({ err: error, project: projectId }, 'bodies are removed at the next start'),
-    );
+  async function close(
+    projectId: number,
+    fullUpdateId: number,
+    state: 'committed' | 'discarded',
+  ): Promise<void> {
+    await removeBodies(projectId, await end(projectId, fullUpdateId, state));
   }
 
   /** @returns the payloads that are left */
-  private async end(
+  async function end(
     projectId: number,
     fullUpdateId: number,
     state: 'committed' | 'discarded',
   ): Promise<readonly string[]> {
-    const { database, tasks } = this.parts;
     const key = { id: fullUpdateId, projectId };
     const batches = await fullUpdateStore.listBatches(database.read, key);
     const uploads = await Promise.all(batches.map(({ taskId }) => tasks.find(taskId)));
@@ -203,37 +184,37 @@ export class FullUpdateCommits {
     await tasks.endTasks(known, state === 'committed' ? 'FINISHED' : 'CANCELLED');
     await fullUpdateStore.closeFullUpdate(database, key, state);
     // Before its bodies are removed: batches being staged are no longer needed.
-    this.staging.forget(fullUpdateId);
+    staging.forget(fullUpdateId);
     return batches.map(({ payloadName }) => payloadName);
   }
 
-  private async removeBodies(projectId: number, names: readonly string[]): Promise<void> {
-    for (const name of names) await this.parts.payloads.remove(projectId, name);
-    this.parts.collectGarbage(projectId);
+  async function removeBodies(projectId: number, names: readonly string[]): Promise<void> {
+    for (const name of names) await parts.payloads.remove(projectId, name);
+    parts.collectGarbage(projectId);
   }
 
   /** The new one is stored: what fails in closing the old ones is done with the next, or at the next start. */
-  async closeDiscarded(projectId: number): Promise<void> {
+  async function closeDiscarded(projectId: number): Promise<void> {
     try {
-      const unclosed = await fullUpdateStore.listUnclosed(this.parts.database);
-      const mine = unclosed.filter((one) => one.projectId === projectId && one.state === 'discarded');
-      for (const { id } of mine) await this.close(projectId, id, 'discarded');
+      for (const { id, ...one } of await fullUpdateStore.listUnclosed(database))
+        if (one.projectId === projectId && one.state === 'discarded') await close(projectId, id, 'discarded');
     } catch (error) {
       // No reader sees a discarded session; upkeep closes what is left.
-      this.parts.logger.warn({ err: error, project: projectId }, 'a discarded full update is closed later');
+      logger.warn({ err: error, project: projectId }, 'a discarded full update is closed later');
     }
   }
 
   /** Closes what a former process left half closed: it was discarded, or its commit has ended. */
-  async closeEnded(): Promise<void> {
-    for (const { id, projectId, state, commitTaskId } of await fullUpdateStore.listUnclosed(
-      this.parts.database,
-    )) {
-      const commit = commitTaskId === undefined ? undefined : await this.parts.tasks.find(commitTaskId);
+  async function closeEnded(): Promise<void> {
+    for (const { id, projectId, state, commitTaskId } of await fullUpdateStore.listUnclosed(database)) {
+      const commit = commitTaskId === undefined ? undefined : await tasks.find(commitTaskId);
       const isUnderWay = state === 'committing' && commit?.finishedAt === undefined;
-      if (isUnderWay) continue;
-      const isCommitted = state !== 'discarded' && commit?.status === 'FINISHED';
-      await this.close(projectId, id, isCommitted ? 'committed' : 'discarded');
+      if (!isUnderWay) await close(projectId, id, endOf(state, commit));
     }
   }
+
+  return { task, asPart, recordRefusal, complete, close, closeDiscarded, closeEnded };
 }
+
+const endOf = (state: fullUpdateStore.FullUpdate['state'], commit: Task | undefined) =>
+  state !== 'discarded' && commit?.status === 'FINISHED' ? 'committed' : 'discarded';

@@ -1,8 +1,14 @@
 import { hostname } from 'node:os';
-import { sql } from 'kysely';
+import { type InferResult, sql, type UpdateObject } from 'kysely';
 import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
 import { nameSessions } from '../../storage/postgres/postgres.ts';
-import { type ControlTransaction, type Database, newestOf, toSnake } from '../../storage/storage.ts';
+import {
+  type ControlSchema,
+  type ControlTransaction,
+  type Database,
+  newestOf,
+  toSnake,
+} from '../../storage/storage.ts';
 
 export interface FullUpdate extends BatchesState {
   readonly id: number;
@@ -31,24 +37,21 @@ export interface Batch {
   readonly productCount: number;
 }
 
-const COLUMNS = [
-  ...(['id', 'project_id as projectId', 'state', 'last_batch_failed', 'batch_at as batchAt'] as const),
-  'commit_task_id',
-  sql<number>`(select count(*) from arriving_batch a where a.project_id = full_update.project_id
-    and a.full_update_id = full_update.id)`.as('arriving'),
-] as const;
-
 const BATCH_STATES: readonly BatchState[] = ['accepted', 'failed', 'in doubt'];
 
-const readFullUpdate = <
-  Row extends { state: string; last_batch_failed: number; commit_task_id: string | null },
->({
-  last_batch_failed,
-  commit_task_id,
-  ...row
-}: Row) => ({
-  ...row,
-  state: row.state as FullUpdate['state'],
+const selectFullUpdates = (read: Database['read']) =>
+  read
+    .selectFrom('full_update')
+    .select(['id', 'project_id as projectId', 'state', 'last_batch_failed', 'batch_at as batchAt'])
+    .select([
+      'commit_task_id',
+      sql<number>`(select count(*) from arriving_batch a where a.project_id = full_update.project_id
+        and a.full_update_id = full_update.id)`.as('arriving'),
+    ]);
+type FullUpdateRow = InferResult<ReturnType<typeof selectFullUpdates>>[number];
+
+const readFullUpdate = ({ last_batch_failed, commit_task_id, state, ...row }: FullUpdateRow): FullUpdate => ({
+  ...{ ...row, state: state as FullUpdate['state'] },
   lastBatch: BATCH_STATES[last_batch_failed] ?? 'failed',
   commitTaskId: commit_task_id ?? undefined,
 });
@@ -59,47 +62,48 @@ export type FullUpdateKey = Pick<FullUpdate, 'id' | 'projectId'>;
 const rowOf = ({ id, projectId }: FullUpdateKey) => ({ project_id: projectId, id });
 const batchesOf = ({ id, projectId }: FullUpdateKey) => ({ project_id: projectId, full_update_id: id });
 
-/** Discards the open session and opens a new one. @returns its id */
-export async function openFullUpdate(
+/** @returns whether it was still open, and was changed */
+async function changeOpen(
+  tx: ControlTransaction,
+  key: FullUpdateKey,
+  values: UpdateObject<ControlSchema, 'full_update'>,
+): Promise<boolean> {
+  const row = await tx
+    .updateTable('full_update')
+    .set(values)
+    .where((is) => is.and({ ...rowOf(key), state: 'open' }))
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Discards the open session and opens a new one. @returns what `alongside` answers, in the same transaction */
+export const openFullUpdate = <Answer>(
   database: Database,
-  opened: {
-    projectId: number;
-    origin: string;
-    now: number;
-    /** Written in the same transaction. */
-    alongside: (tx: ControlTransaction, id: number) => Promise<void>;
-  },
-): Promise<number> {
-  return database.write(opened.projectId, async (tx) => {
+  { projectId, origin, now }: { projectId: number; origin: string; now: number },
+  alongside: (tx: ControlTransaction, id: number) => Promise<Answer>,
+): Promise<Answer> =>
+  database.write(projectId, async (tx) => {
+    const session = { project_id: projectId, origin, state: 'open' };
     await tx
       .updateTable('full_update')
       .set({ state: 'discarded' })
-      .where((is) => is.and({ project_id: opened.projectId, state: 'open', origin: opened.origin }))
+      .where((is) => is.and(session))
       .execute();
     const { id } = await tx
       .insertInto('full_update')
-      .values({
-        project_id: opened.projectId,
-        origin: opened.origin,
-        state: 'open',
-        created_at: opened.now,
-        batch_at: opened.now,
-      })
+      .values({ ...session, created_at: now, batch_at: now })
       .returning('id')
       .executeTakeFirstOrThrow();
-    await opened.alongside(tx, id);
-    return id;
+    return alongside(tx, id);
   });
-}
 
 /** @returns the newest full update of this origin that is open or was started, whatever became of its commit */
 export async function findLatestFullUpdate(
   database: Database,
   { projectId, origin }: { projectId: number; origin: string },
 ): Promise<FullUpdate | undefined> {
-  const row = await database.read
-    .selectFrom('full_update')
-    .select(COLUMNS)
+  const row = await selectFullUpdates(database.read)
     .where((is) => is.and({ project_id: projectId, origin }))
     .where((is) => is.or([is('state', '!=', 'discarded'), is('commit_task_id', 'is not', null)]))
     .orderBy('id', 'desc')
@@ -109,23 +113,16 @@ export async function findLatestFullUpdate(
 }
 
 /** @returns whether it was still open */
-export function discardOpen(
+export const discardOpen = (
   database: Database,
   key: FullUpdateKey,
   alongside: (tx: ControlTransaction) => Promise<void>,
-): Promise<boolean> {
-  const discard = async (tx: ControlTransaction) => {
-    const row = await tx
-      .updateTable('full_update')
-      .set({ state: 'discarded' })
-      .where((is) => is.and({ ...rowOf(key), state: 'open' }))
-      .returning('id')
-      .executeTakeFirst();
-    if (row !== undefined) await alongside(tx);
-    return row !== undefined;
-  };
-  return database.write(key.projectId, discard);
-}
+): Promise<boolean> =>
+  database.write(key.projectId, async (tx) => {
+    const isOpen = await changeOpen(tx, key, { state: 'discarded' });
+    if (isOpen) await alongside(tx);
+    return isOpen;
+  });
 
 /** Whether a later one was given up. */
 export async function wasGivenUpSince(
@@ -146,9 +143,7 @@ export async function findFullUpdate(
   read: Database['read'],
   key: FullUpdateKey,
 ): Promise<FullUpdate | undefined> {
-  const row = await read
-    .selectFrom('full_update')
-    .select(COLUMNS)
+  const row = await selectFullUpdates(read)
     .where((is) => is.and(rowOf(key)))
     .executeTakeFirst();
   return row && readFullUpdate(row);
@@ -200,13 +195,7 @@ export async function addBatch(
   },
 ): Promise<number | undefined> {
   if (arriving !== undefined) await removeArriving(tx, arriving);
-  const open = await tx
-    .updateTable('full_update')
-    .set({ last_batch_failed: 0, batch_at: now })
-    .where((is) => is.and({ ...rowOf(key), state: 'open' }))
-    .returning('id')
-    .executeTakeFirst();
-  if (open === undefined) return undefined;
+  if (!(await changeOpen(tx, key, { last_batch_failed: 0, batch_at: now }))) return undefined;
   const { batch } = await tx
     .insertInto('full_update_batch')
     .values(({ selectFrom }) => ({
@@ -240,15 +229,10 @@ export async function beginCommit(
   tx: ControlTransaction,
   { taskId, ...key }: FullUpdateKey & { taskId: string },
 ): Promise<{ begun: FullUpdate } | { begun: undefined; commitTaskId: string | undefined }> {
-  const row = await tx
-    .updateTable('full_update')
-    .set({ state: 'committing', commit_task_id: taskId })
-    .where((is) => is.and({ ...rowOf(key), state: 'open' }))
-    .returning('id')
-    .executeTakeFirst();
+  const isBegun = await changeOpen(tx, key, { state: 'committing', commit_task_id: taskId });
   // A statement of its own: one that waited for a row counts what was there before it waited.
   const present = await findFullUpdate(tx, key);
-  if (row !== undefined && present !== undefined) return { begun: present };
+  if (isBegun && present !== undefined) return { begun: present };
   return { begun: undefined, commitTaskId: present?.commitTaskId };
 }
 
@@ -273,9 +257,7 @@ export async function closeFullUpdate(
 
 /** @returns full updates of all projects that take no batches any more and still have some */
 export async function listUnclosed(database: Database): Promise<FullUpdate[]> {
-  const rows = await database.read
-    .selectFrom('full_update')
-    .select(COLUMNS)
+  const rows = await selectFullUpdates(database.read)
     .where('state', '!=', 'open')
     .where('id', 'in', database.read.selectFrom('full_update_batch').select('full_update_id'))
     .execute();
@@ -319,12 +301,7 @@ export async function endExpected(
 ): Promise<void> {
   await database.write('rows', async (tx) => {
     await removeArriving(tx, batch);
-    if (!hasFailed) return;
-    await tx
-      .updateTable('full_update')
-      .set({ last_batch_failed: FAILED })
-      .where((is) => is.and({ ...rowOf(batch), state: 'open' }))
-      .execute();
+    if (hasFailed) await changeOpen(tx, batch, { last_batch_failed: FAILED });
   });
 }
 
@@ -337,17 +314,13 @@ async function endLost(tx: ControlTransaction, named?: ArrivingBatch): Promise<v
   const lost = await tx
     .deleteFrom('arriving_batch')
     .where((is) => (named === undefined ? is('process_id', 'not in', listed) : is.and(keyOfArriving(named))))
-    .returning(['project_id', 'full_update_id', 'after_batch_at'])
+    .returning(['project_id as projectId', 'full_update_id as id', 'after_batch_at'])
     .execute();
-  for (const { project_id, full_update_id, after_batch_at } of lost)
-    await tx
-      .updateTable('full_update')
-      .set({
-        last_batch_failed: sql<number>`case when batch_at = ${after_batch_at} or last_batch_failed = ${sql.lit(FAILED)}
-          then ${sql.lit(FAILED)} else ${sql.lit(IN_DOUBT)} end`,
-      })
-      .where((is) => is.and({ project_id, id: full_update_id, state: 'open' }))
-      .execute();
+  for (const { projectId, id, after_batch_at } of lost) {
+    const last_batch_failed = sql<number>`case when batch_at = ${after_batch_at} or last_batch_failed = ${sql.lit(FAILED)}
+      then ${sql.lit(FAILED)} else ${sql.lit(IN_DOUBT)} end`;
+    await changeOpen(tx, { projectId, id }, { last_batch_failed });
+  }
 }
 
 /** Ends a batch that failed some time ago and could not be ended then. */
@@ -384,8 +357,6 @@ function markOpen(tx: ControlTransaction, origin: string, state: FailedBatch['st
     .where('last_batch_failed', '!=', FAILED);
 }
 
-const isUnseen = ({ now }: Database, ms: number) => sql<boolean>`seen_at <= ${now} - ${sql.lit(ms)}`;
-
 /**
  * Says that a process is there and has stored every mark that it had to; among others also what it is, for programs that want to
  * migrate the database (`storage/postgres/migrate.ts`).
@@ -414,10 +385,6 @@ export async function removeProcess(database: Database): Promise<void> {
   });
 }
 
-/** The one process of an embedded store does. */
-const takesBatches = ({ isShared }: Database) =>
-  sql<number>`${isShared ? sql.ref('takes_batches') : sql.lit(1)}`;
-
 /**
  * Removes processes that were not seen for so long, or all; if one of them took batches, every open full update is in doubt at
  * least. What one that hangs left open is ended: it keeps its locks, and others would wait for it.
@@ -427,25 +394,23 @@ export async function removeGoneProcesses(
   origin: string,
   unseenMs?: number,
 ): Promise<void> {
+  // The one process of an embedded store takes batches.
+  const takesBatches = sql<number>`${database.isShared ? sql.ref('takes_batches') : sql.lit(1)}`;
   const gone = await database.write('rows', async (tx) => {
     const removed = await tx
       .deleteFrom('upload_process')
-      .$if(unseenMs !== undefined, (query) => query.where(isUnseen(database, Number(unseenMs))))
-      .returning(['id', takesBatches(database).as('takesBatches')])
+      .$if(unseenMs !== undefined, (query) =>
+        query.where(sql<boolean>`seen_at <= ${database.now} - ${sql.lit(Number(unseenMs))}`),
+      )
+      .returning(['id', takesBatches.as('takesBatches')])
       .execute();
     await endLost(tx);
     if (removed.some((one) => one.takesBatches === 1)) await markOpen(tx, origin, 'in doubt').execute();
     return removed;
   });
-  if (database.isShared && gone.length > 0)
-    await endSessions(
-      database,
-      gone.map(({ id }) => nameSessions(id)),
-    );
-}
-
-/** An idle one holds nothing; behind a proxy it may be another process's by now. */
-async function endSessions(database: Database, names: readonly string[]): Promise<void> {
+  if (!database.isShared || gone.length === 0) return;
+  const names = gone.map(({ id }) => nameSessions(id));
+  // An idle one holds nothing; behind a proxy it may be another process's by now.
   await sql`select pg_terminate_backend(pid) from pg_stat_activity
     where application_name in (${sql.join(names)}) and state <> 'idle' and usename = current_user
       and datname = current_database()`.execute(database.read);

@@ -3,14 +3,14 @@ import type { RecordAnswer } from '../../http/answers/answers.ts';
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { mayBeStored } from '../../storage/storage.ts';
-import type { PartRequest, Task, TaskDefinition } from '../../tasks/tasks.ts';
+import type { ControlTransaction } from '../../storage/storage.ts';
+import type { Task, TaskDefinition } from '../../tasks/tasks.ts';
 import type { CatalogParts } from '../parts.ts';
-import type { ChangeAuthor, DeletedPage, DeleteLimit, Difference, ListedRow } from '../port.ts';
+import type { ChangeAuthor, DeletedPage, DeleteLimit, ListedRow } from '../port.ts';
 import type { OnInvalid } from '../products/products.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
-import { COMMIT_WAIT_MS, FailedBatches } from './failed-batches.ts';
-import { FullUpdateCommits, type PartLimits } from './full-update-commit.ts';
+import { COMMIT_WAIT_MS, createFailedBatches } from './failed-batches.ts';
+import { createFullUpdateCommits } from './full-update-commit.ts';
 import * as fullUpdateStore from './full-update-store.ts';
 import type { Staging } from './staging.ts';
 import {
@@ -65,13 +65,13 @@ const ORIGIN = 'LIVE-API';
 const originOf = ({ origin, id }: Task) => `${origin} ${id}`;
 
 /** The full updates that callers and tasks fill, from initiate to commit or discard. Source: docs/interface.md §4.4. */
-export class FullUpdates {
-  readonly definitions: readonly TaskDefinition<never>[];
-  readonly failedBatches: FailedBatches;
-  private readonly parts: CatalogParts;
-  private readonly staging: Staging;
-  private readonly commits: FullUpdateCommits;
-  private readonly uploadTask: TaskDefinition<{ fullUpdateId: number }> = {
+export type FullUpdates = ReturnType<typeof createFullUpdates>;
+
+export function createFullUpdates(parts: CatalogParts, staging: Staging) {
+  const { database, store, tasks, ingest, clock, getSettings } = parts;
+  const failedBatches = createFailedBatches(parts, ORIGIN);
+  const commits = createFullUpdateCommits(parts, staging);
+  const uploadTask: TaskDefinition<{ fullUpdateId: number }> = {
     kind: 'catalog.upload',
     name: '',
     increment: 'ITEM_BASED',
@@ -79,92 +79,59 @@ export class FullUpdates {
     isOrdered: false,
   };
 
-  constructor(parts: CatalogParts, staging: Staging) {
-    this.parts = parts;
-    this.staging = staging;
-    this.failedBatches = new FailedBatches(parts, ORIGIN);
-    this.commits = new FullUpdateCommits(parts, staging);
-    this.definitions = [this.uploadTask, this.commits.task];
-  }
-
-  /** Begins a full update; an open one is discarded. */
-  async initiate(project: ChosenProject, record: RecordAnswer<InitiateAnswered>): Promise<InitiateAnswered> {
-    let answer: InitiateAnswered | undefined;
-    await fullUpdateStore.openFullUpdate(this.parts.database, {
-      projectId: project.id,
-      origin: ORIGIN,
-      now: this.parts.clock.now(),
-      alongside(tx, fullUpdateId) {
-        answer = { message: SUCCESS_TEXTS.initiate, status: 'success', fullUpdateId };
-        return record(tx, answer);
-      },
-    });
-    assert(answer !== undefined);
-    this.failedBatches.forget(project.id);
-    await this.commits.closeDiscarded(project.id);
+  async function open<Answer>(
+    projectId: number,
+    origin: string,
+    alongside: (tx: ControlTransaction, id: number) => Promise<Answer>,
+  ): Promise<Answer> {
+    const opened = { projectId, origin, now: clock.now() };
+    const answer = await fullUpdateStore.openFullUpdate(database, opened, alongside);
+    if (origin === ORIGIN) failedBatches.forget(projectId);
+    await commits.closeDiscarded(projectId);
     return answer;
   }
 
+  /** Begins a full update; an open one is discarded. */
+  const initiate = (project: ChosenProject, record: RecordAnswer<InitiateAnswered>) =>
+    open(project.id, ORIGIN, async (tx, fullUpdateId) => {
+      const answer: InitiateAnswered = { message: SUCCESS_TEXTS.initiate, status: 'success', fullUpdateId };
+      await record(tx, answer);
+      return answer;
+    });
+
   /** @throws full_update_missing, full_update_other and every refusal of a body; then nothing is stored */
-  async upload(
+  async function upload(
     project: ChosenProject,
     body: RawBody,
     { fullUpdateId, arriving, onInvalid, record }: UploadOptions,
   ): Promise<ProductsAccepted> {
-    const { id } = await this.getOpen(project.id, arriving?.id ?? fullUpdateId);
+    const { id } = await getOpen(project.id, arriving?.id ?? fullUpdateId);
     // One that was opened meanwhile may be committed without the batch, which it does not count.
     if (arriving === undefined) throw new ServiceError('full_update_missing');
-    const { onInvalid: usual } = await this.parts.getSettings(project.id);
-    const batch = { project, body, record, onInvalid: onInvalid ?? usual, arriving };
-    const accepted = await this.accept(id, batch);
-    this.failedBatches.forget(project.id);
+    const { onInvalid: usual } = await getSettings(project.id);
+    const accepted = await accept(id, { project, body, record, onInvalid: onInvalid ?? usual, arriving });
+    failedBatches.forget(project.id);
     return accepted;
   }
 
-  /** Opens a session that a task fills; one left open by an earlier run of the task is discarded. @returns its id */
-  async openFor(task: Task): Promise<number> {
-    const id = await fullUpdateStore.openFullUpdate(this.parts.database, {
-      projectId: task.projectId,
-      origin: originOf(task),
-      now: this.parts.clock.now(),
-      alongside: async () => {},
-    });
-    await this.commits.closeDiscarded(task.projectId);
-    return id;
-  }
-
-  /** @throws every refusal of a body; then nothing is stored */
-  async addFor(task: Task, fullUpdateId: number, body: RawBody): Promise<void> {
-    const project = { id: task.projectId, name: task.projectName };
-    await this.accept(fullUpdateId, { project, body, record: async () => {}, parent: task });
-  }
-
-  /** @returns the commit as a part of the task that filled the full update */
-  commitAsPart = (fullUpdateId: number, limits: PartLimits): PartRequest =>
-    this.commits.asPart(fullUpdateId, limits);
-
   /** Discards what a task opened and did not commit; with an id, only that one. */
-  async discardOf(task: Task, id?: number): Promise<void> {
+  async function discardOf(task: Task, id?: number): Promise<void> {
     const { projectId } = task;
-    const open = await fullUpdateStore.findLatestFullUpdate(this.parts.database, {
-      projectId,
-      origin: originOf(task),
-    });
+    const latest = await findLatest(projectId, originOf(task));
     // Another process may run the task by now, and fill another one.
-    const isMeant = id === undefined || id === open?.id;
-    if (open?.state === 'open' && isMeant) await this.commits.close(projectId, open.id, 'discarded');
+    const isMeant = id === undefined || id === latest?.id;
+    if (latest?.state === 'open' && isMeant) await commits.close(projectId, latest.id, 'discarded');
   }
 
-  private async accept(
+  async function accept(
     fullUpdateId: number,
     { project, body, record, parent, arriving, onInvalid = 'refuse' }: SentBatch,
   ): Promise<ProductsAccepted> {
-    const { tasks, payloads, ingest, clock } = this.parts;
-    const { source, ...counts } = await ingest.accept(project.id, body, { form: 'products', onInvalid });
-    const { payloadName, encoding } = source;
-    let accepted: { batch: number; answer: ProductsAccepted } | undefined;
-    try {
-      await tasks.accept(this.uploadTask, {
+    const sent = { projectId: project.id, body, form: 'products', onInvalid } as const;
+    const { batch, source, answer } = await ingest.acceptWith(sent, async ({ source, ...counts }) => {
+      const { payloadName, encoding } = source;
+      let accepted: { batch: number; answer: ProductsAccepted } | undefined;
+      await tasks.accept(uploadTask, {
         project,
         payload: { fullUpdateId },
         ...(parent && { parent, origin: parent.origin }),
@@ -177,20 +144,17 @@ export class FullUpdates {
           await record(tx, accepted.answer);
         },
       });
-    } catch (error) {
-      ingest.release(source);
-      if (!mayBeStored(error)) await payloads.remove(project.id, payloadName);
-      throw error;
-    }
-    assert(accepted !== undefined);
-    await this.staging.add(project.id, fullUpdateId, { batch: accepted.batch, source });
-    return accepted.answer;
+      assert(accepted !== undefined);
+      return { ...accepted, source };
+    });
+    await staging.add(project.id, fullUpdateId, { batch, source });
+    return answer;
   }
 
   /** The open full update as it is shown, rule 30. @throws full_update_missing, full_update_other */
-  async describe(projectId: number, fullUpdateId: number | undefined) {
-    const open = await this.getOpen(projectId, fullUpdateId);
-    const batches = await fullUpdateStore.listBatches(this.parts.database.read, open);
+  async function describe(projectId: number, fullUpdateId: number | undefined) {
+    const open = await getOpen(projectId, fullUpdateId);
+    const batches = await fullUpdateStore.listBatches(database.read, open);
     return {
       status: 'success' as const,
       fullUpdateId: open.id,
@@ -203,64 +167,49 @@ export class FullUpdates {
   }
 
   /** Discards the open full update. @throws full_update_missing, also when its commit began meanwhile, full_update_other */
-  async giveUp(projectId: number, fullUpdateId: number | undefined, record: RecordAnswer<Discarded>) {
-    const open = await this.getOpen(projectId, fullUpdateId);
+  async function giveUp(
+    projectId: number,
+    fullUpdateId: number | undefined,
+    record: RecordAnswer<Discarded>,
+  ): Promise<Discarded> {
+    const open = await getOpen(projectId, fullUpdateId);
     const answer: Discarded = { status: 'success', fullUpdateId: open.id };
-    if (!(await fullUpdateStore.discardOpen(this.parts.database, open, (tx) => record(tx, answer))))
+    if (!(await fullUpdateStore.discardOpen(database, open, (tx) => record(tx, answer))))
       throw new ServiceError('full_update_missing');
-    await this.commits.closeDiscarded(projectId);
-    this.failedBatches.forget(projectId);
+    await commits.closeDiscarded(projectId);
+    failedBatches.forget(projectId);
     return answer;
   }
-
-  /** A dry run of the commit. @throws full_update_missing, full_update_other */
-  preview = (projectId: number, fullUpdateId: number | undefined): Promise<Difference> =>
-    this.readStaged(projectId, fullUpdateId, (id) =>
-      this.parts.store.compareStaged(projectId, { fullUpdateId: id, withIdentifiers: true }),
-    );
-
-  /** Products that a commit would delete, by identifier. @throws full_update_missing, full_update_other */
-  listDeleted = (
-    projectId: number,
-    { fullUpdateId, ...page }: Omit<DeletedPage, 'fullUpdateId'> & { fullUpdateId: number | undefined },
-  ): Promise<readonly ListedRow[]> =>
-    this.readStaged(projectId, fullUpdateId, (id) =>
-      this.parts.store.listDeleted(projectId, { ...page, fullUpdateId: id }),
-    );
 
   /**
    * Accepts the commit. A connector that starts again gets the task of its commit.
    * @throws full_update_missing, _other, _started, _arriving, _empty, _batch_failed, _in_doubt, _incomplete, delete_guard, …
    */
-  async start(project: ChosenProject, options: StartOptions): Promise<StartAnswered> {
+  async function start(project: ChosenProject, options: StartOptions): Promise<StartAnswered> {
     try {
-      return describeStarted(await this.startOpen(project, options));
+      return describeStarted(await startOpen(project, options));
     } catch (error) {
-      if (error instanceof ServiceError) this.parts.onCommitRefused(error.code);
+      if (error instanceof ServiceError) parts.onCommitRefused(error.code);
       throw error;
     }
   }
 
-  private async startOpen(
+  async function startOpen(
     project: ChosenProject,
     { fullUpdateId, allowDeletes, record, author, ...counts }: StartOptions,
   ): Promise<Task> {
-    const { failedBatches, parts } = this;
-    const latest = await this.findLatest(project.id);
+    const latest = await findLatest(project.id);
     const isMeant = fullUpdateId === undefined || fullUpdateId === latest?.id;
-    if (latest?.commitTaskId !== undefined && isMeant) return this.findStarted(latest, latest.commitTaskId);
-    const open = await this.waitUntilWhole(chooseOpen(latest, fullUpdateId), counts);
-    const { maxDeletePercent } = await parts.getSettings(project.id);
-    await this.checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
-    const committing = parts.tasks.accept(this.commits.task, {
+    if (latest?.commitTaskId !== undefined && isMeant) return findStarted(latest, latest.commitTaskId);
+    const open = await waitUntilWhole(chooseOpen(latest, fullUpdateId), counts);
+    const { maxDeletePercent } = await getSettings(project.id);
+    await checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
+    const committing = tasks.accept(commits.task, {
       project,
       payload: { fullUpdateId: open.id, author, ...(allowDeletes !== undefined && { allowDeletes }) },
       async alongside(tx, task) {
-        const before = await fullUpdateStore.beginCommit(tx, {
-          projectId: project.id,
-          id: open.id,
-          taskId: task.id,
-        });
+        const key = { projectId: project.id, id: open.id };
+        const before = await fullUpdateStore.beginCommit(tx, { ...key, taskId: task.id });
         if (before.begun === undefined)
           throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
         // Since it was found whole, a batch may have begun, or failed.
@@ -274,14 +223,13 @@ export class FullUpdates {
     });
     return committing.catch((error: unknown) => {
       const isStarted = error instanceof ServiceError && error.code === 'full_update_started';
-      if (isStarted) return this.findStarted(open, String(error.facts.values?.[0]));
+      if (isStarted) return findStarted(open, String(error.facts.values?.[0]));
       throw error;
     });
   }
 
   /** @throws full_update_missing for one that was given up, full_update_started for a commit without effect, or forgotten */
-  private async findStarted(update: fullUpdateStore.FullUpdate, commitTaskId: string): Promise<Task> {
-    const { database, tasks } = this.parts;
+  async function findStarted(update: fullUpdateStore.FullUpdate, commitTaskId: string): Promise<Task> {
     if (await fullUpdateStore.wasGivenUpSince(database, { ...update, origin: ORIGIN }))
       throw new ServiceError('full_update_missing');
     const task = await tasks.find(commitTaskId);
@@ -291,62 +239,86 @@ export class FullUpdates {
   }
 
   /** Waits briefly for batches that are arriving. @throws what `refuseMissingBatches` does, not_ready */
-  private async waitUntilWhole(
+  async function waitUntilWhole(
     opened: fullUpdateStore.FullUpdate,
     counts: AcceptedCounts,
   ): Promise<fullUpdateStore.FullUpdate> {
-    const { failedBatches, parts } = this;
     const until = performance.now() + COMMIT_WAIT_MS;
-    const find = () => this.getOpen(opened.projectId, opened.id);
+    const find = () => getOpen(opened.projectId, opened.id);
     const open = opened.arriving === 0 ? opened : await failedBatches.waitForArriving(find, until);
-    const batches = await fullUpdateStore.listBatches(parts.database.read, open);
+    const batches = await fullUpdateStore.listBatches(database.read, open);
     refuseMissingBatches(failedBatches.stateOf(open), batches, counts);
     if (!hasCounts(counts)) await failedBatches.refuseSilence(until);
     return open;
   }
 
-  /** Called at the start. */
-  closeEnded = (): Promise<void> => this.commits.closeEnded();
+  const findLatest = (projectId: number, origin = ORIGIN) =>
+    fullUpdateStore.findLatestFullUpdate(database, { projectId, origin });
 
-  private findLatest(projectId: number): Promise<fullUpdateStore.FullUpdate | undefined> {
-    return fullUpdateStore.findLatestFullUpdate(this.parts.database, { projectId, origin: ORIGIN });
-  }
-
-  private readonly getOpen = async (projectId: number, fullUpdateId: number | undefined) =>
-    chooseOpen(await this.findLatest(projectId), fullUpdateId);
+  const getOpen = async (projectId: number, fullUpdateId: number | undefined) =>
+    chooseOpen(await findLatest(projectId), fullUpdateId);
 
   /**
    * Stages what is missing and reads it all. Another call may discard it meanwhile: the work then fails, or finds nothing.
    * @throws full_update_missing, full_update_other
    */
-  private async readStaged<Result>(
+  async function readStaged<Result>(
     projectId: number,
     fullUpdateId: number | undefined,
     read: (id: number) => Promise<Result>,
   ): Promise<Result> {
-    const { id } = await this.getOpen(projectId, fullUpdateId);
-    const staged = this.commits.complete(projectId, id).then(() => read(id));
+    const { id } = await getOpen(projectId, fullUpdateId);
+    const staged = commits.complete(projectId, id).then(() => read(id));
     const result = await staged.catch(async (error: unknown) => {
       // A payload that is gone went with its full update.
-      if (!(error instanceof ServiceError) || error.code === 'payload_damaged')
-        await this.getOpen(projectId, id);
+      if (!(error instanceof ServiceError) || error.code === 'payload_damaged') await getOpen(projectId, id);
       throw error;
     });
-    await this.getOpen(projectId, id);
+    await getOpen(projectId, id);
     return result;
   }
 
   /** The figures of the delete guard, at the call; the commit checks again when its turn comes. */
-  private async checkGuard(projectId: number, fullUpdateId: number, limit: DeleteLimit): Promise<void> {
-    if (limit.allowDeletes === undefined && limit.maxDeletePercent >= 100) return;
-    const { present, deleted } = await this.readStaged(projectId, fullUpdateId, (id) =>
-      this.parts.store.compareStaged(projectId, { fullUpdateId: id, withIdentifiers: false }),
+  const compare = (projectId: number, fullUpdateId: number | undefined, withIdentifiers: boolean) =>
+    readStaged(projectId, fullUpdateId, (id) =>
+      store.compareStaged(projectId, { fullUpdateId: id, withIdentifiers }),
     );
+
+  async function checkGuard(projectId: number, fullUpdateId: number, limit: DeleteLimit): Promise<void> {
+    if (limit.allowDeletes === undefined && limit.maxDeletePercent >= 100) return;
+    const { present, deleted } = await compare(projectId, fullUpdateId, false);
     if (!isGuarded(limit, present, deleted.count)) return;
     const refusal = refuseDeletes({ present, deleted: deleted.count }, limit);
-    await this.commits.recordRefusal(projectId, fullUpdateId, refusal);
+    await commits.recordRefusal(projectId, fullUpdateId, refusal);
     throw refusal;
   }
+
+  return {
+    definitions: [uploadTask, commits.task] as const,
+    failedBatches,
+    ...{ initiate, upload, describe, giveUp, start, discardOf },
+    /** Opens a session that a task fills; one left open by an earlier run of the task is discarded. @returns its id */
+    openFor: (task: Task) => open(task.projectId, originOf(task), async (_, id) => id),
+    /** @throws every refusal of a body; then nothing is stored */
+    async addFor(task: Task, fullUpdateId: number, body: RawBody): Promise<void> {
+      const project = { id: task.projectId, name: task.projectName };
+      await accept(fullUpdateId, { project, body, record: async () => {}, parent: task });
+    },
+    /** The commit as a part of the task that filled the full update. */
+    commitAsPart: commits.asPart,
+    /** A dry run of the commit. @throws full_update_missing, full_update_other */
+    preview: (projectId: number, fullUpdateId: number | undefined) => compare(projectId, fullUpdateId, true),
+    /** Products that a commit would delete, by identifier. @throws full_update_missing, full_update_other */
+    listDeleted: (
+      projectId: number,
+      { fullUpdateId, ...page }: Omit<DeletedPage, 'fullUpdateId'> & { fullUpdateId: number | undefined },
+    ): Promise<readonly ListedRow[]> =>
+      readStaged(projectId, fullUpdateId, (id) =>
+        store.listDeleted(projectId, { ...page, fullUpdateId: id }),
+      ),
+    /** Called at the start. */
+    closeEnded: commits.closeEnded,
+  };
 }
 
 /** @throws full_update_missing, full_update_other */

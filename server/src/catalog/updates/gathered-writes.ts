@@ -44,17 +44,13 @@ export async function gatherWrites(
   const { projectId } = task;
   /** The pipeline, by the name that it had. */
   const author = { type: 'pipeline' as const, id: null, name: task.name };
-  const acceptAll = (parts: readonly PartRequest[], { note }: AcceptRequest) =>
-    tasks.parts.accept(task, parts, note);
+  const acceptOne = (part: PartRequest, { note }: AcceptRequest) => tasks.parts.accept(task, [part], note);
+  const limitsOf = ({ maxDeletePercent }: AcceptRequest) => ({ maxDeletePercent, author });
   if (mode === 'full') {
     const id = await fullUpdates.openFor(task);
     return {
       add: (body) => fullUpdates.addFor(task, id, body),
-      accept: (request) =>
-        acceptAll(
-          [fullUpdates.commitAsPart(id, { maxDeletePercent: request.maxDeletePercent, author })],
-          request,
-        ),
+      accept: (request) => acceptOne(fullUpdates.commitAsPart(id, limitsOf(request)), request),
       discard: () => fullUpdates.discardOf(task, id),
     };
   }
@@ -70,22 +66,18 @@ export async function gatherWrites(
         names.push(name);
         await payloads.write(projectId, name, bytes);
       },
-      accept: (request) =>
-        acceptAll(
-          [updates.deleteAsPart(names, { maxDeletePercent: request.maxDeletePercent, author })],
-          request,
-        ),
+      accept: (request) => acceptOne(updates.deleteAsPart(names, limitsOf(request)), request),
       discard,
     };
   const form = mode === 'partial' ? 'patches' : 'products';
   const sources: IngestSource[] = [];
   return {
     async add(body) {
-      const { source } = await ingest.accept(projectId, body, { form });
+      const { source } = await ingest.accept({ projectId, body, form });
       sources.push(source);
       names.push(source.payloadName);
     },
-    accept: (request) => acceptAll(sources.map(updates.updateAsPart), request),
+    accept: ({ note }) => tasks.parts.accept(task, sources.map(updates.updateAsPart), note),
     discard,
   };
 }

@@ -4,7 +4,6 @@ import type { RecordAnswer } from '../../http/answers/answers.ts';
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { mayBeStored } from '../../storage/storage.ts';
 import type { PartRequest, Task, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
 import type { IngestSource } from '../ingest/ingest.ts';
 import type { CatalogParts } from '../parts.ts';
@@ -12,6 +11,7 @@ import type { ChangeAuthor, RestoreOrder } from '../port.ts';
 import { countRows, type OnInvalid } from '../products/products.ts';
 import { ReportPassage } from '../report-lines.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
+import type { PartLimits } from './full-update-commit.ts';
 import type { OntologyChanges } from './re-extraction.ts';
 import { refusalOfRestore, refuseRestore, undoLimitsOf } from './undoable-commits.ts';
 import {
@@ -35,17 +35,16 @@ interface DeletePayload {
   readonly author?: ChangeAuthor;
 }
 
-interface RestoreOptions extends RestoreOrder {
-  readonly record: RecordAnswer<TaskAccepted>;
+interface Recording<Answer> {
+  readonly record: RecordAnswer<Answer>;
 }
 
-interface UpdateOptions {
+interface UpdateOptions extends Recording<ProductsAccepted> {
   readonly partial: boolean;
   /** Default: as the project says. */
   readonly onInvalid: OnInvalid | undefined;
   /** How many items the form of an old plug-in had. */
   readonly legacyItems?: number | undefined;
-  readonly record: RecordAnswer<ProductsAccepted>;
 }
 
 const ordered = { increment: 'STEP_BASED', acceptedAs: 'RUNNING', isOrdered: true } as const;
@@ -58,70 +57,56 @@ const WAIT_MS = 10_000;
 const ATTEMPTS = 10;
 
 /** Incremental and partial updates, deletion and restore. Source: docs/interface.md §4.3, §4.5, §4.6. */
-export class ProductUpdates {
-  readonly definitions: readonly TaskDefinition<never>[];
-  private readonly parts: CatalogParts;
-  private readonly hooks: Pick<OntologyChanges, 'startExtraction'>;
-  private readonly updateTask: TaskDefinition<UpdatePayload> = {
+export type ProductUpdates = ReturnType<typeof createProductUpdates>;
+
+export function createProductUpdates(
+  parts: CatalogParts,
+  { startExtraction }: Pick<OntologyChanges, 'startExtraction'>,
+) {
+  const { store, tasks, ingest, payloads, clock, getSettings } = parts;
+  const updateTask: TaskDefinition<UpdatePayload> = {
     kind: 'catalog.update',
     name: 'incremental partial update',
-    ...ordered,
-    run: (payload, run) => this.runUpdate(payload, run),
-    ended: ({ source }, { projectId }) => {
-      this.parts.ingest.release(source);
-      return this.parts.payloads.remove(projectId, source.payloadName);
+    ...{ ...ordered, run: runUpdate },
+    ended({ source }, { projectId }) {
+      ingest.release(source);
+      return payloads.remove(projectId, source.payloadName);
     },
   };
-  private readonly deleteTask: TaskDefinition<DeletePayload> = {
+  const deleteTask: TaskDefinition<DeletePayload> = {
     kind: 'catalog.delete',
     name: 'delete products',
-    ...ordered,
-    run: (payload, run) => this.runDelete(payload, run),
-    ended: async ({ payloadNames = [] }, { projectId }) => {
-      for (const name of payloadNames) await this.parts.payloads.remove(projectId, name);
+    ...{ ...ordered, run: runDelete },
+    async ended({ payloadNames = [] }, { projectId }) {
+      for (const name of payloadNames) await payloads.remove(projectId, name);
     },
   };
-  private readonly restoreTask: TaskDefinition<RestoreOrder> = {
-    kind: 'catalog.restore',
-    name: 'restore',
-    ...ordered,
-    run: (payload, run) => this.runRestore(payload, run),
+  const restoreTask: TaskDefinition<RestoreOrder> = {
+    ...{ ...ordered, kind: 'catalog.restore', name: 'restore', run: runRestore },
   };
 
-  constructor(parts: CatalogParts, hooks: Pick<OntologyChanges, 'startExtraction'>) {
-    this.parts = parts;
-    this.hooks = hooks;
-    this.definitions = [this.updateTask, this.deleteTask, this.restoreTask];
-  }
-
   /** @throws every refusal of a body; then nothing is stored */
-  async update(
+  async function update(
     project: ChosenProject,
     body: RawBody,
     { partial, onInvalid, legacyItems, record }: UpdateOptions,
   ): Promise<ProductsAccepted> {
-    const { onInvalid: usual } = await this.parts.getSettings(project.id);
-    const { source, ...counts } = await this.parts.ingest.accept(project.id, body, {
-      form: partial ? 'patches' : 'products',
-      onInvalid: onInvalid ?? usual,
-    });
-    try {
-      return await this.accept(this.updateTask, { project, payload: { source }, record }, (task) =>
-        answerToUpdate(SUCCESS_TEXTS.update, task, { ...counts, legacyItems }),
-      );
-    } catch (error) {
-      this.parts.ingest.release(source);
-      if (!mayBeStored(error)) await this.parts.payloads.remove(project.id, source.payloadName);
-      throw error;
-    }
+    const { onInvalid: usual } = await getSettings(project.id);
+    const form = partial ? 'patches' : 'products';
+    return ingest.acceptWith(
+      { projectId: project.id, body, form, onInvalid: onInvalid ?? usual },
+      ({ source, ...counts }) =>
+        accept(updateTask, { project, payload: { source }, record }, (task) =>
+          answerToUpdate(SUCCESS_TEXTS.update, task, { ...counts, legacyItems }),
+        ),
+    );
   }
 
   /**
    * Whether the catalog has one of these products when what was accepted before has taken effect, which is waited for.
    * Where that takes too long, it may have one.
    */
-  async mayGetAny(projectId: number, identifiers: readonly string[]): Promise<boolean> {
-    const { store, tasks } = this.parts;
+  async function mayGetAny(projectId: number, identifiers: readonly string[]): Promise<boolean> {
     // Listed first: what ends between the two is in the catalog then.
     const accepted = (await tasks.listOpen(projectId)).filter(({ isOrdered }) => isOrdered);
     if (await store.hasAny(projectId, identifiers)) return true;
@@ -132,12 +117,11 @@ export class ProductUpdates {
   }
 
   /** @throws no_known_identifier */
-  async remove(
+  async function remove(
     project: ChosenProject,
     identifiers: readonly string[],
-    { author, record }: { readonly author: ChangeAuthor; readonly record: RecordAnswer<TaskAccepted> },
+    { author, record }: { readonly author: ChangeAuthor } & Recording<TaskAccepted>,
   ): Promise<TaskAccepted> {
-    const { store, tasks } = this.parts;
     const distinct = new Set<string>();
     // The present can be judged only while nothing is on its way.
     let mayBeKnown = await tasks.hasOpenOrdered(project.id);
@@ -153,28 +137,31 @@ export class ProductUpdates {
       throw new ServiceError('no_known_identifier', { details });
     }
     const payload = { identifiers: [...distinct], author };
-    return this.accept(this.deleteTask, { project, payload, record }, (task) =>
+    return accept(deleteTask, { project, payload, record }, (task) =>
       answerToTask(SUCCESS_TEXTS.delete, task),
     );
   }
 
   /** @throws nothing_to_restore, changed_meanwhile */
-  async restore(project: ChosenProject, { record, ...order }: RestoreOptions): Promise<TaskAccepted> {
-    if (!(await this.parts.tasks.hasOpenOrdered(project.id)))
-      refuseRestore(await this.parts.store.listUndoableCommits(project.id), order);
-    return this.accept(this.restoreTask, { project, payload: order, record }, (task) =>
+  async function restore(
+    project: ChosenProject,
+    { record, ...order }: RestoreOrder & Recording<TaskAccepted>,
+  ): Promise<TaskAccepted> {
+    if (!(await tasks.hasOpenOrdered(project.id)))
+      refuseRestore(await store.listUndoableCommits(project.id), order);
+    return accept(restoreTask, { project, payload: order, record }, (task) =>
       answerToTask(SUCCESS_TEXTS.restore, task),
     );
   }
 
   /** Stores the task and its answer in one transaction. @returns the answer */
-  private async accept<Payload extends object, Answer>(
+  async function accept<Payload extends object, Answer>(
     definition: TaskDefinition<Payload>,
-    { record, ...request }: { project: ChosenProject; payload: Payload; record: RecordAnswer<Answer> },
+    { record, ...request }: { project: ChosenProject; payload: Payload } & Recording<Answer>,
     describe: (task: Task) => Answer,
   ): Promise<Answer> {
     let answer: Answer | undefined;
-    await this.parts.tasks.accept(definition, {
+    await tasks.accept(definition, {
       ...request,
       alongside(tx, task) {
         answer = describe(task);
@@ -185,12 +172,11 @@ export class ProductUpdates {
     return answer;
   }
 
-  private async runUpdate({ source }: UpdatePayload, run: TaskRun): Promise<void> {
-    const { store, clock, onProductsWritten } = this.parts;
+  async function runUpdate({ source }: UpdatePayload, run: TaskRun): Promise<void> {
     const { projectId, number: taskNumber } = run.task;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       run.signal.throwIfAborted();
-      const extracted = await this.parts.ingest.extract(projectId, { source });
+      const extracted = await ingest.extract(projectId, { source });
       const { packed, revision, derivationRevision, report, unknownIdentifiers, loan } = extracted;
       const rows = countRows(packed);
       const change = { taskNumber, at: clock.now(), packed, revision, derivationRevision };
@@ -207,82 +193,56 @@ export class ProductUpdates {
         `${rows} products: created ${created}, changed ${changed}, unchanged ${unchanged}${unknown}`,
       );
       run.count({ created, changed, unchanged, unknown: unknownIdentifiers, ...warnings });
-      onProductsWritten(projectId, { created, changed });
-      this.parts.collectGarbage(projectId);
+      parts.onProductsWritten(projectId, { created, changed });
+      parts.collectGarbage(projectId);
       return;
     }
     // The ontology or the relations change faster than products are extracted: the task goes on after a pause.
     throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
   }
 
-  /** An incremental or partial update with a body validated before, as a part of a task. */
-  updateAsPart = (source: IngestSource): PartRequest => ({
-    definition: this.updateTask,
-    payload: { source } satisfies UpdatePayload,
-  });
-
-  /** `payloadNames`: JSON lists of identifiers. */
-  deleteAsPart = (
-    payloadNames: readonly string[],
-    { maxDeletePercent, author }: { maxDeletePercent: number; author: ChangeAuthor },
-  ): PartRequest => ({
-    definition: this.deleteTask,
-    payload: { payloadNames, maxDeletePercent, author } satisfies DeletePayload,
-  });
-
-  private async readIdentifiers(
-    projectId: number,
-    { identifiers, payloadNames = [] }: DeletePayload,
-  ): Promise<readonly string[]> {
-    if (identifiers !== undefined) return identifiers;
-    const lists: string[][] = [];
-    for (const name of payloadNames) {
-      const bytes = await this.parts.payloads.read(projectId, name);
-      lists.push(JSON.parse(Buffer.from(bytes).toString()) as string[]);
-    }
-    return lists.flat();
+  async function readIdentifiers(projectId: number, names: readonly string[]): Promise<string[]> {
+    const lists = await Array.fromAsync(names, (name) => payloads.read(projectId, name));
+    return lists.flatMap((bytes) => JSON.parse(Buffer.from(bytes).toString()) as string[]);
   }
 
   /** Nothing else of the project takes effect between this and the deletion. @throws delete_guard */
-  private async checkDeletes(
+  async function checkDeletes(
     projectId: number,
     identifiers: readonly string[],
-    limit: number,
+    maxDeletePercent: number,
   ): Promise<void> {
-    const { store } = this.parts;
     const distinct = [...new Set(identifiers)];
     let deleted = 0;
     for (let at = 0; at < distinct.length; at += COUNTED_AT_ONCE)
       deleted += await store.countKnown(projectId, distinct.slice(at, at + COUNTED_AT_ONCE));
     const present = await store.countProducts(projectId);
-    const limits = { maxDeletePercent: limit, allowDeletes: undefined };
-    if (isGuarded(limits, present, deleted)) throw refuseDeletes({ present, deleted }, limits, 'pipeline');
+    const limit = { maxDeletePercent };
+    if (isGuarded(limit, present, deleted)) throw refuseDeletes({ present, deleted }, limit, 'pipeline');
   }
 
-  private async runDelete(payload: DeletePayload, run: TaskRun): Promise<void> {
+  async function runDelete(payload: DeletePayload, run: TaskRun): Promise<void> {
     const { projectId, number: taskNumber } = run.task;
-    const settings = await this.parts.getSettings(projectId);
-    const identifiers = await this.readIdentifiers(projectId, payload);
-    const { maxDeletePercent = 100, author } = payload;
-    if (maxDeletePercent < 100) await this.checkDeletes(projectId, identifiers, maxDeletePercent);
-    const at = this.parts.clock.now();
+    const settings = await getSettings(projectId);
+    const { payloadNames = [], maxDeletePercent = 100, author } = payload;
+    const identifiers = payload.identifiers ?? (await readIdentifiers(projectId, payloadNames));
+    if (maxDeletePercent < 100) await checkDeletes(projectId, identifiers, maxDeletePercent);
+    const at = clock.now();
     const change = { taskNumber, at, identifiers, author, ...undoLimitsOf(settings, at) };
-    const { deleted, unknown } = await run.takeEffect(() =>
-      this.parts.store.deleteProducts(projectId, change),
-    );
+    const { deleted, unknown } = await run.takeEffect(() => store.deleteProducts(projectId, change));
     for (const identifier of unknown) {
       run.report({ identifier, code: 'unknown_identifier', message: 'the catalog holds no such product' });
     }
     await run.log(`deleted ${deleted} products, ${unknown.length} identifiers were not known`);
     run.count({ deleted, unknown: unknown.length });
-    this.parts.onProductsWritten(projectId, { deleted });
-    this.parts.collectGarbage(projectId);
+    parts.onProductsWritten(projectId, { deleted });
+    parts.collectGarbage(projectId);
   }
 
-  private async runRestore(order: RestoreOrder, run: TaskRun): Promise<void> {
+  async function runRestore(order: RestoreOrder, run: TaskRun): Promise<void> {
     const { projectId, projectName, number: taskNumber } = run.task;
-    const change = { ...order, taskNumber, at: this.parts.clock.now() };
-    const { result } = await run.takeEffect(() => this.parts.store.restore(projectId, change));
+    const change = { ...order, taskNumber, at: clock.now() };
+    const { result } = await run.takeEffect(() => store.restore(projectId, change));
     if (result === null || 'last' in result) throw refusalOfRestore(result?.last, order);
     const message = 'the product was changed after the commit or delete, that change is overwritten';
     for (const identifier of result.overwritten)
@@ -290,8 +250,23 @@ export class ProductUpdates {
     await run.log(
       `restored ${result.restored} products, overwrote ${result.overwritten.length} later changes`,
     );
-    this.parts.onProductsWritten(projectId, {});
-    if (result.needsExtraction) await this.hooks.startExtraction({ id: projectId, name: projectName });
-    this.parts.collectGarbage(projectId);
+    parts.onProductsWritten(projectId, {});
+    if (result.needsExtraction) await startExtraction({ id: projectId, name: projectName });
+    parts.collectGarbage(projectId);
   }
+
+  return {
+    definitions: [updateTask, deleteTask, restoreTask] as const,
+    ...{ update, remove, restore, mayGetAny },
+    /** An incremental or partial update with a body validated before, as a part of a task. */
+    updateAsPart: (source: IngestSource): PartRequest => ({
+      definition: updateTask,
+      payload: { source } satisfies UpdatePayload,
+    }),
+    /** `payloadNames`: JSON lists of identifiers. */
+    deleteAsPart: (payloadNames: readonly string[], limits: PartLimits): PartRequest => ({
+      definition: deleteTask,
+      payload: { payloadNames, ...limits } satisfies DeletePayload,
+    }),
+  };
 }

@@ -7,7 +7,7 @@ import { openEmbeddedCatalog } from '../../../test/support/catalogs/catalog-unde
 import { createPayloadFiles } from '../../storage/payloads/payloads.ts';
 import { BufferPool, createThreadPool } from '../../storage/threads/threads.ts';
 import { createIngest } from '../ingest/ingest.ts';
-import { Staging } from './staging.ts';
+import { createStaging } from './staging.ts';
 
 const MIB = 1024 * 1024;
 
@@ -19,7 +19,7 @@ test('the memory of a batch is given back when its session cannot be opened', as
   const threads = createThreadPool(new URL('file:///nonexistent'), { size: 1, workerData: {} });
   const ingest = createIngest({ threads, payloads: createPayloadFiles(folder), maxMib: 1, buffers });
   const logged: string[] = [];
-  const staging = new Staging({
+  const staging = createStaging({
     getLocale: () => Promise.reject(new Error('the database is away')),
     database: { isShared: false },
     store: openEmbeddedCatalog(1).store,
@@ -30,7 +30,7 @@ test('the memory of a batch is given back when its session cannot be opened', as
   const { buffer } = loan.bytes;
   const length = Buffer.from(loan.bytes.buffer).write('{"products":[{"identifier":"A","name":"A"}]}');
   const body = { bytes: loan.bytes.subarray(0, length), encoding: 'identity' as const, loan };
-  const { source } = await ingest.accept(1, body, { form: 'products' });
+  const { source } = await ingest.accept({ projectId: 1, body, form: 'products' });
 
   await staging.add(1, 1, { batch: 1, source });
   assert.deepEqual(logged, ['a batch could not be staged, the commit stages it again']);

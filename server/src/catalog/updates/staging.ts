@@ -52,44 +52,45 @@ const CHECK_EVERY_MS = 100;
 const MOST_SESSIONS = 2_000;
 
 /** Takes the batches of full updates into the staging area of their catalogs. */
-export class Staging {
-  private readonly parts: StagingParts;
-  private readonly sessions = new Map<number, Session>();
+export type Staging = ReturnType<typeof createStaging>;
 
-  constructor(parts: StagingParts) {
-    this.parts = parts;
-  }
+export function createStaging({ store, ingest, database, logger, getLocale }: StagingParts) {
+  const sessions = new Map<number, Session>();
 
   /**
    * Stages a batch behind those before it. It never fails, for the batch is accepted: what is not staged now is staged
    * by `complete`. @returns when there is room for one more
    */
-  async add(projectId: number, fullUpdateId: number, batch: AcceptedBatch): Promise<void> {
+  async function add(projectId: number, fullUpdateId: number, batch: AcceptedBatch): Promise<void> {
     try {
-      const session = await this.openSession(projectId, fullUpdateId);
+      const session = await openSession(projectId, fullUpdateId);
       session.own.add(batch.batch);
       const before = session.turn;
       session.turn = before
         .then(async () => {
-          if (session.failure === undefined) await this.stage(session, batch);
+          if (session.failure === undefined) await stage(session, batch);
         })
         // Its upload was answered: the session keeps the failure, and the commit stages what is missing.
-        .catch((error: unknown) => this.fail(session, error))
-        .finally(() => this.parts.ingest.release(batch.source));
+        .catch((error: unknown) => fail(session, error))
+        .finally(() => ingest.release(batch.source));
       await before;
     } catch (error) {
       // Of the session that could not be opened, nothing else is thrown here: the batch is stored, and the commit stages it.
-      this.parts.ingest.release(batch.source);
-      this.logFailure(fullUpdateId, error);
+      ingest.release(batch.source);
+      logFailure(fullUpdateId, error);
     }
   }
 
   /** Waits until all accepted batches are staged; missing ones, e.g. after a crash, are staged now. */
-  async complete(projectId: number, fullUpdateId: number, batches: readonly AcceptedBatch[]): Promise<void> {
-    const session = await this.openSession(projectId, fullUpdateId);
-    const turn = session.turn.then(() => this.stageMissing(session, batches));
+  async function complete(
+    projectId: number,
+    fullUpdateId: number,
+    batches: readonly AcceptedBatch[],
+  ): Promise<void> {
+    const session = await openSession(projectId, fullUpdateId);
+    const turn = session.turn.then(() => stageMissing(session, batches));
     // The caller gets the failure by `turn`; later callers must not fail by it again.
-    session.turn = turn.catch((error: unknown) => this.fail(session, error));
+    session.turn = turn.catch((error: unknown) => fail(session, error));
     await turn;
   }
 
@@ -98,14 +99,13 @@ export class Staging {
    * all values of a new attribute fit it.
    * @returns the attributes to create; undefined when the ontology changed meanwhile
    */
-  async settle(
+  async function settle(
     projectId: number,
     fullUpdateId: number,
     ontology: Ontology,
   ): Promise<DraftedAttribute[] | undefined> {
-    const { store, ingest } = this.parts;
     const batches = await store.listStagedBatches(projectId, fullUpdateId);
-    const drafts = await this.findDrafts(projectId, ontology, batches);
+    const drafts = await findDrafts(projectId, ontology, batches);
     const known = indexByKey(ontology.attributes);
     for (const { batch, extractedBy } of batches) {
       if (isSettled(JSON.parse(extractedBy) as ExtractedBy, ontology.revision, known)) continue;
@@ -117,40 +117,33 @@ export class Staging {
     return drafts;
   }
 
-  forget(fullUpdateId: number): void {
-    this.sessions.delete(fullUpdateId);
-  }
-
-  private async openSession(projectId: number, fullUpdateId: number): Promise<Session> {
-    const known = this.sessions.get(fullUpdateId);
+  async function openSession(projectId: number, fullUpdateId: number): Promise<Session> {
+    const known = sessions.get(fullUpdateId);
     if (known !== undefined) return known;
-    const staged = await this.parts.store.listStagedBatches(projectId, fullUpdateId);
-    const locale = await this.parts.getLocale(projectId);
-    const opened = this.sessions.get(fullUpdateId);
+    const staged = await store.listStagedBatches(projectId, fullUpdateId);
+    const locale = await getLocale(projectId);
+    const opened = sessions.get(fullUpdateId);
     if (opened !== undefined) return opened;
     const session: Session = {
       ...{ projectId, fullUpdateId, own: new Set(), locale },
       observed: joinObservations(staged.map(readObserved)),
       ...{ turn: Promise.resolve(), write: Promise.resolve(true), failure: undefined },
     };
-    this.sessions.set(fullUpdateId, session);
-    const oldest = this.sessions.keys().next().value;
-    if (this.sessions.size > MOST_SESSIONS && oldest !== undefined) this.sessions.delete(oldest);
+    sessions.set(fullUpdateId, session);
+    const oldest = sessions.keys().next().value;
+    if (sessions.size > MOST_SESSIONS && oldest !== undefined) sessions.delete(oldest);
     return session;
   }
 
-  private stage(session: Session, accepted: AcceptedBatch): Promise<void> {
+  function stage(session: Session, accepted: AcceptedBatch): Promise<void> {
     const { projectId, fullUpdateId } = session;
-    const attributes = { 'relata.project.id': projectId, 'relata.full_update.id': fullUpdateId };
-    return traced(
-      { name: 'stage batch', attributes: { ...attributes, 'relata.batch': accepted.batch } },
-      () => this.extract(session, accepted),
-    );
+    const of = { 'relata.project.id': projectId, 'relata.full_update.id': fullUpdateId };
+    const attributes = { ...of, 'relata.batch': accepted.batch };
+    return traced({ name: 'stage batch', attributes }, () => extract(session, accepted));
   }
 
   /** Begins to write the batch, too: `write` says when that is done. */
-  private async extract(session: Session, { batch, source }: AcceptedBatch): Promise<void> {
-    const { store, ingest } = this.parts;
+  async function extract(session: Session, { batch, source }: AcceptedBatch): Promise<void> {
     const { projectId, fullUpdateId, observed: seen, locale } = session;
     const extracted = await ingest.extract(projectId, { source, context: { observed: seen, locale } });
     const { packed, report, revision, derivationRevision, observed, drafts, loan } = extracted;
@@ -165,70 +158,64 @@ export class Staging {
       loan.until(store.stageBatch(projectId, staged)),
     );
     // The next batch, or the commit, awaits the write and fails by it; here the session only learns of it at once.
-    write.catch((error: unknown) => this.fail(session, error));
+    write.catch((error: unknown) => fail(session, error));
     session.write = write;
   }
 
-  private async stageMissing(session: Session, batches: readonly AcceptedBatch[]): Promise<void> {
+  async function stageMissing(session: Session, batches: readonly AcceptedBatch[]): Promise<void> {
     const { projectId, fullUpdateId } = session;
     await Promise.allSettled([session.write]);
-    await this.waitForOthers(session, batches);
-    await this.parts.store.dropOutdated(projectId, { fullUpdateId });
-    const missing = await this.listMissing(session, batches);
+    await waitForOthers(session, batches);
+    await store.dropOutdated(projectId, { fullUpdateId });
+    const missing = await listMissing(session, batches);
     session.failure = undefined;
     session.write = Promise.resolve(true);
-    for (const batch of missing) await this.stageSurely(session, batch);
+    for (const batch of missing) await stageSurely(session, batch);
   }
 
-  private async listMissing(
-    { projectId, fullUpdateId }: Session,
-    batches: readonly AcceptedBatch[],
-  ): Promise<readonly AcceptedBatch[]> {
-    const known = await this.parts.store.listStagedBatches(projectId, fullUpdateId);
+  async function listMissing({ projectId, fullUpdateId }: Session, batches: readonly AcceptedBatch[]) {
+    const known = await store.listStagedBatches(projectId, fullUpdateId);
     const staged = new Set(known.map(({ batch }) => batch));
     return batches.filter(({ batch }) => !staged.has(batch));
   }
 
   /** Waits for other processes while they make progress: they have already parsed their batches. */
-  private async waitForOthers(session: Session, batches: readonly AcceptedBatch[]): Promise<void> {
-    if (!this.parts.database.isShared) return;
-    let left = Number.POSITIVE_INFINITY;
-    for (let until = 0; ; await setTimeout(CHECK_EVERY_MS)) {
-      const missing = await this.listMissing(session, batches);
-      const others = missing.filter(({ batch }) => !session.own.has(batch)).length;
-      if (others === 0) return;
+  async function waitForOthers(session: Session, batches: readonly AcceptedBatch[]): Promise<void> {
+    if (!database.isShared) return;
+    const countOthers = async () =>
+      (await listMissing(session, batches)).filter(({ batch }) => !session.own.has(batch)).length;
+    let left = await countOthers();
+    for (let until = performance.now() + STALL_TIMEOUT_MS; left > 0 && performance.now() <= until; ) {
+      await setTimeout(CHECK_EVERY_MS);
+      const others = await countOthers();
       if (others < left) until = performance.now() + STALL_TIMEOUT_MS;
       left = others;
-      if (performance.now() > until) return;
     }
   }
 
   /** @throws not_ready when products change faster than they are extracted */
-  private async stageSurely(session: Session, batch: AcceptedBatch): Promise<void> {
+  async function stageSurely(session: Session, batch: AcceptedBatch): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      await this.stage(session, batch);
+      await stage(session, batch);
       if (await session.write) return;
     }
     throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
   }
 
-  private fail(session: Session, error: unknown): void {
+  function fail(session: Session, error: unknown): void {
     session.failure ??= error;
     // The bodies of a full update that was closed meanwhile are removed.
-    if (this.sessions.get(session.fullUpdateId) === session) this.logFailure(session.fullUpdateId, error);
+    if (sessions.get(session.fullUpdateId) === session) logFailure(session.fullUpdateId, error);
   }
 
-  private logFailure(fullUpdateId: number, error: unknown): void {
+  function logFailure(fullUpdateId: number, error: unknown): void {
     // The process stops; missing batches are staged when it starts again.
     if (error instanceof ServiceError && error.code === 'not_ready') return;
-    this.parts.logger.error(
-      { err: error, fullUpdateId },
-      'a batch could not be staged, the commit stages it again',
-    );
+    logger.error({ err: error, fullUpdateId }, 'a batch could not be staged, the commit stages it again');
   }
 
   /** What the full update is to create: attributes of its batches that the ontology does not know. */
-  private async findDrafts(
+  async function findDrafts(
     projectId: number,
     { mode, attributes, unitAliases }: Ontology,
     batches: readonly StagedBatch[],
@@ -240,14 +227,16 @@ export class Staging {
     );
     if (observed.length === 0) return [];
     const names = observed.map(([name]) => name);
-    const ids = await this.parts.store.reserveIds(projectId, { names, paths: [] });
-    const settings = { locale: await this.parts.getLocale(projectId), unitAliases };
+    const ids = await store.reserveIds(projectId, { names, paths: [] });
+    const settings = { locale: await getLocale(projectId), unitAliases };
     return observed.map(([name, seen]) => {
       const { synonyms } = known.get(name) ?? {};
       const draft = draftAttribute({ id: ids.get(name) as number, name }, seen, settings);
       return { ...draft, ...(synonyms && { synonyms }) };
     });
   }
+
+  return { add, complete, settle, forget: (fullUpdateId: number) => void sessions.delete(fullUpdateId) };
 }
 
 /** With which definitions the values of a batch were judged. */
