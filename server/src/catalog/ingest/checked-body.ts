@@ -1,6 +1,5 @@
 import { refuseOtherBytes, sampleBytes } from '../../storage/threads/threads.ts';
-import type { DerivedFrom, DerivedSource, VisitText } from '../derivation.ts';
-import type { OwnField } from '../filters/filters.ts';
+import type { DerivedFrom, DerivedSource } from '../derivation.ts';
 import {
   type Attribute,
   type Extractor,
@@ -156,51 +155,35 @@ export function sourceOfParsed(products: readonly UploadedProduct[]): ProductSou
   return {
     listIdentifiers: () => products.map(({ identifier }) => identifier),
     read,
-    openDerived: (keys) => new NumberedProducts(products, keys),
+    openDerived: (keys) => numberTexts(read, [...keys]),
     write: (row, packer) => packer.addText(JSON.stringify(read(row))),
     inspectBy: (extractor) => (row) => extractor.inspect(read(row)),
   };
 }
 
 /** Products that were parsed, with numbers in place of the texts of some attributes. */
-class NumberedProducts implements DerivedSource {
-  readonly keys: readonly string[];
-  private readonly products: readonly UploadedProduct[];
-  private readonly numbers: ReadonlyMap<string, number>;
-  /** By key. */
-  private readonly texts: readonly TextNumbers[];
-  /** By their paths. */
-  private readonly categories = new Map<string, DerivedFrom['categories']>();
-
-  constructor(products: readonly UploadedProduct[], keys: ReadonlySet<string>) {
-    this.products = products;
-    this.keys = [...keys];
-    this.numbers = new Map(this.keys.map((key, number) => [key, number]));
-    this.texts = this.keys.map(() => new TextNumbers());
-  }
-
-  readOwn(row: number, field: OwnField): string {
-    return (this.products[row] as UploadedProduct)[field];
-  }
-
-  categoriesOf(row: number): DerivedFrom['categories'] {
-    const { categories } = this.products[row] as UploadedProduct;
-    const name = JSON.stringify(categories);
-    const known = this.categories.get(name) ?? categories;
-    this.categories.set(name, known);
-    return known;
-  }
-
-  visitTexts(row: number, visit: VisitText): void {
-    for (const { key, value, row: ofRow } of (this.products[row] as UploadedProduct).attributes) {
-      const number = this.numbers.get(key);
-      if (number !== undefined) visit(number, (this.texts[number] as TextNumbers).add(value), ofRow);
-    }
-  }
-
-  textOf(key: number, text: number): string {
-    return this.texts[key]?.texts[text] as string;
-  }
+function numberTexts(read: (row: number) => UploadedProduct, keys: readonly string[]): DerivedSource {
+  const numbers = new Map(keys.map((key, number) => [key, number]));
+  const texts = keys.map(() => new TextNumbers());
+  const byPaths = new Map<string, DerivedFrom['categories']>();
+  return {
+    keys,
+    readOwn: (row, field) => read(row)[field],
+    categoriesOf(row) {
+      const { categories } = read(row);
+      const name = JSON.stringify(categories);
+      const known = byPaths.get(name) ?? categories;
+      byPaths.set(name, known);
+      return known;
+    },
+    visitTexts(row, visit) {
+      for (const { key, value, row: ofRow } of read(row).attributes) {
+        const number = numbers.get(key);
+        if (number !== undefined) visit(number, (texts[number] as TextNumbers).add(value), ofRow);
+      }
+    },
+    textOf: (key, text) => texts[key]?.texts[text] as string,
+  };
 }
 
 /** Makes nothing of the products except what is stored. */
@@ -210,14 +193,11 @@ export function sourceOfScanned({ products, keys }: ScannedBody): ProductSource 
     identifiers ??= products.listIdentifiers();
     return identifiers;
   };
+  const names = keys.map(({ name }) => name);
   return {
     listIdentifiers,
     read: (row) => products.read(row),
-    openDerived: (read) =>
-      products.openDerived(
-        keys.map(({ name }) => name),
-        read,
-      ),
+    openDerived: (read) => products.openDerived(names, read),
     write: (row, packer) => products.write(row, packer),
     inspectBy(extractor) {
       const judges = keys.map((key) => extractor.judgeOf(key));

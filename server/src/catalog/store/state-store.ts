@@ -34,32 +34,15 @@ import {
 } from '../ontology/ontology.ts';
 import type { CategoryRange, ChangeOrder, ListedCategory } from '../port.ts';
 
-/** The state of a catalog: table `meta` of its file, its row in `catalog` in PostgreSQL. */
-export interface CatalogState {
+/** The state of a catalog without any write, which has no row in PostgreSQL. */
+const EMPTY = {
   /** Raised by every change that a reader can see. */
-  catalogVersion: number;
-  ontologyMode: OntologyMode;
-  ontologyRevision: number;
-  /** JSON object */
-  unitAliases: string;
-  /** Raised when other things are derived from products, for example memberships of another rule. */
-  derivationRevision: number;
-  nextProductId: number;
-  nextDocumentId: number;
-  nextAttributeId: number;
-  nextCategoryId: number;
-  nextUndoId: number;
-  nextRelationId: number;
-  nextBuildId: number;
-  lastTask: number;
-}
-
-/** Of a project without any write, which has no row in PostgreSQL. */
-const EMPTY: CatalogState = {
   catalogVersion: 0,
-  ontologyMode: 'automatic',
+  ontologyMode: 'automatic' as OntologyMode,
   ontologyRevision: 1,
+  /** JSON object */
   unitAliases: '{}',
+  /** Raised when other things are derived from products, for example memberships of another rule. */
   derivationRevision: 0,
   nextProductId: 1,
   nextDocumentId: 1,
@@ -70,6 +53,9 @@ const EMPTY: CatalogState = {
   nextBuildId: 1,
   lastTask: 0,
 };
+
+/** The state of a catalog: table `meta` of its file, its row in `catalog` in PostgreSQL. */
+export type CatalogState = typeof EMPTY;
 
 /** Counters that a file does not store: SQLite assigns these ids, or rows show the last one. */
 const DERIVED_IN_FILE: Partial<Record<keyof CatalogState, string>> = {

@@ -66,31 +66,19 @@ const REQUESTED_PRODUCTS = `unnest($2::text[]) w (identifier) cross join lateral
 const REQUESTED_DOCUMENTS = `${REQUESTED_PRODUCTS} cross join lateral
   (select * from document where project_id = $1 and id = p.document_id limit 1) d`;
 
-/** @returns the versions of those catalogs that were ever written to */
-async function readVersions(
-  session: SqlSession,
-  projectIds: readonly number[],
-): Promise<ReadonlyMap<number, number>> {
-  const rows = await session.rows<{ projectId: number; version: number }>(
-    'select project_id as "projectId", catalog_version as version from catalog where project_id = any($1)',
-    [projectIds],
-  );
-  return new Map(rows.map(({ projectId, version }) => [projectId, version]));
-}
-
 /** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
-export function createPostgresSnapshots(parts: {
+export const createPostgresSnapshots = ({
+  postgres,
+  readPayload,
+  derivation,
+}: {
   postgres: Pick<Postgres, 'snapshot'>;
   readPayload: CatalogSnapshots['readPayload'];
   derivation: BatchDerivation;
-}): CatalogSnapshots {
-  const { postgres, readPayload, derivation } = parts;
-  return {
-    readPayload,
-    read: (projectId, work) =>
-      postgres.snapshot((session) => work(snapshotOf(session, projectId, derivation))),
-  };
-}
+}): CatalogSnapshots => ({
+  readPayload,
+  read: (projectId, work) => postgres.snapshot((session) => work(snapshotOf(session, projectId, derivation))),
+});
 
 function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDerivation): CatalogSnapshot {
   return {
@@ -128,9 +116,14 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
   const read: Perform = (projectId, program) => performOn(postgres, projectId, program);
   const readState: Perform = (projectId, program) =>
     postgres.snapshot((session) => performOn(session, projectId, program));
-  const readVersion = coalesceReads((projectIds: readonly number[]) =>
-    readVersions(readPostgres(), projectIds),
-  );
+  /** Of those catalogs that were ever written to. */
+  const readVersion = coalesceReads(async (projectIds: readonly number[]) => {
+    const rows = await readPostgres().rows<{ id: number; version: number }>(
+      'select project_id as id, catalog_version as version from catalog where project_id = any($1)',
+      [projectIds],
+    );
+    return new Map(rows.map(({ id, version }) => [id, version]));
+  });
   /** The last known version of each catalog; cached answers are valid if it is still the present one. */
   const versions = new Map<number, number>();
 
@@ -165,33 +158,33 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
 }
 
 const catalogIn = (projectId: number, version: number): AnsweredCatalog => ({
-  projectId,
-  version,
-  edition: version,
+  ...{ projectId, version, edition: version },
 });
 
 /** Catalogs whose writers are cached. */
 const CACHED_CATALOGS = 32;
 
 /** What makes answers of one catalog. Ids of category paths are for ever. */
-class CatalogAnswers {
-  readonly ids = new Map<string, number>();
-  readonly missing = new Set<string>();
-  readonly writer = new CachedWriter((path) => {
-    const id = this.ids.get(path);
-    if (id === undefined) this.missing.add(path);
+function createCatalogAnswers() {
+  const ids = new Map<string, number>();
+  const missing = new Set<string>();
+  const writer = new CachedWriter((path) => {
+    const id = ids.get(path);
+    if (id === undefined) missing.add(path);
     return id;
   });
-
-  /** @returns what `make` makes once all ids that it needs are known */
-  async withIds<Result>(session: SqlSession, projectId: number, make: () => Result): Promise<Result> {
-    this.missing.clear();
-    const made = make();
-    if (this.missing.size === 0) return made;
-    const found = await performOn(session, projectId, findCategoryIds([...this.missing]));
-    for (const [path, id] of found) this.ids.set(path, id);
-    return make();
-  }
+  return {
+    writer,
+    /** @returns what `make` makes once all ids that it needs are known */
+    async withIds<Result>(session: SqlSession, projectId: number, make: () => Result): Promise<Result> {
+      missing.clear();
+      const made = make();
+      if (missing.size === 0) return made;
+      const found = await performOn(session, projectId, findCategoryIds([...missing]));
+      for (const [path, id] of found) ids.set(path, id);
+      return make();
+    },
+  };
 }
 
 interface ServedRow {
@@ -222,10 +215,10 @@ const SERVED = `select ${VERSION} as version,
 
 /** Answers of catalogs in PostgreSQL, made of their uploads. */
 function createPostgresAnswers() {
-  const catalogs = new Map<number, CatalogAnswers>();
+  const catalogs = new Map<number, ReturnType<typeof createCatalogAnswers>>();
 
-  function open(projectId: number): CatalogAnswers {
-    const catalog = catalogs.get(projectId) ?? new CatalogAnswers();
+  function open(projectId: number) {
+    const catalog = catalogs.get(projectId) ?? createCatalogAnswers();
     catalogs.delete(projectId);
     catalogs.set(projectId, catalog);
     const oldest = catalogs.keys().next().value;

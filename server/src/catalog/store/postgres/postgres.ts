@@ -1,10 +1,4 @@
 /**
  * The door of catalogs in PostgreSQL.
  */
-export {
-  applyPostgresChange,
-  changePostgresCatalog,
-  createPostgresCatalogStore,
-  createPostgresSnapshots,
-  postgresWriterOperations,
-} from './catalog-store.ts';
+export * from './catalog-store.ts';

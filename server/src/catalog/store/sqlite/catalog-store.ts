@@ -41,15 +41,9 @@ import {
 
 /** Statements that only read a catalog file; used by the thread that serves and by those that parse. */
 
-function readMeta(file: CatalogFile, name: string): number | string | undefined {
-  const row = file.prepare('select value from meta where name = ?').get(name);
-  return row?.value as number | string | undefined;
-}
-
 /** Raised by every change that a reader can see. */
-export function readCatalogVersion(file: CatalogFile): number {
-  return Number(readMeta(file, 'catalog_version'));
-}
+export const readCatalogVersion = (file: CatalogFile): number =>
+  Number(file.prepare("select value from meta where name = 'catalog_version'").get()?.value);
 
 /** What no commit leaves behind: a damaged file does, and such a product would look absent. */
 export const PRODUCTS_WITHOUT_DOCUMENT = `select identifier as "without document" from product p
@@ -65,25 +59,19 @@ function findServed(file: CatalogFile, identifier: string, most: number) {
       `select p.id, p.document_id as document, p.updated_at as updatedAt, iif(length(d.raw) > ?, 'long', d.raw) as raw from product p
        left join document d on d.id = p.document_id where p.identifier = ?`,
     )
-    .get(most, identifier) as (ServedRow & { raw: Uint8Array | 'long' | null }) | undefined;
-  return hasDocument(file, found) ? found : undefined;
+    .get(most, identifier) as { raw: unknown } | undefined;
+  if (found?.raw === null) throw file.refuseDamaged();
+  return found as ServedRow | undefined;
 }
 
-type ServedRow = Pick<ServedAnswer, 'id' | 'document' | 'updatedAt'>;
+interface ServedRow extends Pick<ServedAnswer, 'id' | 'document' | 'updatedAt'> {
+  readonly raw: Uint8Array | 'long';
+}
 
 const findOrigin = (file: CatalogFile, identifier: string) =>
   file
     .prepare('select document_id as document, updated_at as "at" from product where identifier = ?')
     .get(identifier) as { document: number; at: number } | undefined;
-
-/** @throws catalog_damaged for a product whose document is gone */
-function hasDocument<Found extends { raw: unknown }>(
-  file: CatalogFile,
-  found: Found | undefined,
-): found is Found & { raw: NonNullable<Found['raw']> } {
-  if (found?.raw === null) throw file.refuseDamaged();
-  return found !== undefined;
-}
 
 const HASH_DIGITS = 32;
 
@@ -115,31 +103,25 @@ export function findCategoryId(file: CatalogFile, path: string): number | undefi
 }
 
 /** Catalogs as the parsing threads read them. */
-export function createSqliteSnapshots(parts: {
+export const createSqliteSnapshots = (parts: {
   files: CatalogFiles;
   payloads: string;
   derivation: Derivation;
-}): CatalogSnapshots {
-  const { files, payloads, derivation } = parts;
-  return {
-    readPayload: createPayloadFiles(payloads).read,
-    read(projectId, work) {
-      const file = files.open(projectId);
-      return file.snapshot(() => work(snapshotOf(file, derivation)));
-    },
-  };
-}
-
-function snapshotOf(file: CatalogFile, derivation: Derivation): CatalogSnapshot {
-  return {
-    ...createSnapshotReads(async (program) => file.perform(program)),
-    openDerivation: async () => ({
-      revision: file.perform(readDerivationRevision()),
-      derive: derivation.open(file),
-    }),
-    findPresent: async (identifiers) => findPresent(file, identifiers),
-  };
-}
+}): CatalogSnapshots => ({
+  readPayload: createPayloadFiles(parts.payloads).read,
+  read(projectId, work) {
+    const file = parts.files.open(projectId);
+    const snapshot: CatalogSnapshot = {
+      ...createSnapshotReads(async (program) => file.perform(program)),
+      openDerivation: async () => ({
+        revision: file.perform(readDerivationRevision()),
+        derive: parts.derivation.open(file),
+      }),
+      findPresent: async (identifiers) => findPresent(file, identifiers),
+    };
+    return file.snapshot(() => work(snapshot));
+  },
+});
 
 interface SqliteCatalogParts extends LookupParts {
   /** Those of the serving thread. */
@@ -158,7 +140,8 @@ export function createSqliteCatalogStore({
   ...parts
 }: SqliteCatalogParts): CatalogStore {
   const answers = new LookupAnswers(parts);
-  const writerOf = createAnswerWriters();
+  /** Each for as long as its file is open. */
+  const answerWriters = new WeakMap<CatalogFile, CachedWriter>();
   const writes = createCatalogWrites(writers);
   return {
     ...createCatalogReads(
@@ -172,7 +155,8 @@ export function createSqliteCatalogStore({
     makeAnswers: (order, signal) => answers.make(order, signal),
     async findAnswers({ projectId, identifiers, frame }) {
       const file = files.open(projectId);
-      const cached = writerOf(file);
+      const cached = answerWriters.get(file) ?? new CachedWriter((path) => findCategoryId(file, path));
+      answerWriters.set(file, cached);
       const inVersion = (version: number) => ({ projectId, version, edition: cached.edition });
       const version = readCatalogVersion(file);
       const found = cached.find(version) && answers.findCached(inVersion(version), identifiers, frame);
@@ -199,16 +183,6 @@ const readStateOf =
     const file = files.open(projectId);
     return file.snapshot(() => file.perform(program));
   };
-
-/** Makers of answers of catalog files, each for as long as its file is open. */
-function createAnswerWriters() {
-  const writers = new WeakMap<CatalogFile, CachedWriter>();
-  return (file: CatalogFile): CachedWriter => {
-    const cached = writers.get(file) ?? new CachedWriter((path) => findCategoryId(file, path));
-    writers.set(file, cached);
-    return cached;
-  };
-}
 
 /** Answers made of uploads, up to so many bytes: then an answer is 'long'. Call it on a snapshot. */
 function serveFrom(file: CatalogFile, writer: AnswerWriter) {
