@@ -1,7 +1,7 @@
 import { recordEvents } from '../../events/events.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, Task, TaskDefinition, TaskFailure, TaskRun } from '../../tasks/tasks.ts';
-import { type DraftedAttribute, describeCreated } from '../ontology/ontology.ts';
+import { describeCreated } from '../ontology/ontology.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
 import type * as port from '../port.ts';
 import { ReportPassage } from '../report-lines.ts';
@@ -33,11 +33,6 @@ const ATTEMPTS = 10;
 type CommitLimits = port.DeleteLimit &
   Pick<port.UndoOrder, 'author'> &
   Pick<CatalogSettings, 'keptCommits' | 'keptDays'>;
-
-interface SettledCommit {
-  readonly result: Exclude<port.CommitResult, { kind: 'stale' }>;
-  readonly newAttributes: readonly DraftedAttribute[];
-}
 
 /** @returns the event of a commit that was refused, at its call or when its turn came */
 const describeRefused = (fullUpdateId: number, error: TaskFailure) => ({
@@ -126,7 +121,7 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
     run: TaskRun,
     fullUpdateId: number,
     { keptCommits, keptDays, ...limits }: CommitLimits,
-  ): Promise<SettledCommit> {
+  ) {
     const { projectId, number: taskNumber } = run.task;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       run.signal.throwIfAborted();
