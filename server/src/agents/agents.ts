@@ -17,6 +17,8 @@ import type { Tool, ToolContext } from './tool.ts';
 
 export type { ToolContext, ToolParts } from './tool.ts';
 
+const READING = { readOnlyHint: true, idempotentHint: true, openWorldHint: false };
+
 const TOOLS = [
   findProducts,
   getProducts,
@@ -27,21 +29,19 @@ const TOOLS = [
   listRelations,
   catalogChanges,
   previewRelation,
-].map((tool) => ({
-  tool,
-  config: {
-    title: tool.title,
-    description: tool.description,
-    inputSchema: fromJsonSchema<object>(tool.input as object),
-    outputSchema: fromJsonSchema<object>(tool.output as object),
-    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-  },
-}));
+].map((tool) => {
+  const { title, description, input, output } = tool;
+  const schemas = {
+    inputSchema: fromJsonSchema<object>(input),
+    outputSchema: fromJsonSchema<object>(output),
+  };
+  return { tool, config: { title, description, ...schemas, annotations: READING } };
+});
 
 const INSTRUCTIONS =
   'Relata knows the products of one shop and what goes with what, by rules that explain themselves. Find products with find_products, then ask related_products with explain. Lists come in short pages: follow nextCursor or nextOffset.';
 
-export interface AgentServerParts {
+interface AgentServerParts {
   readonly version: string;
   /** @returns what to tell an agent whose question failed */
   describeFailure(error: unknown): string;

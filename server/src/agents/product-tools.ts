@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Static, Type } from 'typebox';
+import type { LookupProduct } from '../catalog/products/products.ts';
 import type { SearchAnswer } from '../catalog/search/search.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import {
@@ -179,15 +180,7 @@ export const getProducts = defineTool({
 const ATTRIBUTE_TOKENS = 1_200;
 const VALUES_SHOWN = 3;
 
-interface LookedUp {
-  readonly identifier: string;
-  readonly groupId: string;
-  readonly name: string;
-  readonly link: string;
-  readonly images: readonly { readonly url: string }[];
-  readonly categories: readonly { readonly path: readonly string[] }[];
-  readonly facts: readonly { readonly attribute: string; readonly value: string }[];
-}
+type LookedUp = Static<typeof LookupProduct>;
 
 async function lookUp(
   { catalog, project, signal }: ToolContext,

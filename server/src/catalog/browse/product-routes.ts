@@ -98,14 +98,11 @@ function refuseBeside(what: string, given: Readonly<Record<string, unknown>>): v
 async function listRange(
   store: CatalogStore,
   projectId: number,
-  { identifierPrefix, cursor, limit, form }: RangeQuery,
+  { identifierPrefix, cursor, limit, form }: Listing,
 ): Promise<ListedPage> {
   const range = planRange(identifierPrefix, readCursor(cursor));
-  const { rows, isCut } = await store.listRange(projectId, {
-    ...range,
-    limit: limit + 1,
-    isWhole: form === 'upload',
-  });
+  const asked = { ...range, limit: limit + 1, isWhole: form === 'upload' };
+  const { rows, isCut } = await store.listRange(projectId, asked);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   const hasMore = isCut || rows.length > limit;
@@ -115,12 +112,7 @@ async function listRange(
   };
 }
 
-interface RangeQuery {
-  readonly identifierPrefix: string | undefined;
-  readonly cursor: string | undefined;
-  readonly limit: number;
-  readonly form: ListForm;
-}
+type Listing = Record<'identifierPrefix' | 'cursor', string | undefined> & { limit: number; form: ListForm };
 
 /** @returns the identifier behind which a page begins */
 const readCursor = (cursor: string | undefined): string | undefined =>

@@ -1,4 +1,4 @@
-import { type Attribute, listFacts, readValue } from '../ontology/ontology.ts';
+import { type Attribute, listFacts, readMeasure } from '../ontology/ontology.ts';
 import { computeValueId, mainCategory, mainImage, type UploadedProduct } from '../products/products.ts';
 
 /** `bulk`: for many products, with data points; `single`: for one, flat. Source: docs/interface.md §2.5. */
@@ -47,7 +47,7 @@ function listDataPoints(values: Values, main: Category | undefined, settings: It
     type: 'PASS_ON',
     value,
     isCategory: false,
-    ...readMeasure(value, attribute),
+    ...readNumber(value, attribute),
   }));
   if (main === undefined) return points;
   const value = main.path.at(-1) ?? '';
@@ -58,9 +58,8 @@ function listDataPoints(values: Values, main: Category | undefined, settings: It
   ];
 }
 
-function readMeasure(value: string, attribute: Attribute): object {
-  if (attribute.type !== 'NUMERIC_ATTRIBUTE') return {};
-  const read = readValue(value, attribute);
-  if (read.kind !== 'number') return {};
-  return { parsedValue: read.number, ...(attribute.unitName !== undefined && { unit: attribute.unitName }) };
+function readNumber(value: string, attribute: Attribute): object {
+  const { type, unitName: unit } = attribute;
+  const read = type === 'NUMERIC_ATTRIBUTE' ? readMeasure(value, attribute) : {};
+  return 'plain' in read ? { parsedValue: Number(read.plain), ...(unit !== undefined && { unit }) } : {};
 }

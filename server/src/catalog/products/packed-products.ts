@@ -36,16 +36,11 @@ export function countRows({ documents }: PackedProducts): number {
   return documents.length;
 }
 
-/** Where row `row` begins: where the one before ends. */
-function startOf({ offsets }: PackedProducts, row: number): number {
-  return row === 0 ? 0 : (offsets[row * PARTS - 1] ?? 0);
-}
-
-/** @returns the identifiers of all rows, in their order. */
-export function identifiersOf(packed: PackedProducts): string[] {
-  const text = Buffer.from(packed.bytes.buffer, packed.bytes.byteOffset, packed.bytes.byteLength);
-  return Array.from(packed.documents, (_, row) =>
-    text.toString('utf8', startOf(packed, row), packed.offsets[row * PARTS] ?? 0),
+/** @returns the identifiers of all rows, in their order; each begins where the row before ends */
+export function identifiersOf({ bytes, offsets, documents }: PackedProducts): string[] {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Array.from(documents, (_, row) =>
+    text.toString('utf8', offsets[row * PARTS - 1] ?? 0, offsets[row * PARTS] ?? 0),
   );
 }
 
@@ -58,14 +53,11 @@ export function derivedOf({ bytes, offsets }: PackedProducts, row: number): stri
   return start === end ? '' : Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
 }
 
-function hashOf({ hashes }: PackedProducts, row: number): Uint8Array {
-  return hashes.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES);
-}
-
 /** @returns the hashes of these rows, one behind the other */
 export function packHashes(packed: PackedProducts, rows: readonly KeyedRow[]): Uint8Array {
   const hashes = new Uint8Array(rows.length * HASH_BYTES);
-  for (const [at, { row }] of rows.entries()) hashes.set(hashOf(packed, row), at * HASH_BYTES);
+  for (const [at, { row }] of rows.entries())
+    hashes.set(packed.hashes.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES), at * HASH_BYTES);
   return hashes;
 }
 

@@ -8,6 +8,7 @@ import {
   ProjectParams,
   ProjectQuery,
 } from '../../http/answers/answers.ts';
+import type { Sent } from '../../http/server/server.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
 
 /** Source of the limits: docs/interface.md §2.3 and §8. */
@@ -108,11 +109,9 @@ const PatchValue = Type.Unsafe({
 });
 
 /** What an update sends, after the schema has passed it: null in an optional field means not sent. */
-type Sent<Schema extends TSchema> = ReadOnly<Static<Schema>>;
-type ReadOnly<Value> = Value extends object ? { readonly [Key in keyof Value]: ReadOnly<Value[Key]> } : Value;
-export type Image = Sent<typeof ImageSchema>;
-export type SentCategory = Sent<typeof CategorySchema>;
-export type SentValue = Sent<typeof ValueSchema>;
+export type SentValue = Sent<Static<typeof ValueSchema>>;
+export type SentCategory = Sent<Static<typeof CategorySchema>>;
+export type Image = Sent<Static<typeof ImageSchema>>;
 /** Of the object form of a partial update; null removes the attribute. */
 export type SentPartialValue = string | null | Omit<SentValue, 'key'>;
 
@@ -144,9 +143,10 @@ export const PatchProduct = Type.Object(
   { ...closed, title: 'Product in a partial update' },
 );
 
-export type SentPatch = Sent<typeof PatchProduct>;
+export type SentPatch = Sent<Static<typeof PatchProduct>>;
 export type SentAttributes = NonNullable<SentPatch['attributes']>;
-export type SentProduct = Omit<SentPatch, 'attributes'> & Pick<Sent<typeof UploadProduct>, 'attributes'>;
+export type SentProduct = Omit<SentPatch, 'attributes'> &
+  Pick<Sent<Static<typeof UploadProduct>>, 'attributes'>;
 
 const listOf = (product: object) =>
   Type.Unsafe<unknown>({

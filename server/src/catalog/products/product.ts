@@ -115,41 +115,32 @@ export function mergePatches(first: SentPatch, second: SentPatch): SentPatch {
 }
 
 /** In the form of an object, whatever names the attributes have. */
-function byKey(sent: SentAttributes): Record<string, SentPartialValue[]> {
-  const keyed = new Map<string, SentPartialValue[]>();
-  for (const { key, values } of listPatches(sent)) {
-    const valued = values.map(({ key: _, ...value }) => value);
-    keyed.set(key, [...(keyed.get(key) ?? []), ...valued]);
-  }
-  return Object.fromEntries(keyed);
-}
+const byKey = (sent: SentAttributes): Record<string, SentPartialValue[]> =>
+  Object.fromEntries(
+    groupPatches(sent)
+      .entries()
+      .map(([key, values]) => [key, values.map(({ key: _, ...value }) => value)]),
+  );
 
 function patchValues(present: readonly AttributeValue[], sent: SentAttributes): readonly AttributeValue[] {
-  const replacements = new Map<string, AttributeValue[]>();
-  for (const { key, values } of listPatches(sent)) {
-    replacements.set(key, [...(replacements.get(key) ?? []), ...readValues(values)]);
-  }
+  const patches = groupPatches(sent);
   const placed = new Set<string>();
   const patched = present.flatMap((value) => {
-    const replacement = replacements.get(value.key);
+    const replacement = patches.get(value.key);
     if (replacement === undefined) return [value];
     if (placed.has(value.key)) return [];
     placed.add(value.key);
-    return replacement;
+    return readValues(replacement);
   });
-  const added = [...replacements].flatMap(([key, values]) => (placed.has(key) ? [] : values));
+  const added = [...patches].flatMap(([key, values]) => (placed.has(key) ? [] : readValues(values)));
   return [...patched, ...added];
 }
 
-function listPatches(sent: SentAttributes): { key: string; values: SentValue[] }[] {
-  if (Array.isArray(sent))
-    return (sent as readonly SentValue[]).map((value) => ({ key: value.key, values: [value] }));
-  return Object.entries(sent as Record<string, SentPartialValue | SentPartialValue[]>).map(
-    ([key, given]) => ({
-      key,
-      values: [given].flat().map((one) => readPatchValue(key, one)),
-    }),
-  );
+/** A key may have no values: they are removed. */
+function groupPatches(sent: SentAttributes): Map<string, SentValue[]> {
+  if (Array.isArray(sent)) return Map.groupBy(sent as readonly SentValue[], ({ key }) => key);
+  const entries = Object.entries(sent as Record<string, SentPartialValue | SentPartialValue[]>);
+  return new Map(entries.map(([key, given]) => [key, [given].flat().map((one) => readPatchValue(key, one))]));
 }
 
 function readPatchValue(key: string, given: SentPartialValue): SentValue {

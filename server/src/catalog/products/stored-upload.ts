@@ -170,17 +170,15 @@ export class StoredValues {
       const start = at + before.prefix.length;
       const end = endOfText(raw, start);
       if (raw.charCodeAt(end + 1) !== CLOSING_OBJECT) return undefined;
-      if (before.known !== undefined) addValue(values, before.known, readText(raw, start, end));
+      const place = before.known;
+      if (place !== undefined) {
+        values[place] ??= [];
+        values[place].push(readText(raw, start, end));
+      }
       at = raw.charCodeAt(end + 2) === COMMA ? end + 3 : end + 2;
     }
     return values;
   }
-}
-
-function addValue(values: string[][], place: number, value: string): void {
-  const known = values[place];
-  if (known === undefined) values[place] = [value];
-  else known.push(value);
 }
 
 /** @returns where the quote stands that ends a string of JSON */

@@ -1,3 +1,6 @@
+import type { Static } from 'typebox';
+import type { Sent } from '../../http/server/server.ts';
+import type { CategoryPage as CategoryPageSchema } from '../products/products.ts';
 import { type OpenIndex, readPlace, startPart, writePlace } from './search-index.ts';
 import { lexemeOf } from './words.ts';
 
@@ -9,11 +12,7 @@ export interface CategoryQuestion {
   readonly limit: number;
 }
 
-export interface CategoryPage {
-  readonly items: readonly { readonly path: readonly string[] }[];
-  readonly nextCursor: string | null;
-  readonly isComplete: boolean;
-}
+export type CategoryPage = Sent<Static<typeof CategoryPageSchema>>;
 
 /** A path, and the category below or at it whose path begins with it. */
 interface Listed {
@@ -42,8 +41,7 @@ export async function listCategories(
   let done = 0;
   while (done < page.length && (done === 0 || !isOver())) {
     const some = page.slice(done, done + COMPARED);
-    const isLiving = await findLiving(index, some);
-    items.push(...some.filter((one) => isLiving(one)).map(({ path }) => ({ path })));
+    items.push(...(await findLiving(index, some)).map(({ path }) => ({ path })));
     done += some.length;
   }
   const last = page[done - 1];
@@ -76,16 +74,15 @@ function countCommon(one: readonly string[], other: readonly string[]): number {
   return first < 0 ? one.length : first;
 }
 
-/** @returns whether a category holds a product, in doubt true */
+/** @returns those that hold a product, and those of which that is in doubt */
 async function findLiving(
   { snapshot, tail, newer }: OpenIndex,
   listed: readonly Listed[],
-): Promise<(category: Listed) => boolean> {
-  const lexemeOfPath = new Map(listed.map((one) => [one, lexemeOf.category(one.path)]));
-  const living = await snapshot.findLiving({ lexemes: [...lexemeOfPath.values()], newer });
-  const found = new Set(living);
-  return (one) => {
-    const lexeme = lexemeOfPath.get(one) ?? '';
-    return found.has(lexeme) || tail.some(({ lexemes }) => lexemes.has(lexeme));
-  };
+): Promise<Listed[]> {
+  const lexemes = listed.map(({ path }) => lexemeOf.category(path));
+  const living = new Set(await snapshot.findLiving({ lexemes, newer }));
+  return listed.filter((_, at) => {
+    const lexeme = lexemes[at] ?? '';
+    return living.has(lexeme) || tail.some((one) => one.lexemes.has(lexeme));
+  });
 }

@@ -35,17 +35,6 @@ export const needsTidying = ({ untidied, documents, tidiedUpTo }: SearchWalk): b
 const isUpToDate = (state: SearchState): boolean =>
   state.version === state.presentVersion || state.lastDocument >= state.newestDocument;
 
-/**
- * How a search deals with what the index lacks: with nothing, with a few documents that it looks at itself, or with many, of
- * which it knows no more than the former versions.
- */
-type SearchReach = 'whole' | 'tail' | 'former';
-
-function reachOf(state: SearchState): SearchReach {
-  if (isUpToDate(state)) return 'whole';
-  return state.newestDocument - state.lastDocument <= TAIL ? 'tail' : 'former';
-}
-
 /** Searches do not wait for the index to take in more than this. */
 const FAR_BEHIND = 10_000;
 
@@ -55,9 +44,6 @@ const canLack = (
   mayLack: IndexOrder['mayLack'],
 ): boolean =>
   version > 0 && (mayLack === 'most' || (mayLack === 'far' && newestDocument - lastDocument > FAR_BEHIND));
-
-const describeProgress = (state: SearchState | undefined): string =>
-  `${state?.lastDocument ?? 0} of ${state?.newestDocument ?? 'all'} product versions are in the index`;
 
 /** What is asked of the index on one state of a catalog, in a thread. */
 export interface IndexOrder {
@@ -93,30 +79,32 @@ export interface OpenIndex {
   readonly limits: SearchLimits;
 }
 
-/** @param tiers what is looked for without an index, where that may be; undefined: never */
+/**
+ * A few documents that the index lacks are looked at beside it; of many a search knows no more than the former versions.
+ * @param tiers what is looked for without an index, where that may be; undefined: never
+ */
 export async function openIndex(
   snapshot: CatalogSnapshot,
   { mayLack, tiers }: { mayLack: IndexOrder['mayLack']; tiers: readonly SearchTier[] | undefined },
   ending: Pick<OpenIndex, 'stop' | 'limits'>,
 ): Promise<OpenIndex | { readonly missing: string }> {
-  const opened = await openMade(snapshot, mayLack, ending);
-  if (!('missing' in opened) || mayLack !== 'most' || tiers === undefined) return opened;
-  return scanCatalog(snapshot, tiers, ending);
+  const state = await snapshot.readSearchState();
+  if (state !== undefined) {
+    const rows = await listLacking(snapshot, state);
+    const newer = rows === undefined ? state.lastDocument : undefined;
+    const found = { tail: (rows ?? []).map(readTail), newer, isBehind: !isUpToDate(state), isMade: true };
+    if (rows !== undefined || canLack(state, mayLack)) return { snapshot, ...found, ...ending };
+  }
+  if (mayLack === 'most' && tiers !== undefined) return scanCatalog(snapshot, tiers, ending);
+  const { lastDocument, newestDocument } = state ?? { lastDocument: 0, newestDocument: 'all' };
+  return { missing: `${lastDocument} of ${newestDocument} product versions are in the index` };
 }
 
-async function openMade(
-  snapshot: CatalogSnapshot,
-  mayLack: IndexOrder['mayLack'],
-  ending: Pick<OpenIndex, 'stop' | 'limits'>,
-): Promise<OpenIndex | { readonly missing: string }> {
-  const state = await snapshot.readSearchState();
-  if (state === undefined) return { missing: describeProgress(state) };
-  const rows = reachOf(state) === 'tail' ? await snapshot.listTail(state.lastDocument) : [];
-  const reach = rows === undefined ? 'former' : reachOf(state);
-  if (reach === 'former' && !canLack(state, mayLack)) return { missing: describeProgress(state) };
-  const tail = (rows ?? []).map(readTail);
-  const newer = reach === 'former' ? state.lastDocument : undefined;
-  return { snapshot, tail, newer, isBehind: reach !== 'whole', isMade: true, ...ending };
+/** @returns undefined where they are too many to be looked at */
+async function listLacking(snapshot: CatalogSnapshot, state: SearchState) {
+  if (isUpToDate(state)) return [];
+  const { newestDocument, lastDocument } = state;
+  return newestDocument - lastDocument <= TAIL ? snapshot.listTail(lastDocument) : undefined;
 }
 
 /** How long products are read where there is no index, and how many hits are enough. */

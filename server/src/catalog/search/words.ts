@@ -127,41 +127,32 @@ export function writeLexemes(product: UploadedProduct): string {
   return `a${[...words].join(' a')} n${[...ofHead].join(' n')} ${[...others].join(' ')}`;
 }
 
-interface AttributeLexemes {
-  readonly ofKey: string;
-  readonly ofValue: string;
-  readonly words: readonly string[];
-  readonly isHead: boolean;
-}
-
 /** Most values are those of many products: kept, they cost a third. */
-const cache = new Map<string, Map<string, AttributeLexemes>>();
+const cache = new Map<string, Map<string, ReturnType<typeof makeLexemes>>>();
 const CACHED = 20_000;
 const CACHED_LENGTH = 100;
 let cachedValues = 0;
 
-function readAttribute(key: string, value: string, { isFull }: Pick<Lexemes, 'isFull'>): AttributeLexemes {
+function readAttribute(key: string, value: string, { isFull }: Pick<Lexemes, 'isFull'>) {
   const known = cache.get(key)?.get(value);
   if (known !== undefined) return known;
-  const [ofKey, ofValue] = [lexemeOf.key(key), lexemeOf.value(key, value)];
   const isShort = key.length + value.length <= CACHED_LENGTH;
   // Words of a long value are most of what a long product costs.
-  const words = isFull && !isShort ? [] : listWords(value);
-  const read = { ofKey, ofValue, words, isHead: key.toLowerCase() === BRAND };
-  if (isShort) keep(key, value, read);
-  return read;
-}
-
-function keep(key: string, value: string, read: AttributeLexemes): void {
+  const made = makeLexemes(key, value, isFull && !isShort ? [] : listWords(value));
+  if (!isShort) return made;
   if (cachedValues === CACHED) {
     cache.clear();
     cachedValues = 0;
   }
-  const ofKey = cache.get(key);
-  if (ofKey === undefined) cache.set(key, new Map([[value, read]]));
-  else ofKey.set(value, read);
+  cache.getOrInsertComputed(key, () => new Map()).set(value, made);
   cachedValues += 1;
+  return made;
 }
+
+const makeLexemes = (key: string, value: string, words: readonly string[]) => ({
+  ...{ ofKey: lexemeOf.key(key), ofValue: lexemeOf.value(key, value) },
+  ...{ words, isHead: key.toLowerCase() === BRAND },
+});
 
 /** `ABC-123` is found by `ABC123` too. */
 export const joinWords = (words: readonly string[]): string =>
