@@ -30,7 +30,6 @@ interface AgentRouteParts extends ToolParts, RouteTools {
   readonly config: ListenedAt;
 }
 
-/** Where the service listens, and which pages may speak MCP. */
 interface ListenedAt {
   readonly host: string;
   readonly mcpOrigins: readonly string[];

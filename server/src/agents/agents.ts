@@ -9,10 +9,14 @@ import {
   McpServer,
 } from '@modelcontextprotocol/server';
 import { allows } from '../kernel/caller.ts';
-import { catalogChanges } from './change-tools.ts';
-import { checkFit } from './fit-tool.ts';
-import { compareProducts, findProducts, getProducts } from './product-tools.ts';
-import { explainRelation, listRelations, previewRelation, relatedProducts } from './relation-tools.ts';
+import { catalogChanges, compareProducts, findProducts, getProducts } from './product-tools.ts';
+import {
+  checkFit,
+  explainRelation,
+  listRelations,
+  previewRelation,
+  relatedProducts,
+} from './relation-tools.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
 export type { ToolContext, ToolParts } from './tool.ts';

@@ -134,7 +134,6 @@ export function readCategory(parameter: string, text: string): string[] {
   );
 }
 
-/** @returns a JSON list of texts; undefined for anything else */
 function readNames(text: string): string[] | undefined {
   try {
     const list: unknown = JSON.parse(text);
@@ -148,20 +147,17 @@ function readNames(text: string): string[] | undefined {
 /** Uploads that the serving thread describes: about 5 ms. A larger one is described by another thread. */
 const AT_ONCE_BYTES = 128 * 1024;
 
-/** The details of one product. Source: docs/interface.md §14.3. */
-
 interface PageOrder {
   readonly projectId: number;
   readonly identifier: string;
 }
 
-/** A page without its last change, and what that was. */
 interface MadePage extends Pick<FoundProduct, 'updatedAt' | 'updatedBy'> {
   /** JSON without its closing brace. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
 }
 
-/** @returns a page, or the bytes of a large one; undefined for a product that is not there */
+/** @returns a page, or the bytes of a large one; undefined for a product that is not there. Source: docs/interface.md §14.3 */
 export async function readProductPage(
   { store, scans, tasks }: { readonly store: CatalogStore; readonly scans: Scans; readonly tasks: Tasks },
   { projectId, identifier }: PageOrder,
@@ -273,7 +269,6 @@ export interface SurveyPart {
 }
 
 export interface SurveyResult {
-  /** In the catalog. */
   readonly products: number;
   readonly sampled: boolean;
   readonly sampledProducts: number;
@@ -285,7 +280,6 @@ export interface SurveyResult {
 const LONG_READS = ['countRange', 'listCommitChanges', 'listProductChanges', 'weighRestore'] as const;
 type LongRead = (typeof LONG_READS)[number];
 
-/** What is counted of products, one after another. */
 interface Tally {
   add(product: UploadedProduct): void;
   describe(): object;
@@ -305,7 +299,6 @@ interface OpenSurvey {
   counted: number;
 }
 
-/** An interval of ids of which up to `limit` products are counted. */
 interface Block {
   readonly after: number;
   readonly upTo: number;
@@ -317,7 +310,6 @@ const SAMPLE = 50_000;
 /** Neighbours, which are read together. */
 const BLOCK = 50;
 const PART = 2_000;
-/** Limit of open surveys; beyond it the oldest is dropped. */
 const OPEN_SURVEYS = 16;
 
 /** What the scanning thread can do. */

@@ -114,7 +114,6 @@ async function listRange(
 
 type Listing = Record<'identifierPrefix' | 'cursor', string | undefined> & { limit: number; form: ListForm };
 
-/** @returns the identifier behind which a page begins */
 const readCursor = (cursor: string | undefined): string | undefined =>
   cursor === undefined ? undefined : Buffer.from(cursor, 'base64url').toString().replaceAll('\0', '');
 

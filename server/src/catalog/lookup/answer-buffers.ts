@@ -1,28 +1,22 @@
-/**
- * Buffers for answers, used again once their answer is sent: a fresh buffer of 130 KB is memory that the kernel must
- * first clear page by page, which took longer than filling it.
- */
-export interface AnswerBuffers {
-  /** @returns at least so many bytes; `release` gives them back */
-  take(bytes: number): { buffer: Buffer; release: () => void };
-}
-
 /** Sizes are powers of two from here; smaller answers are cheap anyway. */
 const SMALLEST_BYTES = 16 * 1024;
 const LARGEST_BYTES = 4 * 1024 * 1024;
 /** Kept of each size: answers under way at once on a busy server. */
 const IDLE = 16;
 
-export function createAnswerBuffers(): AnswerBuffers {
+/**
+ * Buffers for answers, used again once their answer is sent: a fresh buffer of 130 KB is memory that the kernel must
+ * first clear page by page, which took longer than filling it.
+ */
+export function createAnswerBuffers() {
   const free = new Map<number, Buffer[]>();
-
   return {
-    take(bytes) {
+    /** @returns at least so many bytes; `release` gives them back */
+    take(bytes: number): { buffer: Buffer; release: () => void } {
       if (bytes < SMALLEST_BYTES || bytes > LARGEST_BYTES)
         return { buffer: Buffer.allocUnsafe(bytes), release() {} };
       const size = 2 ** Math.ceil(Math.log2(bytes));
-      const idle = free.get(size) ?? [];
-      free.set(size, idle);
+      const idle = free.getOrInsert(size, []);
       const buffer = idle.pop() ?? Buffer.allocUnsafeSlow(size);
       let isHeld = true;
       return {

@@ -19,7 +19,6 @@ export class CachedWriter {
     return this.current?.version;
   }
 
-  /** @returns undefined for another version than the last one followed */
   find(version: number): AnswerWriter | undefined {
     return this.current?.version === version ? this.current.writer : undefined;
   }

@@ -8,7 +8,7 @@ import {
   type ThreadPool,
 } from '../../storage/threads/threads.ts';
 import type { AnswerOrder, Frame, JoinedAnswers } from '../port.ts';
-import { type AnswerBuffers, createAnswerBuffers } from './answer-buffers.ts';
+import { createAnswerBuffers } from './answer-buffers.ts';
 
 const COMMA = 0x2c;
 const MIB = 1024 * 1024;
@@ -62,7 +62,6 @@ interface Found {
 
 /** A lookup as another thread makes it. */
 export interface MadeAnswers {
-  /** Of the catalog. */
   readonly version: number;
   /** The products in their frame, with commas between: in the room, or in memory of its own where it has no room. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
@@ -79,26 +78,20 @@ export interface MadeAnswer {
 
 export interface LookupParts {
   readonly cache: ByteCache;
-  /** The thread that makes long answers. */
   readonly makers: ThreadPool;
-  /** Where they are made. */
   readonly buffers: BufferPool;
 }
 
 /** Lookups of one thread, out of memory where they can be: docs/interface.md §4.2. */
 export class LookupAnswers {
-  private readonly cache: ByteCache;
-  private readonly makers: ThreadPool;
-  private readonly rooms: BufferPool;
-  private readonly buffers: AnswerBuffers = createAnswerBuffers();
+  private readonly parts: LookupParts;
+  private readonly buffers = createAnswerBuffers();
   /** The last known states of catalogs. */
   private readonly catalogs = new Map<number, AnsweredCatalog>();
   private requests = 0;
 
-  constructor({ cache, makers, buffers }: LookupParts) {
-    this.cache = cache;
-    this.makers = makers;
-    this.rooms = buffers;
+  constructor(parts: LookupParts) {
+    this.parts = parts;
   }
 
   /** @returns the answer when all of it is in memory, as of that version of the catalog, and short enough to be joined at once */
@@ -163,12 +156,12 @@ export class LookupAnswers {
     let loan: Loan | undefined;
     // Only when its turn has come, and given back only when the thread has ended, even if the caller has left.
     const takeRoom = () => {
-      loan = this.rooms.take(ANSWER_MAX_MIB * MIB);
+      loan = this.parts.buffers.take(ANSWER_MAX_MIB * MIB);
       return { ...order, left, room: loan.bytes };
     };
     const release = () => loan?.giveBack();
     try {
-      const made = await this.makers.run<MadeAnswers>('makeAnswers', takeRoom, {
+      const made = await this.parts.makers.run<MadeAnswers>('makeAnswers', takeRoom, {
         key: projectId,
         unordered: true,
       });
@@ -204,7 +197,7 @@ export class LookupAnswers {
     const { projectId, edition } = catalog;
     if (this.catalogs.size >= KNOWN_CATALOGS) this.catalogs.clear();
     this.catalogs.set(projectId, catalog);
-    return this.cache.of(`answers of ${projectId}`, edition);
+    return this.parts.cache.of(`answers of ${projectId}`, edition);
   }
 
   /** Bytes between bytes; what was read is kept once all is copied, since keeping may push out what was found. */

@@ -52,7 +52,6 @@ async function makeAnswers(
   return { version: await snapshot.readCatalogVersion(), ...joined.end() };
 }
 
-/** Products one behind another in a room. */
 class JoinedProducts {
   private readonly frame: Frame;
   private readonly isAlone: boolean;

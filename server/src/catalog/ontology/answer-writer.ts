@@ -28,7 +28,6 @@ const CACHED_CATEGORIES = 20_000;
 
 const NOTHING = Buffer.alloc(0);
 
-/** What facts of an attribute begin and end with. */
 interface KnownAttribute {
   readonly attribute: Attribute;
   readonly fits: (bytes: Uint8Array, start: number, end: number) => boolean;
@@ -200,7 +199,6 @@ const ZERO = 0x30;
 /** Eight digits at once: what 32 bits hold is much faster to take apart. */
 const EIGHT_DIGITS = 100_000_000;
 
-/** Where answers are written one behind another. */
 class AnswerBytes {
   private target = Buffer.allocUnsafeSlow(FIRST_BYTES);
   private at = 0;
@@ -220,7 +218,6 @@ class AnswerBytes {
     return this.target.subarray(start, this.at);
   }
 
-  /** Goes back to where something began. */
   cut(end: number): void {
     this.at = end;
   }

@@ -147,7 +147,6 @@ export type NotExtracted =
   | 'value_not_boolean'
   | 'value_not_date';
 
-/** A value as the ontology understands it. */
 type ReadValue =
   | { readonly kind: 'text' }
   | { readonly kind: 'number'; readonly number: number }
@@ -181,6 +180,12 @@ export function readValue(value: string, attribute: Attribute): ReadValue {
     case 'UNTYPED_ATTRIBUTE':
       return { kind: 'text' };
   }
+}
+
+/** @returns why the value makes no fact; undefined: it makes one */
+export function whyNoFact(value: string, attribute: Attribute): NotExtracted | undefined {
+  const read = readValue(value, attribute);
+  return read.kind === 'none' ? read.why : undefined;
 }
 
 export const isFact = (value: string, attribute: Attribute): boolean =>

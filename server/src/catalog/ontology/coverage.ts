@@ -8,7 +8,7 @@ import {
   knownAliases,
   type NotExtracted,
   type Ontology,
-  readValue,
+  whyNoFact,
 } from './attribute.ts';
 import { findNumericOnly, type RequestedAttribute } from './ontology-change.ts';
 
@@ -105,7 +105,7 @@ class AttributeTally {
       known.count += 1;
       return known.why;
     }
-    const why = this.attribute.type === undefined ? undefined : judge(value, this.attribute);
+    const why = this.attribute.type === undefined ? undefined : whyNoFact(value, this.attribute);
     if (this.values.size < DISTINGUISHED) this.values.set(value, { why, count: 1 });
     else this.hasMoreValues = true;
     return why;
@@ -130,12 +130,6 @@ class AttributeTally {
   }
 }
 
-function judge(value: string, attribute: Attribute): NotExtracted | undefined {
-  const read = readValue(value, attribute);
-  return read.kind === 'none' ? read.why : undefined;
-}
-
-/** The first of many, and how many there were. */
 class Examples {
   readonly shown: ValueExample[] = [];
   count = 0;
@@ -146,7 +140,6 @@ class Examples {
   }
 }
 
-/** Values without a fact, by reason. */
 class ProblemTally {
   private readonly byCode = new Map<NotExtracted, Examples>();
 
@@ -154,7 +147,6 @@ class ProblemTally {
     this.byCode.getOrInsertComputed(code, () => new Examples()).add(example);
   }
 
-  /** @returns values that make no fact for the same reason, with how many they are */
   describe(attribute: Attribute) {
     return [...this.byCode].map(([code, { count, shown }]) => ({
       code,
@@ -231,8 +223,8 @@ export class EffectTally {
     { before, after }: Record<'before' | 'after', Attribute | undefined>,
     example: ValueExample,
   ): void {
-    const why = after && judge(example.value, after);
-    const wasFact = before !== undefined && judge(example.value, before) === undefined;
+    const why = after && whyNoFact(example.value, after);
+    const wasFact = before !== undefined && whyNoFact(example.value, before) === undefined;
     const isFact = after !== undefined && why === undefined;
     if (why !== undefined) this.problems.add(why, example);
     if (wasFact && isFact) this.kept += 1;

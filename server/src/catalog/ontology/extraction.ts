@@ -6,7 +6,7 @@ import {
   isBlank,
   isFact,
   type NotExtracted,
-  readValue,
+  whyNoFact,
 } from './attribute.ts';
 import type { Observed } from './ontology-draft.ts';
 import { isSameUnit } from './units.ts';
@@ -57,7 +57,6 @@ export class Extractor {
     this.listener = listener;
   }
 
-  /** Tells of values that make no fact. */
   inspect({ identifier, attributes }: UploadedProduct): void {
     for (const { key, value } of attributes) {
       const known = this.byKey.get(key);
@@ -92,8 +91,7 @@ export class Extractor {
   private judge(identifier: string, { attribute, judged }: JudgedAttribute, value: string): void {
     let why = judged.get(value);
     if (why === undefined) {
-      const read = readValue(value, attribute);
-      why = read.kind === 'none' ? read.why : null;
+      why = whyNoFact(value, attribute) ?? null;
       if (judged.size >= CACHED_VALUES) judged.clear();
       if (value.length <= CACHED_LENGTH) judged.set(value, why);
     }

@@ -213,7 +213,6 @@ export type ListNaming = (project: ChosenProject) => Promise<readonly NamingDefi
 
 /** What names an attribute. */
 export interface AttributeUse extends Pick<NamingDefinition, 'kind' | 'id' | 'name'> {
-  /** Whether a rename changes it too. */
   readonly isRenamed: boolean;
 }
 

@@ -18,7 +18,6 @@ interface Unit {
 const MOST_EXPONENT = 70_000;
 const NUMBER = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/;
 
-/** Reads what `readPlain` returns. */
 function readDecimal(text: string): Decimal {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];
   const power = Number(exponent) - fraction.length;

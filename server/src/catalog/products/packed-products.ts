@@ -131,7 +131,6 @@ export class ProductPacker {
     this.end(row, rawEnd);
   }
 
-  /** How many rows there are. */
   get count(): number {
     return this.rows.length;
   }

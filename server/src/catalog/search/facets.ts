@@ -56,7 +56,6 @@ export class FacetTally {
     }
   }
 
-  /** @returns the attributes that most of the products have, each with its most frequent values */
   list(): readonly Facet[] {
     const frequent = [...this.byId.values()].sort(
       (a, b) => b.count - a.count || a.attribute.id - b.attribute.id,

@@ -12,9 +12,8 @@ import {
 } from '../filters/filters.ts';
 import { type Attribute, indexByKey } from '../ontology/ontology.ts';
 import type { LexemeGroups } from '../port.ts';
-import { keyOfGroup } from './hit-groups.ts';
 import { planTiers, type SearchTiers, type WordedSearch } from './tiers.ts';
-import { lexemeOf, listWords } from './words.ts';
+import { keyOfGroup, lexemeOf, listWords } from './words.ts';
 
 /** Which products are looked for. Source: docs/interface.md §4.13. */
 export interface SearchQuestion {

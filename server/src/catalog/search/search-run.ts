@@ -22,7 +22,6 @@ import type {
 import type { UploadedProduct } from '../products/products.ts';
 import { type CategoryQuestion, listCategories } from './category-list.ts';
 import { FACETED, FacetTally } from './facets.ts';
-import { HitGroups, keyOfGroup } from './hit-groups.ts';
 import {
   type HitPlace,
   type IndexOrder,
@@ -50,7 +49,7 @@ import {
 } from './shop-search.ts';
 import { holdsAll, isInTier, planTiers } from './tiers.ts';
 import { errorsOf, listForgivable, listMeant } from './typing-errors.ts';
-import { listLexemes } from './words.ts';
+import { keyOfGroup, listLexemes } from './words.ts';
 
 type Order<Question> = IndexOrder & { readonly question: Question };
 
@@ -494,6 +493,30 @@ class Search {
   }
 }
 
+/** Of a group that are shown; a search reads the uploads of all of them. */
+const SHOWN_OF_GROUP = 100;
+
+/** Hits by their groups, both in the order in which they come. */
+export class HitGroups {
+  private readonly documents = new Map<number, number[]>();
+  hits = 0;
+
+  get count(): number {
+    return this.documents.size;
+  }
+
+  add({ document, group }: HitGroup): void {
+    this.hits += 1;
+    const known = this.documents.get(group);
+    if (known === undefined) this.documents.set(group, [document]);
+    else if (known.length < SHOWN_OF_GROUP) known.push(document);
+  }
+
+  list(offset: number, limit: number): readonly (readonly number[])[] {
+    return this.documents.values().drop(offset).take(limit).toArray();
+  }
+}
+
 /** Products that are found by a former version, of which the index may have several, are looked at as they are now. */
 class FormerHits {
   private readonly newer: number;
@@ -601,7 +624,6 @@ class SortedHits {
     this.ranked.push({ id, document, value });
   }
 
-  /** @returns the documents of a page in order */
   page({ from, limit }: SortedRange): { readonly documents: readonly number[]; readonly isEnd: boolean } {
     const sign = this.sort.isDescending ? -1 : 1;
     const compare = ({ value: a, id }: Ranked, { value: b, id: other }: Ranked) => {

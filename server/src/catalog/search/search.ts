@@ -2,7 +2,6 @@
  * The door of search: products found by words and filters, out of an index beside the catalog. The index is derived from
  * documents, made at the first search, and never part of what an update must do.
  */
-export { keyOfGroup } from './hit-groups.ts';
 export { createProductSearch } from './product-search.ts';
 export {
   NEW_WALK,
@@ -17,4 +16,4 @@ export { searchOperations } from './search-run.ts';
 export type { SearchAnswer } from './search-schemas.ts';
 export type { ShopFilter, ShopQuestion } from './shop-search.ts';
 export { listForgivable } from './typing-errors.ts';
-export { writeLexemes } from './words.ts';
+export { keyOfGroup, writeLexemes } from './words.ts';

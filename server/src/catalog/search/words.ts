@@ -1,7 +1,6 @@
 import { keyOfCategory, visitCategories } from '../browse/browse.ts';
 import { isBlank } from '../ontology/ontology.ts';
 import { computeValueId, type UploadedProduct } from '../products/products.ts';
-import { keyOfGroup } from './hit-groups.ts';
 
 /**
  * What a product is found by: a set of lexemes, one kind by its first letter. `n` words of its identifier, name and brand,
@@ -165,6 +164,9 @@ export const lexemeOf = {
   category: (path: readonly string[]) => numberedLexeme('category', keyOfCategory(path)),
   group: (key: number) => numberedLexeme('group', key),
 };
+
+/** @returns the number that stands for a group in the index; 53 bits, so that no two groups of a catalog share it */
+export const keyOfGroup = (group: string): number => computeValueId(4, group);
 
 const KINDS = ['key', 'value', 'identifier', 'category', 'group'] as const;
 const BEYOND = 0x10000;
