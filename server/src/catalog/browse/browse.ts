@@ -4,7 +4,13 @@
  */
 
 import { ServiceError } from '../../kernel/errors.ts';
-import { countPassed, type Operation, Passed, type ThreadPool } from '../../storage/threads/threads.ts';
+import {
+  countPassed,
+  type Operation,
+  Passed,
+  shareText,
+  type ThreadPool,
+} from '../../storage/threads/threads.ts';
 import { type Tasks, toWireTask } from '../../tasks/tasks.ts';
 import {
   AnswerWriter,
@@ -184,9 +190,7 @@ const makePage = (snapshots: CatalogSnapshots, { projectId, identifier }: PageOr
   snapshots.read(projectId, async (snapshot) => {
     const found = await snapshot.findProduct(identifier);
     if (found === undefined) return undefined;
-    const page = Buffer.from(JSON.stringify(describeProduct(projectId, found)).slice(0, -1));
-    const bytes = new Uint8Array(new SharedArrayBuffer(page.length));
-    bytes.set(page);
+    const bytes = shareText(JSON.stringify(describeProduct(projectId, found)).slice(0, -1));
     const { updatedAt, updatedBy } = found;
     return new Passed<MadePage>({ bytes, updatedAt, updatedBy }, bytes.length);
   });
@@ -288,22 +292,7 @@ interface Tally {
 /** Opens what a room to the right counts. */
 export type OpenTally = (ontology: Ontology, question: SuggestionQuestion) => Tally;
 
-interface OpenSurvey {
-  readonly tally: Tally;
-  readonly holds: (product: UploadedProduct) => boolean;
-  readonly products: number;
-  readonly blocks: Iterator<Block, void>;
-  readonly of: number;
-  readonly sampled: boolean;
-  scanned: number;
-  counted: number;
-}
-
-interface Block {
-  readonly after: number;
-  readonly upTo: number;
-  readonly limit: number;
-}
+type OpenSurvey = Awaited<ReturnType<typeof openSurvey>>;
 
 /** Size of the sample of larger catalogs: takes up to 2 s. */
 const SAMPLE = 50_000;
@@ -355,7 +344,7 @@ async function openSurvey(
   snapshot: CatalogSnapshot,
   { question, isWhole }: SurveyOrder,
   openSuggestions: OpenTally,
-): Promise<OpenSurvey> {
+) {
   const tally = openTally(await snapshot.readOntology(), question, openSuggestions);
   const products = await snapshot.countRange(planRange());
   const largest = await snapshot.readLargestId();
@@ -398,7 +387,7 @@ async function countPart(snapshot: CatalogSnapshot, survey: OpenSurvey): Promise
 }
 
 /** Of each of so many equal intervals of ids the first products. */
-function* listSample(largest: number): Generator<Block, void> {
+function* listSample(largest: number) {
   const blocks = SAMPLE / BLOCK;
   for (let at = 0; at < blocks; at += 1) {
     const edge = (place: number) => Math.floor((place * largest) / blocks);
@@ -407,7 +396,7 @@ function* listSample(largest: number): Generator<Block, void> {
 }
 
 /** Ids are given one after another, so that an interval of them holds as many products at most. */
-function* listAll(largest: number): Generator<Block, void> {
+function* listAll(largest: number) {
   for (let after = 0; after < largest; after += PART) {
     yield { after, upTo: Math.min(after + PART, largest), limit: PART };
   }

@@ -53,13 +53,6 @@ interface Finding {
   find(identifier: string): ServedAnswer | 'long' | undefined;
 }
 
-/** What one request found: positions in the cache, or -1 - index of an answer that was read. */
-interface Found {
-  readonly space: CacheSpace;
-  readonly places: number[];
-  readonly read: ReadAnswer[];
-}
-
 /** A lookup as another thread makes it. */
 export interface MadeAnswers {
   readonly version: number;
@@ -200,8 +193,11 @@ export class LookupAnswers {
     return this.parts.cache.of(`answers of ${projectId}`, edition);
   }
 
-  /** Bytes between bytes; what was read is kept once all is copied, since keeping may push out what was found. */
-  private join({ space, places, read }: Found, { head, tail }: Frame): JoinedAnswers | undefined {
+  /** `places`: in the cache, or -1 - index of an answer that was read. Bytes between bytes; what was read is kept once all is copied, since keeping may push out what was found. */
+  private join(
+    { space, places, read }: { space: CacheSpace; places: readonly number[]; read: readonly ReadAnswer[] },
+    { head, tail }: Frame,
+  ): JoinedAnswers | undefined {
     const sizeAt = (place: number) => (place >= 0 ? space.lengthAt(place) : sizeOf(read[-1 - place]));
     let length = head.length + tail.length + Math.max(places.length - 1, 0);
     for (const place of places) length += sizeAt(place);

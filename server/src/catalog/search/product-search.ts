@@ -1,9 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Logger } from '../../kernel/logger.ts';
 import type { ListedPage, ListForm } from '../browse/browse.ts';
 import type { CatalogParts } from '../parts.ts';
-import type { CatalogStore, PreparedWalk } from '../port.ts';
+import type { PreparedWalk } from '../port.ts';
 import type { CategoryPage, CategoryQuestion } from './category-list.ts';
 import type { IndexOrder } from './search-index.ts';
 import type { SearchQuestion } from './search-plan.ts';
@@ -161,9 +160,7 @@ function createIndexWalks({
   logger,
   prepareWalk,
   isShared,
-}: {
-  readonly store: CatalogStore;
-  readonly logger: Logger;
+}: Pick<CatalogParts, 'store' | 'logger'> & {
   readonly prepareWalk: PrepareWalk;
   /** Whether other projects are searched meanwhile. */
   isShared(projectId: number): boolean;

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Operation, StopFlag } from '../../storage/threads/threads.ts';
+import { type Operation, type StopFlag, shareText } from '../../storage/threads/threads.ts';
 import {
   type ListedPage,
   type ListForm,
@@ -190,10 +190,8 @@ export function searchOperations(
 
 /** JSON, so that the serving thread only sends it. @throws answer_too_large */
 function encode(answer: SearchAnswer | ShopAnswer): Uint8Array {
-  const text = Buffer.from(JSON.stringify(answer));
-  refuseLarge(text.length, MANY);
-  const bytes = new Uint8Array(new SharedArrayBuffer(text.length));
-  bytes.set(text);
+  const bytes = shareText(JSON.stringify(answer));
+  refuseLarge(bytes.length, MANY);
   return bytes;
 }
 
@@ -282,7 +280,7 @@ class Search {
     const isEnough = () => groups.count >= needed && groups.hits >= READ_AT_MOST;
     const seen = await this.countHits(facets, { most: 0, sorted, onHit, ...(isRead && { isEnough }) });
     if (sorted) {
-      for (const document of this.pageOfAll(sorted, seen, { from: 0, limit: groupOf.size }).documents)
+      for (const document of this.pageOfAll(sorted, seen, { offset: 0, limit: groupOf.size }).documents)
         groups.add({ document, group: groupOf.get(document) ?? 0 });
       return { groups, share: 1 };
     }
@@ -416,15 +414,15 @@ class Search {
     seen: CountedHits,
     { limit, cursor }: Pick<SearchQuestion, 'limit' | 'cursor'>,
   ): Promise<Page> {
-    const [from] = cursor === undefined ? FIRST : readPlace(cursor);
-    const { documents, isEnd } = this.pageOfAll(sorted, seen, { from, limit });
+    const [offset] = cursor === undefined ? FIRST : readPlace(cursor);
+    const { documents, isEnd } = this.pageOfAll(sorted, seen, { offset, limit });
     const byDocument = await this.placeRows(() => this.index.snapshot.listFronts(documents));
     const items = documents.flatMap((document) => byDocument.get(document) ?? []).map(toItem);
-    return { items, nextCursor: isEnd ? null : writePlace([from + limit, 0]) };
+    return { items, nextCursor: isEnd ? null : writePlace([offset + limit, 0]) };
   }
 
   /** @throws search_too_broad, search_too_long where not all hits are in order */
-  private pageOfAll(sorted: SortedHits, { isExact, isOver }: CountedHits, page: SortedRange) {
+  private pageOfAll(sorted: SortedHits, { isExact, isOver }: CountedHits, page: GroupRange) {
     if (isOver) throw this.timeUsedUp();
     if (!isExact) throw new ServiceError('search_too_broad', { values: [EXAMINED] });
     return sorted.page(page);
@@ -575,11 +573,7 @@ function noteHit(
   if (!facets.isFull) facets.add(hit.product, hit.row.text.length);
 }
 
-interface Collected {
-  readonly hits: readonly ShownHit[];
-  /** How far it came; undefined: to the end. */
-  readonly last: HitPlace | undefined;
-}
+type Collected = Readonly<Pick<CountedHits, 'hits' | 'last'>>;
 
 type Page = Pick<SearchAnswer, 'items' | 'nextCursor'>;
 
@@ -592,11 +586,6 @@ function toPage({ hits, last }: Collected, limit: number): Page {
 function toItem(row: PlacedRow) {
   const front = readFront(row);
   return { ...toTableItem(row, front), link: front.productUrl };
-}
-
-interface SortedRange {
-  readonly from: number;
-  readonly limit: number;
 }
 
 interface Ranked {
@@ -624,14 +613,14 @@ class SortedHits {
     this.ranked.push({ id, document, value });
   }
 
-  page({ from, limit }: SortedRange): { readonly documents: readonly number[]; readonly isEnd: boolean } {
+  page({ offset, limit }: GroupRange): { readonly documents: readonly number[]; readonly isEnd: boolean } {
     const sign = this.sort.isDescending ? -1 : 1;
     const compare = ({ value: a, id }: Ranked, { value: b, id: other }: Ranked) => {
       if (a === undefined || b === undefined)
         return Number(a === undefined) - Number(b === undefined) || id - other;
       return sign * compareValues(a, b) || id - other;
     };
-    const page = this.ranked.sort(compare).slice(from, from + limit);
-    return { documents: page.map(({ document }) => document), isEnd: from + limit >= this.ranked.length };
+    const page = this.ranked.sort(compare).slice(offset, offset + limit);
+    return { documents: page.map(({ document }) => document), isEnd: offset + limit >= this.ranked.length };
   }
 }

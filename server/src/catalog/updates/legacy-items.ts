@@ -4,6 +4,7 @@
  */
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { shareText } from '../../storage/threads/threads.ts';
 import type { UploadedProduct } from '../products/products.ts';
 
 const START = 'productsJsonArray=';
@@ -27,7 +28,7 @@ export function readLegacyForm({ bytes, encoding }: RawBody): { body: RawBody; i
   const products = items.map((item) =>
     readItem(typeof item === 'object' && item !== null ? (item as Item) : {}),
   );
-  return { body: { bytes: share(JSON.stringify({ products })), encoding }, items: items.length };
+  return { body: { bytes: shareText(JSON.stringify({ products })), encoding }, items: items.length };
 }
 
 const refusal = (detail: string) => new ServiceError('request_invalid', { details: [detail] });
@@ -92,11 +93,3 @@ const splitPath = (text: string) => ({
     .map((name) => name.trim())
     .filter((name) => name !== ''),
 });
-
-/** Threads read it where it is. */
-function share(text: string): Uint8Array {
-  const bytes = Buffer.from(text);
-  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  shared.set(bytes);
-  return shared;
-}

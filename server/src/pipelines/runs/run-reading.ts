@@ -1,5 +1,6 @@
 import { listProductErrors, PRODUCTS_PER_REQUEST } from '../../catalog/products/products.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { shareText } from '../../storage/threads/threads.ts';
 import { REPORT_LINES, type ReportLine } from '../../tasks/tasks.ts';
 import type { BatchCounts, TriedDefinition, UploadedFile } from '../definitions/definitions.ts';
 import {
@@ -347,12 +348,4 @@ function takeNative(row: SourceRow): RowOutcome {
   if (typeof identifier !== 'string' || identifier === '')
     return { row: number, problems: [{ field: 'identifier', reason: 'is missing' }] };
   return { row: number, product: source as { identifier: string } };
-}
-
-/** @returns UTF-8 in memory that another thread reads without a copy */
-function shareText(text: string): Uint8Array {
-  const length = Buffer.byteLength(text);
-  const bytes = Buffer.from(new SharedArrayBuffer(length));
-  bytes.write(text);
-  return new Uint8Array(bytes.buffer, 0, length);
 }

@@ -2,7 +2,7 @@ import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import { readOntology } from '../../catalog/store/store.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import type { Program } from '../../storage/storage.ts';
-import type { StopFlag } from '../../storage/threads/threads.ts';
+import { type StopFlag, shareText } from '../../storage/threads/threads.ts';
 import type { CatalogRelations, MetRelateInput } from '../answers/answers.ts';
 import {
   bindRule,
@@ -161,10 +161,7 @@ export function readerOperations(catalogs: RelationCatalogs, cached = new Column
     judgeFit({ limitMs, ...input }: ThreadRequest<FitInput>, stop?: StopFlag) {
       const limit = new WorkLimit(limitMs, stop);
       return catalogs.inspect({ projectId: input.projectId, limit }, async (catalog) => {
-        const answer = Buffer.from(await answerFit(catalog, input, { constraints, columns: cached, limit }));
-        const bytes = new Uint8Array(new SharedArrayBuffer(answer.length));
-        bytes.set(answer);
-        return bytes;
+        return shareText(await answerFit(catalog, input, { constraints, columns: cached, limit }));
       });
     },
     surveyMissing(request: ThreadRequest<{ projectId: number }>, stop?: StopFlag) {

@@ -156,6 +156,13 @@ export function refuseOtherBytes(bytes: Uint8Array, sample: number): void {
     throw new Error('shared memory was written to while it was in use: nothing of it is stored');
 }
 
+/** @returns the text as bytes that threads share: V8 counts what is transferred, and would collect the whole heap of both for it */
+export function shareText(text: string): Uint8Array<SharedArrayBuffer> {
+  const shared = new SharedArrayBuffer(Buffer.byteLength(text));
+  Buffer.from(shared).write(text);
+  return new Uint8Array(shared);
+}
+
 interface Job {
   readonly operation: string;
   readonly input: unknown;
