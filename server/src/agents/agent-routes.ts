@@ -70,8 +70,7 @@ export const agentRoutes =
       handle: (request, reply) =>
         whileCallerWaits(reply, async (signal) => {
           const context: ToolContext = {
-            ...{ catalog: parts.catalog, relations: parts.relations, tasks: parts.tasks },
-            ...{ project: request.project, access: request.caller.access, signal },
+            ...{ ...parts, project: request.project, access: request.caller.access, signal },
             limitScans: () => limitScans(request, reply),
           };
           const describeFailure = (error: unknown) => describe(error, request);

@@ -94,13 +94,10 @@ class JoinedProducts {
 }
 
 /** @returns those of the identifiers that are there, each once */
-async function findInOrder(
-  snapshot: CatalogSnapshot,
-  identifiers: readonly string[],
-): Promise<MeasuredDocument[]> {
-  const measured = await snapshot.measureDocuments([...new Set(identifiers)]);
-  const known = new Map(measured.map((one) => [one.identifier, one]));
-  return [...new Set(identifiers)].flatMap((identifier) => known.get(identifier) ?? []);
+async function findInOrder(snapshot: CatalogSnapshot, identifiers: readonly string[]) {
+  const each = [...new Set(identifiers)];
+  const known = new Map((await snapshot.measureDocuments(each)).map((one) => [one.identifier, one]));
+  return each.flatMap((identifier) => known.get(identifier) ?? []);
 }
 
 function* portionsOf(found: readonly MeasuredDocument[]): Generator<MeasuredDocument[], void> {

@@ -87,9 +87,6 @@ function compileOnce(schema: object, { isText, ...options }: CheckOptions): () =
  * Unpacks, parses and checks a body of products. Nothing is converted: values are strings by contract.
  * @throws body_not_unpacked, body_too_large, body_not_json, request_invalid, too_many_products, no_products
  */
-export function checkBody(source: BodySource, form: 'products'): CheckedBody<SentProduct>;
-export function checkBody(source: BodySource, form: 'patches'): CheckedBody<SentPatch>;
-export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentProduct | SentPatch>;
 export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentProduct | SentPatch> {
   const text = readText(source);
   const list = [...readList(parseJson(text))];
@@ -194,8 +191,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const said = (error as Error).message;
-    const details = [text.trim() === '' ? 'the body is empty' : said];
+    const details = [text.trim() === '' ? 'the body is empty' : (error as Error).message];
     throw new ServiceError('body_not_json', { details, cause: error });
   }
 }

@@ -148,14 +148,10 @@ function readPatchValue(key: string, given: SentPartialValue): SentValue {
   return { ...given, key };
 }
 
-interface Prioritised extends Pick<UploadedCategory, 'path'> {
-  readonly priority?: number | undefined;
-}
-
 /** @returns the one with the smallest priority, without priorities the first. Source: docs/interface.md §12.5 rule 7 */
-export function mainCategory<Category extends Prioritised>(
-  categories: readonly Category[],
-): Category | undefined {
+export function mainCategory<
+  Category extends Pick<UploadedCategory, 'path'> & { priority?: number | undefined },
+>(categories: readonly Category[]): Category | undefined {
   let [main] = categories;
   for (const category of categories) {
     if ((category.priority ?? Infinity) < (main?.priority ?? Infinity)) main = category;

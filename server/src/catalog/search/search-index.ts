@@ -159,6 +159,5 @@ export const writePlace = (place: HitPlace): string => Buffer.from(place.join(' 
 export function readPlace(cursor: string): HitPlace {
   const [, tier, document] = /^(\d{1,9}) (\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   if (tier !== undefined && document !== undefined) return [Number(tier), Number(document)];
-  const details = ['/cursor must be the nextCursor of the page before'];
-  throw new ServiceError('query_invalid', { details });
+  throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the page before');
 }

@@ -76,7 +76,7 @@ const findNamed = (named: readonly string[] | undefined): LexemeGroups =>
     ? []
     : [named.flatMap((one) => [lexemeOf.identifier(one), lexemeOf.group(keyOfGroup(one))])];
 
-const refuse = (detail: string) => new ServiceError('query_invalid', { details: [detail] });
+const refuse = (detail: string) => new ServiceError('query_invalid', detail);
 
 /** An attribute goes by its name or a synonym. */
 function findAmong(byKey: ReadonlyMap<string, Attribute>): (name: string) => ComparedAttribute {

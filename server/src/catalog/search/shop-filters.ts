@@ -7,7 +7,7 @@ const FILTERS = 50;
 const VALUES = 100;
 const FORM =
   '/filters must be a JSON list of {"name","values":[{"value"}]} or {"name","min","max"}, of at most 50 filters with 100 values';
-const refuse = () => new ServiceError('query_invalid', { details: [FORM] });
+const refuse = () => new ServiceError('query_invalid', FORM);
 
 /** @throws query_invalid */
 export function readShopFilters(sent: unknown): readonly ShopFilter[] {

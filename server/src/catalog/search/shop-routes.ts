@@ -165,5 +165,5 @@ function readComplexSort(sent: unknown): string | undefined {
   const { key, direction = 'ASC' } = (readJson(sent) ?? {}) as { key?: unknown; direction?: unknown };
   if (typeof key === 'string' && typeof direction === 'string')
     return direction.toUpperCase() === 'DESC' ? `${key.replace(/:(asc|desc)$/i, '')}:desc` : key;
-  throw new ServiceError('query_invalid', { details: ['/sortComplex must be {"key","direction"}'] });
+  throw new ServiceError('query_invalid', '/sortComplex must be {"key","direction"}');
 }

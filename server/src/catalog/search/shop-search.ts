@@ -160,9 +160,10 @@ function findAttribute(name: string, byKey: ReadonlyMap<string, Attribute>): Att
   const lower = name.toLowerCase();
   const found = byKey.get(name) ?? byKey.values().find((one) => one.name.toLowerCase() === lower);
   if (found !== undefined) return found;
-  throw new ServiceError('query_invalid', {
-    details: [`/filters has ${JSON.stringify(name)}, and there is no such attribute`],
-  });
+  throw new ServiceError(
+    'query_invalid',
+    `/filters has ${JSON.stringify(name)}, and there is no such attribute`,
+  );
 }
 
 export interface Sorting {
@@ -175,12 +176,10 @@ export interface Sorting {
 
 const languageOf = (locale: string) => (locale.toLowerCase().startsWith('de') ? 'de' : 'en');
 const PRICES = ['price', 'preis'];
-const SORTED = {
-  name: { en: ['Name A–Z', 'Name Z–A'], de: ['Name A–Z', 'Name Z–A'] },
-  price: {
-    en: ['Price ascending', 'Price descending'],
-    de: ['Preis aufsteigend', 'Preis absteigend'],
-  },
+const BY_NAME = ['Name A–Z', 'Name Z–A'] as const;
+const BY_PRICE = {
+  en: ['Price ascending', 'Price descending'],
+  de: ['Preis aufsteigend', 'Preis absteigend'],
 } as const;
 
 /** By price, where there is the attribute that the project says or one with a usual name, and by name. */
@@ -195,7 +194,7 @@ function listSortings(
     { key, name: up, type: 'ATTRIBUTE', sort: 'ASC' },
     { key: `${key}:desc`, name: down, type: 'ATTRIBUTE', sort: 'DESC' },
   ];
-  return [...(price ? of(price.name, SORTED.price[language]) : []), ...of('name', SORTED.name[language])];
+  return [...(price ? of(price.name, BY_PRICE[language]) : []), ...of('name', BY_NAME)];
 }
 
 /** Orders by relevance, as connectors name it. */
@@ -215,7 +214,7 @@ function findSorting(
   );
   if (found !== undefined) return found;
   const known = own.map(({ key }) => key).join(', ');
-  throw new ServiceError('query_invalid', { details: [`/sort must be one of ${known}`] });
+  throw new ServiceError('query_invalid', `/sort must be one of ${known}`);
 }
 
 const HIGHEST_RELEVANCE = 1_000_000;
