@@ -5,7 +5,6 @@ import type { SearchAnswer } from '../catalog/search/search.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { toWireTask } from '../tasks/tasks.ts';
 import {
-  closed,
   countTokens,
   defineTool,
   fitFrom,
@@ -44,37 +43,34 @@ export const findProducts = defineTool({
   title: 'Find products',
   description:
     'Searches the catalog by words, filter and category. Facets show attributes of the hits, to narrow the next search with filter.',
-  input: Type.Object(
-    {
-      query: Type.Optional(
-        Type.String({ maxLength: 500, description: 'words in any order, case and accents do not count' }),
-      ),
-      filter: Type.Optional(
-        Type.String({
-          maxLength: 8_192,
-          description:
-            'conditions on attributes, such as: TDP > 100 and Brand = "Corsair"; =, !=, <, <=, >, >=, ~ (contains)',
-        }),
-      ),
-      category: Type.Optional(
-        Type.Array(Type.String({ maxLength: 1_000 }), {
-          minItems: 1,
-          maxItems: 20,
-          description: 'top of a category path',
-        }),
-      ),
-      sort: Type.Optional(
-        Type.String({
-          maxLength: 260,
-          description: 'an attribute, such as Price or Price:desc; default: relevance',
-        }),
-      ),
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: PAGE })),
-      cursor: Type.Optional(Type.String({ maxLength: 100, description: 'nextCursor of the page before' })),
-    },
-    closed,
-  ),
-  output: Type.Object({
+  input: {
+    query: Type.Optional(
+      Type.String({ maxLength: 500, description: 'words in any order, case and accents do not count' }),
+    ),
+    filter: Type.Optional(
+      Type.String({
+        maxLength: 8_192,
+        description:
+          'conditions on attributes, such as: TDP > 100 and Brand = "Corsair"; =, !=, <, <=, >, >=, ~ (contains)',
+      }),
+    ),
+    category: Type.Optional(
+      Type.Array(Type.String({ maxLength: 1_000 }), {
+        minItems: 1,
+        maxItems: 20,
+        description: 'top of a category path',
+      }),
+    ),
+    sort: Type.Optional(
+      Type.String({
+        maxLength: 260,
+        description: 'an attribute, such as Price or Price:desc; default: relevance',
+      }),
+    ),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: PAGE })),
+    cursor: Type.Optional(Type.String({ maxLength: 100, description: 'nextCursor of the page before' })),
+  },
+  output: {
     products: Type.Array(FoundProduct),
     total: Type.Integer(),
     isTotalExact: Type.Boolean(),
@@ -85,7 +81,7 @@ export const findProducts = defineTool({
     ),
     facets: Type.Array(ShortFacet),
     nextCursor: NextCursor,
-  }),
+  },
   async answer({ catalog, project, signal }, { query: q, limit = PAGE, ...requested }) {
     const find = (most: number) => search({ catalog, project, signal }, { q, limit: most, ...requested });
     const found = await find(limit);
@@ -134,20 +130,17 @@ export const getProducts = defineTool({
   name: 'get_products',
   title: 'Read products',
   description: 'Reads products by their exact identifiers, with the values of their attributes.',
-  input: Type.Object(
-    {
-      identifiers: Type.Array(Identifier, { minItems: 1, maxItems: READ }),
-      offset: Type.Optional(
-        Type.Integer({
-          minimum: 0,
-          maximum: 10_000,
-          description: 'attributes to leave out at the beginning; default 0',
-        }),
-      ),
-    },
-    closed,
-  ),
-  output: Type.Object({
+  input: {
+    identifiers: Type.Array(Identifier, { minItems: 1, maxItems: READ }),
+    offset: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 10_000,
+        description: 'attributes to leave out at the beginning; default 0',
+      }),
+    ),
+  },
+  output: {
     products: Type.Array(
       Type.Object({
         ...FoundProduct.properties,
@@ -159,7 +152,7 @@ export const getProducts = defineTool({
     ),
     unknown: Type.Array(Type.String(), { description: 'identifiers of no product' }),
     notShown: Type.Array(Type.String(), { description: NOT_SHOWN }),
-  }),
+  },
   async answer(context, { identifiers, offset = 0 }) {
     const requested = [...new Set(identifiers)];
     const found = await lookUp(context, requested);
@@ -243,19 +236,16 @@ export const compareProducts = defineTool({
   name: 'compare_products',
   title: 'Compare products',
   description: 'Puts the attributes of 2 to 5 products side by side, those that differ first.',
-  input: Type.Object(
-    {
-      identifiers: Type.Array(Identifier, { minItems: 2, maxItems: COMPARED }),
-      offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
-    },
-    closed,
-  ),
-  output: Type.Object({
+  input: {
+    identifiers: Type.Array(Identifier, { minItems: 2, maxItems: COMPARED }),
+    offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
+  },
+  output: {
     products: Type.Array(Type.Object({ identifier: Type.String(), name: Type.String() })),
     attributes: Type.Array(Compared),
     total: Type.Integer({ description: 'of attributes' }),
     nextOffset: NextOffset,
-  }),
+  },
   async answer(context, { identifiers, offset }) {
     const requested = [...new Set(identifiers)];
     if (requested.length < 2) {
@@ -296,16 +286,13 @@ export const catalogChanges = defineTool({
   title: 'Changes of the catalog',
   description:
     'What changed the catalog lately: full updates, updates and deletions, the newest first, with counts.',
-  input: Type.Object(
-    {
-      since: Type.Optional(Type.Integer({ minimum: 0, description: 'epoch milliseconds' })),
-      cursor: Type.Optional(
-        Type.String({ pattern: '^\\d{1,15}$', description: 'nextCursor of the page before' }),
-      ),
-    },
-    { additionalProperties: false },
-  ),
-  output: Type.Object({
+  input: {
+    since: Type.Optional(Type.Integer({ minimum: 0, description: 'epoch milliseconds' })),
+    cursor: Type.Optional(
+      Type.String({ pattern: '^\\d{1,15}$', description: 'nextCursor of the page before' }),
+    ),
+  },
+  output: {
     changes: Type.Array(
       Type.Object({
         task: Type.String(),
@@ -318,7 +305,7 @@ export const catalogChanges = defineTool({
       }),
     ),
     nextCursor: Type.Union([Type.String(), Type.Null()]),
-  }),
+  },
   async answer({ tasks, project }, { since, cursor }) {
     const below = cursor === undefined ? undefined : Number(cursor);
     const found = await tasks.list({ projectId: project.id, from: since, below, limit: CHANGES + 1 });

@@ -12,7 +12,6 @@ import {
 import { type FitAnswer, FitQuestion, readQuestion } from '../relations/fit/fit.ts';
 import { search } from './product-tools.ts';
 import {
-  closed,
   defineTool,
   fitFrom,
   fitPage,
@@ -30,8 +29,8 @@ export const listRelations = defineTool({
   name: 'list_relations',
   title: 'List relations',
   description: 'Lists what this catalog knows of what goes with what: relations, each with a tag.',
-  input: Type.Object({ offset: Offset }, closed),
-  output: Type.Object({
+  input: { offset: Offset },
+  output: {
     relations: Type.Array(
       Type.Object({
         id: Type.Integer(),
@@ -49,7 +48,7 @@ export const listRelations = defineTool({
     ),
     total: Type.Integer(),
     nextOffset: NextOffset,
-  }),
+  },
   async answer({ relations, project }, { offset }) {
     const all = (await relations.list(project.id)).map(describeRelation);
     const { page, nextOffset } = fitFrom(all, offset);
@@ -85,36 +84,33 @@ export const relatedProducts = defineTool({
   title: 'Related products',
   description:
     'What goes with a product: accessories, spare parts, alternatives, whatever the relations say. With explain, the values that decided.',
-  input: Type.Object(
-    {
-      identifier: Identifier,
-      tags: Type.Optional(
-        Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
-          maxItems: 20,
-          description: 'default: all relations',
-        }),
-      ),
-      relationIds: Type.Optional(Type.Array(Type.Integer({ minimum: 1 }), { maxItems: RELATIONS })),
-      limit: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: LARGEST,
-          default: RELATED,
-          description: 'products of each relation',
-        }),
-      ),
-      offset: Type.Optional(
-        Type.Integer({
-          minimum: 0,
-          maximum: FARTHEST,
-          description: 'products of each relation to leave out; default 0',
-        }),
-      ),
-      explain: Type.Optional(Type.Boolean()),
-    },
-    closed,
-  ),
-  output: Type.Object({
+  input: {
+    identifier: Identifier,
+    tags: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+        maxItems: 20,
+        description: 'default: all relations',
+      }),
+    ),
+    relationIds: Type.Optional(Type.Array(Type.Integer({ minimum: 1 }), { maxItems: RELATIONS })),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: LARGEST,
+        default: RELATED,
+        description: 'products of each relation',
+      }),
+    ),
+    offset: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: FARTHEST,
+        description: 'products of each relation to leave out; default 0',
+      }),
+    ),
+    explain: Type.Optional(Type.Boolean()),
+  },
+  output: {
     relations: Type.Array(
       Type.Object({
         id: Type.Integer(),
@@ -127,7 +123,7 @@ export const relatedProducts = defineTool({
     notShown: Type.Array(Type.Integer(), {
       description: 'relations that had no room: ask for them with relationIds',
     }),
-  }),
+  },
   async answer(context, { identifier, tags, relationIds, limit = RELATED, offset = 0, explain = false }) {
     await refuseUnknown(context, identifier);
     const chosen = await chooseRelations(context, { tags, relationIds });
@@ -199,11 +195,8 @@ export const explainRelation = defineTool({
   title: 'Explain a relation',
   description:
     'Why two products are related by a relation, or why they are not: every condition with the values.',
-  input: Type.Object(
-    { relationId: Type.Integer({ minimum: 1 }), source: Identifier, target: Identifier },
-    closed,
-  ),
-  output: Type.Object({
+  input: { relationId: Type.Integer({ minimum: 1 }), source: Identifier, target: Identifier },
+  output: {
     related: Type.Boolean(),
     rank: Type.Union([Type.Integer(), Type.Null()]),
     excluded: Type.Union([Type.String(), Type.Null()]),
@@ -211,7 +204,7 @@ export const explainRelation = defineTool({
     conditions: Type.Array(ExplainedCondition),
     moreConditions: Type.Integer({ description: 'that had no room' }),
     listed: Type.Optional(Type.String({ description: 'in a relation of links: who lists the other' })),
-  }),
+  },
   async answer({ relations, project, signal }, { relationId, source, target }) {
     const request = { projectId: project.id, id: relationId, source, target };
     const why = await relations.explain(request, signal);
@@ -248,8 +241,8 @@ export const previewRelation = defineTool({
   description:
     'Tries a rule on the whole catalog, without storing it: how many products get results, with examples.',
   access: 'write',
-  input: Type.Object({ source: Filter, target: Filter, match: MatchElements }, closed),
-  output: Type.Object({
+  input: { source: Filter, target: Filter, match: MatchElements },
+  output: {
     problem: Type.Optional(Type.String()),
     sourceProducts: Type.Optional(Type.Integer()),
     targetProducts: Type.Optional(Type.Integer()),
@@ -259,7 +252,7 @@ export const previewRelation = defineTool({
     examples: Type.Optional(
       Type.Array(Type.Object({ source: Type.String(), results: Type.Array(Type.String()) })),
     ),
-  }),
+  },
   async answer({ relations, project, signal, limitScans }, sent) {
     const definition = checkDefinition({ name: 'preview', tag: 'preview', ...sent });
     limitScans();
@@ -337,8 +330,8 @@ export const checkFit = defineTool({
   title: 'Check whether products fit',
   description:
     'Whether products can be used together, by the rules of this shop: a verdict for all of them, and for each pair with the values that decided or are missing. Unknown means that nobody knows: do not guess. An identifier may also be the whole name of a product.',
-  input: Type.Object({ items, tags }, closed),
-  output: Type.Object({
+  input: { items, tags },
+  output: {
     verdict: Verdict,
     pairs: Type.Array(Type.Object({ target: Type.String(), ...Judged.properties })),
     totals: Type.Array(Judged, { description: 'sums over all products' }),
@@ -349,7 +342,7 @@ export const checkFit = defineTool({
       description: 'products that the question named by their names',
     }),
     catalogVersion: Type.Integer(),
-  }),
+  },
   async answer(context, question) {
     const judged = await judge(context, question);
     const named = judged.unknownIdentifiers.length === 0 ? [] : await findNamed(context, judged);

@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import type { Catalog } from '../catalog/catalog.ts';
 import { cutText } from '../kernel/bounded-lines.ts';
 import type { Access, ChosenProject } from '../kernel/caller.ts';
@@ -37,16 +37,20 @@ export const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 export const NextOffset = Type.Union([Type.Integer(), Type.Null()], {
   description: 'send it as offset for more; null: this is all',
 });
-export const closed = { additionalProperties: false };
 
-export const defineTool = <Input extends TSchema, Output extends TSchema>(
-  tool: Omit<Tool, 'access' | 'answer'> & {
-    readonly access?: Access;
-    readonly input: Input;
-    readonly output: Output;
-    answer(context: ToolContext, input: Static<Input>): Promise<NoInfer<Static<Output>>>;
-  },
-): Tool => ({ access: 'read', ...tool }) as Tool;
+export const defineTool = <Input extends TProperties, Output extends TProperties>({
+  input,
+  output,
+  ...tool
+}: Pick<Tool, 'name' | 'title' | 'description'> & {
+  readonly access?: Access;
+  readonly input: Input;
+  readonly output: Output;
+  answer(context: ToolContext, input: Static<TObject<Input>>): Promise<NoInfer<Static<TObject<Output>>>>;
+}): Tool => {
+  const schemas = { input: Type.Object(input, { additionalProperties: false }), output: Type.Object(output) };
+  return { access: 'read', ...tool, ...schemas } as Tool;
+};
 
 /**
  * An answer is to stay under 4,000 tokens, and an agent gets it twice: structured and as text. Tokens are counted from above:

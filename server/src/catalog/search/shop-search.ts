@@ -10,7 +10,7 @@ import type { Facet } from './search-schemas.ts';
 import { listWords } from './words.ts';
 
 /** The search of shop connectors: what they send, and what they read. Source: docs/interface.md §4.14. */
-export interface ShopQuestion {
+export interface ShopQuestion extends Pick<SearchQuestion, 'named'> {
   /** Words; `*` for all products, `_#Tools#Drills` for a category. */
   readonly query: string;
   readonly offset: number;
@@ -24,8 +24,6 @@ export interface ShopQuestion {
   readonly priceAttribute: string;
   /** Beside the filters: the language of filters as JSON. */
   readonly filter?: string | undefined;
-  /** Identifiers, or groups: only these products. */
-  readonly named?: readonly string[] | undefined;
   /** How many suggestions of each kind; undefined: a search. */
   readonly suggested?: SuggestionLimits | undefined;
 }
