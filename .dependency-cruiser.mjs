@@ -59,6 +59,7 @@ const lines = {
     'pipelines',
     'channels',
     'service',
+    'console',
   ],
   'console/src': [
     'rules',

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { channels } from './channels/channels.ts';
+import { views } from './console/views.ts';
 import { besideUploads } from './ingest/beside-uploads.ts';
 import { commit } from './ingest/commit.ts';
 import { ingest } from './ingest/ingest.ts';
@@ -72,6 +73,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   search,
   shopSearch,
   suggestions,
+  views,
   hostile,
   soak,
   crashes,
