@@ -325,7 +325,7 @@ interface Shape<Value> {
 
 /**
  * A list that is edited in place. A row keeps its key when another one goes: by its position it would show what was typed
- * into the one before. The keyboard goes to a row that comes; of one that goes, see keep-focus.ts.
+ * into the one before. The keyboard goes to a row that comes; of one that goes, see keepFocus in the shell.
  */
 export function Rows<Value>({ values, removing, kinds, onChange, children }: Shape<Value>) {
   const list = useRef<HTMLDivElement>(null);

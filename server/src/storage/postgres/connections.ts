@@ -60,7 +60,7 @@ const KEEPALIVE_MS = 10_000;
 const KEEPALIVE = `set tcp_keepalives_idle = ${KEEPALIVE_MS / 1_000}; set tcp_keepalives_interval = 2;
   set tcp_keepalives_count = 5; set tcp_user_timeout = ${READ_TIMEOUT_MS}`;
 /**
- * How long a transaction waits for its process. Others end the sessions of one that hangs within 11 s (failed-batch-store.ts);
+ * How long a transaction waits for its process. Others end the sessions of one that hangs within 11 s (catalog/updates/full-update-store.ts);
  * this is for when there are none. The longest gap measured between two statements is 3.3 s: the members of 10,000 products in eight
  * relations, beside much other work.
  */
