@@ -15,21 +15,24 @@ const MIB = 1024 * 1024;
 const WRITTEN_MIB = 400;
 const EACH_MIB = 4;
 
-/** As a thread of the service writes: without checkpoints of its own, and for a moment idle until the next batch comes. */
+/**
+ * As a thread of the service writes: without checkpoints of its own, and idle until the next batch comes. That comes when the log was
+ * looked at once more: on a busy machine a writer that goes on would be hundreds of MiB ahead, whoever sends.
+ */
 const WRITER = `
-  const { workerData: { path, count, bytes } } = require('node:worker_threads');
+  const { workerData: { path, count, bytes, rounds } } = require('node:worker_threads');
   const { DatabaseSync } = require('node:sqlite');
   const database = new DatabaseSync(path, { timeout: 10_000 });
   database.exec('pragma wal_autocheckpoint = 0; pragma synchronous = off');
-  const pause = new Int32Array(new SharedArrayBuffer(4));
   const insert = database.prepare('insert into block values (?, zeroblob(?))');
   const change = database.prepare('update block set bytes = randomblob(100) where id = ?');
   for (let id = 1; id <= count; id += 1) {
+    const round = Atomics.load(rounds, 0);
     database.exec('begin immediate');
     insert.run(id, bytes);
     change.run(Math.floor(id / 2));
     database.exec('commit');
-    Atomics.wait(pause, 0, 0, 20);
+    Atomics.wait(rounds, 0, round, 1_000);
   }
   database.close();
 `;
@@ -81,7 +84,11 @@ function createFile(t: TestContext) {
 test('a log that is written back while another thread writes stays short, and each page of it is sent', async (t) => {
   const { path, file, copy, compare } = createFile(t);
   const count = WRITTEN_MIB / EACH_MIB;
-  const writer = new Worker(WRITER, { eval: true, workerData: { path, count, bytes: EACH_MIB * MIB } });
+  const rounds = new Int32Array(new SharedArrayBuffer(4));
+  const writer = new Worker(WRITER, {
+    eval: true,
+    workerData: { path, count, rounds, bytes: EACH_MIB * MIB },
+  });
   const ended = once(writer, 'exit');
   let isWriting = true;
   void ended.then(() => {
@@ -94,6 +101,8 @@ test('a log that is written back while another thread writes stays short, and ea
     if (salts !== undefined) generations.add(salts);
     longest = Math.max(longest, statSync(`${path}-wal`).size);
     file.tidy();
+    Atomics.add(rounds, 0, 1);
+    Atomics.notify(rounds, 0);
     await delay(5);
   }
   assert.deepEqual(await ended, [0]);
