@@ -137,7 +137,8 @@ export function createRelations(parts: RelationParts) {
       /** @returns those that the relations name, without the rest */
       async listUsed(projectId: number, used: readonly Relation[]): Promise<StoredTable[]> {
         const names = new Set(used.flatMap(({ definition }) => listTables(ruleOf(definition))));
-        const found = await Promise.all([...names].map((name) => store.findTable(projectId, name)));
+        // One after another: all at once would take each connection of the process.
+        const found = await Array.fromAsync(names, (name) => store.findTable(projectId, name));
         return found.filter((table) => table !== undefined);
       },
       /** Creates it, or replaces the one of its name where that is another. */

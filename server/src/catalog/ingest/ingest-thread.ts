@@ -304,10 +304,11 @@ function draftUnknown(
   { locale, observed: before }: FullUpdateContext,
 ): typeof NO_DRAFTS {
   const observed = observeUnknown(body, indexByKey(attributes));
+  if (mode === 'own') return { observed, drafts: [] };
   const drafts = observed.map(([name, seen]) =>
     draftAttribute({ id: 0, name }, joinObserved(before.get(name), seen), { locale, unitAliases }),
   );
-  return { observed, drafts: mode === 'own' ? [] : drafts };
+  return { observed, drafts };
 }
 
 /** Adds to `known` those that have an id. */

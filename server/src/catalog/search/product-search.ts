@@ -213,8 +213,11 @@ function createIndexWalks({
     /** @returns whether the index became complete, with all that was in the catalog at this call */
     complete(projectId: number): Promise<boolean> {
       const { promise, resolve } = Promise.withResolvers<boolean>();
+      // A walk that has told all of them goes on: it tidies.
+      const isWalked = waiters.has(projectId);
       const waiting = waiters.getOrInsert(projectId, []);
-      if (waiting.push(resolve) === 1) void walkLogged(projectId, waiting);
+      waiting.push(resolve);
+      if (!isWalked) void walkLogged(projectId, waiting);
       return promise;
     },
   };

@@ -51,7 +51,7 @@ import { discard, dropUndoBefore, openUndo, type Undo } from './undo-store.ts';
 type Order = port.ChangeOrder & port.CommitOrder;
 type Written = port.ChangeOrder & { readonly revision: number };
 
-/** Commits, updates, deletes and their garbage; call these in a transaction that holds the catalog's lock. */
+/** Commits, updates, deletes and their garbage. Call what changes something in a transaction that holds the catalog's lock. */
 
 /** The difference of staged and present products, batch by batch, in one transaction. Source: docs/interface.md §4.4. */
 export function* commit(

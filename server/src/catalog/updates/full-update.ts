@@ -278,12 +278,12 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     return result;
   }
 
-  /** The figures of the delete guard, at the call; the commit checks again when its turn comes. */
   const compare = (projectId: number, fullUpdateId: number | undefined, withIdentifiers: boolean) =>
     readStaged(projectId, fullUpdateId, (id) =>
       store.compareStaged(projectId, { fullUpdateId: id, withIdentifiers }),
     );
 
+  /** By the figures at the call; the commit checks again when its turn comes. */
   async function checkGuard(projectId: number, fullUpdateId: number, limit: DeleteLimit): Promise<void> {
     if (limit.allowDeletes === undefined && limit.maxDeletePercent >= 100) return;
     const { present, deleted } = await compare(projectId, fullUpdateId, false);

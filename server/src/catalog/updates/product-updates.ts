@@ -202,8 +202,11 @@ export function createProductUpdates(
   }
 
   async function readIdentifiers(projectId: number, names: readonly string[]): Promise<string[]> {
-    const lists = await Array.fromAsync(names, (name) => payloads.read(projectId, name));
-    return lists.flatMap((bytes) => JSON.parse(Buffer.from(bytes).toString()) as string[]);
+    const lists = await Array.fromAsync(names, async (name) => {
+      const bytes = await payloads.read(projectId, name);
+      return JSON.parse(Buffer.from(bytes).toString()) as string[];
+    });
+    return lists.flat();
   }
 
   /** Nothing else of the project takes effect between this and the deletion. @throws delete_guard */

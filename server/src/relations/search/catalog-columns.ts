@@ -38,8 +38,9 @@ export class CatalogColumns implements DerivedSource {
   /** Of equal ones the first stands for all. */
   private readonly byPaths = new Map<string, Categories>();
   private readonly keyNumbers = new Map<string, number>();
-  private readonly texts: string[] = [];
-  private textNumbers = new Map<string, number>();
+  /** By key: readers have a list of numbers for each, which is as long as the texts of its key. */
+  private readonly texts: string[][] = [];
+  private textNumbers: Map<string, number>[] = [];
   /** Where the values of each product begin. */
   private readonly starts: number[] = [0];
   private readonly values = new Numbers();
@@ -70,15 +71,16 @@ export class CatalogColumns implements DerivedSource {
       if (only?.has(key) === false) continue;
       this.bytes += VALUE_BYTES;
       if (row !== undefined) this.addRow(values.length, String(row));
-      values.push(this.numberKey(key));
-      values.push(this.numberText(value));
+      const number = this.numberKey(key);
+      values.push(number);
+      values.push(this.numberText(number, value));
     }
     this.starts.push(values.length);
   }
 
   /** All are added. */
   end(): void {
-    this.textNumbers = new Map();
+    this.textNumbers = [];
   }
 
   idAt(place: number): number {
@@ -132,8 +134,8 @@ export class CatalogColumns implements DerivedSource {
       visit(values.at(at), values.at(at + 1), rows.get(at));
   }
 
-  textOf(_: number, text: number): string {
-    return this.texts[text] as string;
+  textOf(key: number, text: number): string {
+    return this.texts[key]?.[text] as string;
   }
 
   private addRow(at: number, row: string): void {
@@ -166,15 +168,19 @@ export class CatalogColumns implements DerivedSource {
     if (known !== undefined) return known;
     this.bytes += weigh(key) + ENTRY_BYTES;
     this.keyNumbers.set(key, this.keys.length);
+    this.texts.push([]);
+    this.textNumbers.push(new Map());
     return this.keys.push(key) - 1;
   }
 
-  private numberText(text: string): number {
-    const known = this.textNumbers.get(text);
+  private numberText(key: number, text: string): number {
+    const numbers = this.textNumbers[key] as Map<string, number>;
+    const known = numbers.get(text);
     if (known !== undefined) return known;
     this.bytes += weigh(text);
-    this.textNumbers.set(text, this.texts.length);
-    return this.texts.push(text) - 1;
+    const texts = this.texts[key] as string[];
+    numbers.set(text, texts.length);
+    return texts.push(text) - 1;
   }
 }
 

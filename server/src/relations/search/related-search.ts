@@ -158,12 +158,12 @@ function listBest(view: RelationView, query: SideSearch, asked: number): ListedG
 }
 
 /** @returns the first candidate of each group, of as many groups as are requested */
-function chooseBest(
-  candidates: Iterable<MatchingCandidate>,
-  { excluded, limit }: SideSearch,
+function chooseBest<One extends Candidate>(
+  candidates: Iterable<One>,
+  { excluded, limit }: Pick<SideSearch, 'excluded' | 'limit'>,
   asked: number | undefined,
-): MatchingCandidate[] {
-  const best = new Map<string, MatchingCandidate>();
+): One[] {
+  const best = new Map<string, One>();
   for (const candidate of candidates) {
     const { productId, group } = candidate;
     if (productId === asked || group === excluded || best.has(group)) continue;
@@ -320,13 +320,60 @@ export function listRelated(
     view.once(`related ${identifier}`, () => {
       const source = view.findSource(identifier);
       return requested.map(({ relation, limit, direction }) => {
-        const searched = { identifier, source, limit, isBestEnough: true };
-        const { groups } =
-          direction === 'to'
-            ? searchSide(view, relation, { ...searched, side: 'source' })
-            : searchRelated(view, relation, searched);
-        return groups.map(([best]) => view.findIdentifier(best as number));
+        const searched = { identifier, source, limit };
+        if (direction === 'to') return nameBest(view, relation, { ...searched, side: 'source' });
+        const there = nameBest(view, relation, { ...searched, side: 'target' });
+        if (there.length > 0 || !relation.twoWay) return there;
+        return nameBest(view, relation, { ...searched, side: 'source' });
       });
     }),
   );
 }
+
+/**
+ * @returns the identifiers of the best product of each group. A channel asks for each of its products: those with the same values
+ * share one list of texts, which only a product that is on it has to choose from anew.
+ */
+function nameBest(
+  view: RelationView,
+  relation: SearchedRelation,
+  { source, identifier, limit, side }: SearchedProduct & { side: Side },
+): readonly string[] {
+  if (relation.isListed) {
+    const groups = searchLinked(view, relation, { identifier, limit, side });
+    return groups.map(([best]) => view.findIdentifier(best as number));
+  }
+  const query = source && toSearch(relation, { source, limit, side });
+  if (query === undefined) return [];
+  const asked = source?.productId;
+  if (view.share === undefined)
+    return chooseBest(listMatching(view, query), query, asked).map(({ productId }) =>
+      view.findIdentifier(productId),
+    );
+  const key = `named ${describeSearch(query)}`;
+  const [first] = view.share(
+    key,
+    () => [nameFirst(view, query)],
+    ({ named }) => 200 + 150 * named.length,
+  );
+  if (first === undefined) return [];
+  const isAmong = first.named.some(({ productId, group }) => productId === asked || group === query.excluded);
+  return isAmong ? listNames(chooseBest(first.named, query, asked)) : first.best;
+}
+
+type NamedCandidate = Candidate & { readonly identifier: string };
+
+/** `best`: of `named`, for a product that is not among them. */
+function nameFirst(
+  view: RelationView,
+  query: SideSearch,
+): { readonly named: readonly NamedCandidate[]; readonly best: readonly string[] } {
+  const all = { ...query, limit: query.limit + 1, excluded: undefined };
+  const named = takeFirst(listMatching(view, all), all.limit).map(({ productId, group }) => {
+    return { productId, group, identifier: view.findIdentifier(productId) };
+  });
+  const best = listNames(chooseBest(named, { excluded: undefined, limit: query.limit }, undefined));
+  return { named, best };
+}
+
+const listNames = (named: readonly NamedCandidate[]) => named.map(({ identifier }) => identifier);

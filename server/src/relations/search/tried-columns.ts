@@ -45,7 +45,7 @@ interface ReadCatalog {
   readonly counts?: Readonly<Record<Side, number>>;
 }
 
-/** Products between two looks at the time. */
+/** Products, or their entries, between two looks at the time. */
 const CHECKED = 1_000;
 
 /** @throws search_too_long */
@@ -119,10 +119,10 @@ function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: WorkLim
     members.filter((place) => isMember(packed[place] as string, TRIED_BUILD, side));
   const places = { source: listOn('source'), target: listOn('target') };
   const derived = batch.finish();
-  return { places, packed, cut, lists: listByKey(derived ? placeMembers(derived, documents) : []) };
+  return { places, packed, cut, lists: listByKey(derived ? placeMembers(derived, documents) : [], limit) };
 }
 
-function listByKey(rows: Iterable<MemberRow>): Map<string, KeyedList> {
+function listByKey(rows: Iterable<MemberRow>, limit: WorkLimit): Map<string, KeyedList> {
   const texts = new Map<Buffer, string>();
   const lists = new Map<string, KeyedList>();
   // Most bytes stand in several rows, as the same object.
@@ -131,7 +131,10 @@ function listByKey(rows: Iterable<MemberRow>): Map<string, KeyedList> {
     texts.set(bytes, known);
     return known;
   };
+  let read = 0;
   for (const { side, key, rank, productId, group, compared } of rows) {
+    if (read % CHECKED === 0) limit.check();
+    read += 1;
     const name = `${side} ${textOf(key)}`;
     const list = lists.get(name) ?? { members: [] };
     lists.set(name, list);

@@ -141,6 +141,7 @@ export function openPostgres(settings: PostgresSettings): Postgres {
     work: (tx: SqlTransaction) => Promise<Result>,
     { signal, watched }: { signal?: AbortSignal | undefined; watched?: SchemaWatch | undefined } = {},
   ): Promise<Result> {
+    refuseMoved(watched);
     return withClient(async (client) => {
       await beginOn(client, begin, watched);
       try {
@@ -172,8 +173,10 @@ export function openPostgres(settings: PostgresSettings): Postgres {
     }),
     async connect() {
       const { use, release } = await acquire();
-      const query = (text: string, values: readonly SqlValue[]) =>
-        use<Pick<QueryResult, 'rows'>>(async (client) => {
+      const query = async (text: string, values: readonly SqlValue[]) => {
+        // Before the connection is used: it is closed after what no statement was refused for.
+        if (text === 'begin') refuseMoved(schema);
+        return use<Pick<QueryResult, 'rows'>>(async (client) => {
           const order = { ...prepare(text, values), query_timeout: CLIENT_TIMEOUT_MS };
           if (text !== 'begin') return client.query(order);
           await beginOn(client, SHORT_WRITE, schema);
@@ -183,6 +186,7 @@ export function openPostgres(settings: PostgresSettings): Postgres {
           if (text === 'rollback') return { rows: [] };
           throw error;
         });
+      };
       return { query, release } as PostgresPoolClient;
     },
     close() {
@@ -195,7 +199,6 @@ export function openPostgres(settings: PostgresSettings): Postgres {
 
 /** Reads the schema with it, where that was not done for a while. @throws schema_moved */
 async function beginOn(client: PoolClient, begin: string, watched: SchemaWatch | undefined): Promise<void> {
-  refuseMoved(watched);
   if (!isStale(watched)) return void (await client.query(begin));
   // The answers of several statements are a list, which the driver's types do not know.
   const answers = (await client.query(`${begin}; ${READ_SCHEMA}`)) as unknown as QueryResult[];
