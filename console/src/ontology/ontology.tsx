@@ -21,7 +21,7 @@ import { formatAll, formatCount, formatPercent, formatType } from '../rules/form
 import { type Coverage, undoOntology, useCoverage, useOntology, useRelations } from '../state/catalog.ts';
 import { renameInBrowser } from '../state/language.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
-import { reread, tell, useCalls, useOfProject, useRights, useSettled } from '../state/service.tsx';
+import { reread, rereading, tell, useCalls, useOfProject, useRights, useSettled } from '../state/service.tsx';
 import { AttributeDialog, type ChangeOntology, countProblems } from './attribute-dialog.tsx';
 
 /** So many rows a person reads; more are found by the filter. */
@@ -45,8 +45,6 @@ const MOST_TRIES = 3;
 function useSave() {
   const { relata, projectId } = useCalls();
 
-  const rereadAll = () => void reread('ontology');
-
   async function write(change: ChangeOntology, tries = MOST_TRIES) {
     const { value: former, etag } = await relata.ontology.get(projectId);
     const sent = change(former);
@@ -60,7 +58,7 @@ function useSave() {
   }
 
   return async (change: ChangeOntology) => {
-    const { former, sent } = await write(change).finally(rereadAll);
+    const { former, sent } = await rereading(write(change), 'ontology');
     const renames = listRenames(sent);
     const undo = await undoOntology(relata, projectId, toFormer(former, renames));
     for (const { name, renameTo } of renames) renameInBrowser(projectId, name, renameTo);
@@ -69,7 +67,7 @@ function useSave() {
       async () => {
         await undo();
         for (const { name, renameTo } of renames) renameInBrowser(projectId, renameTo, name);
-        rereadAll();
+        await reread('ontology');
         recount();
       },
       t('Shops see it at once; a task reports values that cannot be used.'),

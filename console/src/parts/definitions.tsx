@@ -8,6 +8,7 @@ import { ask, goFromHere, projectLink, type Question, useRoute } from '../state/
 import {
   type Key,
   reread,
+  rereading,
   tell,
   useAct,
   useCalls,
@@ -229,7 +230,8 @@ export function useEditor<Value extends Definition & Named, Definition extends o
   const { parts } = useRoute();
   const { relata, projectId } = useCalls();
   const edited = useDraft<Definition>(stored, empty, kind.nameParts());
-  const refresh = () => reread(`${what}s`, what, `${what}-to-change`);
+  const shown = [`${what}s`, what, `${what}-to-change`];
+  const refresh = () => reread(...shown);
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
 
@@ -245,7 +247,7 @@ export function useEditor<Value extends Definition & Named, Definition extends o
       read: () => kind.get(at),
       write: (definition, options) => kind.put(at, definition, options),
     });
-    tellSaved(answer, kind.canUndo && (() => undo(answer, former).finally(() => void refresh())));
+    tellSaved(answer, kind.canUndo && (() => rereading(undo(answer, former), ...shown)));
     return answer;
   }
 

@@ -75,7 +75,7 @@ function ExampleButton() {
         tell.good(t('The example products are in'), t('A relation “Bits for this drill” came with them.')),
       tell.bad,
     );
-    void reread();
+    await reread();
   });
   return (
     <Button busy={isBusy} onClick={() => void run()}>

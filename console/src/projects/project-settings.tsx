@@ -15,7 +15,16 @@ import {
 import { Card, DialogButton, ErrorNote, Page } from '../parts/page.tsx';
 import { isSame, type PartNames } from '../rules/changes.ts';
 import { goFromHere, linkTo } from '../state/route.ts';
-import { reread, tell, useGroups, useProject, useRelata, useRights, useSubmit } from '../state/service.tsx';
+import {
+  reread,
+  rereading,
+  tell,
+  useGroups,
+  useProject,
+  useRelata,
+  useRights,
+  useSubmit,
+} from '../state/service.tsx';
 
 export function ProjectSettings() {
   const project = useProject();
@@ -50,8 +59,6 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
   const edited = useDraft<Settings>(stored, stored.value, nameParts());
   const { draft, change, round } = edited;
 
-  const rereadAll = () => void reread('projects');
-
   /** Sends what differs, and nothing that others may have changed. */
   async function write(from: Settings, to: Settings): Promise<void> {
     const changed = pickChanged(from, to);
@@ -65,10 +72,10 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
     const saved = mergeOver(edited, now, 'project');
     await write(now, saved);
     edited.adopt(saved);
-    tell.undoable(t('The settings are saved'), () => write(saved, now).finally(rereadAll));
+    tell.undoable(t('The settings are saved'), () => rereading(write(saved, now), 'projects'));
   }
 
-  const { onSubmit, error, isBusy } = useSubmit(() => save().finally(rereadAll));
+  const { onSubmit, error, isBusy } = useSubmit(() => rereading(save(), 'projects'));
   return (
     <form className="stack wide" onSubmit={onSubmit}>
       <Meanwhile what="project" of={edited} />

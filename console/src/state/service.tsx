@@ -304,6 +304,18 @@ export const reread = (...names: readonly string[]): Promise<unknown> =>
     ? queries.invalidateQueries()
     : Promise.all(names.map((name) => queries.invalidateQueries({ queryKey: [name] })));
 
+/** @returns what was done, once what shows it is read anew, also after a failure: who goes on sees what is stored now */
+export async function rereading<Result>(
+  doing: Promise<Result>,
+  ...names: readonly string[]
+): Promise<Result> {
+  try {
+    return await doing;
+  } finally {
+    await reread(...names);
+  }
+}
+
 /** Once something is done, has read anew what shows it; what failed is told. */
 export const afterwards = (doing: Promise<unknown>, ...names: readonly string[]): void =>
   void doing.then(() => reread(...names), tell.bad);

@@ -145,7 +145,7 @@ const isEmptyObject = ({ keyword, params, data, parentSchema }: ErrorObject) =>
 const saysNothing = (body: unknown): boolean =>
   body === undefined || body === null || (Array.isArray(body) && body.length === 0);
 
-/** Of a POST that does what a GET does: without a body, everything is in the query. Source: docs/interface.md §4 rule 9. */
+/** Of a POST that needs no body, as one that does what a GET does, whose query has everything. Source: docs/interface.md §4 rule 9. */
 export async function takeNoBody(request: FastifyRequest): Promise<void> {
   if (saysNothing(request.body)) request.body = {};
 }

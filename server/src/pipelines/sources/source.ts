@@ -51,7 +51,7 @@ export interface SourceStamp {
 /** @returns the charset that a Content-Type names, in lower case */
 export function readCharset(contentType = ''): string | undefined {
   const parameters = contentType.split(';').slice(1);
-  const named = parameters.map((one) => /^\s*charset\s*=\s*"?([\w.:-]{1,40})"?\s*$/i.exec(one)?.[1]);
+  const named = parameters.map((one) => /^\s*charset\s*=\s*["']?([^"'\s]{1,64})["']?\s*$/i.exec(one)?.[1]);
   return named.find(Boolean)?.toLowerCase();
 }
 

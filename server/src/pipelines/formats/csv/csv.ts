@@ -86,9 +86,16 @@ export function readCsv(
     });
     // The line that names the delimiter counts.
     const splitter = splitCsv(dialect, named === undefined ? 1 : 2);
-    for await (const rows of parseText(skipText(whole, named?.length ?? 0), splitter))
-      yield table.take(rows.filter(isFilled)).map((row) => nameCells(row, table.names));
-    yield table.end().map((row) => nameCells(row, table.names));
+    const name = (rows: readonly CsvRow[]) => rows.map((row) => nameCells(row, table.names));
+    try {
+      for await (const rows of parseText(skipText(whole, named?.length ?? 0), splitter))
+        yield name(table.take(rows.filter(isFilled)));
+    } catch (error) {
+      // Of a source that breaks off early, a preview shows what came before.
+      yield name(table.end());
+      throw error;
+    }
+    yield name(table.end());
   });
 }
 

@@ -439,8 +439,10 @@ function broken(number: number, problem: RowProblem): SourceRow {
 function readJsonText(text: string): JsonRow {
   const tokenizer = new JsonTokenizer();
   const builder = new JsonRowBuilder();
-  const tokens = [...tokenizer.push(text), ...tokenizer.end()];
-  const row = tokens.reduce<JsonRow | undefined>((made, token) => builder.take(token) ?? made, undefined);
+  let row: JsonRow | undefined;
+  // What the builder refuses comes before what the end of the text lacks.
+  for (const token of tokenizer.push(text)) row = builder.take(token) ?? row;
+  for (const token of tokenizer.end()) row = builder.take(token) ?? row;
   if (row === undefined) throw new FormatProblem('broken_off', 'The JSON ends in the middle');
   return row;
 }

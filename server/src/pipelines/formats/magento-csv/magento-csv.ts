@@ -46,9 +46,11 @@ async function* readMagento(
   for await (const _ of writeSpool(cutChunks(bytes, signal), file));
   const parents = new Map<string, string>();
   for await (const rows of readCsv(decode(new ReadingNotes()), new ReadingNotes(), options)) {
-    for (const [sku, parent] of rows.flatMap(listVariants)) parents.set(sku, parent);
-    if (parents.size > VARIANTS)
-      throw new FormatProblem('too_large', `The file has more than ${VARIANTS} variants`);
+    for (const row of rows) {
+      for (const [sku, parent] of listVariants(row)) parents.set(sku, parent);
+      if (parents.size > VARIANTS)
+        throw new FormatProblem('too_large', `The file has more than ${VARIANTS} variants`);
+    }
   }
   const rename = (rows: readonly SourceRow[]) => rows.map((row) => readProduct(row, parents, notes));
   yield* readRenamed(decode(notes), notes, { ...options, rename });
