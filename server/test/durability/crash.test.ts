@@ -22,7 +22,7 @@ import { createTestStore, embeddedOnly, testedStore } from '../support/test-stor
  */
 
 /** Each takes 2 s of processor. chaos.test.ts kills processes on PostgreSQL besides. */
-const KILLS = Number(process.env.RELATA_TEST_KILLS ?? (testedStore === 'embedded' ? 12 : 6));
+const KILLS = Number(process.env.RELATA_TEST_KILLS ?? (testedStore === 'embedded' ? 8 : 6));
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const LONGEST_BURST_MS = 400;
 

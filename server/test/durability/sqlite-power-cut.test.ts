@@ -29,7 +29,7 @@ import { embeddedStoreAt, type TestStore } from '../support/test-store.ts';
  * RELATA_TEST_SEED repeats a run.
  */
 
-const CUTS = Number(process.env.RELATA_TEST_CUTS ?? 6);
+const CUTS = Number(process.env.RELATA_TEST_CUTS ?? 4);
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const MOST_ANSWERS = 16;
 const LATER_MS = 50;

@@ -27,7 +27,7 @@ const TAG = 'goes with';
 const LIMITS = [1, 5, 100];
 const BULK = 100;
 /** The rules are the same on both stores, what is asked of them differs in SQL only. */
-const SOURCES = Number(process.env.RELATA_TEST_SOURCES ?? 120);
+const SOURCES = Number(process.env.RELATA_TEST_SOURCES ?? 80);
 const SINGLE_SOURCES = 100;
 const BUILD_LIMIT_MS = 600_000;
 
