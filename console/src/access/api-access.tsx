@@ -3,7 +3,7 @@ import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Menu } from '../parts/button.tsx';
-import { NumberField, SelectField, TextField, useBinding } from '../parts/forms/field.tsx';
+import { CountField, OwnNameField, SelectField, useBinding } from '../parts/forms/field.tsx';
 import { Answer, Card, Details, Dialog, FormDialog, ListPage, Note } from '../parts/page.tsx';
 import { OnceShown, RotateDialog, reaches, Scope, ScopeField, toScope } from '../parts/secrets.tsx';
 import { Ago, Code, Pairs, Table, useMore } from '../parts/show.tsx';
@@ -253,11 +253,8 @@ function NewKey({ isOpen, onClose, onMade }: Form) {
       onSubmit={submit}
       canSubmit={name.trim() !== ''}
     >
-      <TextField
-        label={t('Name')}
+      <OwnNameField
         value={name}
-        maxLength={255}
-        required
         placeholder={t('Shop connector')}
         hint={t('Who will use it')}
         onChange={setName}
@@ -274,22 +271,13 @@ function NewKey({ isOpen, onClose, onMade }: Form) {
           ]}
           {...bind('access')}
         />
-        <NumberField
+        <CountField
           label={t('Requests a minute')}
-          min={1}
           max={1_000_000}
-          step={1}
           placeholder={t('no limit')}
           {...bind('limit')}
         />
-        <NumberField
-          label={t('Ends after (days)')}
-          min={1}
-          max={36_500}
-          step={1}
-          placeholder={t('never')}
-          {...bind('days')}
-        />
+        <CountField label={t('Ends after (days)')} max={36_500} placeholder={t('never')} {...bind('days')} />
       </div>
     </FormDialog>
   );

@@ -2,7 +2,7 @@ import type { NewInvitation, PartRole, Role, User } from '@relata/client';
 import { useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Button, IconButton } from '../parts/button.tsx';
-import { type Choice, SelectField, TextField } from '../parts/forms/field.tsx';
+import { type Choice, OwnNameField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, DialogButton, ErrorNote, FormDialog, Page } from '../parts/page.tsx';
 import { useScopeName } from '../parts/secrets.tsx';
 import { Ago, Code, Removable, Table } from '../parts/show.tsx';
@@ -413,11 +413,9 @@ export function Passkeys() {
           onSubmit={add}
           canSubmit={name.trim() !== ''}
         >
-          <TextField
+          <OwnNameField
             label={t('Name of the passkey')}
             value={name}
-            maxLength={255}
-            required
             placeholder={t('Laptop')}
             hint={t(
               'It is asked for after your password. Add a second one, on another device, in case you lose it.',

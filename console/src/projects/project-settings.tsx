@@ -4,9 +4,11 @@ import { t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { type Draft, Meanwhile, mergeOver, useDraft } from '../parts/forms/draft.tsx';
 import {
+  CountField,
   Fields,
   LocaleField,
   NumberField,
+  OwnNameField,
   SelectField,
   TextField,
   TextsField,
@@ -108,7 +110,7 @@ function ProjectFields({ draft, change }: FieldsShape) {
   return (
     <Card title={t('Project')}>
       <div className="fields">
-        <TextField label={t('Name')} required maxLength={255} {...bind('name')} />
+        <OwnNameField {...bind('name')} />
         <LocaleField {...bind('locale')} />
         {choices.length > 0 && (
           <SelectField
@@ -149,11 +151,9 @@ function CatalogFields({ draft, change }: FieldsShape) {
           value={draft.keptCommits}
           onChange={(keptCommits = 0) => change({ keptCommits })}
         />
-        <NumberField
+        <CountField
           label={t('Days for which they can be undone')}
-          min={1}
           max={3650}
-          step={1}
           value={draft.keptDays ?? undefined}
           hint={t('Empty: whatever their age.')}
           onChange={(keptDays) => change({ keptDays: keptDays ?? null })}

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
-import { type Choice, LocaleField, SelectField, TextField } from '../parts/forms/field.tsx';
+import { type Choice, LocaleField, OwnNameField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, FormDialog, ListPage, Page } from '../parts/page.tsx';
 import { Ago, Table } from '../parts/show.tsx';
 import { goTo, linkTo, replaceWith, useRoute } from '../state/route.ts';
@@ -95,14 +95,7 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
       onSubmit={submit}
       canSubmit={name.trim() !== ''}
     >
-      <TextField
-        label={t('Name')}
-        value={name}
-        maxLength={255}
-        required
-        placeholder={t('Hardware store DE')}
-        onChange={setName}
-      />
+      <OwnNameField value={name} placeholder={t('Hardware store DE')} onChange={setName} />
       <LocaleField value={locale} onChange={setLocale} />
       <SelectField label={t('Project group')} choices={choices} value={group} onChange={setChosen} />
       {group === NEW_GROUP && (

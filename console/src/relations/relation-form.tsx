@@ -3,6 +3,7 @@ import { t } from '../languages/text.ts';
 import {
   AreaField,
   Fields,
+  OwnNameField,
   Rows,
   SelectField,
   SwitchField,
@@ -71,12 +72,7 @@ export function RelationDetails({ draft, onChange }: Shape) {
     <Fields>
       <Card title={t('Name and tag')}>
         <div className="fields">
-          <TextField
-            label={t('Name')}
-            maxLength={255}
-            placeholder={t('Bits for this drill')}
-            {...bind('name')}
-          />
+          <OwnNameField required={false} placeholder={t('Bits for this drill')} {...bind('name')} />
           <TextField
             label={t('Tag')}
             maxLength={255}

@@ -204,12 +204,9 @@ function gather(of: Pick<Waiting, 'relata' | 'projectId' | 'identifier'>, signal
 }
 
 function flush(): void {
-  // Each with its own credentials.
-  const byCaller = [...Map.groupBy(waiting, ({ relata }) => relata).values()];
+  const byProject = Map.groupBy(waiting, ({ projectId }) => projectId);
   waiting.clear();
-  for (const list of byCaller.flatMap((own) => [
-    ...Map.groupBy(own, ({ projectId }) => projectId).values(),
-  ])) {
+  for (const list of byProject.values()) {
     for (let at = 0; at < list.length; at += MOST_AT_ONCE) {
       const batch = list.slice(at, at + MOST_AT_ONCE);
       send(batch).catch((reason: unknown) => {

@@ -86,6 +86,11 @@ export function TextField({ label, hint, isQuiet, mistake, onChange, ...rest }: 
   );
 }
 
+/** Of a thing that people tell by it from others of its kind. */
+export const OwnNameField = (field: Omit<FieldOf<'input'>, 'label'> & { label?: string }) => (
+  <TextField label={t('Name')} maxLength={255} required {...field} />
+);
+
 /** What the browser refuses is said as what the service does: below its field, the first of which gets the keyboard. */
 function refuseHere(event: FormEvent<HTMLInputElement>): string {
   event.preventDefault();
@@ -197,6 +202,9 @@ export const NumberField = ({ value, onChange, ...rest }: NumberShape) => (
     onChange={(text) => onChange(text === '' ? undefined : Number(text))}
   />
 );
+
+/** A whole number from 1 on. */
+export const CountField = (field: NumberShape) => <NumberField min={1} step={1} {...field} />;
 
 /** A browser shows the title where what was typed does not fit. */
 export function LocaleField(field: Pick<FieldOf<'input'>, 'value' | 'onChange'>) {
