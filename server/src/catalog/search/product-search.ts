@@ -213,7 +213,7 @@ function createIndexWalks({
     /** @returns whether the index became complete, with all that was in the catalog at this call */
     complete(projectId: number): Promise<boolean> {
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      // A walk that has told all of them goes on: it tidies.
+      // A walk that has answered all who wait still tidies the index.
       const isWalked = waiters.has(projectId);
       const waiting = waiters.getOrInsert(projectId, []);
       waiting.push(resolve);

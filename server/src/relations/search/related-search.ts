@@ -146,9 +146,11 @@ function listGroups(view: RelationView, query: SideSearch, asked: number | undef
 
 /** Of each group its best product, which is its first candidate: the other variants are not read. */
 function listBest(view: RelationView, query: SideSearch, asked: number): ListedGroup[] {
-  const all = { ...query, limit: query.limit + 1, excluded: undefined };
-  const make = () => takeFirst(listMatching(view, all), all.limit);
-  const first = view.share?.(`first ${describeSearch(query)}`, make, () => 150);
+  const first = view.share?.(
+    `first ${describeSearch(query)}`,
+    () => takeFirst(view, query),
+    () => 150,
+  );
   return chooseBest(first ?? listMatching(view, query), query, asked).map(
     ({ group, productId, assumed = [] }) => ({
       ...{ group, products: [productId] },
@@ -174,19 +176,20 @@ function chooseBest<One extends Candidate>(
 }
 
 /**
- * Of so many groups the first two products: the first one may be the product that asks, or all of a group its own. They hold
- * the best ones, whichever product with these values asks.
+ * @returns the first two products of each group, of one group more than the query asks for: the first product may be the one that
+ * asks, or all of a group its own. They hold the best ones, whichever product with these values asks.
  */
-function takeFirst(candidates: Iterable<MatchingCandidate>, limit: number): MatchingCandidate[] {
+function takeFirst(view: RelationView, query: SideSearch): MatchingCandidate[] {
+  const all = { ...query, limit: query.limit + 1, excluded: undefined };
   const groups = new Map<string, Candidate[]>();
   const first: MatchingCandidate[] = [];
-  for (const candidate of candidates) {
+  for (const candidate of listMatching(view, all)) {
     const known = groups.get(candidate.group);
     if (known === undefined) groups.set(candidate.group, [candidate]);
     else if (known.length === 2 || known[0]?.productId === candidate.productId) continue;
     else known.push(candidate);
     first.push(candidate);
-    if (groups.size === limit) break;
+    if (groups.size === all.limit) break;
   }
   return first;
 }
@@ -368,8 +371,7 @@ function nameFirst(
   view: RelationView,
   query: SideSearch,
 ): { readonly named: readonly NamedCandidate[]; readonly best: readonly string[] } {
-  const all = { ...query, limit: query.limit + 1, excluded: undefined };
-  const named = takeFirst(listMatching(view, all), all.limit).map(({ productId, group }) => {
+  const named = takeFirst(view, query).map(({ productId, group }) => {
     return { productId, group, identifier: view.findIdentifier(productId) };
   });
   const best = listNames(chooseBest(named, { excluded: undefined, limit: query.limit }, undefined));

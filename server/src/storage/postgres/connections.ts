@@ -174,7 +174,7 @@ export function openPostgres(settings: PostgresSettings): Postgres {
     async connect() {
       const { use, release } = await acquire();
       const query = async (text: string, values: readonly SqlValue[]) => {
-        // Before the connection is used: it is closed after what no statement was refused for.
+        // Outside `use`, which closes the connection after an error that is not the database's.
         if (text === 'begin') refuseMoved(schema);
         return use<Pick<QueryResult, 'rows'>>(async (client) => {
           const order = { ...prepare(text, values), query_timeout: CLIENT_TIMEOUT_MS };
