@@ -83,12 +83,6 @@ export function createTaskWatch(
     close: () => closed.abort(),
     isClosed: () => closed.signal.aborted,
     follow,
-    /** @returns the task once it ended, or as it is when the time is over. */
-    async waitUntilEnded(find: () => Promise<Task | undefined>, task: Task, waitMs: number): Promise<Task> {
-      let latest = task;
-      for await (const present of follow(find, AbortSignal.timeout(waitMs))) latest = present;
-      return latest;
-    },
   };
 }
 

@@ -37,6 +37,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
   const poll = new Poll({ logger, subject: 'tasks', restMs, round: findLanes });
   let isClaimingStarted = false;
   let mayRun = RUNS_AT_ONCE;
+  let isListing = false;
   let isClaiming = false;
   let claiming: Promise<void> = Promise.resolve();
 
@@ -94,16 +95,24 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
   /** Waiting tasks are claimed when a run ends; with polling, the first process to poll claims them. */
   function hasRoom(): boolean {
     const isFree = runs.size < mayRun;
-    if (!isFree && database.isShared) waitingLanes.clear();
+    // Those that come while others are listed wait behind them.
+    if (!isFree && database.isShared && !isListing) waitingLanes.clear();
     return isFree;
   }
 
   async function findLanes(): Promise<void> {
-    if (database.isShared) mayRun = Math.min(RUNS_AT_ONCE, runs.size + SHARE);
-    const limit = database.isShared ? mayRun - runs.size : Number.MAX_SAFE_INTEGER;
+    const most = database.isShared ? Math.min(RUNS_AT_ONCE, runs.size + SHARE) : RUNS_AT_ONCE;
+    const limit = database.isShared ? most - runs.size : Number.MAX_SAFE_INTEGER;
     if (limit === 0) return;
-    for (const lane of await leaseStore.listClaimable(database, { kinds: listFreeKinds(), limit }))
-      addLane(lane);
+    isListing = true;
+    const found = await leaseStore.listClaimable(database, { kinds: listFreeKinds(), limit }).finally(() => {
+      isListing = false;
+    });
+    const later = [...waitingLanes.values()];
+    waitingLanes.clear();
+    // Not before: what is accepted meanwhile would take the room from what waits for it.
+    mayRun = most;
+    for (const lane of [...found, ...later]) addLane(lane);
   }
 
   /** @param since  an instant before the claim, by the clock of this process */
@@ -122,7 +131,14 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
 
   async function conclude({ task, outcome }: ActiveRun): Promise<void> {
     const end = await outcome;
-    const ended = end.status === 'handed-back' ? await giveBack(task) : await storeEnd(task, end);
+    const ended =
+      end.status === 'handed-back'
+        ? await giveBack(task)
+        : await persist(
+            () => storeEnd(task, end),
+            // What the task did is done: its end is stored as soon as it can be, however often that fails.
+            (err) => logTrouble(logger, 'the end of a task could not be stored', { err, task: task.id }),
+          );
     leases.drop(task);
     if (ended !== undefined) await afterEnd(ended);
     runs.delete(task.number);
@@ -141,21 +157,24 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
     }
   }
 
-  /** Tries until it is stored. @returns undefined when the task is another process's by now, or this one stops */
-  async function storeEnd(task: Task, end: EndedRun): Promise<Task | undefined> {
-    for (;;) {
+  /** Tries until it works. @returns undefined when this process stops before */
+  async function persist<Result>(
+    work: () => Promise<Result>,
+    note: (error: unknown) => void,
+  ): Promise<Result | undefined> {
+    do {
       try {
-        return await storeEndOnce(task, end);
+        return await work();
       } catch (error) {
-        // What the task did is done: its end is stored as soon as it can be, however often that fails.
-        logTrouble(logger, 'the end of a task could not be stored', { err: error, task: task.id });
+        note(error);
       }
       await pause(PAUSE_MS, stopped.signal);
-      if (stopped.signal.aborted) return undefined;
-    }
+    } while (!stopped.signal.aborted);
+    return undefined;
   }
 
-  async function storeEndOnce(task: Task, end: EndedRun): Promise<Task | undefined> {
+  /** @returns undefined when the task is another process's by now */
+  async function storeEnd(task: Task, end: EndedRun): Promise<Task | undefined> {
     const { status, failure, result } = end;
     if (status === 'FINISHED') await parts.shown?.();
     return database.write('rows', async (tx) => {
@@ -209,21 +228,11 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
       return await work();
     } catch (error) {
       if (!isTransient(error)) throw error;
-      void tryLater(task, work);
+      // The answer is that it goes on: it is repeated until the store takes it.
+      void persist(work, (err) =>
+        logger.warn({ err, task: task.id }, 'a held task could not be let go, it is tried again'),
+      );
       return true;
-    }
-  }
-
-  async function tryLater(task: Task, work: () => Promise<boolean>): Promise<void> {
-    while (!stopped.signal.aborted) {
-      await pause(PAUSE_MS, stopped.signal);
-      try {
-        await work();
-        return;
-      } catch (error) {
-        // The answer was that it goes on: it is repeated until the store takes it.
-        logger.warn({ err: error, task: task.id }, 'a held task could not be let go, it is tried again');
-      }
     }
   }
 
@@ -309,9 +318,12 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
       for (const task of ended) await afterEnd(task);
       return ended;
     },
-    /** @returns the task once it ended, or as it is after the time */
-    waitUntilEnded: (task: Task, waitMs: number): Promise<Task> =>
-      watch.waitUntilEnded(() => findTask(database, task.id), task, waitMs),
+    /** @returns the task once it ended, or as it is when the signal aborts */
+    async waitUntilEnded(task: Task, signal: AbortSignal): Promise<Task> {
+      let latest = task;
+      for await (const present of watch.follow(() => findTask(database, task.id), signal)) latest = present;
+      return latest;
+    },
   };
 }
 

@@ -49,6 +49,16 @@ test('at most 64 tasks run at once, in order of acceptance, and the project with
   assert.deepEqual([...process.gates.keys()], ['many 0']);
 });
 
+test('what waits for room runs before what is accepted after it', async (t) => {
+  const process = await startTaskProcess(await createTestStore(t));
+  let accepted = 0;
+  // PostgreSQL makes room little by little, while more is accepted.
+  for (; process.gates.size < 40; accepted += 1)
+    await process.accept('gated', accepted + 1, { text: `${accepted}` });
+  const begun = process.begun.toSorted();
+  assert.deepEqual(begun, texts(begun.length).toSorted());
+});
+
 test('of a kind with limits so many run in a process, fewer of one project, and the next when one ends', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   const running = () => [...process.gates.keys()].toSorted();

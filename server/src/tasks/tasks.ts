@@ -99,7 +99,8 @@ export function createTasks(parts: TaskParts) {
     },
     readLog: (task: Task): Promise<LogLine[]> => taskStore.listLogLines(database, task),
     readReport: (task: Task) => readReport(database, task),
-    waitUntilEnded: work.waitUntilEnded,
+    /** @returns the task once it ended, or as it is after the time */
+    waitUntilEnded: (task: Task, waitMs: number) => work.waitUntilEnded(task, AbortSignal.timeout(waitMs)),
     hasOpenOrdered: (projectId: number) => taskStore.hasOpenOrdered(database, projectId),
     /** Tasks that wait for their turn, of all processes. */
     countWaiting: () => leaseStore.countUnclaimed(database, work.listKinds()),
@@ -182,21 +183,15 @@ async function* readReport(database: Database, task: Task): AsyncGenerator<strin
 }
 
 async function waitForPart(work: TaskWork, part: Task, signal: AbortSignal): Promise<Task> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  // It takes part in a race that may be over when the signal aborts.
-  aborted.catch(() => {});
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    for (;;) {
-      signal.throwIfAborted();
-      // A process that stops hands the run back soon; waiting in a loop until then would keep it from that.
-      if (work.watch.isClosed()) return await aborted;
-      const latest = await Promise.race([work.waitUntilEnded(part, PART_CHECK_MS), aborted]);
+  for (;;) {
+    signal.throwIfAborted();
+    // A process that stops hands the run back soon; waiting in a loop until then would keep it from that.
+    if (work.watch.isClosed()) await pause(PART_CHECK_MS, signal);
+    else {
+      const timeUp = AbortSignal.timeout(PART_CHECK_MS);
+      const latest = await work.waitUntilEnded(part, AbortSignal.any([signal, timeUp]));
       if (hasEnded(latest)) return latest;
     }
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }
 
@@ -233,7 +228,7 @@ async function cancelWhole(work: TaskWork, task: Task, writes: readonly Task[]):
     await work.settle();
     if ((await endFree(work, writes)).length === 0) throw new ServiceError('task_taking_effect');
   }
-  return work.waitUntilEnded(task, CANCEL_MS);
+  return work.waitUntilEnded(task, AbortSignal.timeout(CANCEL_MS));
 }
 
 /** @returns undefined when another process runs the task, or it has ended. @throws task_taking_effect */
@@ -262,7 +257,7 @@ async function endFree(work: TaskWork, tasks: readonly Task[]): Promise<readonly
 
 async function cancelHere(work: TaskWork, run: ActiveRun): Promise<Task> {
   if (!run.cancel()) throw new ServiceError('task_taking_effect');
-  const ended = await work.waitUntilEnded(run.task, CANCEL_MS);
+  const ended = await work.waitUntilEnded(run.task, AbortSignal.timeout(CANCEL_MS));
   // It took effect between the question and the answer.
   if (ended.status !== 'CANCELLED') throw new ServiceError('task_taking_effect');
   return ended;
