@@ -1,12 +1,12 @@
 /** What the service knows of the state of its files: catalogs that are damaged, a disk that is full. */
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import type { FailureCode } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { DamageMarks } from '../storage/sqlite/sqlite.ts';
-import { catalogPath, type Storage } from '../storage/storage.ts';
+import { catalogPath, listCatalogs, type Storage } from '../storage/storage.ts';
 import { createThreadPool } from '../storage/threads/threads.ts';
 import { threadEntry } from './stores.ts';
 
@@ -159,11 +159,6 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
     return working;
   }
 
-  const listAll = () =>
-    readdirSync(place.catalogs)
-      .flatMap((name) => /^(\d+)\.db$/.exec(name)?.slice(1).map(Number) ?? [])
-      .sort((a, b) => a - b);
-
   const every = (ms: number, act: () => void) => timers.push(setInterval(act, ms).unref());
 
   return {
@@ -177,11 +172,11 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
         return;
       void check([projectId]);
     },
-    checkAll: () => check(listAll()),
+    checkAll: () => check(listCatalogs(place)),
     start(): void {
       void check(marks.list());
-      timers.push(setTimeout(() => void check(listAll()), FIRST_ROUND_MS).unref());
-      every(ROUND_MS, () => void check(listAll()));
+      timers.push(setTimeout(() => void check(listCatalogs(place)), FIRST_ROUND_MS).unref());
+      every(ROUND_MS, () => void check(listCatalogs(place)));
       every(AGAIN_MS, () => {
         const changed = marks.list().filter((id) => logged.get(id) !== stampOf(catalogPath(place, id)));
         void check(changed);

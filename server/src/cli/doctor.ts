@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { countAccountKeys } from '../access/keys/keys.ts';
 import { createProvider } from '../access/oidc/oidc.ts';
@@ -148,10 +148,10 @@ function isWritable(path: string): boolean {
   }
 }
 
-const listDatabases = ({ control, catalogs }: storage.DataFolder): string[] => {
-  const names = existsSync(catalogs) ? readdirSync(catalogs) : [];
-  return [control, ...names.filter((name) => /^\d+\.db$/.test(name)).map((name) => join(catalogs, name))];
-};
+const listDatabases = (folder: storage.DataFolder): string[] => [
+  folder.control,
+  ...storage.listCatalogs(folder).map((id) => storage.catalogPath(folder, id)),
+];
 
 /** @returns whether control.db is whole and of this program */
 async function* checkFiles(folder: storage.DataFolder): AsyncGenerator<Finding, boolean> {

@@ -73,47 +73,11 @@ class PositionTable {
   }
 }
 
-/**
- * Bytes by key in memory, outside V8's heap: entries are consecutive in slabs, and a table of integers indexes them. So the
- * collector visits one object for a thousand answers; with a Map of arrays it visited 66,000 at every collection of the
- * serving thread, and a lookup took twice the time (bench lookup). An entry is valid for one version of its space.
- */
-export interface ByteCache {
-  /** @returns the cache of this version; entries of another version of the space are dropped */
-  of(space: string, version: number): CacheSpace;
-}
-
-export interface CacheSpace {
-  /** @returns its offset, valid until the next `keep` of any space; -1 when it is not cached */
-  find(key: string): number;
-  /** @returns their offsets. 100 of them take half the time of 100 `find`: memory is read for all at once. */
-  findAll(keys: readonly string[]): Int32Array;
-  /**
-   * Keeps a copy, in place of one of another origin. A full cache takes only some entries, and no large ones; a version that is
-   * over takes none.
-   */
-  keep(key: string, bytes: Uint8Array, origin?: Origin): void;
-  isOf(position: number, origin: Origin): boolean;
-  /** @returns the state in which it was last seen to be right */
-  seenIn(position: number): number;
-  see(position: number, state: number): void;
-  lengthAt(position: number): number;
-  /** @returns how many bytes it wrote to `target` from `at` on */
-  copy(position: number, target: Uint8Array, at: number): number;
-  /** Marks it as used by a request. @returns false when this request marked it before */
-  mark(position: number, request: number): boolean;
-}
-
 /** What an entry was made of, and the state in which that was there: another one need not have changed it. */
 export interface Origin {
   readonly state: number;
   readonly document: number;
   readonly at: number;
-}
-
-interface KeptBytes {
-  readonly bytes: Uint8Array;
-  readonly origin: Origin | undefined;
 }
 
 const NO_ORIGIN: Origin = { state: 0, document: 0, at: 0 };
@@ -233,7 +197,11 @@ class SlabRing {
     this.touched = touched;
   }
 
-  keep(space: number, key: string, { bytes, origin = NO_ORIGIN }: KeptBytes): void {
+  keep(
+    space: number,
+    key: string,
+    { bytes, origin = NO_ORIGIN }: { bytes: Uint8Array; origin: Origin | undefined },
+  ): void {
     const size = alignedSize(key.length, bytes.length);
     const known = this.find(space, key);
     if (known >= 0 && this.isOf(known, origin)) return;
@@ -365,9 +333,7 @@ class SlabRing {
         slab.bytes.copyWithin(slab.used, at, at + size);
         this.table.move(hash, base | (at >> ALIGN_BITS), base | (slab.used >> ALIGN_BITS));
         slab.add(space, size);
-      } else {
-        this.forget(hash, space, base | (at >> ALIGN_BITS));
-      }
+      } else this.forget(hash, space, base | (at >> ALIGN_BITS));
       at += size;
     }
   }
@@ -380,32 +346,53 @@ class SlabRing {
 /** Index of the entry's first integer within its slab. */
 const headerOf = (position: number) => (position & POSITION_MASK) << (ALIGN_BITS - 2);
 
-/** Bounded in bytes over all spaces, in whole MiB; the table that finds them takes up to 32 bytes an entry beside. */
-export function createByteCache(limitBytes: number): ByteCache {
+/** The entries of one version of a space. @param isOver  whether another version took its place */
+const openSpace = (ring: SlabRing, id: number, isOver: () => boolean) => ({
+  /** @returns its offset, valid until the next `keep` of any space; -1 when it is not cached */
+  find: (key: string) => ring.find(id, key),
+  /** @returns their offsets. 100 of them take half the time of 100 `find`: memory is read for all at once. */
+  findAll: (keys: readonly string[]) => ring.findAll(id, keys),
+  /**
+   * Keeps a copy, in place of one of another origin. A full cache takes only some entries, and no large ones; a version that is
+   * over takes none.
+   */
+  keep(key: string, bytes: Uint8Array, origin?: Origin): void {
+    if (!isOver()) ring.keep(id, key, { bytes, origin });
+  },
+  isOf: (position: number, origin: Origin) => ring.isOf(position, origin),
+  /** @returns the state in which it was last seen to be right */
+  seenIn: (position: number) => ring.seenIn(position),
+  see: (position: number, state: number) => ring.see(position, state),
+  lengthAt: (position: number) => ring.lengthAt(position),
+  /** @returns how many bytes it wrote to `target` from `at` on */
+  copy: (position: number, target: Uint8Array, at: number) => ring.copy(position, target, at),
+  /** Marks it as used by a request. @returns false when this request marked it before */
+  mark: (position: number, request: number) => ring.mark(position, request),
+});
+
+export type CacheSpace = ReturnType<typeof openSpace>;
+export type ByteCache = ReturnType<typeof createByteCache>;
+
+/**
+ * Bytes by key in memory, outside V8's heap: entries are consecutive in slabs, and a table of integers indexes them. So the
+ * collector visits one object for a thousand answers; with a Map of arrays it visited 66,000 at every collection of the
+ * serving thread, and a lookup took twice the time (bench lookup). An entry is valid for one version of its space.
+ * Bounded in bytes over all spaces, in whole MiB; the table that finds them takes up to 32 bytes an entry beside.
+ */
+export function createByteCache(limitBytes: number) {
   const spaces = new Map<string, { version: number; id: number; space: CacheSpace }>();
   const ring = new SlabRing(limitBytes);
   let lastId = 0;
 
   return {
-    of(name, version) {
+    /** @returns the cache of this version; entries of another version of the space are dropped */
+    of(name: string, version: number): CacheSpace {
       const known = spaces.get(name);
       if (known?.version === version) return known.space;
       if (known !== undefined) ring.endVersion(known.id);
       lastId += 1;
       const id = lastId | 0;
-      const space: CacheSpace = {
-        find: (key) => ring.find(id, key),
-        findAll: (keys) => ring.findAll(id, keys),
-        keep(key, bytes, origin) {
-          if (spaces.get(name)?.id === id) ring.keep(id, key, { bytes, origin });
-        },
-        isOf: (position, origin) => ring.isOf(position, origin),
-        seenIn: (position) => ring.seenIn(position),
-        see: (position, state) => ring.see(position, state),
-        lengthAt: (position) => ring.lengthAt(position),
-        copy: (position, target, at) => ring.copy(position, target, at),
-        mark: (position, request) => ring.mark(position, request),
-      };
+      const space = openSpace(ring, id, () => spaces.get(name)?.id !== id);
       spaces.set(name, { version, id, space });
       return space;
     },

@@ -103,6 +103,12 @@ function tighten(path: string): boolean {
 const refuseRoot = (root: string, why: string) =>
   new Error(`The data folder ${root} ${why}: set RELATA_DATA_DIR.`);
 
+/** @returns the projects that have a catalog file, in order */
+export const listCatalogs = ({ catalogs }: Pick<DataFolder, 'catalogs'>): number[] =>
+  (fs.existsSync(catalogs) ? fs.readdirSync(catalogs) : [])
+    .flatMap((name) => /^([1-9]\d*)\.db$/.exec(name)?.slice(1).map(Number) ?? [])
+    .sort((a, b) => a - b);
+
 export const catalogPath = (folder: Pick<DataFolder, 'catalogs'>, projectId: number): string =>
   join(folder.catalogs, `${projectId}.db`);
 

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type DataFolder, openNow } from './data-folder.ts';
+import { catalogPath, type DataFolder, listCatalogs, openNow } from './data-folder.ts';
 import { isDamaged } from './sqlite-errors.ts';
 
 /** Which of the two kinds of database a file is: the service's own tables, or one project's catalog. */
@@ -52,13 +51,11 @@ export function refuseNewerDatabase(database: DatabaseSync, kind: DatabaseKind):
  * Checks all files of a data folder or backup that is not open, before any of them is changed.
  * @throws Error that names the first file of a newer program
  */
-export function refuseNewerFiles({ control, catalogs }: DataFolder): void {
+export function refuseNewerFiles(folder: DataFolder): void {
+  const { control } = folder;
   if (existsSync(control)) refuseNewer(`The file ${control}`, readVersion(control), newestOf('control'));
-  const names = existsSync(catalogs) ? readdirSync(catalogs) : [];
-  for (const name of names.filter((name) => /^\d+\.db$/.test(name))) {
-    const path = join(catalogs, name);
+  for (const path of listCatalogs(folder).map((id) => catalogPath(folder, id)))
     refuseNewer(`The file ${path}`, readVersion(path), newestOf('catalog'));
-  }
 }
 
 /** Whether a file has the newest schema of its kind; it is only read. */

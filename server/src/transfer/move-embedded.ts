@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { createPayloadFiles } from '../storage/payloads/payloads.ts';
@@ -27,12 +27,6 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
     return catalog.database;
   }
 
-  const listCatalogs = () =>
-    readdirSync(folder.catalogs)
-      .flatMap((name) => /^([1-9]\d*)\.db$/.exec(name)?.[1] ?? [])
-      .map(Number)
-      .sort((one, other) => one - other);
-
   /** The move is the only one to use the file, so that the work may wait within the transaction. */
   async function transaction<Result>(projectId: number, work: (tx: MoveTransaction) => Promise<Result>) {
     const database = open(projectId);
@@ -53,7 +47,7 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
     async findPayloadBytes(_projectId, name) {
       return statSync(join(folder.payloads, name), { throwIfNoEntry: false })?.size;
     },
-    listPlaces: async () => [storage.SERVICE, ...listCatalogs()],
+    listPlaces: async () => [storage.SERVICE, ...storage.listCatalogs(folder)],
     open: (projectId) => sessionOf(open(projectId)),
     async readCounters() {
       const rows = control.prepare('select name, seq from sqlite_sequence').all();
@@ -75,7 +69,7 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
       control
         .prepare(`update ${storage.MOVE_PROGRESS} set is_done = 1 where table_name = ?`)
         .run(storage.MOVE_ROW);
-      for (const projectId of listCatalogs())
+      for (const projectId of storage.listCatalogs(folder))
         open(projectId).exec(`drop table if exists ${storage.MOVE_PROGRESS}`);
       control.exec(`drop table ${storage.MOVE_PROGRESS}`);
     },

@@ -5,7 +5,7 @@
 import { fstatSync, readSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline, type Transform } from 'node:stream';
+import { pipeline } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -23,6 +23,23 @@ export type BodyEncoding = 'identity' | 'gzip' | 'zstd' | 'br';
 const MIB = 1024 * 1024;
 // A window of 8 MiB is what RFC 9659 allows on the way; Node would take one of 128 MiB.
 const ZSTD = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
+
+/** `flush` gives what there is of a body that ends too early. */
+const UNPACKERS = {
+  identity: undefined,
+  gzip: { now: zlib.gunzipSync, open: zlib.createGunzip, flush: zlib.constants.Z_SYNC_FLUSH },
+  br: {
+    now: zlib.brotliDecompressSync,
+    open: zlib.createBrotliDecompress,
+    flush: zlib.constants.BROTLI_OPERATION_FLUSH,
+  },
+  zstd: {
+    now: (bytes: Uint8Array, limit: zlib.ZstdOptions) =>
+      zlib.zstdDecompressSync(bytes, { ...ZSTD, ...limit }),
+    open: () => zlib.createZstdDecompress(ZSTD),
+    flush: zlib.constants.ZSTD_e_flush,
+  },
+};
 
 const NAMES: Readonly<Record<string, BodyEncoding>> = {
   '': 'identity',
@@ -43,11 +60,8 @@ export function readEncoding(header: string | undefined): BodyEncoding {
 
 /** On the calling thread. Stops at the limit, so that a small body cannot fill the memory. @throws body_not_unpacked, body_too_large */
 export function unpackNow(bytes: Buffer, encoding: BodyEncoding, maxMib: number): Buffer {
-  const limit = { maxOutputLength: maxMib * MIB };
   try {
-    if (encoding === 'gzip') return zlib.gunzipSync(bytes, limit);
-    if (encoding === 'br') return zlib.brotliDecompressSync(bytes, limit);
-    return encoding === 'zstd' ? zlib.zstdDecompressSync(bytes, { ...ZSTD, ...limit }) : bytes;
+    return UNPACKERS[encoding]?.now(bytes, { maxOutputLength: maxMib * MIB }) ?? bytes;
   } catch (error) {
     throw refuseUnpacking(error, encoding, maxMib);
   }
@@ -58,17 +72,9 @@ const BEGINNING_BYTES = 64 * 1024;
 
 /** @returns what can be read of a body of which there is only the beginning; undefined: nothing */
 export function unpackBeginning(bytes: Uint8Array, encoding: BodyEncoding): Uint8Array | undefined {
-  const limit = { maxOutputLength: BEGINNING_BYTES };
+  const unpacker = UNPACKERS[encoding];
   try {
-    if (encoding === 'gzip')
-      return zlib.gunzipSync(bytes, { ...limit, finishFlush: zlib.constants.Z_SYNC_FLUSH });
-    if (encoding === 'br')
-      return zlib.brotliDecompressSync(bytes, {
-        ...limit,
-        finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH,
-      });
-    if (encoding === 'identity') return bytes;
-    return zlib.zstdDecompressSync(bytes, { ...ZSTD, ...limit, finishFlush: zlib.constants.ZSTD_e_flush });
+    return unpacker?.now(bytes, { maxOutputLength: BEGINNING_BYTES, finishFlush: unpacker.flush }) ?? bytes;
   } catch {
     // It is for the list of kept requests (§14.9): a body that cannot be unpacked is not shown there.
     return undefined;
@@ -81,7 +87,7 @@ export async function* unpackParts(
   encoding: BodyEncoding,
   maxMib: number,
 ): AsyncGenerator<Uint8Array> {
-  const unpacker = createUnpacker(encoding);
+  const unpacker = UNPACKERS[encoding]?.open();
   let length = 0;
   try {
     for await (const part of unpacker === undefined ? parts : pipeline(parts, unpacker, () => {})) {
@@ -92,12 +98,6 @@ export async function* unpackParts(
   } catch (error) {
     throw unpacker === undefined ? error : refuseUnpacking(error, encoding, maxMib);
   }
-}
-
-function createUnpacker(encoding: BodyEncoding): Transform | undefined {
-  if (encoding === 'zstd') return zlib.createZstdDecompress(ZSTD);
-  if (encoding === 'br') return zlib.createBrotliDecompress();
-  return encoding === 'gzip' ? zlib.createGunzip() : undefined;
 }
 
 /** Of what an unpacker throws. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
+import { pipeline } from 'node:stream/promises';
 import type { PostgresPoolClient } from 'kysely';
 import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg';
 import pg from 'pg';
@@ -296,21 +297,12 @@ function toValues(values: readonly SqlValue[]): unknown[] {
 const COPY_CHUNK_BYTES = 256 * 1024;
 
 async function copyInto(client: PoolClient, sql: string, bytes: Uint8Array): Promise<void> {
-  const stream = client.query(copyFrom(sql));
-  const done = new Promise<void>((resolve, reject) => {
-    stream.once('finish', resolve);
-    stream.once('error', reject);
-  });
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  // It is awaited below; the stream may fail while a piece is written.
-  done.catch(() => {});
-  for (let at = 0; at < buffer.length && !stream.destroyed; at += COPY_CHUNK_BYTES) {
-    if (!stream.write(buffer.subarray(at, at + COPY_CHUNK_BYTES))) {
-      await Promise.race([new Promise((resolve) => stream.once('drain', resolve)), done]);
-    }
-  }
-  stream.end();
-  await done;
+  const cut = function* () {
+    for (let at = 0; at < buffer.length; at += COPY_CHUNK_BYTES)
+      yield buffer.subarray(at, at + COPY_CHUNK_BYTES);
+  };
+  await pipeline(cut, client.query(copyFrom(sql)));
 }
 
 /** Members of a connection that the driver's types omit. */

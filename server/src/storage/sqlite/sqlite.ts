@@ -202,7 +202,7 @@ export function createCatalogFiles(
   const marks = new DamageMarks(folder, markMoves);
   const files = new Map<number, CatalogFile>();
   const pathOf = (projectId: number) => join(folder, `${projectId}.db`);
-  const control = openControlReader(folder);
+  let control = openControlReader(folder);
 
   function close(projectId: number): void {
     files.get(projectId)?.database.close();
@@ -235,6 +235,7 @@ export function createCatalogFiles(
     closeAll() {
       for (const projectId of [...files.keys()]) close(projectId);
       control.close();
+      control = openControlReader(folder);
     },
     remove(projectId) {
       close(projectId);
@@ -259,15 +260,10 @@ function isReady(path: string): boolean {
 function openControlReader(folder: string) {
   const path = dataFolderAt(dirname(folder)).control;
   let database: DatabaseSync | undefined;
-  const prepared = new Map<string, StatementSync>();
-
-  function prepare(text: string): StatementSync {
+  const prepare = onceByText((text) => {
     database ??= new DatabaseSync(path, { readOnly: true });
-    const known = prepared.get(text) ?? database.prepare(text);
-    prepared.set(text, known);
-    return known;
-  }
-
+    return database.prepare(text);
+  });
   return {
     readFor: (projectId: number) => (statement: Sql) => {
       // Catalogs can be opened without a service around them.
@@ -275,11 +271,7 @@ function openControlReader(folder: string) {
       const { text, values } = renderFor('sqlite', statement, projectId);
       return prepare(text).all(...(values as SQLInputValue[]));
     },
-    close() {
-      database?.close();
-      database = undefined;
-      prepared.clear();
-    },
+    close: () => database?.close(),
   };
 }
 

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { findWalEnd, WalAppender } from '../../storage/sqlite/sqlite.ts';
-import { dataFolderAt, makeStoreFolders, newestOf } from '../../storage/storage.ts';
+import { dataFolderAt, listCatalogs, makeStoreFolders, newestOf } from '../../storage/storage.ts';
 import type { Entry, EntryHead } from './objects.ts';
 import { connect, stampOf } from './watched-file.ts';
 import type { SentFiles } from './watched-folder.ts';
@@ -174,8 +174,8 @@ function writePages(target: number, { pageSize, pages }: Pages, bytes: Uint8Arra
 /** @returns all files as they are: they came from the target */
 export function listSent(dataDir: string): SentFiles {
   const folder = dataFolderAt(dataDir);
-  const catalogs = readdirSync(folder.catalogs).filter((name) => /^\d+\.db$/.test(name));
-  const databases = [CONTROL, ...catalogs.map((name) => `catalogs/${name}`)].map((name) => {
+  const catalogs = listCatalogs(folder).map((id) => `catalogs/${id}.db`);
+  const databases = [CONTROL, ...catalogs].map((name) => {
     const path = join(dataDir, name);
     const log = findWalEnd(path);
     return [name, log !== undefined && log.frame > 0 ? { log } : { main: stampOf(path) }] as const;

@@ -1,8 +1,8 @@
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { isWholePayload } from '../../storage/payloads/payloads.ts';
-import { type DataFolder, dataFolderAt, openNow } from '../../storage/storage.ts';
+import { type DataFolder, dataFolderAt, listCatalogs, openNow } from '../../storage/storage.ts';
 import { ENTRY_BYTES, type Entry } from './objects.ts';
 import { type Change, readMain, type Sent, WatchedFile } from './watched-file.ts';
 
@@ -160,12 +160,7 @@ export class WatchedFolder {
 
   /** @returns those that are gone */
   private listCatalogs(): string[] {
-    const { catalogs } = this.folder;
-    const present = new Set(
-      (existsSync(catalogs) ? readdirSync(catalogs) : [])
-        .filter((name) => /^\d+\.db$/.test(name))
-        .map((name) => `catalogs/${name}`),
-    );
+    const present = new Set(listCatalogs(this.folder).map((id) => `catalogs/${id}.db`));
     for (const name of present)
       if (!this.catalogs.has(name))
         this.catalogs.set(name, new WatchedFile(name, join(this.folder.root, name), undefined));
