@@ -114,8 +114,8 @@ export interface CatalogStateOperations
   findPatched(identifiers: readonly string[]): readonly PatchedProduct[];
   listOutdated(page: { revision: number; after: number; limit: number }): readonly OutdatedProduct[];
   countRange(range: IdentifierRange): number;
-  /** @returns products by id, above `after` and up to `upTo`, with their whole uploads */
-  listById(range: { after: number; upTo: number; limit: number }): readonly ListedRow[];
+  /** @returns products by id, with their whole uploads */
+  listById(range: IdRange): ListedPart;
   /** @returns the largest id of a product, 0 without one */
   readLargestId(): number;
   /** @returns undefined: nothing was searched yet */
@@ -251,6 +251,13 @@ export interface ListedRange extends IdentifierRange {
   readonly limit: number;
   /** Whether the whole upload is read, or its front. */
   readonly isWhole: boolean;
+}
+
+/** Of products. */
+export interface IdRange {
+  readonly after: number;
+  readonly upTo: number;
+  readonly limit: number;
 }
 
 export interface ListedPart {

@@ -71,6 +71,15 @@ test('coverage of a category counts its products alone (§11.6 rule 8)', async (
   assertRefused(refused, 400);
 });
 
+test('coverage counts products that are too large to be read at once (§11.6 rules 1 to 3)', async () => {
+  const catalog = await createCatalog(service());
+  await define(catalog, COLOUR);
+  const large = Array.from({ length: 30 }, (_, at) => [`Text ${at}`, 'x'.repeat(50_000)] as const);
+  await catalog.load(product('A', ...large), product('B', ...large), product('C', ...large));
+  const { products, unknown } = await cover(catalog);
+  assert.deepEqual([products, unknown[0].withValue], [3, 3]);
+});
+
 test('coverage counts products with values and facts, values and problems of each attribute (§11.6 rules 1 to 3)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, LENGTH, COLOUR, { name: 'Unused', type: 'DATE_ATTRIBUTE' });

@@ -30,6 +30,7 @@ import type {
   CatalogStore,
   FoundProduct,
   IdentifierRange,
+  IdRange,
   ListedRow,
 } from '../port.ts';
 import {
@@ -353,7 +354,9 @@ async function openSurvey(
   const category = question.kind === 'coverage' ? question.category : undefined;
   const holds = ({ categories }: UploadedProduct) =>
     category === undefined || categories.some(({ path }) => category.every((name, at) => path[at] === name));
-  const state = { sampled, scanned: 0, counted: 0 };
+  /** Of a block whose uploads were too large for one page. */
+  const rest = undefined as IdRange | undefined;
+  const state = { sampled, scanned: 0, counted: 0, rest };
   return { tally, holds, products, blocks, of: sampled ? SAMPLE : products, ...state };
 }
 
@@ -372,22 +375,25 @@ function openTally(ontology: Ontology, question: SurveyQuestion, openSuggestions
 async function countPart(snapshot: CatalogSnapshot, survey: OpenSurvey): Promise<boolean> {
   const until = survey.scanned + PART;
   while (survey.scanned < until) {
-    const next = survey.blocks.next();
-    if (next.done) return true;
-    const rows = await snapshot.listById(next.value);
-    for (const { text } of rows) {
-      const product = JSON.parse(text) as UploadedProduct;
-      if (!survey.holds(product)) continue;
-      survey.tally.add(product);
-      survey.counted += 1;
-    }
+    const range: IdRange | undefined = survey.rest ?? survey.blocks.next().value;
+    if (range === undefined) return true;
+    const { rows, isCut } = await snapshot.listById(range);
+    for (const { text } of rows) countUpload(survey, JSON.parse(text) as UploadedProduct);
     survey.scanned += rows.length;
+    const last = rows.at(-1)?.id ?? range.upTo;
+    survey.rest = isCut ? { ...range, after: last, limit: range.limit - rows.length } : undefined;
   }
   return false;
 }
 
+function countUpload(survey: OpenSurvey, product: UploadedProduct): void {
+  if (!survey.holds(product)) return;
+  survey.tally.add(product);
+  survey.counted += 1;
+}
+
 /** Of each of so many equal intervals of ids the first products. */
-function* listSample(largest: number) {
+function* listSample(largest: number): Generator<IdRange, undefined> {
   const blocks = SAMPLE / BLOCK;
   for (let at = 0; at < blocks; at += 1) {
     const edge = (place: number) => Math.floor((place * largest) / blocks);
@@ -396,7 +402,7 @@ function* listSample(largest: number) {
 }
 
 /** Ids are given one after another, so that an interval of them holds as many products at most. */
-function* listAll(largest: number) {
+function* listAll(largest: number): Generator<IdRange, undefined> {
   for (let after = 0; after < largest; after += PART) {
     yield { after, upTo: Math.min(after + PART, largest), limit: PART };
   }

@@ -122,7 +122,7 @@ async function scanCatalog(
   const tail: TailProduct[] = [];
   const upTo = await snapshot.readLargestId();
   for (let after = 0; after < upTo && tail.length < SCANNED_HITS && !isOver(); ) {
-    const rows = await snapshot.listById({ after, upTo, limit: SCAN_PAGE });
+    const { rows } = await snapshot.listById({ after, upTo, limit: SCAN_PAGE });
     for (const row of rows) {
       const one = readTail({ ...row, document: row.id });
       if (tiers.some((tier) => isInTier(tier, one.lexemes))) tail.push(one);

@@ -79,17 +79,28 @@ export const areCut = (fitting: readonly { readonly found: number }[]): boolean 
 
 export const pageBytes = (isWhole: boolean): number => (isWhole ? PAGE_BYTES.whole : PAGE_BYTES.front);
 
+type Listed = port.ListedRow & { readonly found: number };
+
 /** Relies on the unique index of identifier. */
 export function* listRange({ isWhole, limit, ...range }: port.ListedRange): Program<port.ListedPart> {
-  const order = text('identifier');
+  const given = firstProducts(within(range), BY_IDENTIFIER, limit);
+  return yield* listFitting(given, { order: text('identifier'), isWhole });
+}
+
+/** Relies on the primary key of products. */
+export function* listById({ after, upTo, limit }: port.IdRange): Program<port.ListedPart> {
+  const given = firstProducts(sql`p.id > ${after} and p.id <= ${upTo}`, text('p.id'), limit);
+  return yield* listFitting(given, { order: text('id'), isWhole: true });
+}
+
+function* listFitting(
+  given: Sql,
+  { order, isWhole }: { order: Sql; isWhole: boolean },
+): Program<port.ListedPart> {
   const columns = text('p.id, p.identifier, p.updated_at, p.document_id');
-  const fitting = fittingRows(columns, firstProducts(within(range), BY_IDENTIFIER, limit), {
-    as: 'p',
-    order,
-    bytes: pageBytes(isWhole),
-  });
-  const found = yield* rows<port.ListedRow & { found: number }>(
-    sql`select p.found, ${listedColumns(uploadText(isWhole))} from ${fitting} ${DOCUMENT} order by p.identifier`,
+  const fitting = fittingRows(columns, given, { as: 'p', order, bytes: pageBytes(isWhole) });
+  const found = yield* rows<Listed>(
+    sql`select p.found, ${listedColumns(uploadText(isWhole))} from ${fitting} ${DOCUMENT} order by p.${order}`,
   );
   return { rows: found, isCut: areCut(found) };
 }
@@ -120,12 +131,6 @@ export const measureDocuments = (identifiers: readonly string[]): Program<port.M
 export function* hasAny(identifiers: readonly string[]): Program<boolean> {
   return (yield* row(sql`select 1 from ${productsOf(identifiers)} limit 1`)) !== undefined;
 }
-
-export const listById = (range: { after: number; upTo: number; limit: number }): Program<port.ListedRow[]> =>
-  rows(
-    sql`select ${listedColumns(UPLOAD)}
-      from ${firstProducts(sql`p.id > ${range.after} and p.id <= ${range.upTo}`, text('p.id'), range.limit)}`,
-  );
 
 type OutdatedPage = Record<'revision' | 'after' | 'limit', number>;
 
