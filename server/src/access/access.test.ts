@@ -10,6 +10,7 @@ import { createAccess } from './access.ts';
 import { apiKeyRoutes } from './keys/api-key-routes.ts';
 import type { NewKey } from './keys/keys.ts';
 
+const unknownBrowser = { userAgent: undefined, sessionValue: undefined };
 const FIRST_KEY = 'a-first-key-that-is-long-enough-to-use';
 const refused = 'You are not allowed to access the requested resource';
 
@@ -310,6 +311,33 @@ test('a key with a rate limit or an end makes no user, who has neither (§14.6 r
   }
   const { email } = await room.access.invite(authorOf(await room.make(scope)), invitation);
   assert.equal(email, invitation.email);
+});
+
+test('an owner who lost the role meanwhile changes no user and no invitation (§14.6)', async (context) => {
+  const { access } = await startRoom(context);
+  const visitor = { address: '192.0.2.1', origin: 'http://localhost', ...unknownBrowser };
+  const signUp = async (email: string) => {
+    const token = await access.makeOwnerLink(1, 'test');
+    const person = { token, email, name: 'Anna', password: 'a long pass-phrase 7' };
+    return await access.createOwner(person, visitor);
+  };
+  const { caller: former } = await signUp('former@example.com');
+  const { caller: present } = await signUp('present@example.com');
+  const invited = await access.invite(former, { email: 'guest@example.com', role: 'viewer' });
+  await access.changeUser(present, { id: former.userId, role: 'editor' });
+
+  for (const id of [present.userId, 9_999]) {
+    const changes = [
+      access.changeUser(former, { id, role: 'viewer' }),
+      access.deleteUser(former, id),
+      access.removePasskeysOf(former, id),
+    ];
+    for (const change of changes) await assert.rejects(change, { code: 'role_refused' });
+  }
+  const guest = { email: 'other@example.com', role: 'owner' } as const;
+  await assert.rejects(access.invite(former, guest), { code: 'role_refused' });
+  await assert.rejects(access.deleteInvitation(former, invited.id), { code: 'role_refused' });
+  assert.equal((await access.listUsers(present, {})).items.length, 2);
 });
 
 test('no key takes its own limits away, nor gives wider ones to another (§5.2 rule 6)', async (context) => {

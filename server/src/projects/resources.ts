@@ -20,12 +20,16 @@ interface Kind<Resource, Place> {
   readonly store: Store<Resource, Place>;
   /** What a change locks. */
   lockOf(place: Place): WriteScope;
+  /** Before anything else of a change: an author whose right ended since the request came. */
+  refuse?(tx: ControlTransaction, author: Author): Promise<void>;
   /** Names a state for `If-Match`; a kind without has no ETag. Source: docs/interface.md §7.6. */
   markOf?(resource: Resource): string;
   /** What the audit log says of a resource; actions begin with the type, as `pipeline.created`. */
   audit(resource: Resource): Pick<Change, 'projectId' | 'subject'>;
   /** The fields whose changes the audit log describes: nothing of them is secret. */
   show(resource: Resource): object;
+  /** What the audit log says of a deleted one beside its name. */
+  showDeleted?(resource: Resource): Change['details'];
 }
 
 /** Of a resource with a scope: keys of its project or group see the entry. */
@@ -63,8 +67,14 @@ export function createResources<Resource extends { readonly id: number }, Place>
 ) {
   const { store } = kind;
 
-  async function write<Result>(place: Place, work: (tx: ControlTransaction) => Promise<Result>) {
-    const written = await database.write(kind.lockOf(place), work);
+  async function write<Result>(
+    { author, place }: Writer<Resource, Place>,
+    work: (tx: ControlTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    const written = await database.write(kind.lockOf(place), async (tx) => {
+      await kind.refuse?.(tx, author);
+      return work(tx);
+    });
     onWritten?.();
     return written;
   }
@@ -116,46 +126,46 @@ export function createResources<Resource extends { readonly id: number }, Place>
 
     /** @param insert writes the rows */
     create: (
-      { author, place, beside }: Writer<Resource, Place>,
+      writer: Writer<Resource, Place>,
       insert: (tx: ControlTransaction) => Promise<Planned<Resource>>,
     ): Promise<Resource> =>
-      write(place, async (tx) => {
+      write(writer, async (tx) => {
         const { after: resource, details } = await insert(tx);
-        await record(tx, author, { what: 'created', resource, details });
-        await beside?.(tx, resource);
+        await record(tx, writer.author, { what: 'created', resource, details });
+        await writer.beside?.(tx, resource);
         return resource;
       }),
 
     /** @param plan may write other rows @throws not_found, changed_meanwhile */
     change: (
-      { author, place, beside }: Writer<Resource, Place>,
+      writer: Writer<Resource, Place>,
       { what, ...chosen }: Chosen & { readonly what: string },
       plan: (tx: ControlTransaction, before: Resource) => Promise<Planned<Resource>>,
     ): Promise<Resource> =>
-      write(place, async (tx) => {
-        const before = await getExpected(tx, place, chosen);
+      write(writer, async (tx) => {
+        const before = await getExpected(tx, writer.place, chosen);
         const { after, answered = after, details } = await plan(tx, before);
         await store.update(tx, after);
-        await record(tx, author, {
+        await record(tx, writer.author, {
           ...{ what, resource: after },
           details: details ?? describeChange(kind.show(before), kind.show(after)),
         });
-        await beside?.(tx, answered);
+        await writer.beside?.(tx, answered);
         return answered;
       }),
 
     /** @param removing refuses, or removes what belongs to the resource. @throws not_found, changed_meanwhile */
     remove: <Result>(
-      { author, place, beside }: Writer<Resource, Place>,
+      writer: Writer<Resource, Place>,
       chosen: Chosen,
       removing: (tx: ControlTransaction, resource: Resource) => Promise<Result>,
     ): Promise<Result> =>
-      write(place, async (tx) => {
-        const resource = await getExpected(tx, place, chosen);
+      write(writer, async (tx) => {
+        const resource = await getExpected(tx, writer.place, chosen);
         const result = await removing(tx, resource);
         await store.remove(tx, resource);
-        await record(tx, author, { what: 'deleted', resource });
-        await beside?.(tx, resource);
+        await record(tx, writer.author, { what: 'deleted', resource, details: kind.showDeleted?.(resource) });
+        await writer.beside?.(tx, resource);
         return result;
       }),
   };

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Caller, includesRole, isUser, type PartRole, type Role } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
+  type Author,
   actorOf,
   type Beside,
   commandAuthor,
@@ -11,14 +12,7 @@ import {
 } from '../../projects/projects.ts';
 import type { ControlTransaction, Rows } from '../../storage/storage.ts';
 import { hashSecret, makeSecret, refuseLimited } from '../keys/keys.ts';
-import {
-  type Entered,
-  enter,
-  type OpenedSession,
-  type UserParts,
-  type Visitor,
-  writeSessions,
-} from './console-session.ts';
+import { type Entered, enter, type OpenedSession, type UserParts, type Visitor } from './console-session.ts';
 import { hashPassword, refuseWeakPassword } from './password.ts';
 import { normalizeEmail, type Roles, refuseUnfitRoles, type User } from './user.ts';
 import * as userStore from './user-store.ts';
@@ -35,37 +29,17 @@ interface UserChange {
   readonly roles?: readonly PartRole[];
 }
 
-const show = ({ name, role, roles }: Pick<User, 'name'> & Roles) => ({ name, role, roles });
-
 /**
  * The users of the caller's account; those of another are not_found. Owners and account keys that may manage
  * may call this, others are refused. Source: docs/interface.md §14.6.
  */
 export function createUserManagement(parts: UserParts) {
-  const { projects } = parts;
   const users = createResources<User, Pick<Caller, 'accountId'>>(parts, {
-    ...{ store: userStore.USERS, lockOf: () => 'all', show },
+    ...{ store: userStore.USERS, lockOf: () => 'all', refuse: refuseFormerOwner },
     audit: ({ id, name }) => ({ subject: { type: 'user', id, name } }),
+    show: ({ name, role, roles }) => ({ name, role, roles }),
+    showDeleted: ({ email, role, roles }) => ({ email, role, roles }),
   });
-
-  /** An owner when the request came may have ceased to be one meanwhile. @throws role_refused */
-  async function refuseFormerOwner(tx: ControlTransaction, author: Caller): Promise<void> {
-    if (isUser(author) && (await userStore.findUser(tx, { id: author.userId }))?.role !== 'owner')
-      throw new ServiceError('role_refused');
-  }
-
-  /** @throws role_refused, scope_refused, not_found */
-  async function writeUser(
-    author: Caller,
-    id: number,
-    work: (tx: ControlTransaction, user: User) => Promise<void>,
-  ): Promise<void> {
-    refuseUnlessOwner(author);
-    await writeSessions(parts, async (tx) => {
-      await refuseFormerOwner(tx, author);
-      await work(tx, await users.getIn(tx, author, id));
-    });
-  }
 
   /** @throws role_of_groups, last_owner, key_beyond_own, request_invalid, scope_refused */
   async function checkRoles(
@@ -76,7 +50,7 @@ export function createUserManagement(parts: UserParts) {
     // At the next sign-in they would be those of the groups again.
     if (before.signsInWith === 'company-account')
       throw new ServiceError('role_of_groups', 'change the groups at the provider');
-    await refuseUnfitRoles(projects, author, after);
+    await refuseUnfitRoles(parts.projects, author, after);
     if (gainsRoles(before, after)) await refuseLimited(tx, author);
     if (before.role !== 'owner') return;
     await refuseLastOwner(tx, before);
@@ -90,37 +64,43 @@ export function createUserManagement(parts: UserParts) {
     },
     /** Holds from the next request on. @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused */
     async changeUser(author: Caller, { id, ...change }: UserChange, beside?: Beside<User>): Promise<User> {
-      refuseUnlessOwner(author);
-      return await users.change(
-        { author, place: author, beside },
-        { id, what: 'changed' },
-        async (tx, before) => {
-          await refuseFormerOwner(tx, author);
-          const after = { ...before, ...(change.role === 'owner' && { roles: [] }), ...change };
-          const hasOtherRoles = before.role !== after.role || !isDeepStrictEqual(before.roles, after.roles);
-          if (hasOtherRoles) await checkRoles(tx, author, { before, after });
-          return { after };
-        },
-      );
+      const chosen = { id, what: 'changed' };
+      return await users.change(writerOf(author, author, beside), chosen, async (tx, before) => {
+        const after = { ...before, ...(change.role === 'owner' && { roles: [] }), ...change };
+        const hasOtherRoles = before.role !== after.role || !isDeepStrictEqual(before.roles, after.roles);
+        if (hasOtherRoles) await checkRoles(tx, author, { before, after });
+        return { after };
+      });
     },
     /** Their sessions and the invitations that they made go with them. @throws not_found, last_owner */
-    deleteUser: (author: Caller, id: number, beside?: Beside<User>) =>
-      writeUser(author, id, async (tx, resource) => {
-        const { email, role, roles } = resource;
-        if (role === 'owner') await refuseLastOwner(tx, resource);
-        await userStore.removeUser(tx, id);
-        await users.record(tx, author, { what: 'deleted', resource, details: { email, role, roles } });
-        await beside?.(tx, resource);
-      }),
-    /** Of a user who lost them. @throws not_found, role_refused */
-    removePasskeysOf: (author: Caller, id: number, beside?: Beside<void>) =>
-      writeUser(author, id, async (tx, resource) => {
+    async deleteUser(author: Caller, id: number, beside?: Beside<User>): Promise<void> {
+      await users.remove(writerOf(author, author, beside), { id }, async (tx, user) => {
+        if (user.role === 'owner') await refuseLastOwner(tx, user);
+        await userStore.removeBelongings(tx, id);
+      });
+    },
+    /** Of a user who lost them. @throws not_found */
+    async removePasskeysOf(author: Caller, id: number, beside?: Beside<User>): Promise<void> {
+      const chosen = { id, what: 'passkeys-removed' };
+      await users.change(writerOf(author, author, beside), chosen, async (tx, after) => {
         const gone = await userStore.removePasskeys(tx, { userId: id });
-        const details = { passkeys: gone.map(({ name }) => name) };
-        await users.record(tx, author, { what: 'passkeys-removed', resource, details });
-        await beside?.(tx);
-      }),
+        return { after, details: { passkeys: gone.map(({ name }) => name) } };
+      });
+    },
   };
+}
+
+/** @throws scope_refused, role_refused */
+function writerOf<Resource, Place>(author: Caller, place: Place, beside: Beside<Resource> | undefined) {
+  refuseUnlessOwner(author);
+  return { author, place, beside };
+}
+
+/** An owner when the request came may have ceased to be one meanwhile. @throws role_refused */
+async function refuseFormerOwner(tx: ControlTransaction, author: Author): Promise<void> {
+  if (!('userId' in author)) return;
+  const user = await userStore.findUser(tx, { id: author.userId });
+  if (user?.role !== 'owner') throw new ServiceError('role_refused');
 }
 
 /** Sessions are checked by the guard as well; this is for keys. @throws scope_refused, role_refused */
@@ -152,15 +132,11 @@ interface Acceptance {
 /** Links by which people become users of the caller's account, or recover a lost password. Source: docs/interface.md §14.5, §14.6. */
 export function createLinks(parts: UserParts) {
   const { database, clock, projects } = parts;
-  const invitations = createResources<userStore.Invitation, userStore.InvitationPlace>(
-    { database, projects },
-    {
-      store: userStore.INVITATIONS,
-      lockOf: () => 'all',
-      audit: ({ id, email }) => ({ subject: { type: 'invitation', id, name: email } }),
-      show: ({ role, roles }) => ({ role, roles }),
-    },
-  );
+  const invitations = createResources<userStore.Invitation, userStore.InvitationPlace>(parts, {
+    ...{ store: userStore.INVITATIONS, lockOf: () => 'all', refuse: refuseFormerOwner },
+    audit: ({ id, email }) => ({ subject: { type: 'invitation', id, name: email } }),
+    show: ({ role, roles }) => ({ role, roles }),
+  });
   const placeOf = ({ accountId }: Pick<Caller, 'accountId'>) => ({ accountId, now: clock.now() });
 
   /** @throws link_ended: used, replaced, withdrawn, expired and unknown are alike */
@@ -185,11 +161,11 @@ export function createLinks(parts: UserParts) {
       { role, roles = [], ...given }: { email: string; role: Role; roles?: readonly PartRole[] },
       beside?: Beside<userStore.Invitation>,
     ): Promise<userStore.Invitation & { readonly token: string }> {
-      refuseUnlessOwner(author);
+      const writer = writerOf(author, placeOf(author), beside);
       await refuseUnfitRoles(projects, author, { role, roles });
-      const [email, token, place] = [normalizeEmail(given.email), makeSecret(), placeOf(author)];
-      const { accountId, now } = place;
-      const invitation = await invitations.create({ author, place, beside }, async (tx) => {
+      const { accountId, now } = writer.place;
+      const [email, token] = [normalizeEmail(given.email), makeSecret()];
+      const invitation = await invitations.create(writer, async (tx) => {
         await refuseLimited(tx, author);
         // Whether another account has such a user is not for this one to know; it turns out when the link is followed.
         if ((await userStore.findUser(tx, { email }))?.accountId === accountId)
@@ -211,8 +187,7 @@ export function createLinks(parts: UserParts) {
 
     /** The link ends. @throws not_found */
     async deleteInvitation(author: Caller, id: number, beside?: Beside<userStore.Invitation>): Promise<void> {
-      refuseUnlessOwner(author);
-      await invitations.remove({ author, place: placeOf(author), beside }, { id }, async () => {});
+      await invitations.remove(writerOf(author, placeOf(author), beside), { id }, async () => {});
     },
 
     /** Once. @throws link_ended, email_taken, request_invalid */

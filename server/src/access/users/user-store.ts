@@ -29,17 +29,13 @@ export interface Identity {
 
 const readRoles = ({ roles }: { roles: string }) => JSON.parse(roles) as PartRole[];
 
-const toUser = (row: Omit<Selectable<ControlSchema['console_user']>, 'password_hash' | 'subject'>): User => ({
-  id: row.id,
-  accountId: row.account_id,
-  email: row.email,
-  name: row.name,
-  role: row.role,
-  roles: readRoles(row),
-  createdAt: row.created_at,
-  signedInAt: row.signed_in_at,
-  passkeys: row.passkeys,
-  signsInWith: row.issuer === null ? 'password' : 'company-account',
+type UserRow = Selectable<ControlSchema['console_user']>;
+/** What a session needs of it. */
+type SafeRow = Omit<UserRow, 'password_hash' | 'subject'>;
+
+const toUser = ({ password_hash: _, subject: __, issuer, ...row }: SafeRow & Partial<UserRow>): User => ({
+  ...{ ...toCamel(row), roles: readRoles(row) },
+  signsInWith: issuer === null ? 'password' : 'company-account',
 });
 
 /** The users of an account, without the hashes of their passwords. */
@@ -105,12 +101,11 @@ export async function updateUser(
     .execute();
 }
 
-/** With their sessions, passkeys, and the invitations that they made. */
-export async function removeUser(tx: ControlTransaction, id: number): Promise<void> {
-  await removeInvitationsBy(tx, id);
-  await removeSessionsOf(tx, id);
-  await remove(tx, 'passkey', { user_id: id });
-  await remove(tx, 'console_user', { id });
+/** The sessions and passkeys of a user, and the invitations that they made. */
+export async function removeBelongings(tx: ControlTransaction, userId: number): Promise<void> {
+  await removeInvitationsBy(tx, userId);
+  await removeSessionsOf(tx, userId);
+  await remove(tx, 'passkey', { user_id: userId });
 }
 
 /** What users have, and are invited to have, in a part that is gone. */
