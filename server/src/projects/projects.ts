@@ -147,6 +147,7 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
       ...{ projectId: id, subject: { type: 'project', id, name, projectGroupId } },
     }),
     show: (project) => project,
+    ...{ refuse: refuseWithoutGroup, refuseOf: refuseReachedAlone },
   });
   const deletedIn = (reach: Reach) => ({ ...reach, deletedAfter: clock.now() - RESTORABLE_MS });
 
@@ -162,51 +163,39 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
       return project;
     },
     /** @throws scope_refused, also for a group that is unknown or out of reach */
-    async createProject(author: Author, given: NewProject, beside?: Beside<Project>) {
-      refuseWithoutGroup(author);
-      return resources.create({ author, place: author, beside }, async (tx) => {
+    createProject: (author: Author, given: NewProject, beside?: Beside<Project>) =>
+      resources.create({ author, place: author, beside }, async (tx) => {
         await refuseUnreachedGroup(tx, author, given.projectGroupId);
         const settings = { ...DEFAULT_SETTINGS, ...given.settings };
         const added = { tags: [], ...given, settings, createdAt: clock.now(), deletedAt: null };
         return { after: await projectStore.insertProject(tx, { accountId: author.accountId, ...added }) };
-      });
-    },
+      }),
     /** Settings that are left out do not change. @throws not_found, scope_refused */
-    async changeProject(
+    changeProject: (
       author: Author,
       { id, ...given }: Partial<NewProject> & { id: number },
       beside?: Beside<Project>,
-    ) {
-      refuseWithoutGroup(author);
-      const writer = { author, place: author, beside };
-      return resources.change(writer, { id, what: 'changed' }, async (tx, before) => {
-        refuseReachedAlone(author, before);
+    ) =>
+      resources.change({ author, place: author, beside }, { id, what: 'changed' }, async (tx, before) => {
         if (given.projectGroupId !== undefined) await refuseUnreachedGroup(tx, author, given.projectGroupId);
         return { after: { ...before, ...given, settings: { ...before.settings, ...given.settings } } };
-      });
-    },
+      }),
     /** It can be brought back for 30 days. @throws not_found, scope_refused, confirm_missing */
-    async deleteProject(
+    deleteProject: (
       author: Author,
       { id, confirm }: { id: number; confirm: string | undefined },
       beside?: Beside<Project>,
-    ) {
-      refuseWithoutGroup(author);
-      const writer = { author, place: author, beside };
-      return resources.change(writer, { id, what: 'deleted' }, async (_, before) => {
-        refuseReachedAlone(author, before);
+    ) =>
+      resources.change({ author, place: author, beside }, { id, what: 'deleted' }, async (_, before) => {
         if (confirm !== before.name) throw new ServiceError('confirm_missing');
         return { after: { ...before, deletedAt: clock.now() }, details: {} };
-      });
-    },
+      }),
     /** @throws not_found when it is not deleted or was deleted more than 30 days ago, scope_refused */
-    async restoreProject(author: Author, id: number, beside?: Beside<Project>) {
-      refuseWithoutGroup(author);
+    restoreProject(author: Author, id: number, beside?: Beside<Project>) {
       const writer = { author, place: deletedIn(author), beside };
-      return resources.change(writer, { id, what: 'restored' }, async (_, before) => {
-        refuseReachedAlone(author, before);
-        return { after: { ...before, deletedAt: null }, details: {} };
-      });
+      return resources.change(writer, { id, what: 'restored' }, async (_, before) => ({
+        ...{ after: { ...before, deletedAt: null }, details: {} },
+      }));
     },
   };
 }
@@ -232,6 +221,7 @@ function createGroupManagement({
     lockOf: () => 'all',
     audit: ({ id, name }) => ({ subject: { type: 'project-group', id, name, projectGroupId: id } }),
     show: (group) => group,
+    refuse: refuseWithoutGroup,
   });
 
   return {
@@ -245,37 +235,31 @@ function createGroupManagement({
       return resources.get(reach, id);
     },
     /** @throws scope_refused, except for account keys */
-    async createGroup(author: Author, { name }: { name: string }, beside?: Beside<ProjectGroup>) {
-      if (author.scope.type !== 'account') throw new ServiceError('scope_refused');
-      return resources.create({ author, place: author, beside }, async (tx) => {
+    createGroup: (author: Author, { name }: { name: string }, beside?: Beside<ProjectGroup>) =>
+      resources.create({ author, place: author, beside }, async (tx) => {
+        if (author.scope.type !== 'account') throw new ServiceError('scope_refused');
         const columns = { account_id: author.accountId, name, created_at: parts.clock.now() };
         return { after: await projectStore.GROUPS.insert(tx, columns) };
-      });
-    },
+      }),
     /** @throws as getGroup */
-    async changeGroup(
+    changeGroup: (
       author: Author,
       { id, ...given }: { id: number; name?: string },
       beside?: Beside<ProjectGroup>,
-    ) {
-      refuseWithoutGroup(author);
-      const writer = { author, place: author, beside };
-      return resources.change(writer, { id, what: 'changed' }, async (_, before) => ({
+    ) =>
+      resources.change({ author, place: author, beside }, { id, what: 'changed' }, async (_, before) => ({
         after: { ...before, ...given },
-      }));
-    },
+      })),
     /** @throws as getGroup; group_not_empty while it holds projects, also deleted ones that can be brought back */
-    async deleteGroup(author: Author, id: number, beside?: Beside<ProjectGroup>) {
-      refuseWithoutGroup(author);
-      await resources.remove({ author, place: author, beside }, { id }, async (tx) => {
+    deleteGroup: (author: Author, id: number, beside?: Beside<ProjectGroup>) =>
+      resources.remove({ author, place: author, beside }, { id }, async (tx) => {
         const left = await projectStore.findProjectsOfGroup(tx, id);
         const details = left.map(({ name, deletedAt }) =>
           deletedAt === null ? name : `${name}: deleted, can be brought back for 30 days`,
         );
         if (left.length > 0) throw new ServiceError('group_not_empty', { details });
         await tellGone(tx, { type: 'project-group', id });
-      });
-    },
+      }),
   };
 }
 

@@ -20,8 +20,12 @@ interface Kind<Resource, Place> {
   readonly store: Store<Resource, Place>;
   /** What a change locks. */
   lockOf(place: Place): WriteScope;
-  /** Before anything else of a change: an author whose right ended since the request came. */
-  refuse?(tx: ControlTransaction, author: Author): Promise<void>;
+  /** Of every change, before anything is read: authors who may change nothing of the kind. */
+  refuse?(author: Author): void;
+  /** Then, in its transaction: an author whose right ended since the request came. */
+  refuseFormer?(tx: ControlTransaction, author: Author): Promise<void>;
+  /** Then authors who may not change or remove this one. */
+  refuseOf?(author: Author, resource: Resource): void;
   /** Names a state for `If-Match`; a kind without has no ETag. Source: docs/interface.md §7.6. */
   markOf?(resource: Resource): string;
   /** What the audit log says of a resource; actions begin with the type, as `pipeline.created`. */
@@ -71,8 +75,9 @@ export function createResources<Resource extends { readonly id: number }, Place>
     { author, place }: Writer<Resource, Place>,
     work: (tx: ControlTransaction) => Promise<Result>,
   ): Promise<Result> {
+    kind.refuse?.(author);
     const written = await database.write(kind.lockOf(place), async (tx) => {
-      await kind.refuse?.(tx, author);
+      await kind.refuseFormer?.(tx, author);
       return work(tx);
     });
     onWritten?.();
@@ -86,9 +91,14 @@ export function createResources<Resource extends { readonly id: number }, Place>
     return resource;
   }
 
-  /** @throws not_found, changed_meanwhile */
-  async function getExpected(tx: ControlTransaction, place: Place, { id, expected }: Chosen) {
+  /** @throws not_found, changed_meanwhile, and what the kind refuses */
+  async function getOwn(
+    tx: ControlTransaction,
+    { author, place }: Writer<Resource, Place>,
+    { id, expected }: Chosen,
+  ): Promise<Resource> {
     const resource = await get(tx, place, id);
+    kind.refuseOf?.(author, resource);
     if (kind.markOf) refuseOtherState(expected, kind.markOf(resource));
     return resource;
   }
@@ -143,7 +153,7 @@ export function createResources<Resource extends { readonly id: number }, Place>
       plan: (tx: ControlTransaction, before: Resource) => Promise<Planned<Resource>>,
     ): Promise<Resource> =>
       write(writer, async (tx) => {
-        const before = await getExpected(tx, writer.place, chosen);
+        const before = await getOwn(tx, writer, chosen);
         const { after, answered = after, details } = await plan(tx, before);
         await store.update(tx, after);
         await record(tx, writer.author, {
@@ -161,7 +171,7 @@ export function createResources<Resource extends { readonly id: number }, Place>
       removing: (tx: ControlTransaction, resource: Resource) => Promise<Result>,
     ): Promise<Result> =>
       write(writer, async (tx) => {
-        const resource = await getExpected(tx, writer.place, chosen);
+        const resource = await getOwn(tx, writer, chosen);
         const result = await removing(tx, resource);
         await store.remove(tx, resource);
         await record(tx, writer.author, { what: 'deleted', resource, details: kind.showDeleted?.(resource) });

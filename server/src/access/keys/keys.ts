@@ -194,6 +194,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
     lockOf: () => 'all',
     audit: ({ id, name, scope }) => auditScoped({ type: 'api-key', id, name }, scope),
     show: ({ lastUsedAt, usedInUrlAt, ...key }) => key,
+    refuseOf: rules.refuseHigherKey,
   });
 
   /** Every refusal of a new key that depends on its author is made before. */
@@ -257,7 +258,6 @@ export function createKeyManagement(parts: KeyManagementParts) {
       beside?: Beside<ApiKey>,
     ): Promise<ApiKey> =>
       keys.change({ author, place: author, beside }, { id, what: 'changed' }, async (tx, before) => {
-        rules.refuseHigherKey(author, before);
         rules.refuseMoreAccess(author.access, change.access ?? before.access);
         const requestsPerMinute =
           rateLimit === undefined ? before.requestsPerMinute : (rateLimit?.requestsPerMinute ?? null);
@@ -268,9 +268,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
 
     /** Refused from the moment this returns. @throws not_found */
     deleteKey: (author: Author, id: number, beside?: Beside<ApiKey>): Promise<void> =>
-      keys.remove({ author, place: author, beside }, { id }, async (_, key) =>
-        rules.refuseHigherKey(author, key),
-      ),
+      keys.remove({ author, place: author, beside }, { id }, async () => {}),
 
     /**
      * @param overlapSeconds  for how long the old value works beside the new one; 0 ends it at once
@@ -286,7 +284,6 @@ export function createKeyManagement(parts: KeyManagementParts) {
         { author, place: author, beside },
         { id, what: 'rotated' },
         async (tx, old) => {
-          rules.refuseHigherKey(author, old);
           await refuseWider(tx, author, old);
           const expiresAt = rules.planRotation(old, clock.now(), overlapSeconds);
           const answered = await insertMade(tx, author, { ...old, value });

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Caller, includesRole, isUser, type PartRole, type Role } from '../../kernel/caller.ts';
+import { type Caller, includesRole, type PartRole, type Role } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
   type Author,
@@ -35,7 +35,7 @@ interface UserChange {
  */
 export function createUserManagement(parts: UserParts) {
   const users = createResources<User, Pick<Caller, 'accountId'>>(parts, {
-    ...{ store: userStore.USERS, lockOf: () => 'all', refuse: refuseFormerOwner },
+    ...{ store: userStore.USERS, lockOf: () => 'all', ...rights },
     audit: ({ id, name }) => ({ subject: { type: 'user', id, name } }),
     show: ({ name, role, roles }) => ({ name, role, roles }),
     showDeleted: ({ email, role, roles }) => ({ email, role, roles }),
@@ -65,7 +65,7 @@ export function createUserManagement(parts: UserParts) {
     /** Holds from the next request on. @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused */
     async changeUser(author: Caller, { id, ...change }: UserChange, beside?: Beside<User>): Promise<User> {
       const chosen = { id, what: 'changed' };
-      return await users.change(writerOf(author, author, beside), chosen, async (tx, before) => {
+      return await users.change({ author, place: author, beside }, chosen, async (tx, before) => {
         const after = { ...before, ...(change.role === 'owner' && { roles: [] }), ...change };
         const hasOtherRoles = before.role !== after.role || !isDeepStrictEqual(before.roles, after.roles);
         if (hasOtherRoles) await checkRoles(tx, author, { before, after });
@@ -74,7 +74,7 @@ export function createUserManagement(parts: UserParts) {
     },
     /** Their sessions and the invitations that they made go with them. @throws not_found, last_owner */
     async deleteUser(author: Caller, id: number, beside?: Beside<User>): Promise<void> {
-      await users.remove(writerOf(author, author, beside), { id }, async (tx, user) => {
+      await users.remove({ author, place: author, beside }, { id }, async (tx, user) => {
         if (user.role === 'owner') await refuseLastOwner(tx, user);
         await userStore.removeBelongings(tx, id);
       });
@@ -82,7 +82,7 @@ export function createUserManagement(parts: UserParts) {
     /** Of a user who lost them. @throws not_found */
     async removePasskeysOf(author: Caller, id: number, beside?: Beside<User>): Promise<void> {
       const chosen = { id, what: 'passkeys-removed' };
-      await users.change(writerOf(author, author, beside), chosen, async (tx, after) => {
+      await users.change({ author, place: author, beside }, chosen, async (tx, after) => {
         const gone = await userStore.removePasskeys(tx, { userId: id });
         return { after, details: { passkeys: gone.map(({ name }) => name) } };
       });
@@ -90,10 +90,13 @@ export function createUserManagement(parts: UserParts) {
   };
 }
 
-/** @throws scope_refused, role_refused */
-function writerOf<Resource, Place>(author: Caller, place: Place, beside: Beside<Resource> | undefined) {
-  refuseUnlessOwner(author);
-  return { author, place, beside };
+/** Sessions are checked by the guard as well; this is for keys. @throws scope_refused, role_refused */
+function refuseUnlessOwner(author: Author): void {
+  if ('userId' in author) {
+    if (!includesRole(author.role, 'owner')) throw new ServiceError('role_refused');
+    return;
+  }
+  if (author.scope.type !== 'account' || author.access !== 'manage') throw new ServiceError('scope_refused');
 }
 
 /** An owner when the request came may have ceased to be one meanwhile. @throws role_refused */
@@ -103,14 +106,7 @@ async function refuseFormerOwner(tx: ControlTransaction, author: Author): Promis
   if (user?.role !== 'owner') throw new ServiceError('role_refused');
 }
 
-/** Sessions are checked by the guard as well; this is for keys. @throws scope_refused, role_refused */
-function refuseUnlessOwner(caller: Caller): void {
-  if (isUser(caller)) {
-    if (!includesRole(caller.role, 'owner')) throw new ServiceError('role_refused');
-    return;
-  }
-  if (caller.scope.type !== 'account' || caller.access !== 'manage') throw new ServiceError('scope_refused');
-}
+const rights = { refuse: refuseUnlessOwner, refuseFormer: refuseFormerOwner };
 
 const gainsRoles = (before: Roles, after: Roles) =>
   !includesRole(before.role, after.role) ||
@@ -133,7 +129,7 @@ interface Acceptance {
 export function createLinks(parts: UserParts) {
   const { database, clock, projects } = parts;
   const invitations = createResources<userStore.Invitation, userStore.InvitationPlace>(parts, {
-    ...{ store: userStore.INVITATIONS, lockOf: () => 'all', refuse: refuseFormerOwner },
+    ...{ store: userStore.INVITATIONS, lockOf: () => 'all', ...rights },
     audit: ({ id, email }) => ({ subject: { type: 'invitation', id, name: email } }),
     show: ({ role, roles }) => ({ role, roles }),
   });
@@ -161,11 +157,11 @@ export function createLinks(parts: UserParts) {
       { role, roles = [], ...given }: { email: string; role: Role; roles?: readonly PartRole[] },
       beside?: Beside<userStore.Invitation>,
     ): Promise<userStore.Invitation & { readonly token: string }> {
-      const writer = writerOf(author, placeOf(author), beside);
+      refuseUnlessOwner(author);
       await refuseUnfitRoles(projects, author, { role, roles });
-      const { accountId, now } = writer.place;
-      const [email, token] = [normalizeEmail(given.email), makeSecret()];
-      const invitation = await invitations.create(writer, async (tx) => {
+      const [email, token, place] = [normalizeEmail(given.email), makeSecret(), placeOf(author)];
+      const { accountId, now } = place;
+      const invitation = await invitations.create({ author, place, beside }, async (tx) => {
         await refuseLimited(tx, author);
         // Whether another account has such a user is not for this one to know; it turns out when the link is followed.
         if ((await userStore.findUser(tx, { email }))?.accountId === accountId)
@@ -187,7 +183,7 @@ export function createLinks(parts: UserParts) {
 
     /** The link ends. @throws not_found */
     async deleteInvitation(author: Caller, id: number, beside?: Beside<userStore.Invitation>): Promise<void> {
-      await invitations.remove(writerOf(author, placeOf(author), beside), { id }, async () => {});
+      await invitations.remove({ author, place: placeOf(author), beside }, { id }, async () => {});
     },
 
     /** Once. @throws link_ended, email_taken, request_invalid */
