@@ -98,7 +98,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 /** @returns the IPv4 address that a mapped, NAT64, 6to4 or Teredo address leads to */
 function embeddedAddress(address: string): string | undefined {
   if (isIPv4(address)) return undefined;
-  const words = wordsOf(address);
+  const words = ipv6WordsOf(address);
   const [first = 0, second = 0] = words;
   if (first === 0x2002) return toIpv4(second, words[2] ?? 0);
   const [high = 0, low = 0] = words.slice(6);
@@ -111,7 +111,7 @@ function embeddedAddress(address: string): string | undefined {
 const toIpv4 = (high: number, low: number) => [high >> 8, high & 255, low >> 8, low & 255].join('.');
 
 /** @returns the eight numbers of an IPv6 address; the URL parser knows every way to write one */
-function wordsOf(address: string): number[] {
+export function ipv6WordsOf(address: string): number[] {
   const [head = '', tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::');
   const read = (part: string) =>
     part

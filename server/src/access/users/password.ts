@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { Turns } from '../../kernel/turns.ts';
+import { ipv6WordsOf } from '../../outbound/outbound.ts';
 import type { Database } from '../../storage/storage.ts';
 import { hashSecret } from '../keys/keys.ts';
 import { countAttempt, findWindows, forgiveAttempt, type PasswordWindow } from './user-store.ts';
@@ -184,11 +185,9 @@ function networkOf(given: string): string {
   if (!isIPv6(address)) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
-  const [before = '', after] = address.split('%', 1)[0]?.split('::') ?? [];
-  const head = before === '' ? [] : before.split(':');
-  const tail = after === undefined || after === '' ? [] : after.split(':');
-  const zeros =
-    after === undefined ? [] : Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0');
-  const groups = [...head, ...zeros, ...tail].slice(0, 4);
-  return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':');
+  const [ofAll = ''] = address.split('%', 1);
+  return ipv6WordsOf(ofAll)
+    .slice(0, 4)
+    .map((word) => word.toString(16))
+    .join(':');
 }

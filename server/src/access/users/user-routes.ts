@@ -110,20 +110,19 @@ const SignedOut = Type.Object({
   ),
 });
 
-const SignedInUser = Type.Object({
+const wireUserFields = {
   id: Type.Integer(),
   email: Type.String(),
   name: Type.String(),
   role: RoleWord,
   roles: PartRoles,
-  signsInWith: SignsInWith,
-});
-const SignedInAccount = Type.Object({ id: Type.Integer(), name: Type.String() });
+};
+const SignedInUser = Type.Object({ ...wireUserFields, signsInWith: SignsInWith });
 
 /** Source: docs/interface.md §5.6 rule 3. */
 const SignedIn = titled('SignedIn', {
   user: SignedInUser,
-  account: SignedInAccount,
+  account: Type.Object({ id: Type.Integer(), name: Type.String() }),
   csrfToken: Type.String({ description: 'for the header `X-CSRF-Token`' }),
 });
 
@@ -138,11 +137,7 @@ const WireSession = titled('ConsoleSession', {
 });
 
 const WireUser = titled('User', {
-  id: Type.Integer(),
-  email: Type.String(),
-  name: Type.String(),
-  role: RoleWord,
-  roles: PartRoles,
+  ...wireUserFields,
   createdAt: Instant,
   signedInAt: orNull(Instant, 'the last time'),
   signsInWith: SignsInWith,
@@ -171,7 +166,6 @@ const WireMadeInvitation = titled('NewInvitation', {
 });
 
 const toUser = fieldsOf(SignedInUser);
-const toAccount = fieldsOf(SignedInAccount);
 const toSession = fieldsOf(WireSession);
 const toInvitation = fieldsOf(WireInvitation);
 
@@ -238,12 +232,10 @@ const WirePasskey = titled('Passkey', {
   createdAt: Instant,
   usedAt: orNull(Instant, 'the last sign-in with it'),
 });
-const PasskeyList = Type.Object({ items: Type.Array(WirePasskey) });
-
 const toWirePasskey = fieldsOf(WirePasskey);
 
 const toSignedIn = ({ user, account }: { user: User; account: Account }, csrfToken: string) => ({
-  ...{ user: toUser(user), account: toAccount(account), csrfToken },
+  ...{ user: toUser(user), account, csrfToken },
 });
 
 const describe = ({ passkeys }: PasskeyChallenge) =>
@@ -438,7 +430,11 @@ export const sessionRoutes =
       },
     });
     serve(server, 'GET /management/session/passkeys', {
-      ...{ ...about, summary: 'List your own passkeys', answer: { 200: PasskeyList } },
+      ...{
+        ...about,
+        summary: 'List your own passkeys',
+        answer: { 200: Type.Object({ items: Type.Array(WirePasskey) }) },
+      },
       handle: async ({ caller }) => ({
         items: (await access.listPasskeys(userOf(caller))).map(toWirePasskey),
       }),

@@ -96,11 +96,11 @@ async function sendBytes(url: string, init: RequestInit, body: Uint8Array): Prom
   sent.on('error', () => {});
   sent.end(body);
   const [answer] = (await once(sent, 'response')) as [http.IncomingMessage];
-  const known = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as const);
   const read = await text(answer);
   const { statusCode: status = 0 } = answer;
   const sentBack = WITHOUT_BODY.includes(status) ? null : read;
-  return new Response(sentBack, { status, headers: Object.fromEntries(known) });
+  // A list of values becomes one text.
+  return new Response(sentBack, { status, headers: answer.headers as Record<string, string> });
 }
 
 /** Where a person pushes to, kept so that it need not be said each time. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ServiceError } from '../../kernel/errors.ts';
-import { ErrorAnswer, titled } from '../answers/answers.ts';
+import { ErrorAnswer, orNull, titled } from '../answers/answers.ts';
 import { type Server, serve } from './endpoint.ts';
 
 const HealthAnswer = titled('Health', { status: Type.Literal('ok') });
@@ -15,9 +15,10 @@ const ReadyAnswer = titled('Readiness', {
     Type.Object(
       {
         behindSeconds: Type.Number({ description: 'how far the target is behind; 0: it has everything' }),
-        lastInstant: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-          description: 'what was sent last, or what a standby has; null: nothing since the start',
-        }),
+        lastInstant: orNull(
+          Type.String({ format: 'date-time' }),
+          'what was sent last, or what a standby has; null: nothing since the start',
+        ),
       },
       { description: 'of the continuous backup, if there is one' },
     ),

@@ -76,7 +76,7 @@ export class S3 {
     const parts = cutPieces(bytes, PART_BYTES);
     try {
       const first = (await parts.next()).value ?? new Uint8Array();
-      if (first.length === PART_BYTES) return await this.#writeParts(key, headers, resume(first, parts));
+      if (first.length === PART_BYTES) return await this.#writeParts(key, headers, { first, parts });
       const { response } = await this.#ask({ method: 'PUT', key, headers, body: first }, [200]);
       response.destroy();
       return first.length;
@@ -88,14 +88,14 @@ export class S3 {
   async #writeParts(
     key: string,
     headers: Readonly<Record<string, string>>,
-    parts: AsyncIterable<Uint8Array>,
+    { first, parts }: { first: Uint8Array; parts: AsyncGenerator<Uint8Array, undefined> },
   ): Promise<number> {
     const begun = await this.#requestXml({ method: 'POST', key, query: { uploads: '' }, headers });
     const uploadId = textOf(begun, 'UploadId');
     const tags: string[] = [];
     let total = 0;
     try {
-      for await (const body of parts) {
+      for (let body: Uint8Array | undefined = first; body; body = (await parts.next()).value) {
         const query = { partNumber: String(tags.length + 1), uploadId };
         const { response } = await this.#ask({ method: 'PUT', key, query, body }, [200]);
         tags.push(response.headers.etag ?? '');
@@ -284,11 +284,6 @@ function listParts(tags: readonly string[]): Uint8Array {
     (tag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${tag.replace(/[<>&]/g, '')}</ETag></Part>`,
   );
   return Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`);
-}
-
-async function* resume(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield first;
-  yield* rest;
 }
 
 /** @returns what is wrong with an endpoint; undefined when nothing is */

@@ -83,11 +83,7 @@ export async function openSftp(server: SftpServer, via: Outbound) {
       readyTimeout: 0,
     });
     await via.timeouts.wait('connect', ready);
-    const opened = new Promise<SFTPWrapper>((resolve, reject) => {
-      client.sftp((error, sftp) => (error ? reject(error) : resolve(sftp)));
-    });
-    // As with `ready`: the answer may time out first.
-    opened.catch(() => {});
+    const opened = send<SFTPWrapper>((done) => void client.sftp(done));
     const session = createSession(await via.timeouts.wait('answer', opened), host, via);
     /** Ends the session. */
     return { ...session, close: end };
@@ -311,18 +307,20 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
   async function replace(draft: string, path: string): Promise<void> {
     if (await renameOver(draft, path)) return;
     const aside = `${hide(path)}.old`;
-    await moveAside(path, aside);
+    // Where there is no file, one moved aside by a delivery that was broken off is the only copy: it stays until the new file is there.
+    await stat(path).then(async () => {
+      await remove(aside);
+      await rename(path, path, aside);
+    }, ignoreMissing);
     try {
       await rename(path, draft, path);
     } catch (error) {
       // Also what a delivery that was broken off moved aside.
-      const isBack = await rename(path, aside, path)
-        .catch(ignoreMissing)
-        .then(
-          () => true,
-          () => false,
-        );
-      if (isBack || !(error instanceof OutboundProblem)) throw error;
+      const isLost = await rename(path, aside, path).then(
+        () => false,
+        (failed) => !isMissing(failed),
+      );
+      if (!isLost || !(error instanceof OutboundProblem)) throw error;
       const message = `${error.message}, the file that was there is ${aside} now`;
       throw new OutboundProblem(error.reason, message, { cause: error.cause });
     }
@@ -340,23 +338,10 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
       });
       return true;
     } catch (error) {
-      // Nothing is sent to a server that did not announce the extension.
-      if (!isSent) return false;
-      // Some announce it, and replace no file that is there.
-      if (isAnswer(error)) return false;
+      // Nothing is sent to a server that did not announce the extension; some announce it, and replace no file that is there.
+      if (!isSent || isAnswer(error)) return false;
       throw error;
     }
-  }
-
-  async function moveAside(path: string, aside: string): Promise<void> {
-    try {
-      await stat(path);
-    } catch (error) {
-      // What a delivery moved aside that was broken off then is the only copy: it stays until the new file is there.
-      return ignoreMissing(error);
-    }
-    await remove(aside);
-    await rename(path, path, aside);
   }
 
   /** @param path in the words of a failure */
