@@ -46,7 +46,7 @@ export type {
   PushState,
 } from './push.ts';
 export { RelataError, TaskError, UnreachableError } from './relata-error.ts';
-export type { FitQuestion, RelatedQuery, RelationPlace } from './relations.ts';
+export type { FitQuestion, LinkLine, LinkTarget, RelatedQuery, RelationPlace } from './relations.ts';
 export type { PartRole, Role } from './session.ts';
 export type { ShopQuestion, SuggestionsQuery } from './shop.ts';
 export type { Suggestion, SuggestionKind, SuggestionQuery } from './suggestions.ts';

@@ -197,7 +197,16 @@ export interface RelationPlace {
   readonly relationId: number;
 }
 
-/** The links of a relation of links, as lines of `{"source","targets"}`. Source: docs/interface.md §12.8. */
+/** An identifier; an object where it is said how many of it go with the source. */
+export type LinkTarget = string | { readonly identifier: string; readonly quantity?: number };
+
+/** A line of a list of links, as JSON. */
+export interface LinkLine {
+  readonly source: string;
+  readonly targets: readonly LinkTarget[];
+}
+
+/** The links of a relation of links, a `LinkLine` a line. Source: docs/interface.md §12.8. */
 function createLinks({ request, sendJson }: Transport) {
   const toLinks = ({ projectId, relationId }: RelationPlace) =>
     `${PATH.replace('{id}', String(projectId))}/${relationId}/links`;

@@ -1105,6 +1105,8 @@ export type Mapping = {
   emptyCells?: "keep" | "remove";
   source?: MappedColumn;
   targets?: MappedTargets;
+  /** mode links: how many of a target go with its source; as many columns as targets has */
+  quantity?: MappedTargets;
   /** mode table: the value of the target */
   target?: MappedColumn;
   /** mode links: between several targets of one cell */
@@ -1401,7 +1403,7 @@ export type Pipeline = {
   name: string;
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead, mode table source and target. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets, quantity and separator instead, mode table source and target. */
   mapping?: Mapping;
   mode: "full" | "incremental" | "partial" | "delete" | "links" | "table";
   /** mode links: the relation whose links are replaced */
@@ -1428,7 +1430,7 @@ export type PipelineDefinition = {
   name: string;
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead, mode table source and target. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets, quantity and separator instead, mode table source and target. */
   mapping?: Mapping;
   /** default full: it creates the attributes of an automatic ontology */
   mode?: "full" | "incremental" | "partial" | "delete" | "links" | "table";
@@ -1530,7 +1532,7 @@ export type PipelinePreview = {
     isFiltered?: boolean;
   }>;
   suggestion: {
-    /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead, mode table source and target. */
+    /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets, quantity and separator instead, mode table source and target. */
     mapping: Mapping;
     reasons: Array<{
       field: string;
@@ -1570,7 +1572,7 @@ export type PipelineToTry = {
   name?: string;
   source: PipelineSource;
   format: PipelineFormat;
-  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead, mode table source and target. */
+  /** Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets, quantity and separator instead, mode table source and target. */
   mapping?: Mapping;
   /** default full: it creates the attributes of an automatic ontology */
   mode?: "full" | "incremental" | "partial" | "delete" | "links" | "table";
@@ -1898,10 +1900,11 @@ export type RelatedReason = {
   }>;
   /** attributes without a value that it holds by */
   assumed?: Array<string>;
-  /** in a relation of links: which product lists the other one, and at which position from 1 */
+  /** in a relation of links: which product lists the other one, at which position from 1, and how many of it */
   listed?: {
     by: string;
     position: number;
+    quantity?: number;
   } | null;
 };
 
@@ -2064,10 +2067,11 @@ export type RelationExplanation = {
   }>;
   /** attributes without a value that it holds by */
   assumed?: Array<string>;
-  /** in a relation of links: which product lists the other one, and at which position from 1 */
+  /** in a relation of links: which product lists the other one, at which position from 1, and how many of it */
   listed?: {
     by: string;
     position: number;
+    quantity?: number;
   } | null;
 };
 

@@ -329,11 +329,12 @@ export function FoundChip({ identifier }: { identifier: string }) {
   return <ProductChip product={{ identifier, name, ...(thumbnail && { thumbnail }) }} />;
 }
 
-/** A product by its name; its identifier stands behind, in grey. */
-export function ProductLink({ identifier }: { identifier: string }) {
+/** A product by its name, behind how many of it; its identifier follows, in grey. */
+export function ProductLink({ identifier, quantity }: { identifier: string; quantity?: number }) {
   const name = useLookedUp(identifier)?.name;
   return (
     <a href={projectLink('products', identifier)}>
+      {quantity && `${quantity} × `}
       {name && `${name} `}
       <span className={name ? 'mono soft small' : 'mono'}>{identifier}</span>
     </a>

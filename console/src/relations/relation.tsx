@@ -1,4 +1,4 @@
-import type { Relation, RelationDefinition, RelationExplanation, Tagged } from '@relata/client';
+import type { LinkLine, Relation, RelationDefinition, RelationExplanation, Tagged } from '@relata/client';
 import { useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
@@ -8,7 +8,7 @@ import type { Draft } from '../parts/forms/draft.tsx';
 import { Fields, FileField, SwitchField, TextField } from '../parts/forms/field.tsx';
 import { ProductField } from '../parts/forms/suggest-field.tsx';
 import { Card, DialogButton, ErrorNote, Note } from '../parts/page.tsx';
-import { ProductLinks, saveFile } from '../parts/show.tsx';
+import { Joined, ProductLink, saveFile } from '../parts/show.tsx';
 import { countUnfinished } from '../rules/filters.ts';
 import type { Pair } from '../rules/verdicts.ts';
 import { draftedRelation, linkWith, projectLink, useFilters } from '../state/route.ts';
@@ -263,19 +263,14 @@ function UploadLinks({ relationId }: { relationId: number }) {
   );
 }
 
-interface Found {
-  readonly source: string;
-  readonly targets: readonly string[];
-}
-
 function FindSource({ relationId }: { relationId: number }) {
   const { relata, projectId } = useCalls();
   const [text, setText] = useState('');
-  const [found, setFound] = useState<Found>();
+  const [found, setFound] = useState<LinkLine>();
   const { onSubmit, error } = useSubmit(async () => {
     const source = text.trim();
     const line = await relata.relations.links({ projectId, relationId }, { source });
-    setFound(line === '' ? { source, targets: [] } : (JSON.parse(line) as Found));
+    setFound(line === '' ? { source, targets: [] } : (JSON.parse(line) as LinkLine));
   });
   return (
     <form className="stack" onSubmit={onSubmit}>
@@ -289,7 +284,9 @@ function FindSource({ relationId }: { relationId: number }) {
       {found && (
         <p aria-live="polite">
           {found.targets.length === 0 && t('No links of {source}', { source: found.source })}
-          <ProductLinks identifiers={found.targets} hasMore={false} />
+          <Joined list={found.targets.map((one) => (typeof one === 'string' ? { identifier: one } : one))}>
+            {(one) => <ProductLink {...one} />}
+          </Joined>
         </p>
       )}
     </form>

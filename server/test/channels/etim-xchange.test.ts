@@ -222,6 +222,96 @@ test('columns: features by code, measures and prices with units, objects of list
   assert.deepEqual(of('ProductRelations.MANDATORY.RelatedProductQuantity'), ['3']);
 });
 
+test('links keep the quantities of related products: in, out and in again (§13.7 rule 11)', async () => {
+  const project = await createChannelProject(service);
+  await project.load(...['M-1', 'M-2', 'M-3'].map((one) => sold(one, {})));
+  const read = (text: string) => readLinks(project, text);
+  const given = await read(JSON.stringify(DOCUMENT));
+  const expected = '{"source":"M-1","targets":[{"identifier":"M-2","quantity":3},"M-3"]}\n';
+  assert.equal(given.lines, expected);
+  const { document } = await publish(project, {
+    mapping: {
+      'ProductIdentification.ManufacturerProductNumber': { field: 'identifier' },
+      'ProductIdentification.ManufacturerName': { attribute: 'Brand' },
+    },
+    relations: [{ id: given.relationId, as: 'required_part' }],
+  });
+  const [m1] = (document.Supplier[0]?.Product ?? []) as unknown as (typeof PRODUCT)[];
+  assert.deepEqual(m1?.ProductRelations, [
+    {
+      RelationType: 'MANDATORY',
+      RelatedProducts: [
+        { RelatedManufacturerProductNumber: 'M-2', RelatedProductQuantity: 3 },
+        { RelatedManufacturerProductNumber: 'M-3' },
+      ],
+    },
+  ]);
+  assert.equal((await read(JSON.stringify(document))).lines, expected);
+});
+
+test('a product that names its related products itself gets the quantities that it lacks (§16.7 rule 6)', async () => {
+  const project = await createChannelProject(service);
+  const named = (name: string, row: number, value: string) => ({
+    key: `ProductRelations.${name}`,
+    value,
+    row,
+  });
+  const attributes = [
+    { key: 'Brand', value: 'Bosch' },
+    ...[named('MANDATORY', 1, 'M-2'), named('MANDATORY.RelatedProductQuantity', 1, '8')],
+    named('MANDATORY', 2, 'M-3'),
+  ];
+  await project.load(sold('M-1', {}, { attributes }), ...['M-2', 'M-3', 'M-4'].map((one) => sold(one, {})));
+  const counted = ['M-2', 'M-3', 'M-4'].map((identifier) => ({ identifier, quantity: 5 }));
+  const body = { kind: 'links', name: 'parts', tag: 'parts' };
+  const root = `/management/projects/${project.projectId}/relations`;
+  const { body: relation } = await service.call('POST', root, { body });
+  const sent = await service.call('PUT', `${root}/${relation.id}/links`, {
+    ...{ body: JSON.stringify({ source: 'M-1', targets: counted }) },
+    headers: { 'Content-Type': 'application/x-ndjson' },
+  });
+  await project.done(sent);
+  const { document } = await publish(project, {
+    mapping: {
+      'ProductIdentification.ManufacturerProductNumber': { field: 'identifier' },
+      'ProductIdentification.ManufacturerName': { attribute: 'Brand' },
+      'ProductRelations.MANDATORY': { attribute: 'ProductRelations.MANDATORY' },
+      'ProductRelations.MANDATORY.RelatedProductQuantity': {
+        attribute: 'ProductRelations.MANDATORY.RelatedProductQuantity',
+      },
+    },
+    relations: [{ id: relation.id, as: 'required_part' }],
+  });
+  const [m1] = (document.Supplier[0]?.Product ?? []) as unknown as (typeof PRODUCT)[];
+  const parts = m1?.ProductRelations[0]?.RelatedProducts.map(
+    ({ RelatedManufacturerProductNumber: name, RelatedProductQuantity: quantity }) => `${name} ${quantity}`,
+  );
+  assert.deepEqual(parts?.sort(), ['M-2 8', 'M-3 5', 'M-4 5']);
+});
+
+/** @returns the links that a pipeline makes of the required parts of a file */
+async function readLinks(project: ChannelProject, text: string) {
+  const root = `/management/projects/${project.projectId}`;
+  const body = { kind: 'links', name: `parts ${performance.now()}`, tag: 'parts' };
+  const { body: relation } = await service.call('POST', `${root}/relations`, { body });
+  const parts = 'ProductRelations.MANDATORY';
+  const { body: pipeline } = await service.call('POST', `${root}/pipelines`, {
+    body: {
+      ...{ name: body.name, source: { type: 'upload' }, format: { type: 'etim-xchange' } },
+      ...{ mode: 'links', relationId: relation.id, trigger: { type: 'manual' } },
+      mapping: {
+        source: 'ProductIdentification.ManufacturerProductNumber',
+        ...{ targets: parts, quantity: `${parts}.RelatedProductQuantity` },
+      },
+    },
+  });
+  const run = await service.call('POST', `${root}/pipelines/${pipeline.id}/upload`, { body: text });
+  const ended = await project.done(run);
+  assert.equal(ended.taskStatus, 'FINISHED', JSON.stringify(ended));
+  const { body: lines } = await service.call('GET', `${root}/relations/${relation.id}/links`);
+  return { lines: String(lines), relationId: relation.id as number };
+}
+
 test('other products go out with what the standard takes of them, and their related products (§16.7 rule 6)', async () => {
   const project = await createChannelProject(service);
   const drill = { Kind: 'drill', System: 'SDS', EF000015: '16', EF000229: 'x', Length: '20 cm' };

@@ -134,6 +134,40 @@ test('the delete guard counts pairs; allowDeletes must be exact (§12.8)', async
   );
 });
 
+test('a target may say its quantity: kept, exported, explained, and it makes no other pair (§12.8 rule 10)', async () => {
+  const { catalog, relation } = await createLinks({ twoWay: true });
+  const path = `${relation.id}/links`;
+  await catalog.load(...['A1', 'A2', 'B1'].map((one) => product(one, 'X')));
+  const counted = (identifier: string, quantity: number) => ({ identifier, quantity });
+  const lineOf = (source: string, ...targets: unknown[]) => JSON.stringify({ source, targets });
+  const sent = [
+    lineOf('A1', 'B2', counted('B1', 3), { identifier: 'B3' }, counted('B1', 4)),
+    lineOf('A2', counted('B1', 1_000_000)),
+    lineOf('A1', counted('B4', 2), counted('B2', 9)),
+  ];
+  await write(catalog, `PUT ${path}`, sent);
+  const first = listOf(
+    lineOf('A1', 'B2', counted('B1', 3), 'B3', counted('B4', 2)),
+    lineOf('A2', counted('B1', 1_000_000)),
+  );
+  assert.equal(await exported(catalog, relation.id), first, 'of a target that repeats the first counts');
+  const again = await catalog.done(await send(catalog, `PUT ${path}`, first));
+  assert.match(await logOf(again), /created 0, deleted 0, unchanged 5 pairs/);
+  assert.equal(await exported(catalog, relation.id), first, 'what is exported can be sent back');
+  const changed = await write(catalog, `PATCH ${path}`, [lineOf('A2', counted('B1', 2))]);
+  assert.match(await logOf(changed), /created 0, deleted 0, unchanged 1 pairs/);
+  assert.equal(await exported(catalog, relation.id, '?source=A2'), listOf(lineOf('A2', counted('B1', 2))));
+  const { body } = await catalog.manage('POST', `/${relation.id}/explain`, { source: 'A1', target: 'B1' });
+  assert.deepEqual(body.listed, { by: 'A1', position: 2, quantity: 3 });
+  const asked = { identifier: 'B1', explain: true, includeRelations: [{ id: relation.id }] };
+  const { body: back } = await catalog.call('GET', `${SINGLE}?${encode(asked)}`);
+  const reasons = back.tags[0].relations[0].searchResult.map(({ explain }: AnyBody) => explain.listed);
+  assert.deepEqual(reasons, [
+    { by: 'A1', position: 2, quantity: 3 },
+    { by: 'A2', position: 1, quantity: 2 },
+  ]);
+});
+
 const MISTAKES: readonly [string, RegExp][] = [
   ['', /at least one line/],
   ['{"source":"A1","targets":["B1"]}\n{"source":', /^line 2 is not JSON/],
@@ -141,6 +175,11 @@ const MISTAKES: readonly [string, RegExp][] = [
   ['{"source":"A1","targets":["B1",2]}', /^line 1: \/targets\/1 must be an identifier/],
   ['{"source":"A1","targets":"B1"}', /^line 1: \/targets must be a list/],
   ['{"source":"A1","targets":[],"other":1}', /^line 1: \/other is not known/],
+  [
+    '{"source":"A1","targets":[{"identifier":"B1","quantity":0}]}',
+    /^line 1: \/targets\/0\/quantity must be an integer/,
+  ],
+  ['{"source":"A1","targets":[{"quantity":1,"n":2}]}', /^line 1: \/targets\/0\/n is not known/],
   ['["A1"]', /^line 1 must be an object/],
   [`{"source":"A1","targets":["${'x'.repeat(256)}"]}`, /^line 1: \/targets\/0 must be an identifier/],
   ['{"source":"A\\u0000","targets":[]}', /^line 1: \/source must be an identifier/],
@@ -394,6 +433,22 @@ test('a pipeline of the mode links replaces the links of a relation by those of 
   const { body: other } = await create({ ...bmecat, mapping });
   assert.equal((await upload(other.id, BMECAT)).taskStatus, 'FINISHED');
   assert.equal(await exported(catalog, relation.id), listOf(line('A1', 'B2', 'B1')));
+  const parts = 'sku,part,many\nA1,B1,2\nA1,B2|B3,4|5\nA2,B1|B2,6\nA3,B1,\nA4,B1|B2|B3,1|2\nA5,B1,none\n';
+  const { body: counted } = await create({
+    ...{ relationId: relation.id, format: { type: 'csv' }, maxDeletePercent: 100, onRejectedRow: 'continue' },
+    mapping: { source: 'sku', targets: 'part', quantity: 'many', separator: '|' },
+  });
+  const some = await upload(counted.id, parts);
+  assert.equal(some.taskStatus, 'FINISHED', JSON.stringify(some));
+  assert.equal(
+    await exported(catalog, relation.id),
+    '{"source":"A1","targets":[{"identifier":"B1","quantity":2},{"identifier":"B2","quantity":4},{"identifier":"B3","quantity":5}]}\n' +
+      '{"source":"A2","targets":[{"identifier":"B1","quantity":6},{"identifier":"B2","quantity":6}]}\n' +
+      `${line('A3', 'B1')}\n`,
+  );
+  const { body: rejected } = await service().call('GET', `/tasks/${some.id}/report`);
+  assert.match(String(rejected), /quantity has 2 for 3 targets/);
+  assert.match(String(rejected), /quantity is no whole number from 1 to 1000000/);
   const { body: unsplit } = await create({
     ...{ relationId: relation.id, format: { type: 'csv' }, maxDeletePercent: 100 },
     mapping: { source: 'sku', targets: 'fits' },
@@ -415,6 +470,7 @@ test('a pipeline of the mode links replaces the links of a relation by those of 
     [{ mapping: undefined }, /mapping: is needed/],
     [{ mapping: { identifier: 'sku', name: 'name' } }, /source and targets are needed/],
     [{ mapping: { ...magento.mapping, name: 'name' } }, /name: must be left out/],
+    [{ mapping: { ...magento.mapping, quantity: 'n' } }, /quantity must have as many columns as targets, 2/],
     [{ mode: 'full' }, /relationId: must be left out/],
     [{ format: { type: 'native' }, mapping: undefined }, /a native file holds products/],
   ] as const) {

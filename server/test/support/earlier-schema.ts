@@ -12,6 +12,10 @@ interface Step {
 
 /** Newest first. */
 const STEPS = {
+  quantities: {
+    ...{ catalog: 14, postgres: 27 },
+    undo: () => 'alter table relation_link drop column quantity;',
+  },
   runs: {
     ...{ catalog: 13, postgres: 26 },
     undo: (isOwn) =>

@@ -6,7 +6,7 @@ import { systemClock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { openExpressions } from '../../pipelines/mapping/expressions/expressions.ts';
 import { MappingProblem } from '../../pipelines/mapping/mapping.ts';
-import type { RelatedSearch } from '../../relations/search/search.ts';
+import type { RelatedList, RelatedSearch } from '../../relations/search/search.ts';
 import type { CatalogPass } from '../../relations/store/store.ts';
 import {
   type ChannelDefinition,
@@ -115,8 +115,9 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
   async function relate(made: readonly MadeRow[], isPart: boolean): Promise<ReadRow[]> {
     const going = made.filter(({ made: { isLeftOut } }) => !isLeftOut);
     const found = places.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, places);
-    if (isPart) await judge(found.flat(2));
-    await named?.read(found.flat(2));
+    const identifiers = found.flat().flatMap((list) => list.identifiers);
+    if (isPart) await judge(identifiers);
+    await named?.read(identifiers);
     let at = 0;
     return made.map(({ identifier, made: { isLeftOut, problems, ...values } }) => {
       if (isLeftOut) return { identifier, row: { ...values, related: [] }, problems, isLeftOut, absent: [] };
@@ -193,12 +194,15 @@ function noteAbsent(absent: HashedTexts, products: readonly ReadProduct[], made:
   for (const { identifier, made: row } of made) if (row.isLeftOut) absent.add(identifier);
 }
 
-function partRelated(lists: readonly (readonly string[])[], absent: HashedTexts) {
+function partRelated(lists: readonly RelatedList[], absent: HashedTexts) {
   if (absent.size === 0) return { present: lists, absent: [] };
   const isAbsent = (identifier: string) => absent.has(identifier);
   return {
-    present: lists.map((list) => list.filter((identifier) => !isAbsent(identifier))),
-    absent: lists.flatMap((list) => list.filter(isAbsent)),
+    present: lists.map((list) => ({
+      ...list,
+      identifiers: list.identifiers.filter((one) => !isAbsent(one)),
+    })),
+    absent: lists.flatMap(({ identifiers }) => identifiers.filter(isAbsent)),
   };
 }
 
@@ -219,8 +223,10 @@ function openGroupNames(pass: CatalogPass) {
           groups.set(identifier, groupIdentifier);
         }
     },
-    nameAll: (lists: readonly (readonly string[])[]): string[][] =>
-      lists.map((list) => [...new Set(list.map((one) => groups.get(one) ?? one))]),
+    nameAll: (lists: readonly RelatedList[]): RelatedList[] =>
+      lists.map(({ identifiers }) => ({
+        identifiers: [...new Set(identifiers.map((one) => groups.get(one) ?? one))],
+      })),
   };
 }
 
@@ -272,19 +278,20 @@ const describeRelation = ({ tag, id }: ChannelRelation) =>
 /** @returns what the format takes of related products, and what it does not */
 function chooseRelated(
   places: readonly RelatedPlace[],
-  found: readonly (readonly string[])[],
+  found: readonly RelatedList[],
   { mostRelated = Number.POSITIVE_INFINITY, relatedIdentifier, type }: ChannelFormat,
 ): { related: RelatedProducts[]; notes: FieldProblem[] } {
   const related: RelatedProducts[] = [];
   const refused: string[] = [];
   let left = mostRelated;
   for (const [at, { as, direction }] of places.entries()) {
-    const all = found[at] ?? [];
+    const { identifiers: all = [], quantities } = found[at] ?? {};
     const fit = relatedIdentifier === undefined ? all : all.filter((one) => relatedIdentifier.test(one));
     if (fit.length < all.length) refused.push(...all.filter((one) => !fit.includes(one)));
     const identifiers = fit.slice(0, left);
     left -= identifiers.length;
-    if (identifiers.length > 0) related.push({ as, identifiers, isReversed: direction === 'to' });
+    if (identifiers.length > 0)
+      related.push({ as, identifiers, ...(quantities && { quantities }), isReversed: direction === 'to' });
   }
   if (refused.length === 0) return { related, notes: [] };
   const message = `related products were left out, whose identifiers ${type} cannot name: ${refused.slice(0, 10).join(' ')}`;

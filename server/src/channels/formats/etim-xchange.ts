@@ -83,7 +83,7 @@ function matches(text: string, form: string): boolean {
 interface Step {
   readonly name: string;
   readonly member: Member;
-  readonly key?: { readonly name: string; readonly value: string };
+  readonly key?: { readonly name: string; readonly value: string; readonly isUnique?: true };
 }
 
 interface Target {
@@ -230,7 +230,7 @@ function open(object: Record<string, unknown>, step: Step, opening: Opening): Re
   const isAlone = isOwn && row === undefined;
   if (isAlone && found.some((one) => one.object[leaf] === value)) return [];
   // A name that comes again, or several values of one member, are elements of their own.
-  const isShared = key === undefined && !isAlone;
+  const isShared = key === undefined ? !isAlone : key.isUnique;
   const free = isShared ? found : found.filter((one) => isFree(one, leaf, member));
   if (free.length > 0) return free.map((one) => one.object);
   return [addElement(elements, row ?? 0, key)];
@@ -365,10 +365,7 @@ function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
     // What is within a list finds the element that was before it.
     inRows.sort((a, b) => depthOf(a) - depthOf(b) || (a.row ?? 0) - (b.row ?? 0));
     for (const cell of [...inRows, ...cells.filter((cell) => cell.row === undefined)]) builder.add(cell);
-    for (const { as, identifiers } of row.related) {
-      const target = findTarget(`ProductRelations.${RELATION_TYPES[as]}`) as Target;
-      for (const value of identifiers) builder.add({ target, value });
-    }
+    for (const cell of listRelated(row)) builder.add(cell);
     return builder.finish();
   }
 
@@ -418,6 +415,24 @@ function numberRows({ rows = [] }: FeedRow): (row: string | number | undefined) 
   );
   const numbers = new Map([...texts].map((row, at) => [row, Number.MAX_SAFE_INTEGER - texts.size + at]));
   return (row) => (typeof row === 'string' ? numbers.get(row) : row);
+}
+
+function listRelated({ related }: FeedRow): Cell[] {
+  return related.flatMap(({ as, identifiers, quantities }) => {
+    const target = findTarget(`ProductRelations.${RELATION_TYPES[as]}`) as Target;
+    return identifiers.flatMap((value): Cell[] => {
+      const quantity = quantities?.get(value);
+      const counted = { target: countOf(target, value), value: String(quantity) };
+      return quantity === undefined ? [{ target, value }] : [{ target, value }, counted];
+    });
+  });
+}
+
+/** Where the quantity of one related product belongs; what the product's own values say of it stays. */
+function countOf({ steps, leaf }: Target, identifier: string): Target {
+  const [list, product] = steps as [Step, Step];
+  const key = { name: leaf, value: identifier, isUnique: true } as const;
+  return { steps: [list, { ...product, key }], leaf: 'RelatedProductQuantity' };
 }
 
 const TYPE = findTarget('ProductAttachments.AttachmentType') as Target;

@@ -15,6 +15,8 @@ export type RelatedAs = (typeof RELATED_AS)[number];
 export interface RelatedProducts {
   readonly as: RelatedAs;
   readonly identifiers: readonly string[];
+  /** How many of them go with the product, where a list of links says so. */
+  readonly quantities?: ReadonlyMap<string, number>;
   /** Products that lead to this one instead. */
   readonly isReversed: boolean;
 }

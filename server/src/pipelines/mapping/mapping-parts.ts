@@ -13,7 +13,12 @@ export interface MappedProduct {
   categories?: MappedPath[];
   attributes?: MappedValue[];
   /** In mode links, where the identifier is that of the source. */
-  targets?: string[];
+  targets?: (string | CountedTarget)[];
+}
+
+interface CountedTarget {
+  readonly identifier: string;
+  readonly quantity: number;
 }
 
 export interface MappedImage {
@@ -330,11 +335,15 @@ function readKeyValues(
 /** Links of rows: a source, and its targets in the order of the columns. Source: docs/interface.md §13.9. */
 
 /** What a mapping of pairs may have. */
-const PARTS = { links: ['source', 'targets', 'separator', 'filter'], table: ['source', 'target', 'filter'] };
-const OWN_PARTS = ['source', 'targets', 'target', 'separator'] as const;
+const PARTS = {
+  links: ['source', 'targets', 'quantity', 'separator', 'filter'],
+  table: ['source', 'target', 'filter'],
+};
+const OWN_PARTS = ['source', 'targets', 'target', 'quantity', 'separator'] as const;
 /** Source: docs/interface.md §12.8. Here they are checked by column, so that a report can name it. */
 const IDENTIFIER_LENGTH = 255;
 const TARGETS = 1_000;
+const MOST_QUANTITY = 1_000_000;
 
 export type Compile = (column: Column, field: string) => CompiledColumn;
 
@@ -351,11 +360,19 @@ export function planLinks(
     throw new MappingProblem(`source and ${field} are needed in mode ${mode}`);
   const others = Object.keys(mapping).filter((name) => !PARTS[mode].includes(name));
   if (others.length > 0) throw new MappingProblem(`${others.join(', ')}: must be left out in mode ${mode}`);
-  const columns = [targets].flat().map((column) => compile(splitBy(column, separator), field));
+  const compileAll = (all: Column | Column[], part: string) =>
+    [all].flat().map((column) => compile(splitBy(column, separator), part));
+  const columns = compileAll(targets, field);
+  const counts = compileAll(mapping.quantity ?? [], 'quantity');
+  if (counts.length > 0 && counts.length !== columns.length)
+    throw new MappingProblem(`quantity must have as many columns as ${field}, ${columns.length}`);
   const part: MapPart = (row, product) => {
-    const distinct = new Set(columns.flatMap((column) => readTargets(column, row)));
+    const found = columns.flatMap((column, at) => readTargets(column, counts[at], row));
+    const distinct = Map.groupBy(found, (target) =>
+      typeof target === 'string' ? target : target.identifier,
+    );
     if (distinct.size > TARGETS) note(row, { field: 'targets', reason: `are more than ${TARGETS}` });
-    product.targets = [...distinct];
+    product.targets = [...distinct.values()].flatMap(([first]) => first ?? []);
   };
   return { source: compile(source, 'source'), part };
 }
@@ -373,9 +390,35 @@ function splitBy(column: Column, separator: string | undefined): Column {
   return { split: separator, trim: true, ...spec };
 }
 
-function readTargets(column: CompiledColumn, row: RowView): readonly string[] {
-  const targets = toList(column.read(row));
-  const reason = targets.map((target) => findTextProblem(target, IDENTIFIER_LENGTH)).find(Boolean);
+const isQuantity = (text: string) =>
+  /^\d{1,7}$/.test(text) && Number(text) >= 1 && Number(text) <= MOST_QUANTITY;
+
+/** A quantity is that of the same object of a list, else the one at the same place; a single one holds for all targets. */
+function readTargets(
+  column: CompiledColumn,
+  count: CompiledColumn | undefined,
+  row: RowView,
+): (string | CountedTarget)[] {
+  const targets = [...readValues(row, column)];
+  const reason = targets.map(({ value }) => findTextProblem(value, IDENTIFIER_LENGTH)).find(Boolean);
   if (reason !== undefined) note(row, { field: 'targets', column, reason });
-  return targets;
+  const quantities = count === undefined ? [] : [...readValues(row, count)];
+  if (!quantities.every(({ value }) => isQuantity(value)))
+    note(row, {
+      field: 'quantity',
+      ...(count && { column: count }),
+      reason: `is no whole number from 1 to ${MOST_QUANTITY}`,
+    });
+  const isByRow = quantities.some((one) => one.row !== undefined);
+  if (!isByRow && quantities.length > 1 && quantities.length !== targets.length)
+    note(row, {
+      field: 'quantity',
+      ...(count && { column: count }),
+      reason: `has ${quantities.length} for ${targets.length} targets`,
+    });
+  return targets.map(({ value: identifier, row: own }, at) => {
+    const place = quantities.length === 1 ? 0 : at;
+    const found = isByRow ? quantities.find((one) => one.row === own) : quantities[place];
+    return found === undefined ? identifier : { identifier, quantity: Number(found.value) };
+  });
 }

@@ -174,7 +174,7 @@ const FilterSchema = Type.Unsafe<RowFilter>({
 });
 
 const ABOUT_MAPPINGS =
-  'Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets and separator instead, mode table source and target.';
+  'Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets, quantity and separator instead, mode table source and target.';
 
 /** Of every mode except links. */
 export const MappingSchema = Type.Object(
@@ -221,13 +221,19 @@ export const MappingSchema = Type.Object(
   },
 );
 
+const MappedTargets = oneOrMore('MappedTargets', ColumnSchema, 100);
+
 /** A mapping of any mode: one of links has other parts, which `planMapping` checks. */
 export const SentMappingSchema = Type.Object(
   {
     ...MappingSchema.properties,
     identifier: Type.Optional(ColumnSchema),
     source: Type.Optional(ColumnSchema),
-    targets: Type.Optional(oneOrMore('MappedTargets', ColumnSchema, 100)),
+    targets: Type.Optional(MappedTargets),
+    quantity: Type.Optional({
+      ...MappedTargets,
+      description: 'mode links: how many of a target go with its source; as many columns as targets has',
+    }),
     target: Type.Optional({ ...ColumnSchema, description: 'mode table: the value of the target' }),
     separator: filledText(SIGN_LENGTH, 'mode links: between several targets of one cell'),
   },

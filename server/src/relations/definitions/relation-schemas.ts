@@ -243,8 +243,10 @@ const explainedPair = {
   ),
   listed: Type.Optional(
     orNull(
-      Type.Object({ by: Type.String(), position: Type.Integer() }),
-      'in a relation of links: which product lists the other one, and at which position from 1',
+      Type.Object({
+        ...{ by: Type.String(), position: Type.Integer(), quantity: Type.Optional(Type.Integer()) },
+      }),
+      'in a relation of links: which product lists the other one, at which position from 1, and how many of it',
     ),
   ),
 };

@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox';
 import { closed, oneOf, orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import { ExplainedElement, SingleProduct, TOTAL_OPERATORS } from '../definitions/definitions.ts';
+import { MOST_QUANTITY } from '../links/links.ts';
 import type { FitSelection } from './fit-answer.ts';
 
 /** Source: docs/interface.md §12.10. */
 
 const Identifier = Type.String({ minLength: 1, maxLength: 255 });
-const MOST_QUANTITY = 1_000_000;
 
 export const FitQuestion = Type.Object(
   {

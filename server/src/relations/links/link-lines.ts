@@ -6,11 +6,16 @@ import { isStorableText } from '../../kernel/storable-text.ts';
 export interface LinkLine {
   readonly source: string;
   /** Of a change none: the source is removed. */
-  readonly targets: readonly string[];
+  readonly targets: readonly LinkTarget[];
 }
+
+/** An identifier; with how many of it the source takes, where that is said. */
+export type LinkTarget = string | { readonly identifier: string; readonly quantity?: number };
 
 export const LINES_PER_LIST = 1_000_000;
 export const TARGETS_PER_SOURCE = 1_000;
+/** Source: docs/interface.md §12.10. */
+export const MOST_QUANTITY = 1_000_000;
 /** 1,000 identifiers of 255 characters, each up to four bytes, or six where it is escaped. */
 const LINE_BYTES = 2 * 1024 * 1024;
 const TOO_LONG = `must not be longer than ${LINE_BYTES} bytes`;
@@ -122,8 +127,22 @@ function listTargetProblems(targets: unknown): string[] {
   if (!Array.isArray(targets)) return ['/targets must be a list of identifiers'];
   if (targets.length > TARGETS_PER_SOURCE)
     return [`/targets must not hold more than ${TARGETS_PER_SOURCE} identifiers, it holds ${targets.length}`];
-  return targets.flatMap((target, at) => listIdentifierProblem(`/targets/${at}`, target));
+  return targets.flatMap((target, at) => listTargetProblem(`/targets/${at}`, target));
 }
+
+function listTargetProblem(path: string, target: unknown): string[] {
+  if (typeof target !== 'object' || target === null) return listIdentifierProblem(path, target);
+  const { identifier, quantity, ...others } = target as Partial<Record<string, unknown>>;
+  const problems = Object.keys(others).map(
+    (name) => `${path}/${name.slice(0, 100)} is not known, a target has identifier and quantity`,
+  );
+  if (quantity !== undefined && !isQuantity(quantity))
+    problems.push(`${path}/quantity must be an integer from 1 to ${MOST_QUANTITY}`);
+  return [...problems, ...listIdentifierProblem(`${path}/identifier`, identifier)];
+}
+
+const isQuantity = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_QUANTITY;
 
 function listIdentifierProblem(path: string, value: unknown): string[] {
   const isRight = typeof value === 'string' && value.length > 0 && isShort(value) && isStorableText(value);
@@ -135,13 +154,27 @@ const isShort = (text: string) => text.length <= IDENTIFIER_LENGTH || [...text].
 
 export const unpackLines = (bytes: Uint8Array): LinkLine[] => JSON.parse(Buffer.from(bytes).toString());
 
-/** Lines of the same source as one, its targets behind each other, each once. */
-export function mergeLines(lines: readonly LinkLine[]): Map<string, Set<string>> {
-  const merged = new Map<string, Set<string>>();
+export const identifierOf = (target: LinkTarget): string =>
+  typeof target === 'string' ? target : target.identifier;
+
+/** The targets of a source in their order, each once and with its quantity where that is said. */
+export type MergedTargets = ReadonlyMap<string, number | undefined>;
+
+/** Lines of the same source as one, its targets behind each other; of one that repeats the first counts. */
+export function mergeLines(lines: readonly LinkLine[]): Map<string, MergedTargets> {
+  const merged = new Map<string, Map<string, number | undefined>>();
   for (const { source, targets } of lines) {
-    const known = merged.get(source);
-    if (known === undefined) merged.set(source, new Set(targets));
-    else for (const target of targets) known.add(target);
+    const known = merged.get(source) ?? new Map<string, number | undefined>();
+    merged.set(source, known);
+    for (const target of targets) {
+      const identifier = identifierOf(target);
+      if (known.has(identifier)) continue;
+      known.set(identifier, typeof target === 'string' ? undefined : target.quantity);
+    }
   }
   return merged;
 }
+
+/** As lists have it: an object only where there is something to say beside the identifier. */
+export const toTarget = (identifier: string, quantity: number | null | undefined): LinkTarget =>
+  quantity ? { identifier, quantity } : identifier;

@@ -24,7 +24,7 @@ const LinksAnswer = Type.Object({
 type LinksAnswer = Static<typeof LinksAnswer>;
 const Lines = Type.Unsafe<undefined>({
   type: 'string',
-  description: 'lines of {"source":"A1","targets":["B1","B2"]}',
+  description: 'lines of {"source":"A1","targets":["B1",{"identifier":"B2","quantity":2}]}',
 });
 const AllowDeletes = Type.Object({
   allowDeletes: Type.Optional(

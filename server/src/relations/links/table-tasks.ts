@@ -4,7 +4,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Base } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import { PAIRS_PER_TABLE, type SentTable, type StoredTable } from '../definitions/definitions.ts';
-import { unpackLines } from './link-lines.ts';
+import { identifierOf, unpackLines } from './link-lines.ts';
 
 /** Tables that runs of pipelines replace, in the order of the project. Source: docs/interface.md §12.9, §13.9. */
 
@@ -64,7 +64,8 @@ async function replaceTable(
   const pairs = new Map<string, [string, string]>();
   for (const payloadName of payloadNames) {
     for (const { source, targets } of unpackLines(await payloads.read(projectId, payloadName)))
-      for (const target of targets) pairs.set(JSON.stringify([source, target]), [source, target]);
+      for (const target of targets.map(identifierOf))
+        pairs.set(JSON.stringify([source, target]), [source, target]);
   }
   if (pairs.size > PAIRS_PER_TABLE) {
     const details = [`${pairs.size} pairs, a table has at most ${PAIRS_PER_TABLE}`];

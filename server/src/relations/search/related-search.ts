@@ -16,6 +16,7 @@ import {
   type Candidate,
   type CandidateSearch,
   type FoundSource,
+  type LinkedProduct,
   mergeRanked,
   type RelationView,
   type Variant,
@@ -70,7 +71,10 @@ export function searchSide(
   relation: SearchedRelation,
   { source, identifier, limit, side, isBestEnough }: SearchedProduct & { side: Side },
 ): Omit<FoundGroups, 'matchType'> {
-  if (relation.isListed) return { groups: searchLinked(view, relation, { identifier, limit, side }) };
+  if (relation.isListed) {
+    const groups = searchLinked(view, relation, { identifier, limit, side });
+    return { groups: groups.map((products) => products.map(({ productId }) => productId)) };
+  }
   const listed =
     source === undefined ? [] : searchRule(view, relation, { source, limit, side, isBestEnough });
   const assumed = new Map(listed.flatMap((group) => group.assumed));
@@ -288,7 +292,7 @@ function searchLinked(
   view: RelationView,
   { build, excludeSameGroup }: { build: number; excludeSameGroup: boolean },
   { identifier, limit, side }: { identifier: string; limit: number; side: Side },
-): number[][] {
+): LinkedProduct[][] {
   // Both are asked for at once: a view that fetches then fetches once.
   const linked = view.listLinked({ build, side, identifier });
   const upload = view.findUpload(identifier);
@@ -298,7 +302,7 @@ function searchLinked(
     ({ productId, group }) => productId !== upload.productId && group !== excluded,
   );
   const groups = Map.groupBy(others, ({ group }) => group);
-  return [...groups.values()].slice(0, limit).map((products) => products.map(({ productId }) => productId));
+  return [...groups.values()].slice(0, limit);
 }
 
 const groupOf = (raw: string) => (JSON.parse(raw) as UploadedProduct).groupIdentifier;
@@ -313,12 +317,18 @@ export interface RelatedSearch {
   readonly direction: 'from' | 'to';
 }
 
-/** @returns for each product and each requested relation the best product of each related group, best first */
+/** Identifiers, best first; of a list of links the quantities that its source says. */
+export interface RelatedList {
+  readonly identifiers: readonly string[];
+  readonly quantities?: ReadonlyMap<string, number>;
+}
+
+/** @returns for each product and each requested relation the best product of each related group */
 export function listRelated(
   view: RelationView,
   identifiers: readonly string[],
   requested: readonly RelatedSearch[],
-): (readonly string[])[][] {
+): RelatedList[][] {
   return identifiers.map((identifier) =>
     view.once(`related ${identifier}`, () => {
       const source = view.findSource(identifier);
@@ -326,29 +336,42 @@ export function listRelated(
         const searched = { identifier, source, limit };
         if (direction === 'to') return nameBest(view, relation, { ...searched, side: 'source' });
         const there = nameBest(view, relation, { ...searched, side: 'target' });
-        if (there.length > 0 || !relation.twoWay) return there;
+        if (there.identifiers.length > 0 || !relation.twoWay) return there;
         return nameBest(view, relation, { ...searched, side: 'source' });
       });
     }),
   );
 }
 
-/**
- * @returns the identifiers of the best product of each group. A channel asks for each of its products: those with the same values
- * share one list of texts, which only a product that is on it has to choose from anew.
- */
 function nameBest(
   view: RelationView,
   relation: SearchedRelation,
   { source, identifier, limit, side }: SearchedProduct & { side: Side },
-): readonly string[] {
-  if (relation.isListed) {
-    const groups = searchLinked(view, relation, { identifier, limit, side });
-    return groups.map(([best]) => view.findIdentifier(best as number));
-  }
+): RelatedList {
+  if (relation.isListed) return nameLinked(view, relation, { identifier, limit, side });
   const query = source && toSearch(relation, { source, limit, side });
-  if (query === undefined) return [];
-  const asked = source?.productId;
+  return { identifiers: source && query ? nameMatching(view, query, source.productId) : [] };
+}
+
+function nameLinked(
+  view: RelationView,
+  relation: SearchedRelation,
+  searched: { identifier: string; limit: number; side: Side },
+): RelatedList {
+  const best = searchLinked(view, relation, searched).map(([first]) => first as LinkedProduct);
+  const named = best.map((one) => ({ ...one, identifier: view.findIdentifier(one.productId) }));
+  // A list says how many of a target go with its source, and not the other way round.
+  const said = named.flatMap(({ identifier, quantity }): [string, number][] =>
+    quantity === null || searched.side === 'source' ? [] : [[identifier, quantity]],
+  );
+  return { identifiers: listNames(named), ...(said.length > 0 && { quantities: new Map(said) }) };
+}
+
+/**
+ * @returns the identifiers of the best product of each group. A channel asks for each of its products: those with the same values
+ * share one list of texts, which only a product that is on it has to choose from anew.
+ */
+function nameMatching(view: RelationView, query: SideSearch, asked: number): readonly string[] {
   if (view.share === undefined)
     return chooseBest(listMatching(view, query), query, asked).map(({ productId }) =>
       view.findIdentifier(productId),

@@ -71,6 +71,8 @@ export interface LinkSearch {
 export interface LinkedProduct extends Candidate {
   /** Of the target among those of the source, from 0. */
   readonly place: number;
+  /** How many of the target the source takes; null where that is not said. */
+  readonly quantity: number | null;
 }
 
 /** A source has no more targets; a target may have any number of sources, of which the first ones count. */

@@ -206,9 +206,13 @@ export function explainLinked(
   const found = linked.find((one) => one.productId === productId);
   const side = { holds: found !== undefined, conditions: [] };
   const by = isForward ? identifier : view.findIdentifier(productId);
+  const quantity = found?.quantity ?? undefined;
   return {
     ...{ source: side, target: side, match: [] },
-    listed: found === undefined ? null : { by, position: found.place + 1 },
+    listed:
+      found === undefined
+        ? null
+        : { by, position: found.place + 1, ...(quantity !== undefined && { quantity }) },
   };
 }
 

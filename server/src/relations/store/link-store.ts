@@ -20,6 +20,7 @@ import {
 } from '../../storage/storage.ts';
 import {
   type AcceptedLinks,
+  identifierOf,
   type LinkLine,
   type LinkOrder,
   type LinkPage,
@@ -31,6 +32,7 @@ import {
   type SentLinks,
   type StagedPiece,
   TARGETS_PER_SOURCE,
+  toTarget,
 } from '../links/links.ts';
 import { announceRelation, insertStagedList } from './definition-store.ts';
 
@@ -72,23 +74,23 @@ export function* stageLinks({ build, lines }: StagedPiece): Program<string[]> {
   yield* requireStaged(build);
   const merged = mergeLines(lines);
   const sources = yield* openSources(build, [...merged.keys()]);
-  const added: [number, number, string][] = [];
+  const added: [number, number, string, number | null][] = [];
   const tooMany: string[] = [];
   for (const [source, targets] of merged) {
     const { line, known } = sources.get(source) as KnownSource;
-    const fresh = [...targets].filter((target) => !known.has(target));
+    const fresh = [...targets].filter(([target]) => !known.has(target));
     const room = TARGETS_PER_SOURCE - known.size;
     if (fresh.length > room) tooMany.push(source);
-    added.push(
-      ...fresh.slice(0, room).map((target, at): [number, number, string] => [line, known.size + at, target]),
-    );
+    for (const [at, [target, quantity = null]] of fresh.slice(0, room).entries())
+      added.push([line, known.size + at, target, quantity]);
   }
-  const table = tabled('w', { line: 'bigint', place: 'bigint', target: 'text' }, added);
+  const columns = { line: 'bigint', place: 'bigint', target: 'text', quantity: 'bigint' } as const;
+  const table = tabled('w', columns, added);
   yield* run(
     insertInto(
       'relation_link',
-      'build_id, line, place, target',
-      sql`${build}, w.line, w.place, w.target from ${table} where true`,
+      'build_id, line, place, target, quantity',
+      sql`${build}, w.line, w.place, w.target, w.quantity from ${table} where true`,
     ),
   );
   return tooMany;
@@ -231,8 +233,8 @@ function* changeList({ active, staged }: Lists): Program<void> {
   yield* run(
     insertInto(
       'relation_link',
-      'build_id, line, place, target',
-      sql`${active}, a.line, l.place, l.target from relation_link_source s
+      'build_id, line, place, target, quantity',
+      sql`${active}, a.line, l.place, l.target, l.quantity from relation_link_source s
         join relation_link_source a on ${own('a')} and a.build_id = ${active} and a.source = s.source
         join relation_link l on ${own('l')} and l.build_id = s.build_id and l.line = s.line
         where ${own('s')} and s.build_id = ${staged}`,
@@ -264,8 +266,8 @@ export function* readLinks({
   const list = yield* findList(relationId);
   if (list === undefined) return undefined;
   const named = source === undefined ? sql`true` : sql`s.source = ${source}`;
-  const found = yield* rows<{ line: number; source: string; target: string }>(
-    sql`select s.line, s.source, l.target from (
+  const found = yield* rows<{ line: number; source: string; target: string; quantity: number | null }>(
+    sql`select s.line, s.source, l.target, l.quantity from (
         select s.line, s.source from relation_link_source s
         where ${own('s')} and s.build_id = ${list} and s.line > ${after} and ${named} order by s.line limit ${limit}) s
       ${linksOf(list, 's.line')} order by s.line, l.place`,
@@ -274,7 +276,7 @@ export function* readLinks({
   return [...lines].map(([line, links]) => ({
     line,
     source: links[0]?.source as string,
-    targets: links.map(({ target }) => target),
+    targets: links.map(({ target, quantity }) => toTarget(target, quantity)),
   }));
 }
 
@@ -299,7 +301,7 @@ function* findKept(relationId: number, lines: readonly LinkLine[]): Program<numb
   const list = yield* findList(relationId);
   if (list === undefined) return [];
   const pairs = lines.flatMap(({ source, targets }) =>
-    targets.map((target): [string, string] => [source, target]),
+    targets.map((target): [string, string] => [source, identifierOf(target)]),
   );
   const found = yield* rows<{ line: number; place: number }>(
     sql`select k.line, k.place from ${tabled('w', { source: 'text', target: 'text' }, pairs)}

@@ -24,6 +24,7 @@ import {
   listWords,
   type ProductRelation,
   type ProductRelationsInput,
+  type RelatedList,
   type RelatedSearch,
   type RelationView,
   RuleMembers,
@@ -235,12 +236,12 @@ export interface CatalogPass extends TriedCatalog {
   readonly relations: readonly ServedRelation[];
   /**
    * @param products  by id
-   * @returns for each product and each requested relation identifiers, best first
+   * @returns for each product and each requested relation what it leads to
    */
   listRelated(
     products: readonly PassedProduct[],
     searches: readonly RelatedSearch[],
-  ): Promise<readonly (readonly (readonly string[])[])[]>;
+  ): Promise<readonly (readonly RelatedList[])[]>;
 }
 
 /** Where a thread of its own reads whole catalogs; the state lasts until the work ends. */

@@ -121,7 +121,7 @@ const productOf = (identifier: string): Sql =>
  * the order of the lines
  */
 export function describeLinked({ build, side, identifier }: SearchSql, more: Sql = text('')): Sql {
-  const columns = sql`p.id as "productId", ${GROUP} as "group", l.place, l.${side === 'target' ? text('place') : text('line')} as at${more}`;
+  const columns = sql`p.id as "productId", ${GROUP} as "group", l.place, l.quantity, l.${side === 'target' ? text('place') : text('line')} as at${more}`;
   if (side === 'target') {
     return sql`select ${columns} from relation_link_source s ${JOIN_LINKS} ${productOf('l.target')}
       where ${own('s')} and s.build_id = ${build} and s.source = ${identifier}
@@ -134,7 +134,7 @@ export function describeLinked({ build, side, identifier }: SearchSql, more: Sql
 
 const JOIN_LINKS = byEngine({
   sqlite: text('cross join relation_link l on l.build_id = s.build_id and l.line = s.line'),
-  postgres: sql`cross join lateral (select l.place, l.target from relation_link l
+  postgres: sql`cross join lateral (select l.place, l.target, l.quantity from relation_link l
     where ${own('l')} and l.build_id = s.build_id and l.line = s.line order by l.place offset 0) l`,
 });
 

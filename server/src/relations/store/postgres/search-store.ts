@@ -96,7 +96,7 @@ async function fetchLinks(
       { build: text('w.build'), identifier: text('w.identifier'), side },
       text(', d.raw'),
     );
-    return sql`select w.no, l."productId", l."group", l.place, l.at,
+    return sql`select w.no, l."productId", l."group", l.place, l.quantity, l.at,
         case when row_number() over (partition by w.no order by l.at) <= w.raws then l.raw end as raw
       from ${table} cross join lateral (${linked}) l`;
   });
