@@ -140,7 +140,11 @@ test('lists of shops: related products that change are changes, and lists of pro
   const built: string[][] = [];
   for (const channel of channels) built.push((await buildLines(project, channel)).slice(1));
   assert.deepEqual(built, [
-    ['A,B,__EMPTY__VALUE__,__EMPTY__VALUE__', 'C,__EMPTY__VALUE__,__EMPTY__VALUE__,__EMPTY__VALUE__'],
+    [
+      'A,__EMPTY__VALUE__,__EMPTY__VALUE__,__EMPTY__VALUE__',
+      'A,B,__EMPTY__VALUE__,__EMPTY__VALUE__',
+      'C,__EMPTY__VALUE__,__EMPTY__VALUE__,__EMPTY__VALUE__',
+    ],
     ['A,Product A,B,', 'C,,,'],
     ['A,Product A,B,', 'C,Product C,,'],
   ]);

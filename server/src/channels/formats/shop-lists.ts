@@ -1,4 +1,4 @@
-import { type ChannelFormat, type RelatedAs, required, text } from './format.ts';
+import { type ChannelFormat, type FeedRow, type RelatedAs, required, text } from './format.ts';
 import { csvCell, relatedBy, writeDelimited } from './plain-formats.ts';
 
 /** Files that shops import by themselves, with the lists of products that they show beside a product. */
@@ -14,7 +14,7 @@ interface ShopDialect
   readonly required: readonly string[];
   readonly separator: string;
   readonly lists: readonly ShopList[];
-  /** A cell that empties a list; an empty one leaves it as it is. */
+  /** A cell that empties a list; an empty one leaves it as it is, and another only adds to it. */
   readonly emptied?: string;
 }
 
@@ -39,8 +39,8 @@ function defineShopList({
     variants: {
       csv: {
         ...{ ending: 'csv', mediaType: 'text/csv; charset=utf-8' },
-        open: (options) =>
-          writeDelimited(options, {
+        open(options) {
+          const writer = writeDelimited(options, {
             separator: ',',
             cell: csvCell,
             join: (values) => values.join(', '),
@@ -53,7 +53,13 @@ function defineShopList({
                 }),
               removed: lists.map(() => emptied),
             },
-          }),
+          });
+          if (emptied === '' || !options.changes) return writer;
+          // What is no longer in a list goes only with all of it, which a row of its own says before.
+          const write = (row: FeedRow) =>
+            (row.related.length > 0 ? writer.remove?.(row) : '') + writer.write(row);
+          return { ...writer, write };
+        },
       },
     },
   };
@@ -93,7 +99,11 @@ export const woocommerceCsv = defineShopList({
   ],
 });
 
-/** Source: Adobe Commerce, "Product attributes reference" of the import. */
+/**
+ * Source: Adobe Commerce, "Product attributes reference" of the import; magento/magento2 2.4, `LinkProcessor::processLinkBunches` of
+ * CatalogImportExport. With the behaviour Add/Update a list adds to the links of its kind that the product has, `__EMPTY__VALUE__` alone
+ * deletes them (since 2.4.3), and of rows of one SKU deletions come first.
+ */
 export const magentoCsv = defineShopList({
   type: 'magento-csv',
   label: 'Magento CSV',
