@@ -1,3 +1,6 @@
+import type { Static } from 'typebox';
+import type { Sent } from '../../http/server/server.ts';
+import type { AttributeSchema, OntologyDocument } from '../products/products.ts';
 import { isSameUnit, type UnitAliases } from './units.ts';
 
 /**
@@ -50,28 +53,9 @@ export function splitMeasure(value: string) {
     : { number: value.slice(0, sign), unit: value.slice(sign) };
 }
 
-/** Source: docs/interface.md §11.1. */
-type AttributeType =
-  | 'TEXT_ATTRIBUTE'
-  | 'NUMERIC_ATTRIBUTE'
-  | 'BOOLEAN_ATTRIBUTE'
-  | 'DATE_ATTRIBUTE'
-  | 'UNTYPED_ATTRIBUTE';
-
-export interface Attribute {
+/** Source: docs/interface.md §11.1. `reason` and `typing` are absent where a person chose the type. */
+export interface Attribute extends Omit<Sent<Static<typeof AttributeSchema>>, 'id'> {
   readonly id: number;
-  readonly name: string;
-  readonly type: AttributeType;
-  /** The unit that every value carries, e.g. `in`; absent for plain numbers and other types. */
-  readonly unitName?: string;
-  /** How numbers are written; without it with a decimal point and no groups, as programs do. */
-  readonly decimal?: 'point' | 'comma';
-  /** Other keys of uploads that mean this attribute. */
-  readonly synonyms?: readonly string[];
-  /** Why a full update gave it this type; absent where a person chose the type. */
-  readonly reason?: string;
-  /** `automatic`: the next full update judges the values anew. */
-  readonly typing?: 'automatic';
   /** Of its project, where the attribute has a unit. */
   readonly unitAliases?: UnitAliases;
 }
@@ -83,7 +67,7 @@ export const isWaiting = (attribute: Attribute | undefined): boolean => attribut
 export interface AttributeRow {
   readonly id: number;
   readonly name: string;
-  readonly type: AttributeType;
+  readonly type: Attribute['type'];
   readonly unitName: string | null;
   readonly decimal: 'point' | 'comma' | null;
   /** JSON list */
@@ -109,7 +93,7 @@ function toAttribute(row: AttributeRow, unitAliases: UnitAliases): Attribute {
 }
 
 /** `own`: the caller's ontology, full updates create nothing. `automatic`: they create what they meet. */
-export type OntologyMode = 'automatic' | 'own';
+export type OntologyMode = Static<typeof OntologyDocument>['mode'];
 
 export interface Ontology {
   readonly mode: OntologyMode;

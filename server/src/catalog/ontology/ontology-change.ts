@@ -3,6 +3,7 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Author } from '../../projects/projects.ts';
 import { type ExpectedStates, markOf } from '../../storage/storage.ts';
+import type { SentAttribute } from '../products/products.ts';
 import { type Attribute, knownAliases, type Ontology, type OntologyMode } from './attribute.ts';
 import { describeDefinition } from './ontology-draft.ts';
 import { isUnit, nameInTable, type UnitAliases } from './units.ts';
@@ -152,13 +153,6 @@ function findRepeated(
 
 /** Former names with the new ones: several attributes may change names at once, also with each other. */
 export type Renames = Readonly<Record<string, string>>;
-
-/** An attribute as a caller sends it: its present name, and the one that it is to have. */
-export interface SentAttribute extends RequestedAttribute {
-  readonly renameTo?: string | undefined;
-  /** Whether the former name stays a key of uploads; default: true. */
-  readonly keepSynonym?: boolean | undefined;
-}
 
 /**
  * @returns the attributes under the names that they are to have, and what was renamed

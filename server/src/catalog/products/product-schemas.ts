@@ -1,5 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import {
+  closed,
+  closedAs,
   Instant,
   ListQuery,
   oneOf,
@@ -7,6 +9,7 @@ import {
   orNull,
   ProjectParams,
   ProjectQuery,
+  titled,
 } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
@@ -30,27 +33,20 @@ const ROW_LENGTH = 64;
 const text = (minLength: number, maxLength: number) => Type.String({ minLength, maxLength, isText: true });
 const nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>
   Type.Optional(Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] }));
-const closed = { additionalProperties: false };
 
 export const Identifier = text(1, IDENTIFIER_LENGTH);
 const UserGroups = Type.Array(text(1, KEY_LENGTH), { maxItems: USER_GROUPS });
 
-const ImageSchema = Type.Object(
-  {
-    url: text(1, URL_LENGTH),
-    type: oneOf(['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE']),
-  },
-  closed,
-);
+const ImageSchema = closed({
+  url: text(1, URL_LENGTH),
+  type: oneOf(['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE']),
+});
 
-export const CategorySchema = Type.Object(
-  {
-    path: Type.Array(text(1, NAME_LENGTH), { minItems: 1, maxItems: CATEGORY_LEVELS }),
-    priority: nullable(Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })),
-    categoryId: nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-  },
-  closed,
-);
+export const CategorySchema = closed({
+  path: Type.Array(text(1, NAME_LENGTH), { minItems: 1, maxItems: CATEGORY_LEVELS }),
+  priority: nullable(Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })),
+  categoryId: nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+});
 
 const Row = Type.Optional(
   Type.Unsafe<string | number | null>({
@@ -60,20 +56,17 @@ const Row = Type.Optional(
   }),
 );
 
-export const ValueSchema = Type.Object(
-  {
-    key: text(1, KEY_LENGTH),
-    value: Type.Unsafe<string | null>({ ...text(0, VALUE_LENGTH), type: ['string', 'null'] }),
-    userGroups: nullable(UserGroups),
-    row: Row,
-  },
-  closed,
-);
+export const ValueSchema = closed({
+  key: text(1, KEY_LENGTH),
+  value: Type.Unsafe<string | null>({ ...text(0, VALUE_LENGTH), type: ['string', 'null'] }),
+  userGroups: nullable(UserGroups),
+  row: Row,
+});
 
-const SETTINGS = Type.Object(
-  { includeUserGroups: nullable(UserGroups), excludeUserGroups: nullable(UserGroups) },
-  closed,
-);
+const SETTINGS = closed({
+  includeUserGroups: nullable(UserGroups),
+  excludeUserGroups: nullable(UserGroups),
+});
 /** PHP writes an empty object as a list. */
 type SentSettings = Static<typeof SETTINGS> | [];
 
@@ -89,15 +82,12 @@ const common = {
 };
 
 /** A product of a full or incremental update. */
-export const UploadProduct = Type.Object(
-  {
-    identifier: Identifier,
-    name: text(0, NAME_LENGTH),
-    ...common,
-    attributes: nullable(Type.Array(ValueSchema, { maxItems: VALUES })),
-  },
-  { ...closed, title: 'Product in a full or incremental update' },
-);
+export const UploadProduct = closedAs('Product in a full or incremental update', {
+  identifier: Identifier,
+  name: text(0, NAME_LENGTH),
+  ...common,
+  attributes: nullable(Type.Array(ValueSchema, { maxItems: VALUES })),
+});
 
 const PatchValue = Type.Unsafe({
   type: ['string', 'object', 'null'],
@@ -133,15 +123,12 @@ const PatchAttributes = Type.Unsafe<
 });
 
 /** A product of a partial update. */
-export const PatchProduct = Type.Object(
-  {
-    identifier: Identifier,
-    name: nullable(text(0, NAME_LENGTH)),
-    ...common,
-    attributes: Type.Optional(PatchAttributes),
-  },
-  { ...closed, title: 'Product in a partial update' },
-);
+export const PatchProduct = closedAs('Product in a partial update', {
+  identifier: Identifier,
+  name: nullable(text(0, NAME_LENGTH)),
+  ...common,
+  attributes: Type.Optional(PatchAttributes),
+});
 
 export type SentPatch = Sent<Static<typeof PatchProduct>>;
 export type SentAttributes = NonNullable<SentPatch['attributes']>;
@@ -165,33 +152,27 @@ const UploadedRow = Type.Optional(
 );
 
 /** Source: docs/interface.md §2.2. */
-const Fact = Type.Object(
-  {
-    attributeId: Type.Integer(),
-    attribute: Type.String(),
-    valueId: Type.Integer({ description: 'up to 53 bits' }),
-    value: Type.String({ description: 'as uploaded' }),
-    type: Type.String(),
-    userGroups: Type.Optional(Type.Array(Type.String())),
-    row: UploadedRow,
-  },
-  { title: 'Fact' },
-);
+const Fact = titled('Fact', {
+  attributeId: Type.Integer(),
+  attribute: Type.String(),
+  valueId: Type.Integer({ description: 'up to 53 bits' }),
+  value: Type.String({ description: 'as uploaded' }),
+  type: Type.String(),
+  userGroups: Type.Optional(Type.Array(Type.String())),
+  row: UploadedRow,
+});
 
-export const LookupProduct = Type.Object(
-  {
-    id: Type.Integer(),
-    identifier: Type.String(),
-    groupId: Type.String(),
-    name: Type.String(),
-    link: Type.String(),
-    images: Type.Array(Type.Object({ url: Type.String(), type: Type.String() })),
-    categories: Type.Array(Type.Object({ path: Type.Array(Type.String()), categoryId: Type.Integer() })),
-    facts: Type.Array(Fact),
-    lastUpdateTs: Instant,
-  },
-  { title: 'Product' },
-);
+export const LookupProduct = titled('Product', {
+  id: Type.Integer(),
+  identifier: Type.String(),
+  groupId: Type.String(),
+  name: Type.String(),
+  link: Type.String(),
+  images: Type.Array(Type.Object({ url: Type.String(), type: Type.String() })),
+  categories: Type.Array(Type.Object({ path: Type.Array(Type.String()), categoryId: Type.Integer() })),
+  facts: Type.Array(Fact),
+  lastUpdateTs: Instant,
+});
 
 export const ProductList = Type.Object({ products: Type.Array(LookupProduct) });
 
@@ -218,65 +199,58 @@ export const IdentifierQuery = Type.Object({
 const ATTRIBUTES = 20_000;
 const UnitName = Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S+$' });
 
-export const AttributeSchema = Type.Object(
-  {
-    id: optional.integer({ minimum: 1 }),
-    name: Type.String({ minLength: 1, maxLength: 255 }),
-    type: oneOf([
-      'TEXT_ATTRIBUTE',
-      'NUMERIC_ATTRIBUTE',
-      'BOOLEAN_ATTRIBUTE',
-      'DATE_ATTRIBUTE',
-      'UNTYPED_ATTRIBUTE',
-    ]),
-    unitName: Type.Optional(UnitName),
-    decimal: Type.Optional(oneOf(['point', 'comma'])),
-    synonyms: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 })),
-    reason: optional.text({
-      maxLength: 1_000,
-      description: 'why a full update gave the attribute its type; set by the service, ignored in a PUT',
-    }),
-    typing: Type.Optional(
-      oneOf(['automatic'], 'sets the type back to automatic: the next full update judges the values anew'),
-    ),
-  },
-  { additionalProperties: false, title: 'Attribute' },
-);
+export const AttributeSchema = closedAs('Attribute', {
+  id: optional.integer({ minimum: 1 }),
+  name: Type.String({ minLength: 1, maxLength: 255 }),
+  type: oneOf([
+    'TEXT_ATTRIBUTE',
+    'NUMERIC_ATTRIBUTE',
+    'BOOLEAN_ATTRIBUTE',
+    'DATE_ATTRIBUTE',
+    'UNTYPED_ATTRIBUTE',
+  ]),
+  // That every value carries, e.g. `in`; absent for plain numbers and other types.
+  unitName: Type.Optional(UnitName),
+  // How numbers are written; without it with a decimal point and no groups, as programs do.
+  decimal: Type.Optional(oneOf(['point', 'comma'])),
+  // Other keys of uploads that mean this attribute.
+  synonyms: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 })),
+  reason: optional.text({
+    maxLength: 1_000,
+    description: 'why a full update gave the attribute its type; set by the service, ignored in a PUT',
+  }),
+  typing: Type.Optional(
+    oneOf(['automatic'], 'sets the type back to automatic: the next full update judges the values anew'),
+  ),
+});
 /** An attribute as it is sent: it may get another name, with all that names it. Source: docs/interface.md §11.8. */
-export const SentAttribute = Type.Object(
-  {
-    ...AttributeSchema.properties,
-    renameTo: optional.text({
-      ...{ minLength: 1, maxLength: 255 },
-      description: 'the name that it is to have; relations, channels and settings that name it follow',
+export const SentAttribute = closedAs('SentAttribute', {
+  ...AttributeSchema.properties,
+  renameTo: optional.text({
+    ...{ minLength: 1, maxLength: 255 },
+    description: 'the name that it is to have; relations, channels and settings that name it follow',
+  }),
+  keepSynonym: optional.flag({
+    description: 'with renameTo: whether the former name stays a synonym; default: true',
+  }),
+});
+export type SentAttribute = Sent<Static<typeof SentAttribute>>;
+export const OntologyDocument = closedAs('Ontology', {
+  mode: oneOf(['automatic', 'own']),
+  unitAliases: Type.Optional(
+    Type.Record(Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S{1,64}$' }), UnitName, {
+      maxProperties: 200,
+      additionalProperties: false,
+      description: 'what the project calls units, to a spelling of the table of units: {"Daumen":"in"}',
     }),
-    keepSynonym: optional.flag({
-      description: 'with renameTo: whether the former name stays a synonym; default: true',
-    }),
-  },
-  { additionalProperties: false, title: 'SentAttribute' },
-);
-export const OntologyDocument = Type.Object(
-  {
-    mode: oneOf(['automatic', 'own']),
-    unitAliases: Type.Optional(
-      Type.Record(Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S{1,64}$' }), UnitName, {
-        maxProperties: 200,
-        additionalProperties: false,
-        description: 'what the project calls units, to a spelling of the table of units: {"Daumen":"in"}',
-      }),
-    ),
-    attributes: Type.Array(AttributeSchema, { maxItems: ATTRIBUTES }),
-  },
-  { additionalProperties: false, title: 'Ontology' },
-);
-export const SentOntology = Type.Object(
-  {
-    ...OntologyDocument.properties,
-    attributes: Type.Array(SentAttribute, { maxItems: ATTRIBUTES }),
-  },
-  { additionalProperties: false, title: 'SentOntology' },
-);
+  ),
+  attributes: Type.Array(AttributeSchema, { maxItems: ATTRIBUTES }),
+});
+export const SentOntology = closedAs('SentOntology', {
+  ...OntologyDocument.properties,
+  attributes: Type.Array(SentAttribute, { maxItems: ATTRIBUTES }),
+});
+export type SentOntology = Sent<Static<typeof SentOntology>>;
 
 export const ProductParams = Type.Object({ ...ProjectParams.properties, identifier: Type.String() });
 export const CategoryPath = Type.String({
@@ -314,19 +288,16 @@ export const ProductListQuery = Type.Object({
   name: optional.text({ maxLength: 0, description: 'no longer: use q' }),
   attribute: optional.text({ maxLength: 0, description: 'no longer: use filter' }),
 });
-export const TableProduct = Type.Object(
-  {
-    id: Type.Integer(),
-    identifier: Type.String(),
-    groupId: Type.String(),
-    name: Type.String(),
-    image: Type.String({ description: 'the first LARGE one, else the first; may be empty' }),
-    thumbnail: Type.String({ description: 'the first THUMB or SMALL one, else as `image`; may be empty' }),
-    category: Type.Array(Type.String(), { description: 'path of the main category; may be empty' }),
-    lastUpdateTs: Instant,
-  },
-  { title: 'TableProduct' },
-);
+export const TableProduct = titled('TableProduct', {
+  id: Type.Integer(),
+  identifier: Type.String(),
+  groupId: Type.String(),
+  name: Type.String(),
+  image: Type.String({ description: 'the first LARGE one, else the first; may be empty' }),
+  thumbnail: Type.String({ description: 'the first THUMB or SMALL one, else as `image`; may be empty' }),
+  category: Type.Array(Type.String(), { description: 'path of the main category; may be empty' }),
+  lastUpdateTs: Instant,
+});
 export const ProductPage = Type.Object({
   items: Type.Array(
     Type.Union([Type.Unknown({ description: 'upload shape, plus id and lastUpdateTs' }), TableProduct], {
@@ -346,27 +317,24 @@ export const CategoryPage = Type.Object({
     description: 'false: the index is catching up with a large change, whose categories may be missing',
   }),
 });
-const DescribedValue = Type.Object(
-  {
-    key: Type.String(),
-    value: Type.String({ description: 'as uploaded' }),
-    userGroups: Type.Optional(Type.Array(Type.String())),
-    row: UploadedRow,
-    attribute: orNull(Type.String(), 'null: the ontology does not know it'),
-    fact: orNull(
-      Type.Object({
-        attributeId: Type.Integer(),
-        valueId: Type.Integer({ description: 'up to 53 bits' }),
-        type: Type.String(),
-        number: optional.number({ description: 'in the unit of the attribute' }),
-        unit: optional.text(),
-      }),
-    ),
-    code: optional.text({ description: 'why there is no fact' }),
-    message: optional.text(),
-  },
-  { title: 'DescribedValue' },
-);
+const DescribedValue = titled('DescribedValue', {
+  key: Type.String(),
+  value: Type.String({ description: 'as uploaded' }),
+  userGroups: Type.Optional(Type.Array(Type.String())),
+  row: UploadedRow,
+  attribute: orNull(Type.String(), 'null: the ontology does not know it'),
+  fact: orNull(
+    Type.Object({
+      attributeId: Type.Integer(),
+      valueId: Type.Integer({ description: 'up to 53 bits' }),
+      type: Type.String(),
+      number: optional.number({ description: 'in the unit of the attribute' }),
+      unit: optional.text(),
+    }),
+  ),
+  code: optional.text({ description: 'why there is no fact' }),
+  message: optional.text(),
+});
 
 export const ProductDetail = Type.Object({
   product: LookupProduct,

@@ -14,9 +14,9 @@ import {
   type RequestedAttribute,
   type RequestedOntology,
   renameUses,
-  type SentAttribute,
 } from '../ontology/ontology.ts';
 import type { CatalogParts } from '../parts.ts';
+import type { SentAttribute, SentOntology } from '../products/products.ts';
 import { ReportPassage } from '../report-lines.ts';
 
 /** Changes of the ontology, and re-extraction, the task that follows them. Source: docs/interface.md §11.5. */
@@ -32,12 +32,6 @@ interface Renamed {
   readonly renames: Renames;
   readonly author: Author;
   readonly project: ChosenProject;
-}
-
-/** An ontology as a caller sends it. */
-interface SentOntology extends Omit<RequestedOntology, 'attributes'> {
-  readonly attributes: readonly SentAttribute[];
-  readonly author: Author;
 }
 
 export function createOntologyChanges(parts: CatalogParts) {
@@ -95,7 +89,12 @@ export function createOntologyChanges(parts: CatalogParts) {
    */
   async function replace(
     project: ChosenProject,
-    { mayBeRepeated, author, ...sent }: SentOntology & { readonly mayBeRepeated: boolean },
+    {
+      mayBeRepeated,
+      author,
+      ...sent
+    }: SentOntology &
+      Pick<RequestedOntology, 'expected'> & { readonly author: Author; readonly mayBeRepeated: boolean },
   ) {
     const { attributes, renames } = await rename(project, sent.attributes);
     const requested = { ...sent, attributes };

@@ -218,6 +218,10 @@ export const oneOf = <const Words extends readonly string[]>(words: Words, descr
 export const closed = <Members extends TProperties>(members: Members) =>
   Type.Object(members, { additionalProperties: false });
 
+/** The same, listed in docs/openapi.json by a name. */
+export const closedAs = <Members extends TProperties>(title: string, members: Members) =>
+  Type.Object(members, { additionalProperties: false, title });
+
 /** What docs/openapi.json lists by a name. */
 export const titled = <Members extends TProperties>(title: string, members: Members) =>
   Type.Object(members, { title });
