@@ -10,7 +10,7 @@ import { type OpenTally, readProductPage, scanOperations } from './browse/browse
 import { ingestOperations } from './ingest/ingest.ts';
 import { madeAnswerOperations } from './lookup/lookup.ts';
 import type { CatalogParts } from './parts.ts';
-import type { CatalogSnapshots, CatalogStore } from './port.ts';
+import type { CatalogSnapshots } from './port.ts';
 import { createProductSearch, searchOperations } from './search/search.ts';
 import { readerOperations } from './store/sqlite/sqlite.ts';
 import {
@@ -35,7 +35,7 @@ export type {
   PlacedDocument,
 } from './derivation.ts';
 export type { CatalogSnapshots, CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
-export { ReportPassage } from './report-lines.ts';
+export { openPassage } from './report-lines.ts';
 
 export type Catalog = ReturnType<typeof createCatalog>;
 
@@ -51,18 +51,6 @@ export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestion
   ...madeAnswerOperations(snapshots),
 });
 
-const followStaging = (
-  store: CatalogStore,
-  onStaged: (projectId: number, fullUpdateId: number) => void,
-): CatalogStore => ({
-  ...store,
-  async stageBatch(projectId, staged) {
-    const isStaged = await store.stageBatch(projectId, staged);
-    onStaged(projectId, staged.fullUpdateId);
-    return isStaged;
-  },
-});
-
 /** What the threads that answer searches can do. */
 export const searchThreadOperations = searchOperations;
 
@@ -73,11 +61,6 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   const search = createProductSearch({ ...given, prepareWalk: given.ingest.prepareWalk });
   const parts: CatalogParts = {
     ...given,
-    store: followStaging(given.store, (projectId, fullUpdateId) => {
-      // An index that is used takes in what is staged, so that little is missing when that is committed.
-      search.follow(projectId);
-      void collectUnlessLive(projectId, fullUpdateId);
-    }),
     collectGarbage: (projectId) => void collect(projectId),
     onProductsWritten(projectId, counts) {
       search.follow(projectId);
@@ -85,7 +68,11 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     },
   };
   const { store, tasks, database, logger } = parts;
-  const staging = createStaging(parts);
+  const staging = createStaging(parts, (projectId, fullUpdateId) => {
+    // An index that is used takes in what is staged, so that little is missing when that is committed.
+    search.follow(projectId);
+    void collectUnlessLive(projectId, fullUpdateId);
+  });
   const ontology = createOntologyChanges(parts);
   const fullUpdates = createFullUpdates(parts, staging);
   const updates = createProductUpdates(parts, ontology);

@@ -15,8 +15,6 @@ export interface CatalogReads {
   /** @returns those of these products that the catalog holds, in no order */
   measureDocuments(identifiers: readonly string[]): readonly MeasuredDocument[];
   hasAny(identifiers: readonly string[]): boolean;
-  /** How many of these, each named once, the catalog holds. */
-  countKnown(identifiers: readonly string[]): number;
   getOntology(): Ontology;
   listStagedBatches(fullUpdateId: number): readonly StagedBatch[];
   /** @returns the commits and deletes that can be undone, the last one first */
@@ -74,10 +72,8 @@ export interface CatalogRepeatables {
 export interface CatalogTasks {
   commit(order: ChangeOrder & CommitOrder): CommitResult;
   applyProducts(order: ChangeOrder & AppliedProducts): ChangeCounts | Stale;
-  deleteProducts(order: ChangeOrder & UndoOrder & { identifiers: readonly string[] }): {
-    deleted: number;
-    unknown: readonly string[];
-  };
+  /** @throws delete_guard */
+  deleteProducts(order: ChangeOrder & DeleteOrder): { deleted: number; unknown: readonly string[] };
   /** @returns null when there is nothing to undo */
   restore(order: ChangeOrder & RestoreOrder): { result: RestoreResult | OtherLast | null };
 }
@@ -412,6 +408,12 @@ export interface CommitOrder extends DeleteLimit, UndoOrder {
   readonly revision: number;
   readonly mode: OntologyMode;
   readonly newAttributes: readonly Attribute[];
+}
+
+export interface DeleteOrder extends UndoOrder {
+  readonly identifiers: readonly string[];
+  /** Of the pipeline that deletes; absent: a caller does, who named each of them. */
+  readonly maxDeletePercent?: number;
 }
 
 /** Products that follow another ontology from now on; one that changed meanwhile is left alone. */

@@ -36,64 +36,60 @@ const writeCount = (count: number, one: string, many: string): string =>
  * Passes lines that the parsing threads wrote on to a task's report. An unknown attribute is reported once per task, and so
  * are empty values, counted, however many batches held them.
  */
-export class ReportPassage {
-  private readonly run: TaskRun;
-  private readonly unknown = new Set<string>();
-  private readonly empty = new Map<string, number>();
-  private readonly dropped = new Map<string, Dropped>();
+export function openPassage(run: TaskRun) {
+  const unknown = new Set<string>();
+  const empty = new Map<string, number>();
+  const dropped = new Map<string, Dropped>();
 
-  constructor(run: TaskRun) {
-    this.run = run;
+  function take(text: string): void {
+    const line = TALLIED.test(text) ? (JSON.parse(text) as ReportLine | { more: number }) : text;
+    if (typeof line === 'string') run.report(line);
+    else if ('more' in line) run.leaveOut(line.more);
+    else tally(line);
   }
 
-  /** Others of the thread have their turn meanwhile. */
-  readonly pass = async (lines: string): Promise<void> => {
-    let count = 0;
-    for (const text of eachLine(lines)) {
-      if (TALLIED.test(text)) this.tally(JSON.parse(text) as ReportLine | { more: number });
-      else this.run.report(text);
-      count += 1;
-      if (count % LINES_AT_ONCE === 0) await nextTurn();
-    }
-  };
-
-  private tally(line: ReportLine | { more: number }): void {
-    if ('more' in line) this.run.leaveOut(line.more);
-    else this.add(line);
-  }
-
-  private add(line: ReportLine): void {
+  function tally(line: ReportLine): void {
     const { code, attribute = '', count = 0 } = line;
-    if (code === 'facts_dropped') this.addDropped(attribute, line as ReportLine & Dropped);
-    else if (code === 'value_empty') this.empty.set(attribute, (this.empty.get(attribute) ?? 0) + count);
-    else if (code !== 'attribute_unknown' || !this.unknown.has(attribute)) this.run.report(line);
-    if (code === 'attribute_unknown') this.unknown.add(attribute);
+    if (code === 'facts_dropped') addDropped(attribute, line as ReportLine & Dropped);
+    else if (code === 'value_empty') empty.set(attribute, (empty.get(attribute) ?? 0) + count);
+    else if (code !== 'attribute_unknown' || !unknown.has(attribute)) run.report(line);
+    if (code === 'attribute_unknown') unknown.add(attribute);
   }
 
-  private addDropped(attribute: string, { count, because }: Dropped): void {
-    const known = this.dropped.get(attribute);
-    this.dropped.set(attribute, { count: count + (known?.count ?? 0), because: known?.because ?? because });
+  function addDropped(attribute: string, { count, because }: Dropped): void {
+    const known = dropped.get(attribute);
+    dropped.set(attribute, { count: count + (known?.count ?? 0), because: known?.because ?? because });
   }
 
-  /** What a part of the task dropped, by `TaskNotes`. */
-  takeNotes({ dropped = [] }: TaskNotes): void {
-    for (const [attribute, one] of dropped) this.addDropped(attribute, one);
-  }
-
-  /**
-   * Says what was counted: empty values in the report, dropped facts in the log, for a report is about the values as they are.
-   * Nothing is passed afterwards. @returns what the result of the task keeps of it
-   */
-  async end(): Promise<TaskNotes> {
-    for (const [attribute, count] of this.empty) this.run.report(countEmpty(attribute, count));
-    if (this.dropped.size === 0) return {};
-    const dropped = [...this.dropped].slice(0, WARNINGS);
-    const warnings = dropped.map(
-      ([attribute, one]) => `${attribute}: ${countDropped(attribute, one).message}`,
-    );
-    for (const warning of warnings) await this.run.log(warning);
-    return { warnings, dropped };
-  }
+  return {
+    /** Others of the thread have their turn meanwhile. */
+    async pass(lines: string): Promise<void> {
+      let count = 0;
+      for (const text of eachLine(lines)) {
+        take(text);
+        count += 1;
+        if (count % LINES_AT_ONCE === 0) await nextTurn();
+      }
+    },
+    /** What a part of the task dropped, by `TaskNotes`. */
+    takeNotes({ dropped = [] }: TaskNotes): void {
+      for (const [attribute, one] of dropped) addDropped(attribute, one);
+    },
+    /**
+     * Says what was counted: empty values in the report, dropped facts in the log, for a report is about the values as they are.
+     * Nothing is passed afterwards. @returns what the result of the task keeps of it
+     */
+    async end(): Promise<TaskNotes> {
+      for (const [attribute, count] of empty) run.report(countEmpty(attribute, count));
+      if (dropped.size === 0) return {};
+      const first = [...dropped].slice(0, WARNINGS);
+      const warnings = first.map(
+        ([attribute, one]) => `${attribute}: ${countDropped(attribute, one).message}`,
+      );
+      for (const warning of warnings) await run.log(warning);
+      return { warnings, dropped: first };
+    },
+  };
 }
 
 /** Splitting a report at its cap takes as long as many calls may wait. */

@@ -15,14 +15,14 @@ import { type Tasks, toWireTask } from '../../tasks/tasks.ts';
 import {
   AnswerWriter,
   type Attribute,
-  CoverageTally,
   describeNotExtracted,
-  EffectTally,
   indexByKey,
   type Ontology,
   planChange,
   type RequestedAttribute,
   readValue,
+  tallyCoverage,
+  tallyEffect,
 } from '../ontology/ontology.ts';
 import type {
   CatalogSnapshot,
@@ -363,9 +363,9 @@ async function openSurvey(
 function openTally(ontology: Ontology, question: SurveyQuestion, openSuggestions: OpenTally): Tally {
   switch (question.kind) {
     case 'coverage':
-      return new CoverageTally(ontology.attributes);
+      return tallyCoverage(ontology.attributes);
     case 'effect':
-      return new EffectTally(planChange(ontology, question));
+      return tallyEffect(planChange(ontology, question));
     case 'suggestions':
       return openSuggestions(ontology, question);
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BufferPool, type Loan } from '../../storage/threads/threads.ts';
-import { HeldBodies } from './ingest.ts';
+import { createHeldBodies } from './ingest.ts';
 
 const MIB = 1024 * 1024;
 const pool = new BufferPool();
@@ -13,7 +13,7 @@ const sourceOf = (handle: number) => ({
 const isNext = (loan: Loan) => pool.take(loan.bytes.length).bytes.buffer === loan.bytes.buffer;
 
 test('a body is its thread’s until its extraction has ended, and then no thread finds it', async () => {
-  const held = new HeldBodies();
+  const held = createHeldBodies();
   const loan = pool.take(MIB);
   held.hold(5, loan);
   const use = () => held.use(sourceOf(5), async ({ handle }) => [handle, isNext(loan)]);
@@ -23,7 +23,7 @@ test('a body is its thread’s until its extraction has ended, and then no threa
 });
 
 test('a body that is not to be extracted is given back, unless a thread has it or had it when it failed', async () => {
-  const held = new HeldBodies();
+  const held = createHeldBodies();
   const [waiting, used, failed] = [pool.take(MIB), pool.take(MIB), pool.take(MIB)];
   for (const [at, loan] of [waiting, used, failed].entries()) held.hold(at + 1, loan);
   held.release(sourceOf(1));
@@ -39,7 +39,7 @@ test('a body that is not to be extracted is given back, unless a thread has it o
 });
 
 test('when many wait, the oldest are left to their threads', async () => {
-  const held = new HeldBodies();
+  const held = createHeldBodies();
   const loans = Array.from({ length: 4 }, () => pool.take(32 * MIB));
   for (const [at, loan] of loans.entries()) held.hold(at + 1, loan);
   held.release(sourceOf(1));

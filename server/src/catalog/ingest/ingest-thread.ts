@@ -35,7 +35,6 @@ import {
   type PackedProducts,
   ProductPacker,
   patchProduct,
-  type SentPatch,
   transferOf,
   type UploadedProduct,
 } from '../products/products.ts';
@@ -189,11 +188,13 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
       const { observed, drafts } = context ? draftUnknown(body, ontology, context) : NO_DRAFTS;
       const { extractor, known, paths } = compile(projectId, ontology, drafts);
       const { revision: derivationRevision, derive } = await snapshot.openDerivation();
-      const extraction = new Extraction(body, { extractor, derive, drafts, room });
-      if (source.form === 'products') await extraction.addProducts(body.openProducts(), snapshot);
-      else await extraction.addPatches(body.patches, snapshot);
+      const report = openReport(extractor);
+      report.addSkipped(body);
+      const packer = new ProductPacker(room.buffer);
+      const packing = { extractor, derive, draftNames: listKeys(drafts), report, packer };
+      const pack = source.form === 'products' ? packProducts : packPatches;
+      const { derived, unknownIdentifiers } = await pack(body, snapshot, packing);
       const unknown = await findUnknownPaths(snapshot, paths, body.listPaths());
-      const { report, packer, derived, unknownIdentifiers } = extraction;
       await reportDropped(report, snapshot, known);
       body.refuseOther();
       const catalogVersion = await snapshot.readCatalogVersion();
@@ -224,8 +225,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
       const ontology = await snapshot.readOntology();
       const { extractor, known } = compile(projectId, ontology, drafts);
       const names = listKeys(drafts);
-      const report = new ReportWriter();
-      extractor.tell(report);
+      const report = openReport(extractor);
       const documents = await snapshot.listStagedDocuments(staged);
       const gaining = documents.flatMap(({ product: id, isFresh, raw }) => {
         const product = JSON.parse(raw) as UploadedProduct;
@@ -311,6 +311,13 @@ function draftUnknown(
   return { observed, drafts };
 }
 
+/** @returns the report of what the extractor finds from now on */
+function openReport(extractor: Extractor): ReportWriter {
+  const report = new ReportWriter();
+  extractor.tell(report);
+  return report;
+}
+
 /** Adds to `known` those that have an id. */
 async function findUnknownPaths(
   snapshot: CatalogSnapshot,
@@ -323,91 +330,82 @@ async function findUnknownPaths(
   return paths.filter((path) => !known.has(path));
 }
 
-interface ExtractionParts {
+/** Where the products of one request go, and what reports their values that make no fact. */
+interface Packing {
   readonly extractor: Extractor;
   readonly derive: Derive;
-  readonly drafts: readonly Attribute[];
-  readonly room: Uint8Array<SharedArrayBuffer>;
+  readonly draftNames: ReadonlySet<string>;
+  readonly report: ReportWriter;
+  readonly packer: ProductPacker;
 }
 
-/** Packs the products of one request, and reports their values that make no fact. */
-class Extraction {
-  readonly report = new ReportWriter();
-  readonly packer: ProductPacker;
-  unknownIdentifiers = 0;
-  private readonly body: CheckedBody;
-  private readonly parts: ExtractionParts;
-  private readonly draftNames: ReadonlySet<string>;
-  derived: DerivedColumns | undefined;
+interface PackedRows {
+  readonly unknownIdentifiers: number;
+  readonly derived: DerivedColumns | undefined;
+}
 
-  constructor(body: CheckedBody, parts: ExtractionParts) {
-    this.body = body;
-    this.parts = parts;
-    this.packer = new ProductPacker(parts.room.buffer);
-    this.draftNames = listKeys(parts.drafts);
-    parts.extractor.tell(this.report);
-    this.report.addSkipped(body);
-  }
+async function packProducts(
+  body: CheckedBody,
+  snapshot: CatalogSnapshot,
+  packing: Packing,
+): Promise<PackedRows> {
+  packing.report.addRepeated(body.repeated);
+  const source = body.openProducts();
+  const identifiers = source.listIdentifiers();
+  const present = await snapshot.findPresent(identifiers);
+  const { add, finish } = packFrom(source, packing);
+  for (const [row, identifier] of identifiers.entries()) add(row, identifier, present[row]);
+  return { unknownIdentifiers: 0, derived: finish() };
+}
 
-  async addProducts(source: ProductSource, snapshot: CatalogSnapshot): Promise<void> {
-    this.report.addRepeated(this.body.repeated);
-    const identifiers = source.listIdentifiers();
-    const present = await snapshot.findPresent(identifiers);
-    const { add, finish } = this.addFrom(source);
-    for (const [row, identifier] of identifiers.entries()) add(row, identifier, present[row]);
-    finish();
-  }
-
-  async addPatches(patches: readonly SentPatch[], snapshot: CatalogSnapshot): Promise<void> {
-    this.report.addRepeated(this.body.repeated, 'its changes were made in their order');
-    const rows = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
-    const byIdentifier = new Map(rows.map((row) => [row.identifier, row]));
-    const found = patches.map((patch) => ({ patch, present: byIdentifier.get(patch.identifier) }));
-    const patched = found.map(
-      ({ patch, present }) => present && patchProduct(JSON.parse(present.raw), patch),
-    );
-    const source = sourceOfParsed(patched.filter((product) => product !== undefined));
-    const { add, finish } = this.addFrom(source);
-    let row = 0;
-    for (const { patch, present } of found) {
-      const { identifier } = patch;
-      if (present === undefined) {
-        this.unknownIdentifiers += 1;
-        this.report.addUnknownIdentifier(identifier);
-        continue;
-      }
-      // A patch that would make a product which could not be uploaded changes nothing.
-      const errors = listProductErrors(source.read(row), 'products');
-      if (errors.length === 0) add(row, identifier, present);
-      else this.report.addSkipped({ skipped: [{ identifier, index: 0, errors }], mended: [] });
-      row += 1;
+/** Those of a partial update, merged with what the catalog holds. */
+async function packPatches(
+  { patches, repeated }: CheckedBody,
+  snapshot: CatalogSnapshot,
+  packing: Packing,
+): Promise<PackedRows> {
+  const { report } = packing;
+  report.addRepeated(repeated, 'its changes were made in their order');
+  const rows = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
+  const byIdentifier = new Map(rows.map((row) => [row.identifier, row]));
+  const found = patches.map((patch) => ({ patch, present: byIdentifier.get(patch.identifier) }));
+  const patched = found.map(({ patch, present }) => present && patchProduct(JSON.parse(present.raw), patch));
+  const source = sourceOfParsed(patched.filter((product) => product !== undefined));
+  const { add, finish } = packFrom(source, packing);
+  let row = 0;
+  for (const { patch, present } of found) {
+    const { identifier } = patch;
+    if (present === undefined) {
+      report.addUnknownIdentifier(identifier);
+      continue;
     }
-    finish();
+    // A patch that would make a product which could not be uploaded changes nothing.
+    const errors = listProductErrors(source.read(row), 'products');
+    if (errors.length === 0) add(row, identifier, present);
+    else report.addSkipped({ skipped: [{ identifier, index: 0, errors }], mended: [] });
+    row += 1;
   }
+  return { unknownIdentifiers: patches.length - row, derived: finish() };
+}
 
-  private addFrom(source: ProductSource) {
-    const { packer, report, draftNames, parts } = this;
-    const batch = parts.derive(source.openDerived, (line) => report.add(line));
-    const inspect = source.inspectBy(parts.extractor);
-    const add = (row: number, identifier: string, present: PresentProduct | undefined): void => {
-      packer.begin(identifier);
-      source.write(row, packer);
-      const hash = packer.hashRaw();
-      inspect(row);
-      if (present?.hash === hash) {
-        const { id, document } = present;
-        report.changed.delete(identifier);
-        const gains = draftNames.size > 0 && holdsAny(source.read(row), draftNames);
-        packer.endPresent({ product: id, hash, document, gains });
-        return;
-      }
-      packer.endFresh({ product: present?.id ?? 0, hash, document: 0 }, batch?.add(row, packer.count) ?? '');
-    };
-    const finish = () => {
-      this.derived = batch?.finish();
-    };
-    return { add, finish };
-  }
+function packFrom(source: ProductSource, { extractor, derive, draftNames, report, packer }: Packing) {
+  const batch = derive(source.openDerived, (line) => report.add(line));
+  const inspect = source.inspectBy(extractor);
+  const add = (row: number, identifier: string, present: PresentProduct | undefined): void => {
+    packer.begin(identifier);
+    source.write(row, packer);
+    const hash = packer.hashRaw();
+    inspect(row);
+    if (present?.hash === hash) {
+      const { id, document } = present;
+      report.changed.delete(identifier);
+      const gains = draftNames.size > 0 && holdsAny(source.read(row), draftNames);
+      packer.endPresent({ product: id, hash, document, gains });
+      return;
+    }
+    packer.endFresh({ product: present?.id ?? 0, hash, document: 0 }, batch?.add(row, packer.count) ?? '');
+  };
+  return { add, finish: () => batch?.finish() };
 }
 
 const listKeys = (attributes: readonly Attribute[]): ReadonlySet<string> =>
@@ -423,8 +421,7 @@ async function compareFacts(
   { extractor, known }: CompiledOntology,
   snapshot: CatalogSnapshot,
 ): Promise<{ report: string; changed: boolean[] }> {
-  const report = new ReportWriter();
-  extractor.tell(report);
+  const report = openReport(extractor);
   const past = new Map<number, ReadonlyMap<string, Attribute> | undefined>();
   for (const revision of new Set(rows.map((row) => row.revision))) {
     const attributes = await snapshot.readPastOntology(revision);

@@ -28,7 +28,7 @@ import {
   type ReviewInput,
 } from './ingest-thread.ts';
 
-export { type IngestSource, ingestOperations } from './ingest-thread.ts';
+export { type CheckResult, type IngestSource, ingestOperations } from './ingest-thread.ts';
 
 /** The parsing threads as the serving thread sees them. */
 export type Ingest = ReturnType<typeof createIngest>;
@@ -64,7 +64,7 @@ interface IngestParts {
 }
 
 export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts) {
-  const held = new HeldBodies();
+  const held = createHeldBodies();
   /** The next batch is as large as the last one, nearly always: growing by doubling would take twice the memory. */
   let expectedBytes = FIRST_PACKED_BYTES;
   /** Handles of a former process are in stored tasks and must not be taken for ours. */
@@ -139,7 +139,7 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
       return { ...extracted, loan: room };
     },
     /** Drops a body that is not to be extracted. */
-    release: (source: IngestSource): void => held.release(source),
+    release: held.release,
     /** Judges the values of a staged batch once more. */
     review: (projectId: number, batch: Omit<ReviewInput, 'projectId'>): Promise<ReviewedBatch> =>
       run('review', projectId, batch),
@@ -169,42 +169,38 @@ const HELD_BYTES = 96 * 1024 * 1024;
  * The memory of bodies that wait on a parsing thread for their extraction, by handle. A body whose memory
  * is held no more has another handle, under which a thread reads it from its payload.
  */
-export class HeldBodies {
-  private readonly loans = new Map<number, Loan>();
-  private bytes = 0;
+export function createHeldBodies() {
+  const loans = new Map<number, Loan>();
+  let bytes = 0;
 
-  /** When there are too many, the oldest are the threads' alone, which drop them some time. */
-  hold(handle: number, loan: Loan): void {
-    this.loans.set(handle, loan);
-    this.bytes += loan.bytes.length;
-    for (const oldest of this.loans.keys()) {
-      if (this.bytes <= HELD_BYTES || oldest === handle) return;
-      this.take(oldest)?.abandon();
-    }
-  }
-
-  /** @returns how many bytes are held of a body */
-  sizeOf({ handle }: IngestSource): number {
-    return this.loans.get(handle)?.bytes.length ?? 0;
-  }
-
-  /** Gives back the memory of a body that is not to be extracted, unless a thread is using it. */
-  release({ handle }: IngestSource): void {
-    this.take(handle)?.giveBack();
-  }
-
-  /** Its memory is given back when the thread has answered. */
-  async use<Result>(source: IngestSource, work: (source: IngestSource) => Promise<Result>): Promise<Result> {
-    const { handle } = source;
-    const loan = this.take(handle);
-    return loan?.until(work(source)) ?? work({ ...source, handle: -Math.abs(handle) });
-  }
-
-  private take(handle: number): Loan | undefined {
-    const loan = this.loans.get(handle);
-    if (loan === undefined) return undefined;
-    this.loans.delete(handle);
-    this.bytes -= loan.bytes.length;
+  function take(handle: number): Loan | undefined {
+    const loan = loans.get(handle);
+    loans.delete(handle);
+    bytes -= loan?.bytes.length ?? 0;
     return loan;
   }
+
+  return {
+    /** When there are too many, the oldest are the threads' alone, which drop them some time. */
+    hold(handle: number, loan: Loan): void {
+      loans.set(handle, loan);
+      bytes += loan.bytes.length;
+      for (const oldest of loans.keys()) {
+        if (bytes <= HELD_BYTES || oldest === handle) return;
+        take(oldest)?.abandon();
+      }
+    },
+    /** @returns how many bytes are held of a body */
+    sizeOf: ({ handle }: IngestSource): number => loans.get(handle)?.bytes.length ?? 0,
+    /** Gives back the memory of a body that is not to be extracted, unless a thread is using it. */
+    release: ({ handle }: IngestSource): void => take(handle)?.giveBack(),
+    /** Its memory is given back when the thread has answered. */
+    async use<Result>(
+      source: IngestSource,
+      work: (source: IngestSource) => Promise<Result>,
+    ): Promise<Result> {
+      const { handle } = source;
+      return take(handle)?.until(work(source)) ?? work({ ...source, handle: -Math.abs(handle) });
+    },
+  };
 }

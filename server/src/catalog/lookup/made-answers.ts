@@ -36,7 +36,7 @@ async function makeAnswers(
     found.length,
   );
   const write = openAnswers(snapshot, await snapshot.readOntology());
-  const joined = new JoinedProducts(frame, { room, isAlone: found.length === 1 });
+  const joined = joinProducts(frame, room, found.length === 1);
   for (const portion of portionsOf(found)) {
     if (Atomics.load(left, 0) !== 0) break;
     const rows = await snapshot.listDocuments(portion.map(({ document }) => document));
@@ -52,45 +52,35 @@ async function makeAnswers(
   return { version: await snapshot.readCatalogVersion(), ...joined.end() };
 }
 
-class JoinedProducts {
-  private readonly frame: Frame;
-  private readonly isAlone: boolean;
-  private readonly products: MadeAnswer[] = [];
-  private room: Uint8Array<SharedArrayBuffer>;
-  private at = 0;
-
-  /** `isAlone`: one product, for which there may be too little room. */
-  constructor(frame: Frame, { room, isAlone }: { room: Uint8Array<SharedArrayBuffer>; isAlone: boolean }) {
-    this.frame = frame;
-    this.isAlone = isAlone;
-    this.room = room;
-    this.copy(frame.head);
+/** Joins products in a room; `isAlone`: one product, for which there may be too little. */
+function joinProducts({ head, tail }: Frame, given: MadeOrder['room'], isAlone: boolean) {
+  const products: MadeAnswer[] = [];
+  let room = given;
+  let at = 0;
+  function copy(part: Uint8Array): void {
+    room.set(part, at);
+    at += part.length;
   }
-
-  /** @throws answer_too_large */
-  add(about: Omit<MadeAnswer, 'length'>, parts: readonly Uint8Array[]): void {
-    const { head, tail } = this.frame;
-    const length = parts.reduce((sum, part) => sum + part.length, 0);
-    const whole = this.at + 1 + length + tail.length;
-    if (whole > this.room.length) {
-      if (!this.isAlone) throw tooLarge();
-      this.room = new Uint8Array(new SharedArrayBuffer(whole));
-      this.room.set(head);
-    }
-    if (this.products.length > 0) this.copy(COMMA);
-    for (const part of parts) this.copy(part);
-    this.products.push({ ...about, length });
-  }
-
-  end(): Pick<MadeAnswers, 'bytes' | 'products'> {
-    this.copy(this.frame.tail);
-    return { bytes: this.room.subarray(0, this.at), products: this.products };
-  }
-
-  private copy(part: Uint8Array): void {
-    this.room.set(part, this.at);
-    this.at += part.length;
-  }
+  copy(head);
+  return {
+    /** @throws answer_too_large */
+    add(about: Omit<MadeAnswer, 'length'>, parts: readonly Uint8Array[]): void {
+      const length = parts.reduce((sum, part) => sum + part.length, 0);
+      const whole = at + 1 + length + tail.length;
+      if (whole > room.length) {
+        if (!isAlone) throw tooLarge();
+        room = new Uint8Array(new SharedArrayBuffer(whole));
+        room.set(head);
+      }
+      if (products.length > 0) copy(COMMA);
+      for (const part of parts) copy(part);
+      products.push({ ...about, length });
+    },
+    end(): Pick<MadeAnswers, 'bytes' | 'products'> {
+      copy(tail);
+      return { bytes: room.subarray(0, at), products };
+    },
+  };
 }
 
 /** @returns those of the identifiers that are there, each once */

@@ -5,6 +5,7 @@ import {
   describeNotExtracted,
   indexByKey,
   isBlank,
+  isFact,
   knownAliases,
   type NotExtracted,
   type Ontology,
@@ -30,131 +31,112 @@ const SHOWN_CHARACTERS = 200;
 const shorten = (value: string) =>
   value.length > SHOWN_CHARACTERS ? `${value.slice(0, SHOWN_CHARACTERS)}…` : value;
 
+/** Values, of which some are named. */
+interface Examples {
+  count: number;
+  readonly examples: ValueExample[];
+}
+
+const noExamples = (): Examples => ({ count: 0, examples: [] });
+
+function addExample(to: Examples, { identifier, value }: ValueExample): void {
+  to.count += 1;
+  if (to.examples.length < SHOWN_EXAMPLES) to.examples.push({ identifier, value: shorten(value) });
+}
+
+/** Values that make no fact, by why. */
+type Problems = Map<NotExtracted, Examples>;
+
+const addProblem = (problems: Problems, why: NotExtracted, example: ValueExample) =>
+  addExample(problems.getOrInsertComputed(why, noExamples), example);
+
+const describeProblems = (problems: Problems, attribute: Attribute) =>
+  [...problems].map(([code, found]) => ({
+    ...{ code, message: describeNotExtracted(code, attribute) },
+    ...found,
+  }));
+
 /** Counts by the ontology as it is. */
-export class CoverageTally {
-  private readonly known: ReadonlyMap<string, AttributeTally>;
-  private readonly unknown = new Map<string, AttributeTally>();
-  private readonly attributes: readonly AttributeTally[];
+export function tallyCoverage(attributes: readonly Attribute[]) {
+  const byKey = indexByKey(attributes);
+  const known = new Map(attributes.map((attribute) => [attribute, tallyAttribute(attribute)]));
+  const unknown = new Map<string, ReturnType<typeof tallyAttribute>>();
 
-  constructor(attributes: readonly Attribute[]) {
-    const tallies = new Map(attributes.map((attribute) => [attribute, new AttributeTally(attribute)]));
-    this.attributes = [...tallies.values()];
-    const tallyOf = (attribute: Attribute) => tallies.get(attribute) as AttributeTally;
-    this.known = new Map(
-      indexByKey(attributes)
-        .entries()
-        .map(([key, one]) => [key, tallyOf(one)]),
-    );
-  }
-
-  add({ identifier, attributes }: UploadedProduct): void {
-    for (const { key, value } of attributes) {
-      if (!isBlank(value)) this.find(key)?.add(identifier, value);
-    }
-  }
-
-  private find(key: string): AttributeTally | undefined {
-    const found = this.known.get(key) ?? this.unknown.get(key);
-    if (found !== undefined || this.unknown.size >= UNKNOWN_KEYS) return found;
-    const added = new AttributeTally({ name: key });
-    this.unknown.set(key, added);
+  function find(key: string) {
+    const attribute = byKey.get(key);
+    const found = attribute === undefined ? unknown.get(key) : known.get(attribute);
+    if (found !== undefined || unknown.size >= UNKNOWN_KEYS) return found;
+    const added = tallyAttribute({ name: key });
+    unknown.set(key, added);
     return added;
   }
 
-  describe() {
-    const unknown = [...this.unknown.values()].map((tally) => tally.describe());
-    return {
-      attributes: this.attributes.map((tally) => tally.describe()),
-      unknown: unknown.sort((a, b) => b.withValue - a.withValue || (a.name < b.name ? -1 : 1)),
-    };
-  }
+  return {
+    add({ identifier, attributes }: UploadedProduct): void {
+      for (const { key, value } of attributes) if (!isBlank(value)) find(key)?.add(identifier, value);
+    },
+    describe: () => ({
+      attributes: [...known.values()].map((tally) => tally.describe()),
+      unknown: [...unknown.values()]
+        .map((tally) => tally.describe())
+        .sort((a, b) => b.withValue - a.withValue || (a.name < b.name ? -1 : 1)),
+    }),
+  };
 }
 
-class AttributeTally {
-  private readonly attribute: Attribute | { readonly name: string; readonly type?: undefined };
-  private readonly values = new Map<string, { readonly why: NotExtracted | undefined; count: number }>();
-  private readonly problems = new ProblemTally();
-  private withValue = 0;
-  private withFact = 0;
-  private hasMoreValues = false;
+/** @param attribute without a type: a key that the ontology does not know */
+function tallyAttribute(attribute: Attribute | { readonly name: string; readonly type?: undefined }) {
+  const values = new Map<string, { readonly why: NotExtracted | undefined; count: number }>();
+  const problems: Problems = new Map();
+  const counts = { withValue: 0, withFact: 0 };
+  // Counts of values may be too small then.
+  let hasMoreValues = false;
   /** Products come one after another: so each counts once. */
-  private lastWithValue: string | undefined;
-  private lastWithFact: string | undefined;
-
-  constructor(attribute: AttributeTally['attribute']) {
-    this.attribute = attribute;
-  }
-
-  add(identifier: string, value: string): void {
-    const why = this.count(value);
-    if (this.lastWithValue !== identifier) this.withValue += 1;
-    this.lastWithValue = identifier;
-    if (this.attribute.type === undefined) return;
-    if (why !== undefined) {
-      this.problems.add(why, { identifier, value });
-      return;
-    }
-    if (this.lastWithFact !== identifier) this.withFact += 1;
-    this.lastWithFact = identifier;
-  }
+  let lastWithValue: string | undefined;
+  let lastWithFact: string | undefined;
 
   /** @returns why the value makes no fact; most values of a catalog repeat and are judged once */
-  private count(value: string): NotExtracted | undefined {
-    const known = this.values.get(value);
+  function count(value: string): NotExtracted | undefined {
+    const known = values.get(value);
     if (known !== undefined) {
       known.count += 1;
       return known.why;
     }
-    const why = this.attribute.type === undefined ? undefined : whyNoFact(value, this.attribute);
-    if (this.values.size < DISTINGUISHED) this.values.set(value, { why, count: 1 });
-    else this.hasMoreValues = true;
+    const why = attribute.type === undefined ? undefined : whyNoFact(value, attribute);
+    if (values.size < DISTINGUISHED) values.set(value, { why, count: 1 });
+    else hasMoreValues = true;
     return why;
   }
 
-  describe() {
-    const { attribute, withValue, withFact, hasMoreValues } = this;
-    const isKnown = attribute.type !== undefined;
-    const { id, type, unitName } = isKnown ? attribute : { id: null, type: null };
-    return {
-      ...{ id, name: attribute.name, type, ...(unitName !== undefined && { unitName }) },
-      ...{ withValue, withFact },
-      values: [...this.values]
-        .map(([value, { count }]) => ({ value: shorten(value), count }))
-        .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
-        .slice(0, SHOWN_VALUES),
-      distinctValues: this.values.size,
-      // Counts may be too small then.
-      hasMoreValues,
-      problems: isKnown ? this.problems.describe(attribute) : [],
-    };
-  }
-}
-
-class Examples {
-  readonly shown: ValueExample[] = [];
-  count = 0;
-
-  add({ identifier, value }: ValueExample): void {
-    this.count += 1;
-    if (this.shown.length < SHOWN_EXAMPLES) this.shown.push({ identifier, value: shorten(value) });
-  }
-}
-
-class ProblemTally {
-  private readonly byCode = new Map<NotExtracted, Examples>();
-
-  add(code: NotExtracted, example: ValueExample): void {
-    this.byCode.getOrInsertComputed(code, () => new Examples()).add(example);
-  }
-
-  describe(attribute: Attribute) {
-    return [...this.byCode].map(([code, { count, shown }]) => ({
-      code,
-      message: describeNotExtracted(code, attribute),
-      count,
-      examples: shown,
-    }));
-  }
+  return {
+    add(identifier: string, value: string): void {
+      const why = count(value);
+      if (lastWithValue !== identifier) counts.withValue += 1;
+      lastWithValue = identifier;
+      if (attribute.type === undefined) return;
+      if (why !== undefined) {
+        addProblem(problems, why, { identifier, value });
+        return;
+      }
+      if (lastWithFact !== identifier) counts.withFact += 1;
+      lastWithFact = identifier;
+    },
+    describe() {
+      const isKnown = attribute.type !== undefined;
+      const { id, type, unitName } = isKnown ? attribute : { id: null, type: null };
+      return {
+        ...{ id, name: attribute.name, type, ...(unitName !== undefined && { unitName }) },
+        ...counts,
+        values: [...values]
+          .map(([value, { count }]) => ({ value: shorten(value), count }))
+          .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
+          .slice(0, SHOWN_VALUES),
+        distinctValues: values.size,
+        hasMoreValues,
+        problems: isKnown ? describeProblems(problems, attribute) : [],
+      };
+    },
+  };
 }
 
 /** What a changed attribute would do to the facts of a catalog. Source: docs/interface.md §11.6. */
@@ -192,53 +174,46 @@ const findUnknown = (deleted: readonly number[], attributes: readonly Attribute[
     attributes.some((one) => one.id === id) ? [] : [`/deleted/${at} is the id of no attribute: ${id}`],
   );
 
-export class EffectTally {
-  private readonly before: ReadonlyMap<string, Attribute>;
-  private readonly after: ReadonlyMap<string, Attribute>;
-  private readonly attribute: Attribute;
-  private readonly gained = new Examples();
-  private readonly lost = new Examples();
-  private readonly problems = new ProblemTally();
-  private withValue = 0;
-  private kept = 0;
+/** Values that make a fact before and after; that would begin to; that would cease to; and those that would make none. */
+export function tallyEffect(change: { readonly before: readonly Attribute[]; readonly after: Attribute }) {
+  const [former, latter] = [indexByKey(change.before), indexByKey([change.after])];
+  const effect: Effect = {
+    ...{ withValue: 0, kept: 0, gained: noExamples(), lost: noExamples() },
+    problems: new Map(),
+  };
+  return {
+    add({ identifier, attributes }: UploadedProduct): void {
+      let hasValue = false;
+      for (const { key, value } of attributes) {
+        const [before, after] = [former.get(key), latter.get(key)];
+        if (isBlank(value) || (before === undefined && after === undefined)) continue;
+        hasValue = true;
+        addEffect(effect, { before, after }, { identifier, value });
+      }
+      if (hasValue) effect.withValue += 1;
+    },
+    describe: () => ({ ...effect, problems: describeProblems(effect.problems, change.after) }),
+  };
+}
 
-  constructor({ before, after }: { readonly before: readonly Attribute[]; readonly after: Attribute }) {
-    this.before = indexByKey(before);
-    this.after = indexByKey([after]);
-    this.attribute = after;
-  }
+interface Effect {
+  withValue: number;
+  kept: number;
+  readonly gained: Examples;
+  readonly lost: Examples;
+  readonly problems: Problems;
+}
 
-  add({ identifier, attributes }: UploadedProduct): void {
-    let hasValue = false;
-    for (const { key, value } of attributes) {
-      const [before, after] = [this.before.get(key), this.after.get(key)];
-      if (isBlank(value) || (before === undefined && after === undefined)) continue;
-      hasValue = true;
-      this.compare({ before, after }, { identifier, value });
-    }
-    if (hasValue) this.withValue += 1;
-  }
-
-  private compare(
-    { before, after }: Record<'before' | 'after', Attribute | undefined>,
-    example: ValueExample,
-  ): void {
-    const why = after && whyNoFact(example.value, after);
-    const wasFact = before !== undefined && whyNoFact(example.value, before) === undefined;
-    const isFact = after !== undefined && why === undefined;
-    if (why !== undefined) this.problems.add(why, example);
-    if (wasFact && isFact) this.kept += 1;
-    else if (wasFact) this.lost.add(example);
-    else if (isFact) this.gained.add(example);
-  }
-
-  /** Values that make a fact before and after; that would begin to; that would cease to; and those that would make none. */
-  describe() {
-    const { withValue, kept } = this;
-    const counted = ({ count, shown }: Examples) => ({ count, examples: shown });
-    return {
-      ...{ withValue, kept, gained: counted(this.gained), lost: counted(this.lost) },
-      problems: this.problems.describe(this.attribute),
-    };
-  }
+function addEffect(
+  effect: Effect,
+  { before, after }: Record<'before' | 'after', Attribute | undefined>,
+  example: ValueExample,
+): void {
+  const why = after && whyNoFact(example.value, after);
+  const wasFact = before !== undefined && isFact(example.value, before);
+  const becomesFact = after !== undefined && why === undefined;
+  if (why !== undefined) addProblem(effect.problems, why, example);
+  if (wasFact && becomesFact) effect.kept += 1;
+  else if (wasFact) addExample(effect.lost, example);
+  else if (becomesFact) addExample(effect.gained, example);
 }

@@ -24,10 +24,9 @@ export const describeCommit = ({ taskNumber, at }: ChangeOrder, counts: ChangeCo
 export function* announceProducts(order: ChangeOrder, products: readonly ChangedProduct[]): Program<void> {
   const changed = products.filter(({ kind }) => kind !== 'unchanged');
   if (changed.length === 0 || !(yield* listSubscribed()).has('products.changed')) return;
-  const pages = cutPages(changed);
-  yield* insertEvents(
-    pages.map((page, at) => describePage(order, page, { number: at + 1, hasMore: at + 1 < pages.length })),
-  );
+  const pages = openPages(order);
+  yield* pages.add(changed);
+  yield* pages.end();
 }
 
 /**

@@ -22,7 +22,7 @@ import {
 } from '../../storage/storage.ts';
 import type * as port from '../port.ts';
 import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
-import { isGuarded } from '../updates/updates.ts';
+import { isGuarded, refuseDeletes } from '../updates/updates.ts';
 import { announceEntry, announceFollowed, announceProducts, describeCommit } from './change-events-store.ts';
 import {
   count,
@@ -271,13 +271,14 @@ export function* followOntology(
 
 export function* deleteProducts(
   state: CatalogState,
-  order: port.ChangeOrder & port.UndoOrder & { identifiers: readonly string[] },
+  order: port.ChangeOrder & port.DeleteOrder,
 ): Program<{ result: { deleted: number; unknown: readonly string[] }; isDone: boolean }> {
   const requested = new Set(order.identifiers);
   yield* planForParts();
   const known = yield* column<string>(sql`select p.identifier from ${productsOf([...requested])}`);
   const unknown = [...requested.difference(new Set(known))];
   if (known.length === 0) return { result: { deleted: 0, unknown }, isDone: true };
+  yield* guardDeletes(order, known.length);
   const undo = openUndo(state, order);
   yield* undo.recordChanged(text('null'), sql`${productsOf(known)} where true`);
   const deleted = yield* run(sql`delete from product where ${own()} and identifier ${among(known)}`);
@@ -287,6 +288,14 @@ export function* deleteProducts(
     known.map((identifier) => ({ identifier, kind: 'deleted' })),
   );
   return { result: { deleted, unknown }, isDone: true };
+}
+
+/** @throws delete_guard */
+function* guardDeletes({ maxDeletePercent = 100 }: port.DeleteOrder, deleted: number): Program<void> {
+  if (maxDeletePercent >= 100) return;
+  const present = yield* count(PRODUCTS);
+  const limit = { maxDeletePercent };
+  if (isGuarded(limit, present, deleted)) throw refuseDeletes({ present, deleted }, limit, 'pipeline');
 }
 
 /** Whether the products that an update found unchanged still are; nothing is written for them. */

@@ -21,7 +21,6 @@ import {
   listStagedDocuments,
 } from './commit-store.ts';
 import {
-  countKnown,
   countProducts,
   countRange,
   findPatched,
@@ -83,7 +82,7 @@ import {
  */
 
 const READS: Programs<port.CatalogReads> = {
-  ...{ readVersion: readCatalogVersion, countProducts, listRange, measureDocuments, hasAny, countKnown },
+  ...{ readVersion: readCatalogVersion, countProducts, listRange, measureDocuments, hasAny },
   ...{ getOntology: readOntology, listStagedBatches, listUndoableCommits, listEvents: listCatalogEvents },
 };
 

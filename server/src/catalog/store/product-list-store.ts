@@ -118,8 +118,6 @@ export const countProducts = (): Program<number> => count(PRODUCTS);
 export const productsOf = (identifiers: readonly string[]): Sql =>
   sql`${listed('w', 'text', identifiers.filter(isStorableText))} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)}`;
 
-export const countKnown = (identifiers: readonly string[]): Program<number> => count(productsOf(identifiers));
-
 /** One whose document is gone, in a damaged file, has no bytes: to read it fails, where a join would call the product absent. */
 export const measureDocuments = (identifiers: readonly string[]): Program<port.MeasuredDocument[]> =>
   rows(

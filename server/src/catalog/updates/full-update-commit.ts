@@ -4,7 +4,7 @@ import type { PartRequest, Task, TaskDefinition, TaskFailure, TaskRun } from '..
 import { describeCreated } from '../ontology/ontology.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
 import type * as port from '../port.ts';
-import { ReportPassage } from '../report-lines.ts';
+import { openPassage } from '../report-lines.ts';
 import { refuseDeletes } from './delete-guard.ts';
 import * as fullUpdateStore from './full-update-store.ts';
 import type { Staging } from './staging.ts';
@@ -142,7 +142,7 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
 
   async function reportCommit(run: TaskRun, fullUpdateId: number, counts: port.ChangeCounts): Promise<void> {
     const { projectId } = run.task;
-    const passage = new ReportPassage(run);
+    const passage = openPassage(run);
     for (let next: port.ReportPlace | undefined = { batch: 0, at: 0 }; next !== undefined; ) {
       const part: port.ReportPart = await store.readStagedReports(projectId, { fullUpdateId, ...next });
       await passage.pass(part.lines);

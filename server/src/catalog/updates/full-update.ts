@@ -24,24 +24,24 @@ import {
 
 /** The counts of batches and products that the caller knows to be accepted. */
 interface AcceptedCounts {
-  readonly batches: number | undefined;
-  readonly products: number | undefined;
+  readonly batches?: number;
+  readonly products?: number;
 }
 
 interface UploadOptions {
-  readonly fullUpdateId: number | undefined;
+  readonly fullUpdateId?: number;
   /** The batch as it was counted when it began; undefined: no full update was open then. */
   readonly arriving: fullUpdateStore.ArrivingBatch | undefined;
   /** Default: as the project says. */
-  readonly onInvalid: OnInvalid | undefined;
+  readonly onInvalid?: OnInvalid;
   readonly record: RecordAnswer<ProductsAccepted>;
 }
 
 interface StartOptions extends AcceptedCounts {
-  readonly fullUpdateId: number | undefined;
+  readonly fullUpdateId?: number;
   readonly record: RecordAnswer<StartAnswered>;
   readonly author: ChangeAuthor;
-  readonly allowDeletes: number | undefined;
+  readonly allowDeletes?: number;
 }
 
 interface SentBatch {

@@ -9,8 +9,7 @@ import type { IngestSource } from '../ingest/ingest.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { ChangeAuthor, RestoreOrder } from '../port.ts';
 import { countRows, type OnInvalid } from '../products/products.ts';
-import { ReportPassage } from '../report-lines.ts';
-import { isGuarded, refuseDeletes } from './delete-guard.ts';
+import { openPassage } from '../report-lines.ts';
 import type { PartLimits } from './full-update-commit.ts';
 import type { OntologyChanges } from './re-extraction.ts';
 import { refusalOfRestore, refuseRestore, undoLimitsOf } from './undoable-commits.ts';
@@ -48,8 +47,6 @@ interface UpdateOptions extends Recording<ProductsAccepted> {
 }
 
 const ordered = { increment: 'STEP_BASED', acceptedAs: 'RUNNING', isOrdered: true } as const;
-/** Counting a list of this length takes the serving thread a few milliseconds. */
-const COUNTED_AT_ONCE = 1_000;
 const SEARCHED_AT_ONCE = 500;
 /** A caller waits for the answer, and many give up after half a minute. */
 const WAIT_MS = 10_000;
@@ -184,7 +181,7 @@ export function createProductUpdates(
       // A task that was cancelled or taken over does not begin to write.
       const result = await applying.finally(() => loan.giveBack());
       if ('stale' in result) continue;
-      const passage = new ReportPassage(run);
+      const passage = openPassage(run);
       await passage.pass(report);
       const warnings = await passage.end();
       const { created, changed, unchanged } = result;
@@ -209,29 +206,13 @@ export function createProductUpdates(
     return lists.flat();
   }
 
-  /** Nothing else of the project takes effect between this and the deletion. @throws delete_guard */
-  async function checkDeletes(
-    projectId: number,
-    identifiers: readonly string[],
-    maxDeletePercent: number,
-  ): Promise<void> {
-    const distinct = [...new Set(identifiers)];
-    let deleted = 0;
-    for (let at = 0; at < distinct.length; at += COUNTED_AT_ONCE)
-      deleted += await store.countKnown(projectId, distinct.slice(at, at + COUNTED_AT_ONCE));
-    const present = await store.countProducts(projectId);
-    const limit = { maxDeletePercent };
-    if (isGuarded(limit, present, deleted)) throw refuseDeletes({ present, deleted }, limit, 'pipeline');
-  }
-
   async function runDelete(payload: DeletePayload, run: TaskRun): Promise<void> {
     const { projectId, number: taskNumber } = run.task;
     const settings = await getSettings(projectId);
-    const { payloadNames = [], maxDeletePercent = 100, author } = payload;
+    const { payloadNames = [], ...order } = payload;
     const identifiers = payload.identifiers ?? (await readIdentifiers(projectId, payloadNames));
-    if (maxDeletePercent < 100) await checkDeletes(projectId, identifiers, maxDeletePercent);
     const at = clock.now();
-    const change = { taskNumber, at, identifiers, author, ...undoLimitsOf(settings, at) };
+    const change = { ...order, taskNumber, at, identifiers, ...undoLimitsOf(settings, at) };
     const { deleted, unknown } = await run.takeEffect(() => store.deleteProducts(projectId, change));
     for (const identifier of unknown) {
       run.report({ identifier, code: 'unknown_identifier', message: 'the catalog holds no such product' });

@@ -17,7 +17,7 @@ import {
 } from '../ontology/ontology.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { SentAttribute, SentOntology } from '../products/products.ts';
-import { ReportPassage } from '../report-lines.ts';
+import { openPassage } from '../report-lines.ts';
 
 /** Changes of the ontology, and re-extraction, the task that follows them. Source: docs/interface.md §11.5. */
 export type OntologyChanges = ReturnType<typeof createOntologyChanges>;
@@ -61,7 +61,7 @@ export function createOntologyChanges(parts: CatalogParts) {
   async function followAll(run: TaskRun): Promise<number> {
     const { projectId, number: taskNumber } = run.task;
     const total = await store.countProducts(projectId);
-    const passage = new ReportPassage(run);
+    const passage = openPassage(run);
     let done = 0;
     for (let after = 0; ; ) {
       run.signal.throwIfAborted();

@@ -19,13 +19,17 @@ test('the memory of a batch is given back when its session cannot be opened', as
   const threads = createThreadPool(new URL('file:///nonexistent'), { size: 1, workerData: {} });
   const ingest = createIngest({ threads, payloads: createPayloadFiles(folder), maxMib: 1, buffers });
   const logged: string[] = [];
-  const staging = createStaging({
+  const parts = {
     getLocale: () => Promise.reject(new Error('the database is away')),
     database: { isShared: false },
     store: openEmbeddedCatalog(1).store,
     ingest,
-    logger: { debug() {}, info() {}, warn() {}, error: (_, message) => void logged.push(message) },
-  });
+    logger: {
+      ...{ debug() {}, info() {}, warn() {} },
+      error: (_: unknown, message: string) => void logged.push(message),
+    },
+  };
+  const staging = createStaging(parts, () => {});
   const loan = buffers.take(MIB);
   const { buffer } = loan.bytes;
   const length = Buffer.from(loan.bytes.buffer).write('{"products":[{"identifier":"A","name":"A"}]}');

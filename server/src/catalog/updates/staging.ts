@@ -54,7 +54,11 @@ const MOST_SESSIONS = 2_000;
 /** Takes the batches of full updates into the staging area of their catalogs. */
 export type Staging = ReturnType<typeof createStaging>;
 
-export function createStaging({ store, ingest, database, logger, getLocale }: StagingParts) {
+/** @param onStaged called when a batch was written */
+export function createStaging(
+  { store, ingest, database, logger, getLocale }: StagingParts,
+  onStaged: (projectId: number, fullUpdateId: number) => void,
+) {
   const sessions = new Map<number, Session>();
 
   /**
@@ -154,9 +158,11 @@ export function createStaging({ store, ingest, database, logger, getLocale }: St
       observed: JSON.stringify(observed),
       extractedBy: describeExtraction(revision, drafts),
     };
-    const write = traced({ name: 'write batch', attributes: { 'relata.batch': batch } }, () =>
-      loan.until(store.stageBatch(projectId, staged)),
-    );
+    const write = traced({ name: 'write batch', attributes: { 'relata.batch': batch } }, async () => {
+      const isStaged = await loan.until(store.stageBatch(projectId, staged));
+      onStaged(projectId, fullUpdateId);
+      return isStaged;
+    });
     // The next batch, or the commit, awaits the write and fails by it; here the session only learns of it at once.
     write.catch((error: unknown) => fail(session, error));
     session.write = write;

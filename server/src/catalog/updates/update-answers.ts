@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { Sent } from '../../http/server/server.ts';
-import type { ProductViolation } from '../../kernel/errors.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
+import type { CheckResult } from '../ingest/ingest.ts';
 
 /** The texts of success. Source: docs/interface.md §7.4. */
 export const SUCCESS_TEXTS = {
@@ -46,17 +46,10 @@ export const UpdateAnswer = Type.Object({
 });
 export type ProductsAccepted = Sent<Static<typeof UpdateAnswer>>;
 
-interface AcceptedCounts {
-  readonly sent: number;
-  readonly parsed: number;
-  readonly validation: readonly ProductViolation[];
-  readonly legacyItems?: number | undefined;
-}
-
 export function answerToUpdate(
   message: string,
   task: Task,
-  { sent, parsed, validation, legacyItems }: AcceptedCounts,
+  { sent, parsed, validation, legacyItems }: CheckResult & { readonly legacyItems?: number | undefined },
 ): ProductsAccepted {
   return {
     ...answerToTask(message, task),

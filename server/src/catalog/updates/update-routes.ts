@@ -299,11 +299,10 @@ export const updateRoutes =
       serve(server, `${method} /products/batch/upload`, {
         ...upload,
         async handle(request) {
-          const { fullUpdateId, onInvalid } = request.query;
           let isRepeated = true;
           const uploading = answerOnce<schemas.ProductsAccepted>(request, (record) => {
             isRepeated = false;
-            const options = { fullUpdateId, arriving: arriving.get(request), onInvalid, record };
+            const options = { ...request.query, arriving: arriving.get(request), record };
             return fullUpdates.upload(request.project, rawBodyOf(request), options);
           });
           const answer = await untilDone(request, uploading);
@@ -347,11 +346,8 @@ export const updateRoutes =
       ...step,
       summary: 'Full update, step 3: commit; products that no batch held are deleted',
       ...{ query: StartQuery, answer: { 200: schemas.StartAnswer }, answerOnce },
-      handle({ project, query, caller }, record) {
-        const { fullUpdateId, allowDeletes, batches, products } = query;
-        const options = { fullUpdateId, allowDeletes, batches, products, author: actorOf(caller) };
-        return fullUpdates.start(project, { ...options, record });
-      },
+      handle: ({ project, query, caller }, record) =>
+        fullUpdates.start(project, { ...query, author: actorOf(caller), record }),
     });
 
     // Source: docs/interface.md §4.4 rules 30 to 32.

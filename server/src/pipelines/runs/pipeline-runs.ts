@@ -1,4 +1,4 @@
-import { type Catalog, ReportPassage } from '../../catalog/catalog.ts';
+import { type Catalog, openPassage } from '../../catalog/catalog.ts';
 import type { GatheredWrites } from '../../catalog/updates/updates.ts';
 import { openDefinition } from '../../definitions/definitions.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
@@ -189,7 +189,7 @@ export class PipelineRuns {
   ): Promise<void> {
     const { tasks, database } = this.parts;
     const ended = await tasks.parts.waitFor(run, parts);
-    const passage = new ReportPassage(run);
+    const passage = openPassage(run);
     for (const part of ended) {
       await tasks.parts.tell(run, part, passage.pass);
       passage.takeNotes(part.result ?? {});
