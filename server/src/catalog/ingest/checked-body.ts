@@ -2,6 +2,7 @@ import { refuseOtherBytes, sampleBytes } from '../../storage/threads/threads.ts'
 import type { DerivedFrom, DerivedSource } from '../derivation.ts';
 import {
   type Attribute,
+  type ExtractionListener,
   type Extractor,
   isBlank,
   isSurelyText,
@@ -147,7 +148,7 @@ export interface ProductSource {
   /** Writes the stored form. */
   write(row: number, packer: ProductPacker): void;
   /** @returns what reports the values of a product that make no fact */
-  inspectBy(extractor: Extractor): (row: number) => void;
+  inspectBy(extractor: Extractor, listener: ExtractionListener): (row: number) => void;
 }
 
 export function sourceOfParsed(products: readonly UploadedProduct[]): ProductSource {
@@ -157,7 +158,7 @@ export function sourceOfParsed(products: readonly UploadedProduct[]): ProductSou
     read,
     openDerived: (keys) => numberTexts(read, [...keys]),
     write: (row, packer) => packer.addText(JSON.stringify(read(row))),
-    inspectBy: (extractor) => (row) => extractor.inspect(read(row)),
+    inspectBy: (extractor, listener) => (row) => extractor.inspect(read(row), listener),
   };
 }
 
@@ -172,9 +173,7 @@ function numberTexts(read: (row: number) => UploadedProduct, keys: readonly stri
     categoriesOf(row) {
       const { categories } = read(row);
       const name = JSON.stringify(categories);
-      const known = byPaths.get(name) ?? categories;
-      byPaths.set(name, known);
-      return known;
+      return byPaths.getOrInsert(name, categories);
     },
     visitTexts(row, visit) {
       for (const { key, value, row: ofRow } of read(row).attributes) {
@@ -199,8 +198,8 @@ export function sourceOfScanned({ products, keys }: ScannedBody): ProductSource 
     read: (row) => products.read(row),
     openDerived: (read) => products.openDerived(names, read),
     write: (row, packer) => products.write(row, packer),
-    inspectBy(extractor) {
-      const judges = keys.map((key) => extractor.judgeOf(key));
+    inspectBy(extractor, listener) {
+      const judges = keys.map((key) => extractor.judgeOf(key, listener));
       const isJudged = judges.map((judge) => judge !== undefined);
       if (!isJudged.includes(true)) return () => {};
       return (row) => {

@@ -4,10 +4,11 @@ import { type Operation, Passed } from '../../storage/threads/threads.ts';
 import type { Derive } from '../derivation.ts';
 import {
   type Attribute,
+  createExtractor,
   type DraftSettings,
   describeFacts,
   draftAttribute,
-  Extractor,
+  type Extractor,
   indexByKey,
   isBlank,
   isWaiting,
@@ -188,7 +189,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
       const { observed, drafts } = context ? draftUnknown(body, ontology, context) : NO_DRAFTS;
       const { extractor, known, paths } = compile(projectId, ontology, drafts);
       const { revision: derivationRevision, derive } = await snapshot.openDerivation();
-      const report = openReport(extractor);
+      const report = new ReportWriter();
       report.addSkipped(body);
       const packer = new ProductPacker(room.buffer);
       const packing = { extractor, derive, draftNames: listKeys(drafts), report, packer };
@@ -225,11 +226,11 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
       const ontology = await snapshot.readOntology();
       const { extractor, known } = compile(projectId, ontology, drafts);
       const names = listKeys(drafts);
-      const report = openReport(extractor);
+      const report = new ReportWriter();
       const documents = await snapshot.listStagedDocuments(staged);
       const gaining = documents.flatMap(({ product: id, isFresh, raw }) => {
         const product = JSON.parse(raw) as UploadedProduct;
-        extractor.inspect(product);
+        extractor.inspect(product, report);
         if (isFresh === 1) return [];
         report.changed.delete(product.identifier);
         return holdsAny(product, names) ? id : [];
@@ -265,7 +266,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
         ? before
         : {
             ...{ revision, signature, paths: before?.paths ?? new Set<string>() },
-            extractor: new Extractor(attributes),
+            extractor: createExtractor(attributes),
             known: indexByKey(attributes),
           };
     compiled.delete(projectId);
@@ -309,13 +310,6 @@ function draftUnknown(
     draftAttribute({ id: 0, name }, joinObserved(before.get(name), seen), { locale, unitAliases }),
   );
   return { observed, drafts };
-}
-
-/** @returns the report of what the extractor finds from now on */
-function openReport(extractor: Extractor): ReportWriter {
-  const report = new ReportWriter();
-  extractor.tell(report);
-  return report;
 }
 
 /** Adds to `known` those that have an id. */
@@ -390,7 +384,7 @@ async function packPatches(
 
 function packFrom(source: ProductSource, { extractor, derive, draftNames, report, packer }: Packing) {
   const batch = derive(source.openDerived, (line) => report.add(line));
-  const inspect = source.inspectBy(extractor);
+  const inspect = source.inspectBy(extractor, report);
   const add = (row: number, identifier: string, present: PresentProduct | undefined): void => {
     packer.begin(identifier);
     source.write(row, packer);
@@ -421,7 +415,7 @@ async function compareFacts(
   { extractor, known }: CompiledOntology,
   snapshot: CatalogSnapshot,
 ): Promise<{ report: string; changed: boolean[] }> {
-  const report = openReport(extractor);
+  const report = new ReportWriter();
   const past = new Map<number, ReadonlyMap<string, Attribute> | undefined>();
   for (const revision of new Set(rows.map((row) => row.revision))) {
     const attributes = await snapshot.readPastOntology(revision);
@@ -429,7 +423,7 @@ async function compareFacts(
   }
   const changed = rows.map(({ raw, revision }) => {
     const product = JSON.parse(raw) as UploadedProduct;
-    extractor.inspect(product);
+    extractor.inspect(product, report);
     const before = past.get(revision);
     if (before === undefined) return true;
     reportChanged(report, product, { before, after: known });

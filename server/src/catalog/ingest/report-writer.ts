@@ -38,21 +38,14 @@ export class ReportWriter implements ExtractionListener {
 
   onUnextracted(identifier: string, unextracted: Unextracted): void {
     this.add(describeUnextracted(identifier, unextracted));
-    const values = this.changed.get(identifier);
-    if (values === undefined) this.changed.set(identifier, [unextracted]);
-    else values.push(unextracted);
+    this.changed.getOrInsertComputed(identifier, () => []).push(unextracted);
   }
 
   /** A fact that the catalog had and has no more; `unextracted` undefined: nor the attribute. */
   addDropped(attribute: string, unextracted: Unextracted | undefined): void {
-    const known = this.dropped.get(attribute);
-    if (known !== undefined) known.count += 1;
-    else {
-      const because = unextracted
-        ? explainDropped(unextracted)
-        : 'the ontology has no such attribute any more';
-      this.dropped.set(attribute, { count: 1, because });
-    }
+    const because = () =>
+      unextracted ? explainDropped(unextracted) : 'the ontology has no such attribute any more';
+    this.dropped.getOrInsertComputed(attribute, () => ({ count: 0, because: because() })).count += 1;
   }
 
   /** One line however many there are. */

@@ -34,3 +34,27 @@ export class CachedWriter {
     return writer;
   }
 }
+
+/** Ids of category paths as they become known: for a store that answers later. They are for ever. */
+export function createPathIds() {
+  const ids = new Map<string, number>();
+  const missing = new Set<string>();
+  return {
+    idOf(path: string): number | undefined {
+      const id = ids.get(path);
+      if (id === undefined) missing.add(path);
+      return id;
+    },
+    /** @returns what `make` makes once all ids that it needs are known */
+    async complete<Made>(
+      make: () => Made,
+      find: (paths: readonly string[]) => Promise<ReadonlyMap<string, number>>,
+    ): Promise<Made> {
+      missing.clear();
+      const made = make();
+      if (missing.size === 0) return made;
+      for (const [path, id] of await find([...missing])) ids.set(path, id);
+      return make();
+    },
+  };
+}

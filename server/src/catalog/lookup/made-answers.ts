@@ -1,6 +1,7 @@
 import { type Operation, Passed, type StopFlag } from '../../storage/threads/threads.ts';
 import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
 import type { AnswerOrder, CatalogSnapshot, CatalogSnapshots, Frame, MeasuredDocument } from '../port.ts';
+import { createPathIds } from './cached-writer.ts';
 import { type MadeAnswer, type MadeAnswers, refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
 
 /** A lookup that would hold up the serving thread: another thread makes all of it. */
@@ -110,21 +111,14 @@ function openAnswers(
   snapshot: CatalogSnapshot,
   { attributes }: Ontology,
 ): (upload: string) => Promise<Buffer> {
-  const ids = new Map<string, number>();
-  let missing: string[] = [];
-  const writer = new AnswerWriter(attributes, (path) => {
-    const id = ids.get(path);
-    if (id === undefined) missing.push(path);
-    return id;
-  });
-  return async (upload) => {
+  const paths = createPathIds();
+  const writer = new AnswerWriter(attributes, paths.idOf);
+  return (upload) => {
     const raw = Buffer.from(upload);
-    missing = [];
-    writer.begin();
-    const answer = writer.write(raw);
-    if (missing.length === 0) return answer;
-    for (const [path, id] of await snapshot.findCategories(missing)) ids.set(path, id);
-    writer.begin();
-    return writer.write(raw);
+    const make = () => {
+      writer.begin();
+      return writer.write(raw);
+    };
+    return paths.complete(make, snapshot.findCategories);
   };
 }

@@ -151,10 +151,7 @@ export class AnswerWriter {
   private know(stored: string): KnownAttribute | undefined {
     const bytes = Buffer.from(stored, 'latin1');
     const attribute = this.byKey.get(readStored(bytes, 0, bytes.length));
-    if (attribute === undefined) return undefined;
-    const known = this.known.get(attribute) ?? knowAttribute(attribute);
-    this.known.set(attribute, known);
-    return known;
+    return attribute && this.known.getOrInsertComputed(attribute, knowAttribute);
   }
 
   /** With a comma behind it. */

@@ -6,10 +6,11 @@ import { computeValueId } from '../products/value-id.ts';
 import { AnswerWriter } from './answer-writer.ts';
 import { type Attribute, indexByKey, readValue } from './attribute.ts';
 import {
+  createExtractor,
   describeCategories,
   describeFacts,
   describeUnextracted,
-  Extractor,
+  type Extractor,
   listFacts,
   type Unextracted,
 } from './extraction.ts';
@@ -33,13 +34,12 @@ function answerOf(writer: AnswerWriter, upload: UploadedProduct) {
 
 function inspect(extractor: Extractor, upload: UploadedProduct) {
   const told = { unextracted: [] as string[], empty: [] as string[], unknown: [] as string[] };
-  extractor.tell({
+  extractor.inspect(upload, {
     onUnextracted: (_, { attribute, value, why }) =>
       told.unextracted.push(`${attribute.name} ${value} ${why}`),
     onEmpty: (key) => told.empty.push(key),
     onUnknown: (key) => told.unknown.push(key),
   });
-  extractor.inspect(upload);
   return told;
 }
 
@@ -231,7 +231,7 @@ test('a path without an id yet is asked for again', () => {
 });
 
 test('values without a fact and unknown keys are told (§11.3 rule 2)', () => {
-  const extractor = new Extractor(ATTRIBUTES);
+  const extractor = createExtractor(ATTRIBUTES);
   const upload = product(
     { key: 'Length', value: '5' },
     { key: 'Colour', value: 'red' },

@@ -37,66 +37,71 @@ interface JudgedAttribute {
 /** Tells of a value of one key if it makes no fact. */
 export type Judge = (identifier: string, value: string) => void;
 
+/** A key of uploads, and what its values look like. */
+interface ObservedKey {
+  readonly name: string;
+  readonly observed: Observed | undefined;
+  readonly hasBlank: boolean;
+}
+
 const CACHED_VALUES = 20_000;
 const CACHED_LENGTH = 64;
 
 /** Finds the raw values that make no fact by an ontology. Source: docs/interface.md §11.3. */
-export class Extractor {
-  private readonly byKey = new Map<string, JudgedAttribute>();
-  private listener: ExtractionListener = { onUnextracted() {}, onEmpty() {}, onUnknown() {} };
+export type Extractor = ReturnType<typeof createExtractor>;
 
-  constructor(attributes: readonly Attribute[]) {
-    for (const [key, attribute] of indexByKey(attributes)) {
-      const isText = attribute.type === 'TEXT_ATTRIBUTE' || attribute.type === 'UNTYPED_ATTRIBUTE';
-      this.byKey.set(key, { attribute, isText, judged: new Map() });
-    }
+/** An extractor outlives an extraction, for the values that it has judged. */
+export function createExtractor(attributes: readonly Attribute[]) {
+  const byKey = new Map<string, JudgedAttribute>();
+  for (const [key, attribute] of indexByKey(attributes)) {
+    const isText = attribute.type === 'TEXT_ATTRIBUTE' || attribute.type === 'UNTYPED_ATTRIBUTE';
+    byKey.set(key, { attribute, isText, judged: new Map() });
   }
 
-  /** An extractor outlives an extraction, for the values that it has judged. */
-  tell(listener: ExtractionListener): void {
-    this.listener = listener;
-  }
-
-  inspect({ identifier, attributes }: UploadedProduct): void {
-    for (const { key, value } of attributes) {
-      const known = this.byKey.get(key);
-      if (isBlank(value)) this.listener.onEmpty(key);
-      else if (known === undefined) this.listener.onUnknown(key);
-      else if (!known.isText) this.judge(identifier, known, value);
-    }
-  }
-
-  /** @returns what judges the values of a key; undefined when all that look like this make facts */
-  judgeOf({
-    name,
-    observed,
-    hasBlank,
-  }: {
-    name: string;
-    observed: Observed | undefined;
-    hasBlank: boolean;
-  }): Judge | undefined {
-    const judge = this.judgeOfValues(name, observed);
-    if (!hasBlank) return judge;
-    return (identifier, value) => (isBlank(value) ? this.listener.onEmpty(name) : judge?.(identifier, value));
-  }
-
-  private judgeOfValues(key: string, observed: Observed | undefined): Judge | undefined {
-    const known = this.byKey.get(key);
-    if (known === undefined) return () => this.listener.onUnknown(key);
+  function judgeOfValues({ name, observed }: ObservedKey, listener: ExtractionListener): Judge | undefined {
+    const known = byKey.get(name);
+    if (known === undefined) return () => listener.onUnknown(name);
     if (known.isText || (observed && allFit(known.attribute, observed))) return undefined;
-    return (identifier, value) => this.judge(identifier, known, value);
+    return (identifier, value) => judge(known, { identifier, value }, listener);
   }
 
-  private judge(identifier: string, { attribute, judged }: JudgedAttribute, value: string): void {
-    let why = judged.get(value);
-    if (why === undefined) {
-      why = whyNoFact(value, attribute) ?? null;
-      if (judged.size >= CACHED_VALUES) judged.clear();
-      if (value.length <= CACHED_LENGTH) judged.set(value, why);
-    }
-    if (why !== null) this.listener.onUnextracted(identifier, { attribute, value, why });
+  return {
+    inspect: (product: UploadedProduct, listener: ExtractionListener) => inspect(byKey, product, listener),
+    /** @returns what judges the values of a key; undefined when all that look like this make facts */
+    judgeOf(key: ObservedKey, listener: ExtractionListener): Judge | undefined {
+      const judge = judgeOfValues(key, listener);
+      if (!key.hasBlank) return judge;
+      return (identifier, value) =>
+        isBlank(value) ? listener.onEmpty(key.name) : judge?.(identifier, value);
+    },
+  };
+}
+
+function inspect(
+  byKey: ReadonlyMap<string, JudgedAttribute>,
+  { identifier, attributes }: UploadedProduct,
+  listener: ExtractionListener,
+): void {
+  for (const { key, value } of attributes) {
+    const known = byKey.get(key);
+    if (isBlank(value)) listener.onEmpty(key);
+    else if (known === undefined) listener.onUnknown(key);
+    else if (!known.isText) judge(known, { identifier, value }, listener);
   }
+}
+
+function judge(
+  { attribute, judged }: JudgedAttribute,
+  { identifier, value }: { readonly identifier: string; readonly value: string },
+  listener: ExtractionListener,
+): void {
+  let why = judged.get(value);
+  if (why === undefined) {
+    why = whyNoFact(value, attribute) ?? null;
+    if (judged.size >= CACHED_VALUES) judged.clear();
+    if (value.length <= CACHED_LENGTH) judged.set(value, why);
+  }
+  if (why !== null) listener.onUnextracted(identifier, { attribute, value, why });
 }
 
 /** Whether all values that look like this make facts; that others do not is not said. */

@@ -177,14 +177,16 @@ export const LookupProduct = titled('Product', {
 export const ProductList = Type.Object({ products: Type.Array(LookupProduct) });
 
 /** Source: docs/interface.md §4.2. */
-export const IdentifiersQuery = Type.Object({
-  ...ProjectQuery.properties,
-  identifiers: Type.Optional(
+export const identifierList = (description: string) =>
+  Type.Optional(
     Type.Unsafe<string | string[]>({
       anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
-      description: 'a JSON array of identifiers, or one identifier a parameter',
+      description,
     }),
-  ),
+  );
+export const IdentifiersQuery = Type.Object({
+  ...ProjectQuery.properties,
+  identifiers: identifierList('a JSON array of identifiers, or one identifier a parameter'),
 });
 export const IdentifiersBody = Type.Object({
   ...ProjectQuery.properties,

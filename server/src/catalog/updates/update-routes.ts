@@ -4,6 +4,7 @@ import {
   ErrorAnswer,
   ListQuery,
   oneOf,
+  optional,
   orNull,
   ProjectParams,
   ProjectQuery,
@@ -16,6 +17,7 @@ import { toTableItem } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';
 import {
   Identifier,
+  identifierList,
   PRODUCTS_PER_REQUEST,
   readIdentifierList,
   refuseCommas,
@@ -76,11 +78,8 @@ function rawBodyOf(request: FastifyRequest): RawBody {
   return request.rawBody;
 }
 
-const listed = Type.Optional(
-  Type.Unsafe<string | string[]>({
-    anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
-    description: 'in place of a body: a JSON array of identifiers, or one identifier a parameter',
-  }),
+const listed = identifierList(
+  'in place of a body: a JSON array of identifiers, or one identifier a parameter',
 );
 const DeleteQuery = Type.Object({
   ...ProjectQuery.properties,
@@ -138,7 +137,7 @@ function describeDelete({ caller, project: { id, name } }: FastifyRequest, ident
 }
 
 const message = Type.String();
-const count = Type.Optional(Type.Integer({ description: 'left out for a body over 4 MiB or 20,000 pages' }));
+const count = optional.integer({ description: 'left out for a body over 4 MiB or 20,000 pages' });
 const Accepted = Type.Object({ message, status: schemas.success, nrOfSent: count, nrOfParsed: count });
 const ANSWERED = 'pages of a shop are answered and kept nowhere';
 
@@ -154,26 +153,23 @@ const CONTENT_CALLS = [
 
 const FullUpdateQuery = Type.Object({
   ...ProjectQuery.properties,
-  fullUpdateId: Type.Optional(Type.Integer({ description: 'refuse when another full update is open' })),
+  fullUpdateId: optional.integer({ description: 'refuse when another full update is open' }),
 });
 const UploadQuery = Type.Object({ ...FullUpdateQuery.properties, onInvalid });
 const StartQuery = Type.Object({
   ...FullUpdateQuery.properties,
-  allowDeletes: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'the exact number of products that the commit may delete' }),
-  ),
-  batches: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      description: 'how many batches were accepted; refuse when it is another number',
-    }),
-  ),
-  products: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      description: 'the sum of nrOfParsed over the accepted batches; refuse when it is another number',
-    }),
-  ),
+  allowDeletes: optional.integer({
+    minimum: 0,
+    description: 'the exact number of products that the commit may delete',
+  }),
+  batches: optional.integer({
+    minimum: 0,
+    description: 'how many batches were accepted; refuse when it is another number',
+  }),
+  products: optional.integer({
+    minimum: 0,
+    description: 'the sum of nrOfParsed over the accepted batches; refuse when it is another number',
+  }),
 });
 const Counted = Type.Object({
   count: Type.Integer(),

@@ -4,7 +4,7 @@ import { CLIENT_FORMS } from '../../../../test/support/client-json.ts';
 import { createBodies, readStored } from '../../../../test/support/product-bodies.ts';
 import { readCatalog } from '../../../../test/support/real-products.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
-import { type Attribute, Extractor } from '../../ontology/ontology.ts';
+import { type Attribute, createExtractor } from '../../ontology/ontology.ts';
 import { type CheckedBody, type ProductSource, sourceOfScanned, validateBody } from '../checked-body.ts';
 import { ReportWriter } from '../report-writer.ts';
 import { scanBody } from './scan.ts';
@@ -52,13 +52,12 @@ const ONTOLOGY: readonly Attribute[] = [
   { id: 5, name: 'ä', type: 'DATE_ATTRIBUTE' },
 ];
 
-const EXTRACTOR = new Extractor(ONTOLOGY);
+const EXTRACTOR = createExtractor(ONTOLOGY);
 
 /** @returns the report of values that make no fact */
 function inspect(source: ProductSource): string {
   const report = new ReportWriter();
-  EXTRACTOR.tell(report);
-  const tell = source.inspectBy(EXTRACTOR);
+  const tell = source.inspectBy(EXTRACTOR, report);
   for (const row of source.listIdentifiers().keys()) tell(row);
   return report.toText();
 }

@@ -74,9 +74,10 @@ interface Items extends Sizes {
   readonly item: Reader;
 }
 
-export const list = (bytes: Buffer, items: Items): Reader => {
-  return (at) => (bytes[at] === OPENS_LIST ? afterItems(bytes, at, items) : UNCERTAIN);
-};
+export const list =
+  (bytes: Buffer, items: Items): Reader =>
+  (at) =>
+    bytes[at] === OPENS_LIST ? afterItems(bytes, at, items) : UNCERTAIN;
 
 function afterItems(bytes: Buffer, at: number, { item, least, most }: Items): number {
   let next = skipSpace(bytes, at + 1);
@@ -107,9 +108,9 @@ export function object(
   required: readonly string[],
 ): Reader {
   const all: Member[] = [];
-  const add = (name: string, bit: number, reader: Reader): Member => {
-    return { bit, name: literalOf(JSON.stringify(name)), reader, all, next: undefined, lead: NO_SPAN };
-  };
+  const add = (name: string, bit: number, reader: Reader): Member => ({
+    ...{ bit, name: literalOf(JSON.stringify(name)), reader, all, next: undefined, lead: NO_SPAN },
+  });
   const first = add('', 0, () => UNCERTAIN);
   for (const [name, reader] of Object.entries(readers)) all.push(add(name, 1 << all.length, reader));
   const needed = required.reduce((bits, name) => bits | (1 << Object.keys(readers).indexOf(name)), 0);

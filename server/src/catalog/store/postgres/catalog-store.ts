@@ -14,6 +14,7 @@ import {
   type AnsweredCatalog,
   CachedWriter,
   coalesceReads,
+  createPathIds,
   LookupAnswers,
   type LookupParts,
   MADE_AT_ONCE_BYTES,
@@ -164,27 +165,10 @@ const catalogIn = (projectId: number, version: number): AnsweredCatalog => ({
 /** Catalogs whose writers are cached. */
 const CACHED_CATALOGS = 32;
 
-/** What makes answers of one catalog. Ids of category paths are for ever. */
+/** What makes answers of one catalog. */
 function createCatalogAnswers() {
-  const ids = new Map<string, number>();
-  const missing = new Set<string>();
-  const writer = new CachedWriter((path) => {
-    const id = ids.get(path);
-    if (id === undefined) missing.add(path);
-    return id;
-  });
-  return {
-    writer,
-    /** @returns what `make` makes once all ids that it needs are known */
-    async withIds<Result>(session: SqlSession, projectId: number, make: () => Result): Promise<Result> {
-      missing.clear();
-      const made = make();
-      if (missing.size === 0) return made;
-      const found = await performOn(session, projectId, findCategoryIds([...missing]));
-      for (const [path, id] of found) ids.set(path, id);
-      return make();
-    },
-  };
+  const paths = createPathIds();
+  return { paths, writer: new CachedWriter(paths.idOf) };
 }
 
 interface ServedRow {
@@ -252,7 +236,8 @@ function createPostgresAnswers() {
         },
       );
     };
-    return { version, served: new Map(await catalog.withIds(session, projectId, make)) };
+    const find = (paths: readonly string[]) => performOn(session, projectId, findCategoryIds(paths));
+    return { version, served: new Map(await catalog.paths.complete(make, find)) };
   };
 }
 
