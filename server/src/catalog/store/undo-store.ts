@@ -227,17 +227,15 @@ export function* listProductChanges(identifier: string): Program<port.ProductCha
   yield* planForParts();
   const productId = yield* findProductId(identifier, entries);
   if (productId === undefined) return [];
-  const found: { commit: port.UndoableCommit; change: LoggedChange }[] = [];
-  for (const entry of entries) {
-    const change = yield* findLogged(entry.id, { productId, identifier });
-    if (change !== undefined) found.push({ commit: toCommit(entry), change });
-  }
   const changes: port.ProductChange[] = [];
   // A change ends where the next one begins.
-  for (const [at, { commit, change }] of found.entries()) {
-    const next = found[at - 1]?.change.before;
-    const [settled] = yield* settle([change], new Map(next ? [[productId, next]] : []));
-    if (settled !== undefined) changes.push({ ...settled, commit });
+  let next: number | null = null;
+  for (const entry of entries) {
+    const change: LoggedChange | undefined = yield* findLogged(entry.id, { productId, identifier });
+    if (change === undefined) continue;
+    const settled = yield* settle([change], new Map(next === null ? [] : [[productId, next]]));
+    changes.push(...settled.map((one) => ({ ...one, commit: toCommit(entry) })));
+    next = change.before;
   }
   return changes;
 }

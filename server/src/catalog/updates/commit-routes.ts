@@ -3,6 +3,7 @@ import {
   ErrorAnswer,
   Id,
   oneOf,
+  optional,
   orNull,
   ProjectParams,
   ProjectQuery,
@@ -82,12 +83,14 @@ const ChangeQuery = Type.Object({
 });
 const RestoreQuery = Type.Object({
   ...ProjectQuery.properties,
-  commit: Type.Optional(
-    Type.Integer({ ...Id, description: 'the oldest to be undone, with all after it; default: the last' }),
-  ),
-  ifLast: Type.Optional(
-    Type.Integer({ ...Id, description: 'the commit that must be the last one; 412 when it is not' }),
-  ),
+  commit: optional.integer({
+    ...Id,
+    description: 'the oldest to be undone, with all after it; default: the last',
+  }),
+  ifLast: optional.integer({
+    ...Id,
+    description: 'the commit that must be the last one; 412 when it is not',
+  }),
 });
 
 interface CommitRouteParts extends RouteTools {

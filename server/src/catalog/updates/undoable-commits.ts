@@ -1,6 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
-import type { ChangeKind, ChangePlace, CommitChange, RestoreOrder, UndoableCommit } from '../port.ts';
+import type { ChangePage, ChangePlace, CommitChange, RestoreOrder, UndoableCommit } from '../port.ts';
 
 /** The undo depth: the commits and deletes that can be undone, and how far they reach. Source: docs/interface.md §4.5. */
 
@@ -32,13 +32,7 @@ export function refusalOfRestore(last: number | undefined, { commit, ifLast }: R
   return new ServiceError('changed_meanwhile', { details });
 }
 
-/** A page of the differences of a commit. */
-interface ChangesPage {
-  readonly commit: number;
-  readonly kind?: ChangeKind;
-  readonly cursor?: string;
-  readonly limit: number;
-}
+type ListedChanges = Omit<ChangePage, 'after'> & { readonly cursor?: string };
 
 const FIRST: ChangePlace = { part: 'present', productId: 0 };
 
@@ -64,7 +58,7 @@ export function createUndoableCommits({ store, scans, tasks, getSettings }: Cata
       const items = await describe(projectId, await store.listUndoableCommits(projectId));
       return { items, ...(await readReach(projectId)) };
     },
-    async listChanges(projectId: number, { cursor, limit, ...changes }: ChangesPage, signal: AbortSignal) {
+    async listChanges(projectId: number, { cursor, limit, ...changes }: ListedChanges, signal: AbortSignal) {
       const after = cursor === undefined ? FIRST : readPlace(cursor);
       const input = { ...changes, after, limit: limit + 1 };
       const found = await scans.read('listCommitChanges', { projectId, input }, signal);
