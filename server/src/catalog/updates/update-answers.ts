@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox';
-import { optional, orNull } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import type { CheckResult } from '../ingest/ingest.ts';
@@ -28,11 +27,16 @@ export const UpdateAnswer = Type.Object({
   ...TaskStarted.properties,
   nrOfSent: Type.Integer(),
   nrOfParsed: Type.Integer(),
-  nr_of_products: optional.integer({ description: 'of the form that Shopware 5 sends: its items' }),
+  nr_of_products: Type.Optional(
+    Type.Integer({ description: 'of the form that Shopware 5 sends: its items' }),
+  ),
   validation: Type.Optional(
     Type.Array(
       Type.Object({
-        product: orNull(Type.Object({ identifier: orNull(Type.String()), index: Type.Integer() })),
+        product: Type.Union([
+          Type.Object({ identifier: Type.Union([Type.String(), Type.Null()]), index: Type.Integer() }),
+          Type.Null(),
+        ]),
         schemaErrors: Type.Array(Type.String()),
         errors: Type.Array(Type.String()),
       }),
