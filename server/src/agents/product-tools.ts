@@ -90,7 +90,7 @@ export const findProducts = defineTool({
     const fitting = fitPage(products, countTokens(JSON.stringify(facets)));
     const { total, isTotalExact, partial } = found;
     const { nextCursor } = fitting.length < products.length ? await find(fitting.length) : found;
-    return { products: [...fitting], total, isTotalExact, ...(partial && { partial }), facets, nextCursor };
+    return { products: fitting, total, isTotalExact, ...(partial && { partial }), facets, nextCursor };
   },
 });
 
@@ -161,7 +161,7 @@ export const getProducts = defineTool({
     const products = fitPage(described);
     const known = new Set(found.map(({ identifier }) => identifier));
     return {
-      products: [...products],
+      products,
       unknown: requested.filter((identifier) => !known.has(identifier)),
       notShown: described.slice(products.length).map(({ identifier }) => identifier),
     };
@@ -215,7 +215,7 @@ function describeProduct(product: LookedUp, offset: number, others: number) {
     ...describeFound({ identifier, name, link, category: categories[0]?.path ?? [] }),
     groupId,
     image: image.length > LINK ? '' : image,
-    attributes: [...page],
+    attributes: page,
     nextOffset,
   };
 }
@@ -257,12 +257,7 @@ export const compareProducts = defineTool({
     const all = compare(products);
     const named = products.map(({ identifier, name }) => ({ identifier, name: shortenValue(name) }));
     const { page, nextOffset } = fitFrom(all, offset, countTokens(JSON.stringify(named)));
-    return {
-      products: named,
-      attributes: [...page],
-      total: all.length,
-      nextOffset,
-    };
+    return { products: named, attributes: page, total: all.length, nextOffset };
   },
 });
 
@@ -327,19 +322,11 @@ export const catalogChanges = defineTool({
 function describeChange(task: Parameters<typeof toWireTask>[0]) {
   const { id, name, taskStatus, requestTime, finishTime, error } = toWireTask(task);
   const counted = (task.result ?? {}) as Partial<Record<string, unknown>>;
-  const counts = COUNTS.filter((count) => typeof counted[count] === 'number').map((count) => [
-    count,
-    counted[count],
-  ]);
+  const counts = COUNTS.filter((count) => typeof counted[count] === 'number');
   return {
-    ...{
-      task: id,
-      what: shorten(name),
-      status: taskStatus,
-      requestedAt: requestTime,
-      finishedAt: finishTime,
-    },
-    ...Object.fromEntries(counts),
+    ...{ task: id, what: shorten(name), status: taskStatus },
+    ...{ requestedAt: requestTime, finishedAt: finishTime },
+    ...Object.fromEntries(counts.map((count) => [count, counted[count]])),
     ...(error && { error: shorten(error.message) }),
   };
 }

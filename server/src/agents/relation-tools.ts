@@ -52,7 +52,7 @@ export const listRelations = defineTool({
   async answer({ relations, project }, { offset }) {
     const all = (await relations.list(project.id)).map(describeRelation);
     const { page, nextOffset } = fitFrom(all, offset);
-    return { relations: [...page], total: all.length, nextOffset };
+    return { relations: page, total: all.length, nextOffset };
   },
 });
 
@@ -138,7 +138,7 @@ export const relatedProducts = defineTool({
     const shown = fitPage(described);
     const shownIds = new Set(described.slice(shown.length).map(({ id }) => id));
     const notShown = [...now.filter(({ id }) => shownIds.has(id)), ...chosen.slice(RELATIONS)];
-    return { relations: [...shown], notShown: notShown.map(({ id }) => id).slice(0, 100) };
+    return { relations: shown, notShown: notShown.map(({ id }) => id).slice(0, 100) };
   },
 });
 
@@ -168,7 +168,7 @@ function describeFound(
   const products = fitPage(chosen, RELATION_HEAD);
   const end = offset + products.length;
   const nextOffset = end < searchResult.length && end <= FARTHEST ? end : null;
-  return { id, name: shorten(name), tag: shorten(tag), products: [...products], nextOffset };
+  return { id, name: shorten(name), tag: shorten(tag), products, nextOffset };
 }
 
 const MATCHES = 6;
@@ -219,8 +219,8 @@ export const explainRelation = defineTool({
     const shown = fitPage(failing, HALF);
     const { related, rank, excluded, listed } = why;
     return {
-      ...{ related, rank, excluded, conditions: [...shown] },
-      matches: [...fitPage(matches.slice(0, CONDITIONS), HALF)],
+      ...{ related, rank, excluded, conditions: shown },
+      matches: fitPage(matches.slice(0, CONDITIONS), HALF),
       moreConditions: conditions.length - shown.length,
       ...(listed && { listed: `${listed.by}, at ${listed.position}` }),
     };
@@ -268,7 +268,7 @@ export const previewRelation = defineTool({
       sampled: tried.sampled,
       shareWithResults: tried.share,
       withoutResults: tried.withoutResults.identifiers.slice(0, 5),
-      examples: [...fitPage(examples.slice(0, 5), HALF)],
+      examples: fitPage(examples.slice(0, 5), HALF),
     };
   },
 });
@@ -358,12 +358,12 @@ export const checkFit = defineTool({
     const shown = fitPage(pairs, REST);
     return {
       verdict: answer.verdict,
-      pairs: [...shown],
-      totals: [...fitPage(answer.totals.map(describeTotal), TOKENS - REST / 2)],
+      pairs: shown,
+      totals: fitPage(answer.totals.map(describeTotal), TOKENS - REST / 2),
       morePairs: pairs.length - shown.length,
-      withoutRule: [...fitPage(answer.withoutRule, TOKENS - REST / 2)],
-      unknownIdentifiers: [...fitPage(answer.unknownIdentifiers, TOKENS - REST / 2)],
-      namedProducts: [...fitPage(named, TOKENS - REST / 2)],
+      withoutRule: fitPage(answer.withoutRule, TOKENS - REST / 2),
+      unknownIdentifiers: fitPage(answer.unknownIdentifiers, TOKENS - REST / 2),
+      namedProducts: fitPage(named, TOKENS - REST / 2),
       catalogVersion: answer.receipt.version,
     };
   },

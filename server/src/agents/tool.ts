@@ -66,13 +66,13 @@ export function countTokens(text: string): number {
 }
 
 /** @returns as many of the first as fit, at least one */
-export function fitPage<Item>(items: readonly Item[], spent = 0): readonly Item[] {
+export function fitPage<Item>(items: readonly Item[], spent = 0): Item[] {
   let left = TOKENS - spent;
   const at = items.findIndex((item) => {
     left -= countTokens(JSON.stringify(item)) + 1;
     return left < 0;
   });
-  return at < 0 ? items : items.slice(0, Math.max(1, at));
+  return items.slice(0, at < 0 ? undefined : Math.max(1, at));
 }
 
 /** The part of a list behind an offset that fits. */
