@@ -10,6 +10,8 @@ export const RELATED_AS = [
   'different_brand',
 ] as const;
 export type RelatedAs = (typeof RELATED_AS)[number];
+/** Those that take the place of the product. */
+export const INSTEAD: readonly RelatedAs[] = ['substitute', 'different_brand'];
 
 /** Related products of one kind, best first. */
 export interface RelatedProducts {
@@ -55,6 +57,23 @@ export interface SuggestedSource {
   /** Names of attributes, in lower case without signs. */
   readonly attributes?: readonly string[];
 }
+
+/** What shops call the attributes that fields of the same name in several formats are filled from. */
+const ATTRIBUTES = {
+  description: ['beschreibung', 'longdescription', 'produktbeschreibung'],
+  availability: ['verfugbarkeit', 'stockstatus'],
+  brand: ['marke', 'manufacturer', 'hersteller'],
+  gtin: ['ean', 'upc', 'barcode', 'gtin13'],
+  mpn: ['manufacturerpartnumber', 'herstellernummer', 'herstellerartikelnummer'],
+  condition: ['zustand'],
+  color: ['colour', 'farbe'],
+  size: ['grosse', 'groesse'],
+  material: [],
+} satisfies Record<string, readonly string[]>;
+
+/** @returns suggestions for fields by their names, in this order */
+export const searched = (...names: (keyof typeof ATTRIBUTES)[]): Record<string, SuggestedSource> =>
+  Object.fromEntries(names.map((name) => [name, { attributes: ATTRIBUTES[name] }]));
 
 export interface ChannelFormat {
   readonly type: string;
@@ -186,7 +205,12 @@ function readUrl(text: string): ReadField {
   return text.length <= URL_LENGTH ? ok(text) : no(`is longer than ${URL_LENGTH} characters`);
 }
 
-const CURRENCY_SIGNS: Readonly<Record<string, string>> = { '€': 'EUR', $: 'USD', '£': 'GBP', '¥': 'JPY' };
+export const CURRENCY_SIGNS: Readonly<Record<string, string>> = {
+  '€': 'EUR',
+  $: 'USD',
+  '£': 'GBP',
+  '¥': 'JPY',
+};
 const PRICE = /^(?:([A-Z]{3}|[€$£¥])\s*)?(\d{1,12}(?:[.,]\d{1,3})?)(?:\s*([A-Z]{3}|[€$£¥]))?$/;
 
 /** `19.99 EUR` (ISO 4217); what people write, `19,99 €`, is brought into that form. */

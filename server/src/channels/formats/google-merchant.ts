@@ -8,6 +8,7 @@ import {
   type Field,
   gtin,
   required,
+  searched,
   text,
   url,
   type WriterOptions,
@@ -36,10 +37,7 @@ const openTsv = (options: WriterOptions) =>
     join: (values) => values.map(quoteListed).join(','),
     related: {
       names: options.as.length > 0 ? ['related_product'] : [],
-      cells: (row) =>
-        options.as.length > 0
-          ? [listRelated(row, (as, identifier) => `${as}:id:${identifier}`).join(',')]
-          : [],
+      cells: (row) => [listRelated(row, (as, identifier) => `${as}:id:${identifier}`).join(',')],
     },
   });
 
@@ -169,21 +167,16 @@ export const googleMerchant: ChannelFormat = {
   suggestions: {
     id: { field: 'identifier' },
     title: { field: 'name' },
-    description: { attributes: ['description', 'beschreibung', 'longdescription', 'produktbeschreibung'] },
+    ...searched('description'),
     link: { field: 'productUrl' },
     image_link: { field: 'image' },
     additional_image_link: { field: 'additionalImages' },
-    availability: { attributes: ['availability', 'verfugbarkeit', 'stockstatus'] },
+    ...searched('availability'),
     price: { attributes: ['price', 'preis', 'saleprice', 'verkaufspreis'] },
-    brand: { attributes: ['brand', 'marke', 'manufacturer', 'hersteller'] },
-    gtin: { attributes: ['gtin', 'ean', 'upc', 'barcode', 'gtin13'] },
-    mpn: { attributes: ['mpn', 'manufacturerpartnumber', 'herstellernummer', 'herstellerartikelnummer'] },
-    condition: { attributes: ['condition', 'zustand'] },
+    ...searched('brand', 'gtin', 'mpn', 'condition'),
     item_group_id: { field: 'groupIdentifier' },
     product_type: { field: 'categoryPath' },
-    color: { attributes: ['color', 'colour', 'farbe'] },
-    size: { attributes: ['size', 'grosse', 'groesse'] },
-    material: { attributes: ['material'] },
+    ...searched('color', 'size', 'material'),
   },
   wholeBecause: 'Google takes down what a file does not have',
   mostRelated: MOST_RELATED,

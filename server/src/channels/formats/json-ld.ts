@@ -4,7 +4,9 @@ import {
   choice,
   type FeedRow,
   type Field,
+  INSTEAD,
   type RelatedAs,
+  searched,
   text,
   type WriterOptions,
 } from './format.ts';
@@ -30,16 +32,6 @@ const FIELDS: readonly Field[] = [
   text('productGroupID'),
   { name: 'additionalProperty', kind: 'text', most: 2_000, parts: ['name', 'value'] },
 ];
-
-/** What the product says of those that it leads to. */
-const FORWARD: Readonly<Record<RelatedAs, string>> = {
-  accessory: 'isRelatedTo',
-  required_part: 'isRelatedTo',
-  substitute: 'isSimilarTo',
-  different_brand: 'isSimilarTo',
-  often_bought_with: 'isRelatedTo',
-  part_of_set: 'isRelatedTo',
-};
 
 /** What it says of those that lead to it: schema.org asks the accessory what it is one for, not the other way round. */
 const REVERSED: Readonly<Partial<Record<RelatedAs, string>>> = {
@@ -87,7 +79,8 @@ const PLACES: Readonly<Record<string, Place>> = {
 function addRelated(document: Record<string, unknown>, { related }: FeedRow): void {
   const found = new Map<string, Set<string>>();
   for (const { as, identifiers, isReversed } of related) {
-    const property = isReversed ? REVERSED[as] : FORWARD[as];
+    const forward = INSTEAD.includes(as) ? 'isSimilarTo' : 'isRelatedTo';
+    const property = isReversed ? REVERSED[as] : forward;
     if (property === undefined || identifiers.length === 0) continue;
     const known = found.get(property) ?? new Set();
     found.set(property, known.union(new Set(identifiers)));
@@ -124,16 +117,12 @@ export const jsonLd: ChannelFormat = {
     sku: { field: 'identifier' },
     name: { field: 'name' },
     productGroupID: { field: 'groupIdentifier' },
-    description: { attributes: ['description', 'beschreibung', 'longdescription', 'produktbeschreibung'] },
+    ...searched('description'),
     url: { field: 'productUrl' },
     image: { field: 'images' },
-    brand: { attributes: ['brand', 'marke', 'manufacturer', 'hersteller'] },
-    gtin: { attributes: ['gtin', 'ean', 'upc', 'barcode', 'gtin13'] },
-    mpn: { attributes: ['mpn', 'manufacturerpartnumber', 'herstellernummer', 'herstellerartikelnummer'] },
+    ...searched('brand', 'gtin', 'mpn'),
     category: { field: 'categoryPath' },
-    color: { attributes: ['color', 'colour', 'farbe'] },
-    size: { attributes: ['size', 'grosse', 'groesse'] },
-    material: { attributes: ['material'] },
+    ...searched('color', 'size', 'material'),
     price: { attributes: ['price', 'preis', 'verkaufspreis'] },
     availability: { attributes: ['availability', 'verfugbarkeit', 'stockstatus'] },
     itemCondition: { attributes: ['condition', 'zustand'] },

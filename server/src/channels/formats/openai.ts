@@ -10,6 +10,7 @@ import {
   type Field,
   type FieldKind,
   required,
+  searched,
   text,
   type WriterOptions,
 } from './format.ts';
@@ -51,10 +52,12 @@ const FIELDS: readonly Field[] = [
 const ITEMS_PER_FILE = 500_000;
 const BARE = new Set<FieldKind>(['boolean', 'integer']);
 
-/** One kind a product, the first that has any. */
-function findRelated({ related }: FeedRow): { ids: string; as: string } | undefined {
+const RELATED = ['related_product_id', 'relationship_type'];
+
+/** @returns identifiers and their kind, the first that has any; nothing where none has */
+function listRelated({ related }: FeedRow): string[] {
   const first = related.find(({ identifiers }) => identifiers.length > 0);
-  return first && { ids: [...new Set(first.identifiers)].join(','), as: first.as };
+  return first === undefined ? [] : [[...new Set(first.identifiers)].join(','), first.as];
 }
 
 function openJsonl({ columns }: WriterOptions) {
@@ -63,18 +66,13 @@ function openJsonl({ columns }: WriterOptions) {
     const written = BARE.has(kind) ? values[0] : JSON.stringify(most > 1 ? values : values[0]);
     return [`${JSON.stringify(name)}:${written}`];
   });
-  const writeRelated = (row: FeedRow) => {
-    const found = findRelated(row);
-    if (found === undefined) return [];
-    const { ids, as } = found;
-    return [`"related_product_id":${JSON.stringify(ids)},"relationship_type":${JSON.stringify(as)}`];
-  };
   return {
     head: '',
     tail: '',
     write(row: FeedRow) {
       const parts = writers.flatMap((write, at) => write(row.values[at] as readonly string[]));
-      return `{${[...parts, ...writeRelated(row)].join(',')}}\n`;
+      const related = listRelated(row).map((text, at) => `"${RELATED[at]}":${JSON.stringify(text)}`);
+      return `{${[...parts, ...related].join(',')}}\n`;
     },
   };
 }
@@ -85,12 +83,8 @@ const openCsv = (options: WriterOptions) =>
     cell: csvCell,
     join: (values) => values.join(','),
     related: {
-      names: options.as.length > 0 ? ['related_product_id', 'relationship_type'] : [],
-      cells(row) {
-        if (options.as.length === 0) return [];
-        const found = findRelated(row);
-        return [found?.ids ?? '', found?.as ?? ''];
-      },
+      names: options.as.length > 0 ? RELATED : [],
+      cells: listRelated,
     },
   });
 
@@ -103,22 +97,17 @@ export const openai: ChannelFormat = {
   suggestions: {
     item_id: { field: 'identifier' },
     title: { field: 'name' },
-    description: { attributes: ['description', 'beschreibung', 'longdescription', 'produktbeschreibung'] },
+    ...searched('description'),
     url: { field: 'productUrl' },
-    brand: { attributes: ['brand', 'marke', 'manufacturer', 'hersteller'] },
+    ...searched('brand'),
     seller_name: { attributes: ['sellername', 'seller', 'verkaufer', 'merchant'] },
     image_url: { field: 'image' },
     additional_image_urls: { field: 'additionalImages' },
-    availability: { attributes: ['availability', 'verfugbarkeit', 'stockstatus'] },
+    ...searched('availability'),
     price: { attributes: ['price', 'preis', 'verkaufspreis'] },
     group_id: { field: 'groupIdentifier' },
     product_category: { field: 'categoryPath' },
-    gtin: { attributes: ['gtin', 'ean', 'upc', 'barcode', 'gtin13'] },
-    mpn: { attributes: ['mpn', 'manufacturerpartnumber', 'herstellernummer', 'herstellerartikelnummer'] },
-    condition: { attributes: ['condition', 'zustand'] },
-    color: { attributes: ['color', 'colour', 'farbe'] },
-    size: { attributes: ['size', 'grosse', 'groesse'] },
-    material: { attributes: ['material'] },
+    ...searched('gtin', 'mpn', 'condition', 'color', 'size', 'material'),
   },
   wholeBecause: 'each file replaces the one before',
   rowsPerFile: ITEMS_PER_FILE,

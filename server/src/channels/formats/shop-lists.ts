@@ -1,4 +1,4 @@
-import { type ChannelFormat, type FeedRow, type RelatedAs, required, text } from './format.ts';
+import { type ChannelFormat, type FeedRow, INSTEAD, type RelatedAs, required, text } from './format.ts';
 import { csvCell, relatedBy, writeDelimited } from './plain-formats.ts';
 
 /** Files that shops import by themselves, with the lists of products that they show beside a product. */
@@ -19,7 +19,6 @@ interface ShopDialect
 }
 
 const GOES_WITH: readonly RelatedAs[] = ['accessory', 'required_part', 'often_bought_with', 'part_of_set'];
-const INSTEAD: readonly RelatedAs[] = ['substitute', 'different_brand'];
 
 function defineShopList({
   required: names,

@@ -1,7 +1,7 @@
 import { type Attribute, indexByKey, readMeasure } from '../../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { ChannelDefinition } from '../definitions/definitions.ts';
-import { getFormat, readField } from '../formats/formats.ts';
+import { CURRENCY_SIGNS, getFormat, readField } from '../formats/formats.ts';
 import { createRowMaker, suggestMapping } from '../mapping/mapping.ts';
 
 /** Products of the Universal Commerce Protocol: one a group, with its variants. Pure. */
@@ -89,7 +89,6 @@ const listed = <Name extends string, One>(name: Name, list: readonly One[]) =>
 const toUris = (texts: readonly string[]): string[] =>
   texts.flatMap((text) => (URL.canParse(text) ? [new URL(text).href.replaceAll('|', '%7C')] : []));
 
-const SIGNS: Readonly<Record<string, string>> = { '€': 'EUR', $: 'USD', '£': 'GBP', '¥': 'JPY' };
 const CURRENCY = /^[A-Z]{3}$/;
 
 /** @returns undefined for what is no price with a currency */
@@ -101,7 +100,7 @@ export function readUcpPrice(
   const whole = readField(text, { name: 'price', kind: 'price' });
   const [amount = '', own] =
     'value' in whole ? whole.value.split(' ') : [readAmount(text, unit), currency ?? unit?.unitName];
-  const code = SIGNS[own ?? ''] ?? own ?? '';
+  const code = CURRENCY_SIGNS[own ?? ''] ?? own ?? '';
   if (amount === '' || !CURRENCY.test(code)) return undefined;
   const minor = toMinorUnits(amount, code);
   return Number.isSafeInteger(minor) && minor >= 0 ? { amount: minor, currency: code } : undefined;
