@@ -11,7 +11,7 @@ import {
 import type { CatalogPasses } from '../../relations/store/store.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import type { Operation } from '../../storage/threads/threads.ts';
-import type { ChannelDefinition, FeedPreview, Snapshot } from '../definitions/definitions.ts';
+import type { FeedPreview, Snapshot } from '../definitions/definitions.ts';
 import { type Destination, openDestination } from '../destinations/destinations.ts';
 import { planFiles } from '../formats/formats.ts';
 import { type FeedRows, openFeedRows, type ReadRow } from './feed-rows.ts';
@@ -34,13 +34,9 @@ function buildFeed(parts: BuildThreadParts, order: BuildOrder) {
   const writer = writable.getWriter();
   const offer = (event: BuildEvent) => writer.write(event);
   const work = parts.passes.pass(order.projectId, async (pass) => {
-    const rows = openFeedRows(pass, order.definition);
-    try {
-      const built = await writeFeed(parts.payloads, { order, rows, offer });
-      return { ...built, catalogVersion: pass.version, warnings: rows.warnings };
-    } finally {
-      await rows.close();
-    }
+    await using rows = openFeedRows(pass, order.definition);
+    const built = await writeFeed(parts.payloads, { order, rows, offer });
+    return { ...built, catalogVersion: pass.version, warnings: rows.warnings };
   });
   work.then(
     (output) => offer({ kind: 'end', output }),
@@ -126,22 +122,15 @@ async function deliverOnce(
   via: Outbound,
 ): Promise<Delivery> {
   const files = listServedFiles(payloads, snapshot);
-  const opened = await openDestination(destination, via);
-  try {
-    let bytes = 0;
-    for (const { name, mediaType, sizeBytes, read } of files)
-      bytes += await opened.write(name, read(0, sizeBytes), mediaType);
-    for (const name of stale) await opened.remove(name);
-    return { files: files.length, bytes };
-  } finally {
-    opened.close();
-  }
+  using opened = await openDestination(destination, via);
+  let bytes = 0;
+  for (const { name, mediaType, sizeBytes, read } of files)
+    bytes += await opened.write(name, read(0, sizeBytes), mediaType);
+  for (const name of stale) await opened.remove(name);
+  return { files: files.length, bytes };
 }
 
-export interface PreviewOrder {
-  readonly projectId: number;
-  readonly definition: ChannelDefinition;
-}
+export type PreviewOrder = Pick<BuildOrder, 'projectId' | 'definition'>;
 
 const SHOWN_ROWS = 20;
 const SHOWN_IDENTIFIERS = 10;
@@ -151,12 +140,8 @@ const READ = 20_000;
 /** The first products that the filter takes, as the file would have them, and what many of them lack. */
 function previewFeed(passes: CatalogPasses, order: PreviewOrder): Promise<FeedPreview> {
   return passes.pass(order.projectId, async (pass) => {
-    const rows = openFeedRows(pass, order.definition);
-    try {
-      return await readFirst(rows, planFiles(order.definition.format).nameOf(1));
-    } finally {
-      await rows.close();
-    }
+    await using rows = openFeedRows(pass, order.definition);
+    return await readFirst(rows, planFiles(order.definition.format).nameOf(1));
   });
 }
 

@@ -169,7 +169,7 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
       if (stoppedAt > 0) yield ANEW;
       yield* readAll({});
     },
-    close: async () => expressions?.close(),
+    [Symbol.asyncDispose]: async () => expressions?.close(),
   };
 }
 

@@ -4,11 +4,17 @@
  * A channel that follows its catalog has the time before which it is not built again. When that has come and the catalog is as it
  * was, the channel waits without a time, and is read no more. The write of a catalog gives the channels that wait for it a time.
  */
-import { createSchedule, findNextRun, moveDue, startOnce } from '../../definitions/definitions.ts';
+import { createSchedule, moveDue, startOnce } from '../../definitions/definitions.ts';
 import type { Found } from '../../projects/projects.ts';
 import { type Base, readNow } from '../../storage/storage.ts';
 import { createDueWatch } from '../../tasks/tasks.ts';
-import { CHANNELS, type Channel, listFollowing, listUnnoticed } from '../definitions/definitions.ts';
+import {
+  CHANNELS,
+  type Channel,
+  listFollowing,
+  listUnnoticed,
+  planNext,
+} from '../definitions/definitions.ts';
 import type { ChannelBuilds } from './channel-builds.ts';
 
 export interface ChannelScheduleParts extends Pick<Base, 'database' | 'logger'> {
@@ -87,7 +93,9 @@ async function startDue(parts: ChannelScheduleParts, { resource, project }: Foun
   const isChange = definition.trigger.type === 'change';
   const version = isChange ? await readVersion(projectId) : undefined;
   if (isChange && version === state.builtVersion) return waitForChange(parts, resource);
-  const dueAt = planNext(definition, await readNow(database.read, database));
+  const { trigger } = definition;
+  const waitMs = trigger.type === 'change' ? trigger.minSecondsBetween * 1_000 : 0;
+  const dueAt = planNext(trigger, await readNow(database.read, database), waitMs);
   const next = { dueAt, ...(isChange && { columns: { built_version: version } }) };
   const startedBy = isChange ? 'change' : 'schedule';
   const isStarted = await startOnce(CHANNELS, { resource, next, busy: 'channel_building' }, (alongside) =>
@@ -105,9 +113,4 @@ async function waitForChange({ database, readVersion }: ChannelScheduleParts, ch
     if ((await readVersion(projectId)) === state.builtVersion)
       await moveDue(tx, CHANNELS, { resource: channel, next: { dueAt: undefined } });
   });
-}
-
-function planNext({ trigger }: Channel['definition'], now: number): number | undefined {
-  if (trigger.type === 'change') return now + trigger.minSecondsBetween * 1_000;
-  return trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined;
 }

@@ -66,6 +66,12 @@ interface ChannelKindParts extends Pick<Base, 'clock' | 'database'> {
   dropSnapshots(snapshots: readonly Snapshot[]): Promise<void>;
 }
 
+/** @returns when a channel is to be built next; one that follows its catalog after a wait */
+export function planNext(trigger: Trigger, now: number, waitMs: number): number | undefined {
+  if (trigger.type === 'change') return now + waitMs;
+  return trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined;
+}
+
 /** Source: docs/interface.md §16.1. */
 export const channelKind = ({
   database: { read },
@@ -83,13 +89,7 @@ export const channelKind = ({
   // What is served follows another definition: a channel waits for a change no longer, and is built at once.
   changeState: ({ state }) => ({ ...state, builtVersion: undefined }),
   secrets: CHANNEL_SECRETS,
-  trigger: {
-    of: ({ trigger }) => trigger,
-    planNext({ trigger }, now) {
-      if (trigger.type === 'change') return now;
-      return trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined;
-    },
-  },
+  trigger: { of: ({ trigger }) => trigger, planNext: ({ trigger }, now) => planNext(trigger, now, 0) },
   runs: { ...BUILDS, busy: 'channel_busy' },
   async see(channels) {
     const published = new Map<number, Snapshot>();
@@ -193,14 +193,13 @@ function checkChanges(
   return isNamed ? [] : ['/changes: a field of the mapping must be {"field":"identifier"}'];
 }
 
-const TRIGGER_NEEDS = { manual: [], schedule: ['cron', 'timeZone'], change: [] } as const;
-const TRIGGER_TAKES = { ...TRIGGER_NEEDS, change: ['minSecondsBetween'] } as const;
+const TRIGGER_TAKES = { manual: [], schedule: ['cron', 'timeZone'], change: ['minSecondsBetween'] } as const;
 
 function checkTrigger(sent: SentChannel['trigger'], now: number): string[] {
   if (sent === undefined) return [];
   const { type, ...rest } = sent;
   const takes: readonly string[] = TRIGGER_TAKES[type as Trigger['type']];
-  const needs: readonly string[] = TRIGGER_NEEDS[type as Trigger['type']];
+  const needs = type === 'schedule' ? takes : [];
   const foreign = Object.keys(rest).filter((name) => !takes.includes(name));
   const missing = needs.filter((name) => !Object.hasOwn(rest, name));
   const problems = [

@@ -362,17 +362,11 @@ const toPublished = (
   })),
 });
 
-function toLastBuild({ task, startedBy }: Run) {
-  const { id, taskStatus, startTime, finishTime, warnings, error } = toWireTask(task);
+function toLastBuild(run: Run) {
+  const { task, startedBy, counts } = toWireBuild(run);
+  const { id: taskId, taskStatus, startTime, finishTime, warnings, error } = task;
   return {
-    ...{
-      taskId: id,
-      taskStatus,
-      startedBy: startedBy as BuildStart,
-      startTime,
-      finishTime,
-      counts: countsOf(task),
-    },
+    ...{ taskId, taskStatus, startedBy, startTime, finishTime, counts },
     ...(warnings && { warnings }),
     ...(error && { error }),
   };

@@ -155,28 +155,22 @@ export async function insertSnapshot(tx: ControlTransaction, snapshot: Snapshot)
     .execute();
 }
 
+const snapshotsOf = (rows: Rows, projectId: number) =>
+  rows.selectFrom('channel_snapshot').selectAll().where('project_id', '=', projectId);
+
 export async function findPublished(
   rows: Rows,
   { projectId, state: { published } }: Pick<Channel, 'projectId' | 'state'>,
 ): Promise<Snapshot | undefined> {
   if (published === undefined) return undefined;
-  const row = await rows
-    .selectFrom('channel_snapshot')
-    .selectAll()
-    .where((is) => is.and({ project_id: projectId, task_number: published }))
-    .executeTakeFirst();
+  const row = await snapshotsOf(rows, projectId).where('task_number', '=', published).executeTakeFirst();
   return row && readSnapshot(row);
 }
 
 /** @returns the snapshots of a channel, newest first */
 export async function listSnapshots(rows: Rows, { projectId, id }: Pick<Channel, 'projectId' | 'id'>) {
-  const found = await rows
-    .selectFrom('channel_snapshot')
-    .selectAll()
-    .where((is) => is.and({ project_id: projectId, channel_id: id }))
-    .orderBy('task_number', 'desc')
-    .execute();
-  return found.map(readSnapshot);
+  const found = snapshotsOf(rows, projectId).where('channel_id', '=', id).orderBy('task_number', 'desc');
+  return (await found.execute()).map(readSnapshot);
 }
 
 export async function removeSnapshot(

@@ -23,12 +23,11 @@ import {
   sftpSecrets,
 } from '../../outbound/sftp/sftp.ts';
 
-interface OpenedDestination {
+interface OpenedDestination extends Disposable {
   /** A reader sees the file that was there or the new one, never a part; some servers show none for a moment. @throws OutboundProblem */
   write(name: string, bytes: AsyncIterable<Uint8Array>, mediaType: string): Promise<number>;
   /** One that is not there is removed already. @throws OutboundProblem */
   remove(name: string): Promise<void>;
-  close(): void;
 }
 
 /** What a destination is: one record in the list of `destinations.ts`. `Sent` is what a definition may say of one. */
@@ -96,7 +95,7 @@ const s3 = defineDestination({
     return {
       write: (name, bytes, contentType) => bucket.write(pathIn(folder, name), bytes, { contentType }),
       remove: (name) => bucket.remove(pathIn(folder, name)),
-      close() {},
+      [Symbol.dispose]() {},
     };
   },
   describe: ({ endpoint, bucket, folder }) =>
@@ -134,7 +133,7 @@ const sftp = defineDestination({
           throw new OutboundProblem('no_file', text, { cause: error });
         }),
       remove: (name) => session.remove(pathIn(folder, name)),
-      close: session.close,
+      [Symbol.dispose]: session.close,
     };
   },
   describe: (sent) => sftpAddressOf(sent, pathIn(sent.folder, '')),
@@ -211,15 +210,12 @@ export function fillMasked(sent: readonly Destination[], stored: readonly Destin
 
 /** Destinations have no name: first comes one of the same account, then one at the same place of the list. */
 function rankStored(sent: Destination, place: number, stored: readonly Destination[]) {
-  const account = getKind(sent).accountOf(sent);
+  const { accountOf } = getKind(sent);
   const ranked = stored
-    .map((one, at) => ({ one, at }))
+    .map((one, at) => ({ one, isHere: Number(at === place) }))
     .filter(({ one }) => one.type === sent.type)
-    .map(({ one, at }) => {
-      const isSame = getKind(one).accountOf(one) === account;
-      return { one, rank: (isSame ? 2 : 0) + (at === place ? 1 : 0) };
-    })
-    .sort((a, b) => b.rank - a.rank);
+    .map((found) => ({ ...found, isSame: Number(accountOf(found.one) === accountOf(sent)) }))
+    .sort((a, b) => b.isSame - a.isSame || b.isHere - a.isHere);
   return ranked.length === 0 ? [undefined] : ranked.map(({ one }) => one);
 }
 

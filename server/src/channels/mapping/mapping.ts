@@ -112,10 +112,6 @@ export function createRowMaker(
   const getters = Object.values(mapping).map((source) => openSource(source, slots, expressions));
   const absent = (format.fields ?? []).filter(({ name, isRequired }) => isRequired && !(name in mapping));
   const places = new Map(columns.map(({ name }, at) => [name, at]));
-  const conditions = (format.conditions ?? []).map(({ field, requires, ...condition }) => ({
-    ...{ field, requires, when: condition.values },
-    ...{ at: places.get(field) ?? -1, requiredAt: places.get(requires) ?? -1 },
-  }));
 
   const readRows = (product: UploadedProduct, values: FeedRow['values']) =>
     format.fieldNamed && slots.readRows(product, mapping, values);
@@ -129,9 +125,10 @@ export function createRowMaker(
       const row = new RowCheck(format.type);
       const values = getters.map((get, at) => row.take(readers[at] as FieldReader, get(read)));
       for (const { name } of absent) row.miss(name, 'the mapping has no such field');
-      for (const { field, requires, when, at, requiredAt } of conditions) {
-        const [value = ''] = values[at] ?? NONE;
-        const isMissing = when.includes(value) && (values[requiredAt] ?? NONE).length === 0;
+      const valuesOf = (field: string) => values[places.get(field) ?? -1] ?? NONE;
+      for (const { field, requires, ...condition } of format.conditions ?? []) {
+        const [value = ''] = valuesOf(field);
+        const isMissing = condition.values.includes(value) && valuesOf(requires).length === 0;
         if (isMissing) row.miss(requires, `it is required where ${field} is ${value}`);
       }
       return { values, rows: readRows(product, values), problems: row.problems, isLeftOut: row.isLeftOut };

@@ -15,7 +15,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Channels } from '../channels.ts';
 /** Source: docs/ucp-compatibility.md. */
 import compatibility from './compatibility.schema.json' with { type: 'json' };
-import { type UcpChannel, UcpFilters } from './ucp.ts';
+import { ProductRequest, type UcpChannel, UcpFilters } from './ucp.ts';
 
 const UCP_VERSION = '2026-04-08';
 const CAPABILITIES = {
@@ -33,7 +33,7 @@ const SearchRequest = Type.Object({
   filters: Type.Optional(UcpFilters),
   pagination: Type.Optional(
     Type.Object({
-      cursor: Type.Optional(Type.String({ pattern: '^[0-9]{1,9}$' })),
+      cursor: optional.text({ pattern: '^[0-9]{1,9}$' }),
       limit: optional.integer({ minimum: 1 }),
     }),
   ),
@@ -42,14 +42,6 @@ const SearchRequest = Type.Object({
 const MOST_IDS = 100;
 const Ids = Type.Array(Text, { minItems: 1 });
 const LookupRequest = Type.Object({ ids: Ids, filters: Type.Optional(UcpFilters) });
-const ProductRequest = Type.Object({
-  id: Text,
-  selected: Type.Optional(Type.Array(Type.Object({ name: Text, label: Text }), { maxItems: 50 })),
-  preferences: Type.Optional(Type.Array(Text, { maxItems: 50 })),
-  filters: Type.Optional(UcpFilters),
-  compatibility: Type.Optional(Type.Object({ with: Type.Array(Text, { maxItems: 50 }) })),
-});
-
 /** The schemas are the protocol's own: this one says only what all answers have. */
 const UcpAnswer = Type.Record(Type.String(), Type.Unknown(), { title: 'UcpAnswer' });
 const failures = { '4xx': Type.Union([ErrorAnswer, UcpAnswer]) };
@@ -133,12 +125,9 @@ export const ucpRoutes =
     serveRaw(server, 'POST /channels/:token/ucp/catalog/product', {
       ...{ ...about, summary: 'One product, by the Universal Commerce Protocol', body: Sent, why: WHY },
       handle: answer('lookup', ProductRequest, async (channel, sent, signal) => {
-        const { id, selected = [], preferences = [], filters = {}, compatibility } = sent;
-        const chosen = { id, selected, preferences, filters };
-        const fitsWith = compatibility?.with ?? [];
-        const product = await channels.ucp.product(channel, { ...chosen, fitsWith }, signal);
+        const product = await channels.ucp.product(channel, sent, signal);
         if (product !== undefined) return { product };
-        const content = `Product not found: ${id}`;
+        const content = `Product not found: ${sent.id}`;
         return toError(describeAnswer('lookup'), { code: 'not_found', content });
       }),
     });

@@ -17,7 +17,6 @@ import {
   openVariants,
   toDetail,
   toUcpProduct,
-  type UcpOption,
   type UcpProduct,
   type UcpVariant,
 } from './ucp-product.ts';
@@ -41,6 +40,16 @@ export const UcpFilters = Type.Object({
 });
 export type UcpFilters = Static<typeof UcpFilters>;
 
+const Text = Type.String({ maxLength: 1_000 });
+export const ProductRequest = Type.Object({
+  id: Text,
+  selected: Type.Optional(Type.Array(Type.Object({ name: Text, label: Text }), { maxItems: 50 })),
+  preferences: Type.Optional(Type.Array(Text, { maxItems: 50 })),
+  filters: Type.Optional(UcpFilters),
+  /** Identifiers or groups that the product is to be used with. */
+  compatibility: Type.Optional(Type.Object({ with: Type.Array(Text, { maxItems: 50 }) })),
+});
+
 export interface UcpSearch {
   readonly query: string;
   readonly filters: UcpFilters;
@@ -61,17 +70,7 @@ export function createUcp({ catalog, relations }: UcpParts) {
     const toVariant = openVariants(definition, attributes);
     const make = (product: UploadedProduct): UcpVariant | undefined =>
       isForEverybody(product) && test(viewUpload(product)) ? toVariant(product) : undefined;
-    const find = async ({ query = '', categories = [], named }: FoundBy, range: PageRange) => {
-      const values = categories.map((one) => one.replaceAll(CATEGORY_LEVEL, '#'));
-      const filters = values.length === 0 ? [] : [{ name: 'category', values }];
-      const search = { query, filters, filter: JSON.stringify(definition.filter), named, ...range };
-      const { groups, ...found } = await catalog.search.findUploads(project.id, search, signal);
-      return {
-        groups: groups.map((texts) => texts.map((text) => JSON.parse(text) as UploadedProduct)),
-        ...found,
-      };
-    };
-    return { make, find };
+    return { make, find: openSearch(catalog, { project, definition }, signal) };
   }
 
   /** @returns variants by the products that these identifiers or groups name, whole groups */
@@ -138,33 +137,21 @@ export function createUcp({ catalog, relations }: UcpParts) {
     /** @returns undefined for what the channel does not have */
     async product(
       channel: UcpChannel,
-      request: {
-        readonly id: string;
-        readonly selected: readonly UcpOption[];
-        readonly preferences: readonly string[];
-        readonly filters: UcpFilters;
-        /** Identifiers or groups that the product is to be used with. */
-        readonly fitsWith: readonly string[];
-      },
+      { id, selected = [], preferences = [], filters = {}, compatibility }: Static<typeof ProductRequest>,
       signal: AbortSignal,
     ) {
-      const { id, filters, fitsWith } = request;
       const { products } = await resolve(channel, [id], signal);
       const [found] = products;
       const variants = found?.variants.filter(isPriced(filters)).filter(isWithin(filters)) ?? [];
       if (found === undefined || variants.length === 0) return undefined;
       const variant = variants.find((one) => one.id === id);
-      const detail = toDetail(found.id, variants, {
-        ...request,
-        variant: found.id === id ? undefined : variant,
-      });
-      const [featured] = detail.variants;
+      const choice = { selected, preferences, variant: found.id === id ? undefined : variant };
+      const detail = toDetail(found.id, variants, choice);
+      const shown = detail.variants[0]?.id ?? id;
       // Of the compatibility extension.
-      const compatibility = {
-        related: await relate(channel, featured?.id ?? id, signal),
-        ...(fitsWith.length > 0 && { fit: await judge(channel, [featured?.id ?? id, ...fitsWith], signal) }),
-      };
-      return { ...detail, compatibility };
+      const related = await relate(channel, shown, signal);
+      const fit = compatibility && (await judge(channel, [shown, ...compatibility.with], signal));
+      return { ...detail, compatibility: { related, ...(fit && { fit }) } };
     },
   };
 
@@ -204,7 +191,8 @@ export function createUcp({ catalog, relations }: UcpParts) {
   }
 
   /** Products that the channel does not have are unknown to its callers. */
-  async function judge(channel: UcpChannel, ids: readonly string[], signal: AbortSignal): Promise<object> {
+  async function judge(channel: UcpChannel, ids: readonly string[], signal: AbortSignal) {
+    if (ids.length < 2) return undefined;
     const { products } = await resolve(channel, ids, signal);
     const items = ids.flatMap((id) => {
       const product = products.find((one) => isNamed(one, id));
@@ -227,6 +215,17 @@ export function createUcp({ catalog, relations }: UcpParts) {
   }
 }
 
+const openSearch =
+  ({ search }: UcpParts['catalog'], { project, definition }: UcpChannel, signal: AbortSignal) =>
+  async ({ query = '', categories = [], named }: FoundBy, range: { offset: number; limit: number }) => {
+    const values = categories.map((one) => one.replaceAll(CATEGORY_LEVEL, '#'));
+    const filters = values.length === 0 ? [] : [{ name: 'category', values }];
+    const question = { query, filters, filter: JSON.stringify(definition.filter), named, ...range };
+    const { groups, ...found } = await search.findUploads(project.id, question, signal);
+    const read = (text: string) => JSON.parse(text) as UploadedProduct;
+    return { groups: groups.map((texts) => texts.map(read)), ...found };
+  };
+
 /** Groups from an offset on, each with the offset behind it; undefined behind the last one. */
 async function* listGroups(find: Find, { query, filters, offset }: UcpSearch) {
   const { categories = [] } = filters;
@@ -241,18 +240,13 @@ async function* listGroups(find: Find, { query, filters, offset }: UcpSearch) {
   }
 }
 
-type PageRange = { readonly offset: number; readonly limit: number };
-
 interface FoundBy {
   readonly query?: string;
   readonly categories?: readonly string[];
   readonly named?: readonly string[];
 }
 
-type Find = (
-  question: FoundBy,
-  range: PageRange,
-) => Promise<{ readonly groups: readonly (readonly UploadedProduct[])[]; readonly isPartial: boolean }>;
+type Find = ReturnType<typeof openSearch>;
 
 const isNamed = ({ id, variants }: { id: string; variants: readonly UcpVariant[] }, named: string) =>
   id === named || variants.some((one) => one.id === named);
