@@ -109,13 +109,13 @@ const CONSOLE_POLICY = policyOf(
 );
 
 /**
- * Serves the console under `/console/`. Its files are read once: they are few, and a path can then name no other file.
- * Source: docs/interface.md §14.5.
+ * Serves the console under `/console/`. Its files are read once, with the first of them: they are few, and a path can then name no
+ * other file. Source: docs/interface.md §14.5.
  * @returns whether it was built
  */
 export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
-  const files = readBuiltFiles(folder, '{index.html,assets/*}');
-  const isBuilt = files.has('index.html');
+  const files = readOnce(() => readBuiltFiles(folder, '{index.html,assets/*}'));
+  const isBuilt = existsSync(join(folder, 'index.html'));
   if (!isBuilt) {
     server.log.warn(
       'the console is not built, /console/ and links to it answer 404: run npm ci && npm run build, then start again',
@@ -127,13 +127,13 @@ export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
   server.get('/console', { config, schema }, async (_request, reply) => reply.redirect('/console/', 308));
 
   server.get('/console/', { config, schema }, async (request, reply) => {
-    const page = files.get('index.html');
+    const page = files().get('index.html');
     if (page === undefined) throw new ServiceError('console_missing');
     return sendPage(page, CONSOLE_POLICY, { request, reply });
   });
 
   server.get('/console/assets/:file', { config, schema }, async (request, reply) => {
-    return sendAsset(files, request, reply);
+    return sendAsset(files(), request, reply);
   });
 
   return isBuilt;
