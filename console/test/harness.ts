@@ -81,20 +81,26 @@ interface Violation {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[];
 }
 
-/** @returns what axe finds against WCAG 2.2 AA and its best practices, a line each */
-export async function findBarriers(page: Page): Promise<string[]> {
+/** What axe computes of colours; everything else it reads of the document, which is the same in light and in dark. */
+export const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
+
+/** @returns what axe finds against WCAG 2.2 AA and its best practices, or against some of its rules, a line each */
+export async function findBarriers(page: Page, rules?: readonly string[]): Promise<string[]> {
   await injectAxe(page);
-  const violations = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
-    return (await axe.run()).violations;
-  });
+  const violations = await page.evaluate(async (values) => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(options: object): Promise<{ violations: Violation[] }> };
+    };
+    return (await axe.run(values === undefined ? {} : { runOnly: { type: 'rule', values } })).violations;
+  }, rules);
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary ?? ''}`),
   );
 }
 
-/** The policy of the page lets no script in; the debugger of the browser does not ask it. */
+/** The policy of the page lets no script in; the debugger of the browser does not ask it. A page that has it keeps it from view to view. */
 async function injectAxe(page: Page): Promise<void> {
+  if (await page.evaluate(() => 'axe' in globalThis)) return;
   const session = await page.context().newCDPSession(page);
   await session.send('Runtime.evaluate', { expression: readFileSync(AXE, 'utf8') });
   await session.detach();

@@ -152,7 +152,7 @@ async function moveKilled(options: MoveOptions, step: number): Promise<boolean> 
 /** Each time a little further. @returns how often it was killed before it came to its end */
 async function moveWithKills(options: MoveOptions): Promise<number> {
   let kills = 0;
-  while (await moveKilled(options, 2 + kills * 29)) kills += 1;
+  while (await moveKilled(options, 2 + kills * 89)) kills += 1;
   return kills;
 }
 

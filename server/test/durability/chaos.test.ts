@@ -23,9 +23,9 @@ import { makeTestStore, type TestStore, testedStore } from '../support/test-stor
  * too, for RELATA_TEST_HISTORY_S; `npm run bench -- histories` plays longer ones.
  */
 
-const CHAOS_S = Number(process.env.RELATA_TEST_CHAOS_S ?? 20);
+const CHAOS_S = Number(process.env.RELATA_TEST_CHAOS_S ?? 12);
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const HISTORY_S = Number(process.env.RELATA_TEST_HISTORY_S ?? 40);
+const HISTORY_S = Number(process.env.RELATA_TEST_HISTORY_S ?? 25);
 const PROCESSES = 3;
 const CALLERS = 3;
 const KILL_EVERY_MS = 5_000;

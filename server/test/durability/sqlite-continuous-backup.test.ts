@@ -28,7 +28,7 @@ const LANES = Number(process.env.RELATA_TEST_LANES ?? 1);
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** Usually half a second; a busy machine may take ten times as long. */
 const LAG_MS = Number(process.env.RELATA_TEST_LAG_MS ?? 10_000);
-const HISTORY_S = Number(process.env.RELATA_TEST_HISTORY_S ?? 15);
+const HISTORY_S = Number(process.env.RELATA_TEST_HISTORY_S ?? 10);
 const KEY = Buffer.alloc(32, 'backup').toString('base64');
 
 interface Place {

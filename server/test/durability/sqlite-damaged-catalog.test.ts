@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type TestContext, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSeededRandom } from '../support/demo-shop/seeded-random.ts';
 import { runRelata } from '../support/relata-command.ts';
@@ -28,14 +30,25 @@ const products = identifiers.map((identifier, at) => ({
   attributes: [{ key: 'Description', value: `What is said of product ${at}. `.repeat(40) }],
 }));
 
+/** The data of a service that was stopped, of which each test damages a copy. */
+const prepared = await mkdtemp(join(tmpdir(), 'relata-damaged-'));
+const projects = { projectId: 0, neighbour: 0 };
+
+before(async () => {
+  const context = { after() {} } as unknown as TestContext;
+  const service = await startTestService(context, { store: embeddedStoreAt(prepared) });
+  projects.projectId = service.projectId;
+  projects.neighbour = await service.createProject('Neighbour');
+  for (const project of Object.values(projects)) await service.loadCatalog(products, project);
+  await service.stop();
+});
+after(() => rm(prepared, { recursive: true, force: true }));
+
 async function openShop(t: TestContext) {
   const store = await createTestStore(t);
-  const service = await startTestService(t, { store });
-  const neighbour = await service.createProject('Neighbour');
-  for (const project of [service.projectId, neighbour]) await service.loadCatalog(products, project);
-  await service.stop();
-  const path = join(store.dataDir, 'catalogs', `${service.projectId}.db`);
-  return { store, path, neighbour, projectId: service.projectId };
+  await cp(prepared, store.dataDir, { recursive: true, preserveTimestamps: true });
+  const path = join(store.dataDir, 'catalogs', `${projects.projectId}.db`);
+  return { store, path, ...projects };
 }
 
 /** 40 writes of 512 bytes, anywhere except in the header of the file. */
@@ -52,10 +65,10 @@ function plantDamage(path: string, seed: number): void {
 const restart = (t: TestContext, store: TestStore) =>
   startTestService(t, { store: embeddedStoreAt(store.dataDir) });
 
-/** Asks for each product, twice. @returns how each was answered: found, missing, garbled, or the reason of a refusal */
+/** Asks for each product. @returns how each was answered: found, missing, garbled, or the reason of a refusal */
 async function lookUpAll(service: TestService, projectId: number): Promise<string[]> {
   const answers: string[] = [];
-  for (const identifier of [...identifiers, ...identifiers]) {
+  for (const identifier of identifiers) {
     const path = `/product-service/products-by-sku?projectId=${projectId}&identifiers=${identifier}`;
     answers.push(
       await service.call('GET', path).then(
@@ -74,12 +87,12 @@ for (const seed of SEEDS) {
     const { store, path, neighbour, projectId } = await openShop(t);
     plantDamage(path, seed);
     const service = await restart(t, store);
-    const before = await lookUpAll(service, projectId);
-    const noticed = before.indexOf('catalog_damaged');
+    const answers = [...(await lookUpAll(service, projectId)), ...(await lookUpAll(service, projectId))];
+    const noticed = answers.indexOf('catalog_damaged');
     t.diagnostic(
-      JSON.stringify({ seed, noticed, missing: before.filter((one) => one === 'missing').length }),
+      JSON.stringify({ seed, noticed, missing: answers.filter((one) => one === 'missing').length }),
     );
-    if (noticed >= 0) assert.equal(before.slice(noticed).includes('missing'), false);
+    if (noticed >= 0) assert.equal(answers.slice(noticed).includes('missing'), false);
     await service.app.watch.checkAll();
     assert.deepEqual(new Set(await lookUpAll(service, projectId)), new Set(['catalog_damaged']));
     assert.deepEqual(new Set(await lookUpAll(service, neighbour)), new Set(['found']));

@@ -6,35 +6,62 @@ import http from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { endLeases } from '../support/killed-process.ts';
 import { PROCESS_KEY, type ServiceProcess, startProcess } from '../support/service-process.ts';
-import { createTestStore, type TestStore } from '../support/test-store.ts';
+import { makeTestStore, type TestStore } from '../support/test-store.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /** Of the client, of the service and of the connection each. */
 const KILLS = Number(process.env.RELATA_TEST_KILLS ?? 1);
 
+interface Place {
+  readonly store: TestStore;
+  readonly service: ServiceProcess;
+}
+
 interface Shop {
   readonly store: TestStore;
   readonly folder: string;
-  readonly projectId: number;
+  /** What commands name; undefined: they need not. */
+  readonly projectId?: number;
   readonly url: string;
   service: ServiceProcess;
 }
 
+async function startPlace(): Promise<Place> {
+  const store = await makeTestStore();
+  return { store, service: await startProcess(store) };
+}
+
+/** The service of the file: a start takes a second of processor time. */
+let started: Promise<Place> | undefined;
+after(async () => (await started)?.store.remove());
+
+/** A project of its own on the service of the file. */
 async function openShop(t: TestContext): Promise<Shop> {
-  const store = await createTestStore(t);
+  started ??= startPlace();
+  return makeShop(t, await started);
+}
+
+/** The only project of a service, which no command has to name. */
+async function openOnlyShop(t: TestContext): Promise<Shop> {
+  const place = await startPlace();
+  t.after(place.store.remove);
+  const { projectId: _, ...shop } = await makeShop(t, place);
+  return shop;
+}
+
+async function makeShop(t: TestContext, { store, service }: Place) {
   const folder = mkdtempSync(join(tmpdir(), 'relata-push-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const service = await startProcess(store);
   const make = async (path: string, body: object) => (await service.call('POST', path, { body })).body.id;
   const projectGroupId = await make('/management/project-groups', { name: 'Shops' });
   const project = { name: 'Shop', projectGroupId, locale: 'en-GB', settings: { maxDeletePercent: 30 } };
-  const projectId = await make('/management/projects', project);
+  const projectId: number = await make('/management/projects', project);
   return { store, folder, service, projectId, url: service.address };
 }
 
@@ -44,14 +71,14 @@ interface End {
   readonly said: string;
 }
 
-interface Caller extends Pick<Shop, 'folder' | 'url'> {
+interface Caller extends Pick<Shop, 'folder' | 'url' | 'projectId'> {
   /** What a person at a terminal types when asked, by question; undefined: there is none. */
   readonly typed?: Readonly<Record<string, string>>;
 }
 
 const TERMINAL = '--import=data:text/javascript,process.stdin.isTTY=process.stderr.isTTY=true';
 
-function start({ folder, url, typed }: Caller, args: readonly string[]): ChildProcess {
+function start({ folder, url, projectId, typed }: Caller, args: readonly string[]): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('RELATA_'));
   const flags = ['--conditions=relata-source', ...(typed === undefined ? [] : [TERMINAL])];
   const child = spawn(process.execPath, [...flags, main, ...args], {
@@ -60,6 +87,7 @@ function start({ folder, url, typed }: Caller, args: readonly string[]): ChildPr
     env: {
       ...Object.fromEntries(inherited),
       ...{ RELATA_URL: url, RELATA_API_KEY: PROCESS_KEY, XDG_STATE_HOME: folder, XDG_CONFIG_HOME: folder },
+      ...(projectId !== undefined && { RELATA_PROJECT: String(projectId) }),
     },
   });
   return child;
@@ -168,7 +196,7 @@ test('files are pushed, compared, pulled and looked up, and exit codes say how i
 });
 
 test('relations and the ontology are files: export, plan, apply; a profile spares the flags', async (t) => {
-  const shop = await openShop(t);
+  const shop = await openOnlyShop(t);
   write(shop.folder, 'all.ndjson', range(3));
   await run(shop, 'push --full all.ndjson');
   const every = { all: [] };
@@ -483,7 +511,8 @@ async function breakBeforeCommit(t: TestContext, kept: number) {
   assert.equal((await run(far, 'push --full --yes few.ndjson')).code, 1);
   isBroken = false;
   const count = async () => (await run(shop, 'pull')).out.trim().split('\n').length;
-  return { far, service: shop.service, count };
+  const forget = () => shop.service.call('DELETE', `/products/batch?projectId=${shop.projectId}`);
+  return { far, forget, count };
 }
 
 test('a push that goes on commits nothing with --preview, and nothing that deletes without being told', async (t) => {
@@ -509,8 +538,8 @@ test('a push that goes on asks for the number of products that it would delete',
 });
 
 test('a push whose session is gone begins anew, also after it asked for the commit', async (t) => {
-  const { far, service, count } = await breakBeforeCommit(t, 8);
-  await service.call('DELETE', '/products/batch');
+  const { far, forget, count } = await breakBeforeCommit(t, 8);
+  await forget();
   const again = await run(far, 'push --full --yes --resume few.ndjson');
   assert.equal(again.code, 0, again.said);
   assert.match(again.said, /^The full update that was broken off is gone, this one begins anew\.\n/);
@@ -519,6 +548,7 @@ test('a push whose session is gone begins anew, also after it asked for the comm
 
 test('a push whose commit ended finds it, also when another full update has begun since', async (t) => {
   const shop = await openShop(t);
+  const { projectId } = shop;
   write(shop.folder, 'all.ndjson', range(10));
   let isBlind = true;
   const url = await startProxy(t, shop.url, ({ url: path = '' }, answer) => {
@@ -529,16 +559,16 @@ test('a push whose commit ended finds it, also when another full update has begu
   const far = { ...shop, url };
   assert.equal((await run(far, 'push --full --yes all.ndjson')).code, 1);
   isBlind = false;
-  const { body } = await shop.service.call('POST', '/products/batch/initiate');
+  const { body } = await shop.service.call('POST', `/products/batch/initiate?projectId=${projectId}`);
   const { code, out, said } = await run(far, 'push --full --resume --preview all.ndjson');
   assert.deepEqual([code, out], [0, 'pushed 10 products in 1 batch\n'], said);
   assert.match(said, /^There is nothing to preview/);
-  const open = await shop.service.call('GET', '/products/batch');
+  const open = await shop.service.call('GET', `/products/batch?projectId=${projectId}`);
   assert.equal(open.body.fullUpdateId, body.fullUpdateId, 'it is not touched');
 });
 
 test('a push goes on where it was: client and service are killed, connections break, the catalog is exactly the file', async (t) => {
-  const shop = await openShop(t);
+  const shop = await openOnlyShop(t);
   const { folder, store } = shop;
   const settings = { RELATA_PORT: new URL(shop.url).port };
   const { url, cut } = await startRelay(t, shop.url);
