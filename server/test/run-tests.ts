@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { relative, resolve } from 'node:path';
 import { prepareProgram } from './program.ts';
@@ -73,7 +74,24 @@ const CHECK_SECONDS = 60;
 /** Files that may fail at first in one run of the tests and are repeated; the deep tests have about 300. */
 const MOST_REPEATED = 4;
 
-function listPasses(): Pass[] {
+/** What `npm run build` makes, the last file of each. */
+const BUILT = [
+  'client/dist/client.js',
+  'console/dist/index.html',
+  'site/dist/index.html',
+  'server/dist/main.mjs',
+];
+
+/** Whether that is younger than every file of the repository, as after `npm test`. */
+function isBuilt(): boolean {
+  const writtenAt = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const listed = spawnSync('git', ['ls-files', '-coz', '--exclude-standard'], { encoding: 'utf8' });
+  const newest = Math.max(...listed.stdout.split('\0').map(writtenAt));
+  return listed.status === 0 && BUILT.every((path) => writtenAt(path) > newest);
+}
+
+/** @param isDeep  whether `npm test` may have built what is tested */
+function listPasses(isDeep = false): Pass[] {
   const given = process.env.RELATA_TEST_POSTGRES_BIN;
   const installed = given || findOldest();
   const postgres = hasPackage() ? 'npm' : (given ?? 'npm');
@@ -83,7 +101,7 @@ function listPasses(): Pass[] {
   const cluster = process.env.RELATA_TEST_CITUS;
   const hasInstalled = installed !== undefined && existsSync(installed);
   return [
-    { name: 'build', files: [], scripts: ['build', 'browser'] },
+    { name: 'build', files: [], scripts: [...(isDeep && isBuilt() ? [] : ['build']), 'browser'] },
     { name: 'check', isDeep: false, files: [], scripts: ['check'] },
     { name: 'embedded', isDeep: false, files: listFirst(), settings: FEW },
     { name: 'postgres-smoke', isDeep: false, files: listPostgresSmoke(), postgres, settings: FEWER },
@@ -112,7 +130,7 @@ function choosePasses(named: readonly string[]): readonly Pass[] {
   const files = named.filter((name) => name.endsWith('.test.ts')).map((path) => resolve(path));
   if (files.length > 0) return [{ name: 'files', files }];
   const isDeep = named.includes('deep');
-  return listPasses().filter((pass) =>
+  return listPasses(isDeep).filter((pass) =>
     named.length === 0 || isDeep ? (pass.isDeep ?? isDeep) === isDeep : named.includes(pass.name),
   );
 }
