@@ -30,6 +30,8 @@ export interface FoundGroups {
   readonly groups: readonly (readonly number[])[];
   /** Products that match only by assumption, with the attributes that have no value. */
   readonly assumed?: ReadonlyMap<number, readonly string[]>;
+  /** Of products, by a list of links. */
+  readonly quantities?: ReadonlyMap<number, number>;
 }
 
 /** A relation as the search needs it. */
@@ -69,52 +71,52 @@ export function searchRelated(
 export function searchSide(
   view: RelationView,
   relation: SearchedRelation,
-  { source, identifier, limit, side, isBestEnough }: SearchedProduct & { side: Side },
+  searched: SearchedProduct & { readonly side: Side },
 ): Omit<FoundGroups, 'matchType'> {
-  if (relation.isListed) {
-    const groups = searchLinked(view, relation, { identifier, limit, side });
-    return { groups: groups.map((products) => products.map(({ productId }) => productId)) };
-  }
-  const listed =
-    source === undefined ? [] : searchRule(view, relation, { source, limit, side, isBestEnough });
+  if (relation.isListed) return searchListed(view, relation, searched);
+  const query = toSearch(relation, searched);
+  if (query === undefined) return { groups: [] };
+  const listed = searched.isBestEnough ? listBest(view, query) : listWhole(view, query);
   const assumed = new Map(listed.flatMap((group) => group.assumed));
   return { groups: listed.map(({ products }) => products), ...(assumed.size > 0 && { assumed }) };
-}
-
-function searchRule(
-  view: RelationView,
-  relation: SearchedRelation,
-  searched: { source: FoundSource; limit: number; side: Side; isBestEnough: boolean | undefined },
-): readonly ListedGroup[] {
-  const { source, limit, side } = searched;
-  const query = toSearch(relation, searched);
-  if (query === undefined) return [];
-  if (searched.isBestEnough) return listBest(view, query, source.productId);
-  // A product that may be among its own results gives its group another place in them.
-  const isAmong =
-    !relation.excludeSameGroup &&
-    source.memberships.some((one) => one.build === relation.build && one.side === side);
-  const listed =
-    isAmong || view.share === undefined ? listGroups(view, query, source.productId) : share(view, query);
-  return listed.filter(({ group }) => group !== query.excluded).slice(0, limit);
 }
 
 /** A search of a side, of a rule that is plain or has an index of its own. */
 interface SideSearch extends CandidateSearch {
   readonly index: RuleIndex | undefined;
+  /** The product that is left out. */
+  readonly asked: number | undefined;
+  /** Whether that may be among its own results, in which it then gives its group another place. */
+  readonly isAmong: boolean;
 }
 
 /** @returns undefined for a product that is not on the other side, or matches nothing there */
 function toSearch(
   { build, bound, excludeSameGroup }: SearchedRelation,
-  { source, limit, side }: { source: FoundSource; limit: number; side: Side },
+  { source, limit, side }: SearchedProduct & { readonly side: Side },
 ): SideSearch | undefined {
   const own = side === 'target' ? 'source' : 'target';
-  const opposite = source.memberships.find((one) => one.build === build && one.side === own);
-  if (opposite === undefined || opposite.keys.length === 0) return undefined;
-  const excluded = excludeSameGroup ? source.group : undefined;
+  const opposite = source?.memberships.find((one) => one.build === build && one.side === own);
+  if (source === undefined || opposite === undefined || opposite.keys.length === 0) return undefined;
   const rule = compileRule(bound);
-  return { build, side, opposite, operators: rule.operators, limit, excluded, index: planIndex(rule) };
+  return {
+    ...{ build, side, opposite, operators: rule.operators, limit, index: planIndex(rule) },
+    excluded: excludeSameGroup ? source.group : undefined,
+    asked: source.productId,
+    isAmong: !excludeSameGroup && source.memberships.some((one) => one.build === build && one.side === side),
+  };
+}
+
+/** The same for all products with these values: one group more, as each of them leaves its own out. */
+const forAll = (query: SideSearch): SideSearch => ({
+  ...{ ...query, limit: query.limit + 1, excluded: undefined, asked: undefined },
+});
+
+/** @returns a key that all products with these values have */
+function describeSearch({ build, side, limit, opposite }: CandidateSearch): string {
+  const compared = opposite.compared.map((value) => value ?? '-');
+  if (opposite.values !== undefined) return `${build} ${side} ${limit} ${opposite.values}`;
+  return `${build} ${side} ${limit} ${opposite.keys.join()} ${compared.join()}`;
 }
 
 interface ListedGroup {
@@ -125,51 +127,39 @@ interface ListedGroup {
   readonly assumed: readonly (readonly [number, readonly string[]])[];
 }
 
-/** The same list for all products with these values: one group more, as each of them leaves its own out. */
-function share(view: RelationView, query: SideSearch): readonly ListedGroup[] {
-  const all = { ...query, limit: query.limit + 1, excluded: undefined };
-  const make = () => listGroups(view, all, undefined);
-  return view.share?.(describeSearch(query), make, ({ products }) => 100 + 8 * products.length) ?? [];
+function listWhole(view: RelationView, query: SideSearch): readonly ListedGroup[] {
+  if (query.isAmong || view.share === undefined) return listGroups(view, query);
+  const make = () => listGroups(view, forAll(query));
+  return view
+    .share(describeSearch(query), make, ({ products }) => 100 + 8 * products.length)
+    .filter(({ group }) => group !== query.excluded)
+    .slice(0, query.limit);
 }
 
-/** @returns a key that all products with these values have */
-function describeSearch({ build, side, limit, opposite }: CandidateSearch): string {
-  const compared = opposite.compared.map((value) => value ?? '-');
-  if (opposite.values !== undefined) return `${build} ${side} ${limit} ${opposite.values}`;
-  return `${build} ${side} ${limit} ${opposite.keys.join()} ${compared.join()}`;
-}
-
-/** `asked`: the product that is left out. */
-function listGroups(view: RelationView, query: SideSearch, asked: number | undefined): ListedGroup[] {
+function listGroups(view: RelationView, query: SideSearch): ListedGroup[] {
   const judge = toJudge(query);
-  return chooseBest(listMatching(view, query), query, asked).map(({ group }) => {
-    const others = view.listVariants(group).filter(({ productId }) => productId !== asked);
+  return chooseBest(listMatching(view, query), query).map(({ group }) => {
+    const others = view.listVariants(group).filter(({ productId }) => productId !== query.asked);
     return { group, ...sortVariants(others, query, judge) };
   });
 }
 
 /** Of each group its best product, which is its first candidate: the other variants are not read. */
-function listBest(view: RelationView, query: SideSearch, asked: number): ListedGroup[] {
-  const first = view.share?.(
-    `first ${describeSearch(query)}`,
-    () => takeFirst(view, query),
-    () => 150,
-  );
-  return chooseBest(first ?? listMatching(view, query), query, asked).map(
-    ({ group, productId, assumed = [] }) => ({
-      ...{ group, products: [productId] },
-      assumed: assumed.length > 0 ? [[productId, assumed]] : [],
-    }),
-  );
+function listBest(view: RelationView, query: SideSearch): ListedGroup[] {
+  const make = () => takeFirst(view, forAll(query));
+  const first = view.share?.(`first ${describeSearch(query)}`, make, () => 150);
+  return chooseBest(first ?? listMatching(view, query), query).map(({ group, productId, assumed = [] }) => ({
+    ...{ group, products: [productId] },
+    assumed: assumed.length > 0 ? [[productId, assumed]] : [],
+  }));
 }
 
 /** @returns the first candidate of each group, of as many groups as are requested */
-function chooseBest<One extends Candidate>(
-  candidates: Iterable<One>,
-  { excluded, limit }: Pick<SideSearch, 'excluded' | 'limit'>,
-  asked: number | undefined,
-): One[] {
-  const best = new Map<string, One>();
+function chooseBest(
+  candidates: Iterable<MatchingCandidate>,
+  { excluded, limit, asked }: SideSearch,
+): MatchingCandidate[] {
+  const best = new Map<string, MatchingCandidate>();
   for (const candidate of candidates) {
     const { productId, group } = candidate;
     if (productId === asked || group === excluded || best.has(group)) continue;
@@ -180,20 +170,19 @@ function chooseBest<One extends Candidate>(
 }
 
 /**
- * @returns the first two products of each group, of one group more than the query asks for: the first product may be the one that
- * asks, or all of a group its own. They hold the best ones, whichever product with these values asks.
+ * @returns the first two products of each group: the first one may be the one that asks. They hold the best ones, whichever product
+ * with these values asks.
  */
 function takeFirst(view: RelationView, query: SideSearch): MatchingCandidate[] {
-  const all = { ...query, limit: query.limit + 1, excluded: undefined };
   const groups = new Map<string, Candidate[]>();
   const first: MatchingCandidate[] = [];
-  for (const candidate of listMatching(view, all)) {
+  for (const candidate of listMatching(view, query)) {
     const known = groups.get(candidate.group);
     if (known === undefined) groups.set(candidate.group, [candidate]);
     else if (known.length === 2 || known[0]?.productId === candidate.productId) continue;
     else known.push(candidate);
     first.push(candidate);
-    if (groups.size === all.limit) break;
+    if (groups.size === query.limit) break;
   }
   return first;
 }
@@ -305,6 +294,21 @@ function searchLinked(
   return [...groups.values()].slice(0, limit);
 }
 
+function searchListed(
+  view: RelationView,
+  relation: SearchedRelation,
+  searched: SearchedProduct & { readonly side: Side },
+): Omit<FoundGroups, 'matchType'> {
+  const linked = searchLinked(view, relation, searched);
+  const groups = linked.map((products) => products.map(({ productId }) => productId));
+  // A list says how many of a target go with its source, and not the other way round.
+  const counted = searched.side === 'source' ? [] : linked.flat();
+  const said = counted.flatMap(({ productId, quantity }): [number, number][] =>
+    quantity === null ? [] : [[productId, quantity]],
+  );
+  return { groups, ...(said.length > 0 && { quantities: new Map(said) }) };
+}
+
 const groupOf = (raw: string) => (JSON.parse(raw) as UploadedProduct).groupIdentifier;
 
 /** What goes with many products, by identifier alone: for callers that describe nothing. */
@@ -324,81 +328,30 @@ export interface RelatedList {
 }
 
 /** @returns for each product and each requested relation the best product of each related group */
-export function listRelated(
+export const listRelated = (
   view: RelationView,
   identifiers: readonly string[],
   requested: readonly RelatedSearch[],
-): RelatedList[][] {
-  return identifiers.map((identifier) =>
+): RelatedList[][] =>
+  identifiers.map((identifier) =>
     view.once(`related ${identifier}`, () => {
       const source = view.findSource(identifier);
       return requested.map(({ relation, limit, direction }) => {
-        const searched = { identifier, source, limit };
-        if (direction === 'to') return nameBest(view, relation, { ...searched, side: 'source' });
-        const there = nameBest(view, relation, { ...searched, side: 'target' });
-        if (there.identifiers.length > 0 || !relation.twoWay) return there;
-        return nameBest(view, relation, { ...searched, side: 'source' });
+        const searched = { identifier, source, limit, isBestEnough: true };
+        return direction === 'to'
+          ? nameBest(view, searchSide(view, relation, { ...searched, side: 'source' }))
+          : nameBest(view, searchRelated(view, relation, searched));
       });
     }),
   );
-}
 
-function nameBest(
-  view: RelationView,
-  relation: SearchedRelation,
-  { source, identifier, limit, side }: SearchedProduct & { side: Side },
-): RelatedList {
-  if (relation.isListed) return nameLinked(view, relation, { identifier, limit, side });
-  const query = source && toSearch(relation, { source, limit, side });
-  return { identifiers: source && query ? nameMatching(view, query, source.productId) : [] };
-}
-
-function nameLinked(
-  view: RelationView,
-  relation: SearchedRelation,
-  searched: { identifier: string; limit: number; side: Side },
-): RelatedList {
-  const best = searchLinked(view, relation, searched).map(([first]) => first as LinkedProduct);
-  const named = best.map((one) => ({ ...one, identifier: view.findIdentifier(one.productId) }));
-  // A list says how many of a target go with its source, and not the other way round.
-  const said = named.flatMap(({ identifier, quantity }): [string, number][] =>
-    quantity === null || searched.side === 'source' ? [] : [[identifier, quantity]],
-  );
-  return { identifiers: listNames(named), ...(said.length > 0 && { quantities: new Map(said) }) };
-}
-
-/**
- * @returns the identifiers of the best product of each group. A channel asks for each of its products: those with the same values
- * share one list of texts, which only a product that is on it has to choose from anew.
- */
-function nameMatching(view: RelationView, query: SideSearch, asked: number): readonly string[] {
-  if (view.share === undefined)
-    return chooseBest(listMatching(view, query), query, asked).map(({ productId }) =>
-      view.findIdentifier(productId),
-    );
-  const key = `named ${describeSearch(query)}`;
-  const [first] = view.share(
-    key,
-    () => [nameFirst(view, query)],
-    ({ named }) => 200 + 150 * named.length,
-  );
-  if (first === undefined) return [];
-  const isAmong = first.named.some(({ productId, group }) => productId === asked || group === query.excluded);
-  return isAmong ? listNames(chooseBest(first.named, query, asked)) : first.best;
-}
-
-type NamedCandidate = Candidate & { readonly identifier: string };
-
-/** `best`: of `named`, for a product that is not among them. */
-function nameFirst(
-  view: RelationView,
-  query: SideSearch,
-): { readonly named: readonly NamedCandidate[]; readonly best: readonly string[] } {
-  const named = takeFirst(view, query).map(({ productId, group }) => {
-    return { productId, group, identifier: view.findIdentifier(productId) };
+function nameBest(view: RelationView, { groups, quantities }: Omit<FoundGroups, 'matchType'>): RelatedList {
+  const best = groups.map(([first]) => first as number);
+  const identifiers = best.map((productId) => view.findIdentifier(productId));
+  if (quantities === undefined) return { identifiers };
+  const said = best.flatMap((productId, at): [string, number][] => {
+    const quantity = quantities.get(productId);
+    return quantity === undefined ? [] : [[identifiers[at] as string, quantity]];
   });
-  const best = listNames(chooseBest(named, { excluded: undefined, limit: query.limit }, undefined));
-  return { named, best };
+  return { identifiers, ...(said.length > 0 && { quantities: new Map(said) }) };
 }
-
-const listNames = (named: readonly NamedCandidate[]) => named.map(({ identifier }) => identifier);
