@@ -1,5 +1,5 @@
 import type { Filter, Operator } from '../../server/src/catalog/filters/filters.ts';
-import type { RelationDefinition } from '../../server/src/relations/definitions/relation.ts';
+import type { RelationDefinition } from '../../server/src/relations/definitions/relation-schemas.ts';
 
 /**
  * Relations over the synthetic products. Of the ten a product stands on three sides on average: on the source side of

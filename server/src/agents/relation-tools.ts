@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { Filter as ProductFilter } from '../catalog/filters/filters.ts';
 import { signOf } from '../kernel/comparison-sign.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { type FoundRelation, type RelatedRequest, readAnswer } from '../relations/answers/answers.ts';
@@ -227,13 +228,12 @@ export const explainRelation = defineTool({
   },
 });
 
-const Filter = Type.Object(
-  {},
-  {
-    description:
-      'a filter, such as {"all":[{"category":["Tools"]},{"attribute":"Weight","operator":"less","value":3}]}; {"all":[]} is every product',
-  },
-);
+const Filter = Type.Unsafe<ProductFilter>({
+  type: 'object',
+  properties: {},
+  description:
+    'a filter, such as {"all":[{"category":["Tools"]},{"attribute":"Weight","operator":"less","value":3}]}; {"all":[]} is every product',
+});
 
 export const previewRelation = defineTool({
   name: 'preview_relation',
@@ -256,7 +256,7 @@ export const previewRelation = defineTool({
   async answer({ relations, project, signal, limitScans }, sent) {
     const definition = checkDefinition({ name: 'preview', tag: 'preview', ...sent });
     limitScans();
-    const tried = await relations.tryDefinition(project.id, { definition }, signal);
+    const tried = await relations.tryDefinition({ projectId: project.id, definition }, signal);
     if ('problem' in tried) return { problem: shorten(tried.problem) };
     const examples = tried.examples.map(({ source, results }) => ({
       source,

@@ -63,7 +63,7 @@ export function createRelations(parts: RelationParts) {
     { id, expected }: Partial<RemovedRelation> = {},
   ): Promise<Relation> {
     const present = id === undefined ? undefined : await findExpected(project.id, { id, expected });
-    const keep = () => store.save(project.id, { id, expected, definition, at: clock.now() });
+    const keep = () => store.saveRelation(project.id, { id, expected, definition, at: clock.now() });
     if (present !== undefined) refuseOtherKind(present.definition, definition);
     return known(await (isBuilt(present, definition) ? keep() : builds.changeAndBuild(project, keep)));
   }
@@ -102,7 +102,7 @@ export function createRelations(parts: RelationParts) {
     ) => save(project, definition, replaced),
     /** @throws not_found, changed_meanwhile */
     async remove(projectId: number, removed: RemovedRelation): Promise<void> {
-      if (!(await store.remove(projectId, { ...removed, at: clock.now() })))
+      if (!(await store.deleteRelation(projectId, { ...removed, at: clock.now() })))
         throw new ServiceError('not_found');
       void builds.dropOld(projectId);
     },
@@ -120,7 +120,8 @@ export function createRelations(parts: RelationParts) {
       );
       for (const [at, { definition }] of sent.entries())
         await save(project, definition, { id: met[at]?.relationId });
-      for (const { relationId: id } of missing) await store.remove(project.id, { id, at: clock.now() });
+      for (const { relationId: id } of missing)
+        await store.deleteRelation(project.id, { id, at: clock.now() });
       void builds.dropOld(project.id);
       return store.list(project.id);
     },
@@ -159,7 +160,7 @@ export function createRelations(parts: RelationParts) {
     tryDefinition: store.tryDefinition,
     /** @throws not_found, relation_not_ready while its index is made */
     survey: async (projectId: number, id: number, signal: AbortSignal) =>
-      (await store.survey(projectId, id, signal)) ?? describeProblem(await find(projectId, id)),
+      (await store.survey({ projectId, id }, signal)) ?? describeProblem(await find(projectId, id)),
     /** @throws not_found for the relation or a product, relation_not_ready, search_too_long */
     async explain(request: ExplainInput, signal: AbortSignal): Promise<Explanation> {
       const explained = await store.explain(request, signal);

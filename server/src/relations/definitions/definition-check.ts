@@ -1,24 +1,15 @@
 import { checkFilter, type Filter } from '../../catalog/filters/filters.ts';
+import type { Sent } from '../../http/server/server.ts';
 import { boundLines } from '../../kernel/bounded-lines.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import {
-  type Match,
-  type MatchElement,
-  matchesOf,
-  type RelationDefinition,
-  type RelationKind,
-} from './relation.ts';
+import { matchesOf } from './relation.ts';
+import type { Match, MatchElement, RelationDefinition, SentRelation } from './relation-schemas.ts';
 import { COMPARISONS_PER_RULE } from './rule.ts';
 
 /**
  * Whether a definition can be stored; whether it works with the ontology is checked later (`rule.ts`). Source:
  * docs/interface.md §12.1.
  */
-
-export type SentDefinition = Pick<RelationDefinition, 'name' | 'tag'> & {
-  readonly source?: unknown;
-  readonly target?: unknown;
-} & Partial<Omit<RelationDefinition, 'name' | 'tag' | 'source' | 'target'>>;
 
 const MATCHES = 16;
 /** Elements that hold others, and how many at least and at most. */
@@ -79,7 +70,7 @@ function checkValue(path: string, value: Match['source']): string[] {
  * @param path of the definition in the body
  * @returns the definition with its defaults @throws request_invalid that names every mistake in the filters
  */
-export function checkDefinition(sent: SentDefinition, path = ''): RelationDefinition {
+export function checkDefinition(sent: Sent<SentRelation>, path = ''): RelationDefinition {
   const errors = [...CHECKS[sent.kind ?? 'rule'](sent, path), ...checkTotal(sent, path)];
   if (errors.length > 0) {
     const shown = boundLines(errors, { most: 20, bytes: 8 * 1024 });
@@ -102,7 +93,7 @@ export function checkDefinition(sent: SentDefinition, path = ''): RelationDefini
   return {
     ...(kind !== undefined && { kind }),
     ...{ name: sent.name, tag: sent.tag, ...(description !== undefined && { description }) },
-    ...{ twoWay, enabled, source: source as Filter, target: target as Filter },
+    ...{ twoWay, enabled, source, target },
     ...{ match, sort, names, excludeSameGroup, ...(constraint !== undefined && { constraint }) },
     ...(total && { total }),
     ...(operator && { operator }),
@@ -110,7 +101,9 @@ export function checkDefinition(sent: SentDefinition, path = ''): RelationDefini
   };
 }
 
-const CHECKS: Readonly<Record<RelationKind, (sent: SentDefinition, path: string) => string[]>> = {
+const CHECKS: Readonly<
+  Record<NonNullable<SentRelation['kind']>, (sent: Sent<SentRelation>, path: string) => string[]>
+> = {
   rule: (sent, path) => [...listFilterErrors(sent, path), ...checkMatches(`${path}/match`, sent.match ?? [])],
   links: listRuleParts,
   total: (sent, path) => [
@@ -126,7 +119,7 @@ const CHECKS: Readonly<Record<RelationKind, (sent: SentDefinition, path: string)
 const TOTAL_PARTS = ['total', 'operator', 'limit'] as const;
 
 /** Its parts stand together, and in no other kind. */
-function checkTotal(sent: SentDefinition, path: string): string[] {
+function checkTotal(sent: Sent<SentRelation>, path: string): string[] {
   const isTotal = sent.kind === 'total';
   return TOTAL_PARTS.filter((part) => (sent[part] !== undefined) !== isTotal).map((part) =>
     isTotal
@@ -138,7 +131,7 @@ function checkTotal(sent: SentDefinition, path: string): string[] {
 const EVERY_PRODUCT: Filter = { all: [] };
 const SIDES = ['source', 'target'] as const;
 
-function listFilterErrors(sent: SentDefinition, path: string): string[] {
+function listFilterErrors(sent: Sent<SentRelation>, path: string): string[] {
   return SIDES.flatMap((side) =>
     sent[side] === undefined
       ? [`${path} must have required properties '${side}'`.trimStart()]
@@ -147,7 +140,7 @@ function listFilterErrors(sent: SentDefinition, path: string): string[] {
 }
 
 /** @returns what a relation of links cannot have: its pairs and their order are chosen already */
-function listRuleParts(sent: SentDefinition, path: string): string[] {
+function listRuleParts(sent: Sent<SentRelation>, path: string): string[] {
   const filters = SIDES.filter(
     (side) => JSON.stringify(sent[side] ?? EVERY_PRODUCT) !== JSON.stringify(EVERY_PRODUCT),
   );
@@ -159,7 +152,7 @@ function listRuleParts(sent: SentDefinition, path: string): string[] {
   ];
 }
 
-const listRuleLists = (sent: SentDefinition, path: string, kind: 'link' | 'total') =>
+const listRuleLists = (sent: Sent<SentRelation>, path: string, kind: 'link' | 'total') =>
   (['match', 'sort'] as const)
     .filter((part) => (sent[part] ?? []).length > 0)
     .map((part) => `${path}/${part} must be left out or [] in a relation of ${kind}s`);

@@ -7,8 +7,9 @@ import type { SentValue } from '../../catalog/products/product-schemas.ts';
 import type { ServiceError } from '../../kernel/errors.ts';
 import { checkDefinition } from './definition-check.ts';
 import { judgeElement } from './match-truth.ts';
-import type { MatchElement, ValueTable } from './relation.ts';
+import type { MatchElement } from './relation-schemas.ts';
 import { bindRule, compileRule } from './rule.ts';
+import type { ValueTable } from './table-schemas.ts';
 
 const numeric = (id: number, name: string, unitName?: string) =>
   ({ id, name, type: 'NUMERIC_ATTRIBUTE', ...(unitName && { unitName }) }) as Attribute;

@@ -1,20 +1,10 @@
 import type { Static } from 'typebox';
 import { cutPage, ProjectParams } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import {
-  answerAs,
-  type ChangeRequest,
-  inProject,
-  type Routes,
-  type RouteTools,
-  type Sent,
-  serve,
-  serveKind,
-} from '../../http/server/server.ts';
+import { answerAs, inProject, type Routes, type Sent, serve, serveKind } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
-import type { Projects } from '../../projects/projects.ts';
-import { type Database, markOf } from '../../storage/storage.ts';
-import type { Relations } from '../relations.ts';
+import { markOf } from '../../storage/storage.ts';
+import { createRecorder, type DefinitionRouteParts } from './change-record.ts';
 import { checkDefinition } from './definition-check.ts';
 import { markOfRelation, type Relation } from './relation.ts';
 import {
@@ -27,17 +17,9 @@ import {
   RelationParams,
   SentRelation,
   Survey,
-  toWireRelation,
   toWireSurvey,
   WireRelation,
 } from './relation-schemas.ts';
-import { toWireTable } from './table-schemas.ts';
-
-interface RelationRouteParts extends RouteTools {
-  readonly relations: Relations;
-  readonly projects: Pick<Projects, 'recordChange'>;
-  readonly database: Pick<Database, 'write'>;
-}
 
 const config = { guard: 'management', access: 'manage' } as const;
 /** 10,000 identifiers of 255 characters, most of which JSON may escape; and a document of many relations, with tables. */
@@ -50,9 +32,12 @@ const aboutOne = { ...about, params: RelationParams };
 
 /** Source: docs/interface.md §12. */
 export const relationRoutes =
-  (parts: RelationRouteParts): Routes =>
+  (parts: DefinitionRouteParts): Routes =>
   (server) => {
     const { relations, answerOnce, limitScans } = parts;
+    const record = createRecorder<Relation>(parts, ({ id, definition }) => {
+      return { type: 'relation', id, name: definition.name };
+    });
     const kind = serveKind<Relation, ChosenProject>(server, {
       ...{ ...inProject, path: PATH, idName: 'relationId', tags: about.tags, answerOnce },
       ...{ answer: answerAs(WireRelation, toWireRelation), markOf: markOfRelation, markOfAnswer: markOfWire },
@@ -74,7 +59,7 @@ export const relationRoutes =
       ...{ body: SentRelation, config: takesDefinition },
       async create(change, sent) {
         const relation = await relations.create(change.place, checkDefinition(sent));
-        return recorded(parts, change, { what: 'created', relation });
+        return record(change, 'created', relation);
       },
     });
     serve(server, `GET ${PATH}/export`, {
@@ -86,7 +71,7 @@ export const relationRoutes =
         const tables = await relations.tables.listUsed(project.id, listed);
         return {
           relations: listed.map(({ id, definition }) => ({ id, ...definition })),
-          ...(tables.length > 0 && { tables: tables.map(toWireTable) }),
+          ...(tables.length > 0 && { tables }),
         };
       },
     });
@@ -128,7 +113,7 @@ export const relationRoutes =
       async change(change, chosen, sent) {
         const definition = checkDefinition(sent);
         const replaced = await relations.replace(change.place, { ...chosen, definition });
-        return recorded(parts, change, { what: 'changed', relation: replaced });
+        return record(change, 'changed', replaced);
       },
     });
     kind.remove({
@@ -136,7 +121,7 @@ export const relationRoutes =
       async remove(change, chosen) {
         const relation = await relations.get(change.place.id, chosen.id);
         await relations.remove(change.place.id, chosen);
-        await recorded(parts, change, { what: 'deleted', relation });
+        await record(change, 'deleted', relation);
       },
     });
     const patient = { ...question, isPatient: true } as const;
@@ -148,16 +133,12 @@ export const relationRoutes =
         'The whole catalog is read; a relation of links is tried with the links of the relation with its id; above 10,000 sources a sample of them is searched, for a limited time: see endedEarly.',
       ...{ query: PreviewQuery, body: SentRelation, answer: { 200: Survey } },
       async handle(request, reply) {
-        const definition = checkDefinition(request.body);
+        const { project, body, query } = request;
+        const definition = checkDefinition(body);
         limitScans(request, reply);
+        const tried = { projectId: project.id, definition, id: body.id, hasCards: query.cards };
         return whileCallerWaits(reply, async (signal) =>
-          toWireSurvey(
-            await relations.tryDefinition(
-              request.project.id,
-              { definition, id: request.body.id, hasCards: request.query.cards },
-              signal,
-            ),
-          ),
+          toWireSurvey(await relations.tryDefinition(tried, signal)),
         );
       },
     });
@@ -187,18 +168,16 @@ export const relationRoutes =
     });
   };
 
-/** Writes the entry of the audit log and the answer beside it (§7.5), when the catalog has the change. */
-async function recorded(
-  { projects, database }: RelationRouteParts,
-  { author, place, beside }: Omit<ChangeRequest<Relation, ChosenProject>, 'signal'>,
-  { what, relation }: { readonly what: 'created' | 'changed' | 'deleted'; readonly relation: Relation },
-): Promise<Relation> {
-  const subject = { type: 'relation', id: relation.id, name: relation.definition.name };
-  await database.write('all', async (tx) => {
-    await projects.recordChange({ author, projectId: place.id, action: `relation.${what}`, subject }, tx);
-    await beside(tx, relation);
-  });
-  return relation;
+function toWireRelation({ id, definition, state, problem, createdAt, updatedAt }: Relation) {
+  return {
+    id,
+    ...definition,
+    state,
+    misconfigured: state === 'misconfigured',
+    ...(problem !== undefined && { problem }),
+    createdAt,
+    updatedAt,
+  };
 }
 
 /** Of an answer, which may be one that was kept (§7.5): the definition is what the service did not add. */

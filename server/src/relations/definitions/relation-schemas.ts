@@ -1,14 +1,7 @@
-import { type Static, Type } from 'typebox';
-import { type Filter, OPERATORS, OWN } from '../../catalog/filters/filters.ts';
+import { type Static, type TObject, Type } from 'typebox';
+import { type Filter, OPERATORS, OWN, type OwnField } from '../../catalog/filters/filters.ts';
 import { Id, orNull, PageQuery, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
-import {
-  type MatchedValue as DefinedValue,
-  type Match,
-  type MatchElement,
-  type Relation,
-  TOTAL_OPERATORS,
-} from './relation.ts';
 import { SentTable } from './table-schemas.ts';
 
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
@@ -19,8 +12,20 @@ const plus = {
   ...{ type: ['number', 'string'], ...named },
   description: 'added after that: a number in the unit of the attribute, or with a unit of its dimension',
 };
+const computed = {
+  attribute: AttributeName,
+  times: Type.Optional(Type.Number({ description: 'a factor, exact as a decimal' })),
+  plus: Type.Optional(Type.Unsafe<number | string>(plus)),
+};
+/** What is computed of a numeric attribute: times the factor first. */
+export type ComputedValue = Sent<Static<TObject<typeof computed>>>;
+/**
+ * An attribute by its name, or a field that every product has; its name alone means the attribute, if there is one. Or what
+ * is computed of an attribute.
+ */
+export type MatchedValue = string | { readonly field: OwnField } | ComputedValue;
 /** `checkDefinition` checks which members stand together, and says where. */
-const MatchedValue = Type.Unsafe<DefinedValue>({
+const MatchedValue = Type.Unsafe<MatchedValue>({
   ...{ type: ['string', 'object'], title: 'MatchedValue', ...named, ...closed },
   properties: {
     field: { type: 'string', enum: Object.keys(OWN) },
@@ -44,14 +49,21 @@ const match = {
     Type.String({ ...named, description: 'of equals: a table whose pairs hold too (§12.9)' }),
   ),
 };
-const MatchOf = Type.Unsafe<Match>(Type.Object(match, { ...closed, title: 'Match' }));
+const Match = Type.Object(match, { ...closed, title: 'Match' });
+/** Read from the target: its value, the operator, the value of the source. */
+export type Match = Sent<Static<typeof Match>>;
+/** `any`: one of the matches must hold. `together`: one row of the target satisfies all of them with one row of the source. */
+export type MatchElement =
+  | Match
+  | { readonly any: readonly Match[] }
+  | { readonly together: readonly Match[] };
 const WireElement = Type.Unsafe<MatchElement>(
   Type.Object(
     {
       ...Type.Partial(Type.Object(match)).properties,
-      any: Type.Optional(Type.Array(MatchOf, { description: '2 to 8 matches, of which one must hold' })),
+      any: Type.Optional(Type.Array(Match, { description: '2 to 8 matches, of which one must hold' })),
       together: Type.Optional(
-        Type.Array(MatchOf, {
+        Type.Array(Match, {
           description: '2 to 6 matches that one row of the target satisfies with one row of the source',
         }),
       ),
@@ -77,11 +89,12 @@ export const MatchElements = Type.Unsafe<MatchElement[]>(
   }),
 );
 
-const computed = {
-  attribute: AttributeName,
-  times: Type.Optional(Type.Number({ description: 'a factor, exact as a decimal' })),
-  plus: Type.Optional(Type.Unsafe<number | string>(plus)),
-};
+const total = { ...computed, missing: Type.Optional(Type.Enum(['fails', 'passes'])) };
+/** What is added up; `passes`: a product without a value counts nothing. */
+export type TotalValue = Sent<Static<TObject<typeof total>>>;
+/** Of a sum that several values of a product could make, one that compares so is enough. */
+export const TOTAL_OPERATORS = ['less', 'lessOrEqual', 'greater', 'greaterOrEqual'] as const;
+export type TotalOperator = (typeof TOTAL_OPERATORS)[number];
 
 /** Source: docs/interface.md §12.1. */
 const definition = {
@@ -114,13 +127,10 @@ const definition = {
     Type.Boolean({ description: 'default false; products on its two sides must satisfy it to fit (§12.10)' }),
   ),
   total: Type.Optional(
-    Type.Object(
-      { ...computed, missing: Type.Optional(Type.Enum(['fails', 'passes'])) },
-      {
-        ...closed,
-        description: 'of a total: the numeric attribute whose sum over the target side is compared',
-      },
-    ),
+    Type.Object(total, {
+      ...closed,
+      description: 'of a total: the numeric attribute whose sum over the target side is compared',
+    }),
   ),
   operator: Type.Optional(Type.Enum([...TOTAL_OPERATORS])),
   limit: Type.Optional(
@@ -130,6 +140,14 @@ const definition = {
     }),
   ),
 };
+
+type Written = Sent<Static<TObject<typeof definition>>>;
+type Defaulted = 'twoWay' | 'enabled' | 'match' | 'sort' | 'names' | 'excludeSameGroup';
+/**
+ * A relation as it is stored, with its defaults. Of `links` a person lists the pairs: the filters then hold every product, and nothing
+ * is matched or sorted. A `total` relates no products.
+ */
+export type RelationDefinition = Written & Required<Pick<Written, Defaulted>>;
 
 const answered = {
   id: Type.Optional(Type.Integer()),
@@ -179,18 +197,6 @@ export const RelationDocument = Type.Object(
   },
   closed,
 );
-
-export function toWireRelation({ id, definition: defined, state, problem, createdAt, updatedAt }: Relation) {
-  return {
-    id,
-    ...defined,
-    state,
-    misconfigured: state === 'misconfigured',
-    ...(problem !== undefined && { problem }),
-    createdAt,
-    updatedAt,
-  };
-}
 
 /** Source: docs/interface.md §12.6. */
 export const PairToExplain = Type.Object(

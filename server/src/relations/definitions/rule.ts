@@ -15,15 +15,9 @@ import {
   toCompared,
 } from '../../catalog/filters/filters.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
-import {
-  type Match,
-  type MatchElement,
-  type MatchedValue,
-  matchesOf,
-  type RelationRule,
-  type Side,
-  type ValueTable,
-} from './relation.ts';
+import { matchesOf, type RelationRule, type Side } from './relation.ts';
+import type { Match, MatchElement, MatchedValue } from './relation-schemas.ts';
+import type { ValueTable } from './table-schemas.ts';
 
 /**
  * A rule with the attributes as they were when it was compiled. It always derives the same from the same upload,

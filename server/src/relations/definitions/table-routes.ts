@@ -1,24 +1,10 @@
 import { Type } from 'typebox';
-import {
-  answerAs,
-  type ChangeRequest,
-  inProject,
-  type Routes,
-  type RouteTools,
-  serveKind,
-} from '../../http/server/server.ts';
+import { answerAs, inProject, type Routes, serveKind } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import type { Projects } from '../../projects/projects.ts';
-import type { Chosen, Database } from '../../storage/storage.ts';
-import type { Relations } from '../relations.ts';
-import { markOfTable, SentTable, type StoredTable, toWireTable, WireTable } from './table-schemas.ts';
-
-interface TableRouteParts extends RouteTools {
-  readonly relations: Relations;
-  readonly projects: Pick<Projects, 'recordChange'>;
-  readonly database: Pick<Database, 'write'>;
-}
+import type { Chosen } from '../../storage/storage.ts';
+import { createRecorder, type DefinitionRouteParts } from './change-record.ts';
+import { markOfTable, SentTable, type StoredTable, WireTable } from './table-schemas.ts';
 
 /** 100,000 pairs of 100 bytes, escaped. */
 const takesTable = { maxBodyMib: 32, holds: { values: 400_000 } } as const;
@@ -29,12 +15,18 @@ const nameOf = ({ id }: Chosen<unknown>) => String(id);
 
 /** Source: docs/interface.md §12.9. */
 export const tableRoutes =
-  ({ relations: { tables }, projects, database, answerOnce }: TableRouteParts): Routes =>
+  (parts: DefinitionRouteParts): Routes =>
   (server) => {
+    const { answerOnce } = parts;
+    const { tables } = parts.relations;
     const kind = serveKind<StoredTable, ChosenProject>(server, {
       ...{ ...inProject, path: '/management/projects/:id/tables', tags: ['Relations'], answerOnce },
       ...{ idName: 'name', idSchema: Type.String({ minLength: 1, maxLength: 255 }) },
-      ...{ answer: answerAs(WireTable, toWireTable), markOf: markOfTable, markOfAnswer: markOfTable },
+      ...{
+        answer: answerAs(WireTable, (table: StoredTable) => table),
+        markOf: markOfTable,
+        markOfAnswer: markOfTable,
+      },
     });
     kind.list({
       summary: 'List the tables of a project, by name',
@@ -43,22 +35,12 @@ export const tableRoutes =
         return { items, nextCursor: items.length < limit ? null : (items.at(-1)?.name ?? null) };
       },
     });
-    const record = async (
-      { author, place, beside }: Omit<ChangeRequest<StoredTable, ChosenProject>, 'signal'>,
-      { what, table }: { what: 'created' | 'changed' | 'deleted'; table: StoredTable },
-    ) => {
-      const subject = { type: 'table', id: table.name, name: table.name };
-      await database.write('all', async (tx) => {
-        await projects.recordChange({ author, projectId: place.id, action: `table.${what}`, subject }, tx);
-        await beside(tx, table);
-      });
-      return table;
-    };
+    const record = createRecorder<StoredTable>(parts, ({ name }) => ({ type: 'table', id: name, name }));
     kind.create({
       ...{ summary: 'Create a table of values that go together', body: SentTable, config: takesTable },
       async create(change, sent) {
         const table = await tables.save(change.place, { table: sent, isNew: true });
-        return record(change, { what: 'created', table });
+        return record(change, 'created', table);
       },
     });
     kind.read({
@@ -76,7 +58,7 @@ export const tableRoutes =
           isNew: false,
           expected: chosen.expected,
         });
-        return record(change, { what: 'changed', table });
+        return record(change, 'changed', table);
       },
     });
     kind.remove({
@@ -85,7 +67,7 @@ export const tableRoutes =
         const name = nameOf(chosen);
         const table = await tables.get(change.place.id, name);
         await tables.remove(change.place.id, { name, ...(chosen.expected && { expected: chosen.expected }) });
-        await record(change, { what: 'deleted', table });
+        await record(change, 'deleted', table);
       },
     });
   };

@@ -2,7 +2,6 @@ import { type Static, Type } from 'typebox';
 import { titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { markOf } from '../../storage/storage.ts';
-import type { ValueTable } from './relation.ts';
 
 /** Source: docs/interface.md §12.9. */
 
@@ -35,17 +34,9 @@ export const WireTable = titled('ValueTable', {
   updatedAt: Type.Integer(),
 });
 
-/** A table as it is stored. */
-export interface StoredTable extends ValueTable {
-  readonly description?: string;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
-
-export const toWireTable = ({ pairs, ...stored }: StoredTable) => ({
-  ...stored,
-  pairs: pairs.map(([source, target]) => [source, target] as [string, string]),
-});
+/** As it is stored: a list of pairs of values that go together. */
+export type StoredTable = Sent<Static<typeof WireTable>>;
+export type ValueTable = Pick<StoredTable, 'name' | 'pairs'>;
 
 /** @returns the mark of what a person wrote */
 export const markOfTable = ({ name, description, pairs }: Omit<Sent<SentTable>, 'createdAt'>): string =>

@@ -28,7 +28,7 @@ export const fitRoutes =
       handle(request, reply) {
         limitScans(request, reply);
         return whileCallerWaits(reply, async (signal) => ({
-          items: await relations.surveyMissing(request.project.id, signal),
+          items: await relations.surveyMissing({ projectId: request.project.id }, signal),
         }));
       },
     });

@@ -32,7 +32,7 @@ export interface BuildPage {
 interface BuildStore {
   listUnbuilt(projectId: number): Promise<readonly number[]>;
   /** Follows the ontology as it is. @returns relations whose index must be made */
-  bind(projectId: number, at: number): Promise<readonly number[]>;
+  bindRelations(projectId: number, at: number): Promise<readonly number[]>;
   buildPage(projectId: number, order: BuildOrder): Promise<BuildPage>;
   /** @returns whether there may be more to remove */
   dropBuilds(projectId: number): Promise<boolean>;
@@ -120,7 +120,7 @@ export function createRelationBuilds(parts: {
     },
     /** Follows a change of the ontology within the task that made its facts: answers change with its end (§11.5). */
     async follow(run: TaskRun): Promise<void> {
-      await build(run, await store.bind(run.task.projectId, clock.now()));
+      await build(run, await store.bindRelations(run.task.projectId, clock.now()));
       await dropOld(run.task.projectId);
     },
     dropOld,

@@ -3,8 +3,10 @@ import { announce } from '../../events/events.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
   byEngine,
+  cell,
+  column,
   type ExpectedStates,
-  insertInto,
+  insertRow,
   own,
   type Program,
   refuseOtherState,
@@ -46,16 +48,10 @@ interface RelationRow {
   readonly updatedAt: number;
 }
 
-function toRelation({ id, definition, problem, active, next, ...at }: RelationRow): Relation {
+function toRelation({ definition, problem, active, next, ...stored }: RelationRow): Relation {
   const built = active !== null && active === next ? 'ready' : 'building';
-  return {
-    ...{ id, definition: JSON.parse(definition), problem: problem ?? undefined },
-    ...{
-      state: problem === null ? built : 'misconfigured',
-      createdAt: at.createdAt,
-      updatedAt: at.updatedAt,
-    },
-  };
+  const state = problem === null ? built : 'misconfigured';
+  return { ...stored, definition: JSON.parse(definition), problem: problem ?? undefined, state };
 }
 
 /** Whether a relation wants another index than the one that answers. */
@@ -86,7 +82,7 @@ export function* readListed(): Program<ListedRelations> {
   const found = yield* rows<{ version: number | null } & RelationRow>(
     sql`select (${VERSION}) as version, r.* from (select 1) one left join (${RELATION}) r on true order by r.id`,
   );
-  const relations = found.filter(({ id }) => id !== null).map(toRelation);
+  const relations = found.filter(({ id }) => id !== null).map(({ version: _, ...row }) => toRelation(row));
   return { version: found[0]?.version ?? 0, relations };
 }
 
@@ -129,13 +125,12 @@ export function* listBuilds(): Program<(BuildRule & { readonly relationId: numbe
   const found = yield* rows<{ build: number; relationId: number; rule: string }>(
     sql`select b.id as build, r.id as "relationId", b.rule ${LIVE_BUILDS} order by b.id`,
   );
-  return found.map(({ build, relationId, rule }) => ({ build, relationId, bound: JSON.parse(rule) }));
+  return found.map(({ rule, ...build }) => ({ ...build, bound: JSON.parse(rule) }));
 }
 
 /** Numbers instead of the revision: a build that is no longer needed raises none, but is no longer derived. */
 export function* listBuildNumbers(): Program<string> {
-  const found = yield* rows<{ build: number }>(sql`select b.id as build ${LIVE_BUILDS} order by b.id`);
-  return found.map(({ build }) => build).join();
+  return (yield* column<number>(sql`select b.id ${LIVE_BUILDS} order by b.id`)).join();
 }
 
 /** Creates a relation, or replaces one. @returns undefined when the one to be replaced is not there */
@@ -150,7 +145,7 @@ export function* saveRelation(
   const text = JSON.stringify(definition);
   yield* run(
     present === undefined
-      ? insertInto('relation', 'id, definition, created_at, updated_at', sql`${known}, ${text}, ${at}, ${at}`)
+      ? insertRow('relation', { id: known, definition: text, createdAt: at, updatedAt: at })
       : sql`update relation set definition = ${text}, updated_at = ${at} where ${own()} and id = ${known}`,
   );
   yield* announceRelation(known, at, { change: present === undefined ? 'created' : 'changed' });
@@ -221,11 +216,7 @@ export function* saveTable(
   const definition = JSON.stringify({ ...(description !== undefined && { description }), pairs });
   yield* run(
     isNew
-      ? insertInto(
-          'value_table',
-          'name, definition, created_at, updated_at',
-          sql`${name}, ${definition}, ${at}, ${at}`,
-        )
+      ? insertRow('value_table', { name, definition, createdAt: at, updatedAt: at })
       : sql`update value_table set definition = ${definition}, updated_at = ${at} where ${own()} and name = ${name}`,
   );
   for (const { id } of users) yield* bindRelation(catalog, id, at);
@@ -285,10 +276,10 @@ function* bindToBuild(
 ): Program<boolean> {
   const { id, active: present } = relation;
   const kind = isIndexed(definition) ? 'rule' : 'links';
-  const builds = yield* rows<{ id: number; rule: string }>(
-    sql`select id, rule from relation_build where ${own()} and id in (${present}, ${relation.next}) order by id`,
+  const known = yield* cell<number>(
+    sql`select id from relation_build
+      where ${own()} and id in (${present}, ${relation.next}) and rule = ${rule} order by id limit 1`,
   );
-  const known = builds.find((build) => build.rule === rule)?.id;
   const next = known ?? (yield* insertBuild(catalog, { relationId: id, rule, kind }));
   // An empty list is complete.
   const active = kind === 'links' ? next : present;
@@ -315,24 +306,20 @@ interface NewBuild {
  * From now on new documents get rows in it, because the derivation revision is raised; `buildPage` walks the older ones.
  */
 function* insertBuild(catalog: ChangedCatalog, { relationId, rule, kind }: NewBuild): Program<number> {
-  const build = catalog.takeId('build');
+  const id = catalog.takeId('build');
   if (kind === 'rule') catalog.affect('derivation');
-  yield* run(
-    insertInto(
-      'relation_build',
-      'id, relation_id, rule, two_way, exclude_same_group, last_document, kind',
-      sql`${build}, ${relationId}, ${rule}, 0, 0, ${catalog.newestDocument}, ${kind}`,
-    ),
-  );
-  return build;
+  const unset = { twoWay: 0, excludeSameGroup: 0 };
+  const lastDocument = catalog.newestDocument;
+  yield* run(insertRow('relation_build', { id, relationId, rule, ...unset, lastDocument, kind }));
+  return id;
 }
 
 /** A list of links that takes the place of the relation's own later. @returns undefined when there is none to replace */
 export function* insertStagedList(catalog: ChangedCatalog, relationId: number): Program<number | undefined> {
   const relation = yield* findRow(relationId);
   if (relation?.next == null) return undefined;
-  const build = yield* row<{ rule: string }>(
+  const rule = yield* cell<string>(
     sql`select rule from relation_build where ${own()} and id = ${relation.next}`,
   );
-  return build && (yield* insertBuild(catalog, { relationId, rule: build.rule, kind: 'staged' }));
+  return rule === undefined ? undefined : yield* insertBuild(catalog, { relationId, rule, kind: 'staged' });
 }

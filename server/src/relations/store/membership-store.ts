@@ -4,10 +4,10 @@ import type { ChangedCatalog } from '../../catalog/store/store.ts';
 import {
   among,
   byEngine,
+  cell,
   deleteSome,
   own,
   type Program,
-  row,
   rows,
   run,
   sql,
@@ -68,14 +68,14 @@ export function* findMemberships(documents: readonly number[]): Program<Readonly
 
 /** Builds the join index of a rule from older documents, and removes it when no relation uses it any more. */
 
-export interface ChangedIndex {
-  readonly catalog: ChangedCatalog;
+/** A catalog that is changed, with its join index. */
+export interface ChangedIndex extends ChangedCatalog {
   readonly extend: ExtendIndex;
 }
 
 /** Walks a part of the documents that are older than the next builds; the last part makes them those that answer. */
 export function* buildPage(
-  { catalog, extend }: ChangedIndex,
+  catalog: ChangedIndex,
   { relationIds, after, at, limit }: BuildOrder,
 ): Program<BuildPage> {
   const walked = chooseWalked(yield* listPlannedBuilds(relationIds), after);
@@ -84,7 +84,7 @@ export function* buildPage(
   const page = yield* listDocuments({ from: after?.document ?? 0, last, limit });
   const rules = walked.map(({ next: build, rule }) => ({ build, bound: JSON.parse(rule) }));
   const derived = derivePage(page, new Memberships(rules));
-  yield* extendDocuments(extend, derived);
+  yield* extendDocuments(catalog.extend, derived);
   const described = {
     ...describePage(page, { builds: rules.map(({ build }) => build), last, limit }),
     report: yield* reportCut(derived, walked),
@@ -183,13 +183,11 @@ function* extendDocuments(extend: ExtendIndex, derived: readonly PlacedRow[]): P
 }
 
 /** @returns a build that no relation uses any more */
-export function* findUnusedBuild(): Program<number | undefined> {
-  const found = yield* row<{ id: number }>(
+export const findUnusedBuild = (): Program<number | undefined> =>
+  cell(
     sql`select b.id from relation_build b where ${own('b')} and b.kind <> 'staged' and not exists (
       select 1 from relation r where ${own('r')} and b.id in (r.active_build, r.wanted_build)) limit 1`,
   );
-  return found?.id;
-}
 
 const STEP = 5_000;
 /** The tables with rows of a build, with their keys. */

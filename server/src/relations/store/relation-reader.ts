@@ -14,7 +14,7 @@ import {
   ruleOf,
   type Side,
 } from '../definitions/definitions.ts';
-import { answerFit, ConstraintCache, type FitInput, surveyMissing } from '../fit/fit.ts';
+import { answerFit, ConstraintCache, type FitInput, type FitParts, surveyMissing } from '../fit/fit.ts';
 import type { SentLinks } from '../links/links.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import {
@@ -96,98 +96,57 @@ export const toInspected = (
   countList: (build: number) => perform(countList(build)),
 });
 
-type ThreadRequest<Input> = Input & Limited;
+export interface InProject {
+  readonly projectId: number;
+}
+
+/** What an operation has besides its question. */
+type Parts = FitParts & SurveyTime;
 
 /**
  * The operations of the threads that answer relations, each on one state of the catalog. When its time is up, a survey
  * returns what it has, and a question about one product is refused.
  */
-export function readerOperations(catalogs: RelationCatalogs, cached = new ColumnCache()) {
-  const surveyed = ({ limitMs: searchMs }: Limited, stop: StopFlag | undefined) => ({
-    limit: new WorkLimit(Number.POSITIVE_INFINITY, stop),
-    searchMs,
-  });
+export function readerOperations(catalogs: RelationCatalogs, columns = new ColumnCache()) {
   const constraints = new ConstraintCache();
+  const inspecting =
+    ({ isSurvey = false, isFresh = false }) =>
+    <Asked extends InProject, Result>(
+      work: (catalog: InspectedCatalog, asked: Asked, parts: Parts) => Promise<Result>,
+    ) =>
+    (asked: Asked & Limited, stop?: StopFlag) => {
+      const { projectId, limitMs: searchMs } = asked;
+      const limit = new WorkLimit(isSurvey ? Number.POSITIVE_INFINITY : searchMs, stop);
+      const parts = { limit, searchMs, constraints, columns };
+      return catalogs.inspect({ projectId, limit, isFresh }, (catalog) => work(catalog, asked, parts));
+    };
+  const question = inspecting({});
+  const survey = inspecting({ isSurvey: true });
   return {
-    relate: ({ limitMs, ...input }: ThreadRequest<MetRelateInput>, stop?: StopFlag) =>
+    relate: ({ limitMs, ...input }: MetRelateInput & Limited, stop?: StopFlag) =>
       catalogs.answer({ input, limit: new WorkLimit(limitMs, stop) }, (relations, view) =>
         relations.relate(view, input),
       ),
-    tryRelation(request: ThreadRequest<TriedRelation>, stop?: StopFlag) {
-      const { projectId, definition, id, hasCards = false } = request;
-      const time = { ...surveyed(request, stop), hasCards };
-      if (isListed(definition)) {
-        return catalogs.inspect({ projectId, limit: time.limit }, async (catalog) => {
-          const present = id === undefined ? undefined : await catalog.findBuilt(id);
-          const build = present?.isListed ? present.build : NO_LIST;
-          const bound = { rule: ruleOf(definition), attributes: [] };
-          const listed = { ...definition, isListed: true, build, bound };
-          return surveyLinks(catalog, listed, time);
-        });
-      }
-      return catalogs.inspect({ projectId, limit: time.limit, isFresh: true }, async (catalog) => {
-        const rule = ruleOf(definition);
-        const tables = await catalog.findTables(listTables(rule));
-        const result = bindRule(rule, await catalog.listAttributes(), tables);
-        if ('problem' in result) return result;
-        const tried = { ...definition, bound: result.bound };
-        const limit = readingLimit(time);
-        if (!isIndexed(definition)) return surveyTotal(catalog, tried.bound, { limit, hasCards });
-        const columns = await cached.read(projectId, catalog, {
-          limit,
-          words: listWords(rule.source, rule.target),
-        });
-        const read =
-          columns === undefined ? await RuleMembers.read(catalog, tried.bound, { limit }) : { columns };
-        const share = createSharedLists().of(read.columns);
-        return tryOnColumns({ ...read, catalog, share }, tried, time);
-      });
-    },
-    surveyRelation(request: ThreadRequest<{ projectId: number; id: number }>, stop?: StopFlag) {
-      const { projectId, id } = request;
-      const time = surveyed(request, stop);
-      return catalogs.inspect({ projectId, limit: time.limit }, async (catalog) => {
-        const relation = await catalog.findBuilt(id);
-        if (relation === undefined) return undefined;
-        if (relation.definition.kind === 'total')
-          return surveyTotal(catalog, relation.bound, { limit: readingLimit(time) });
-        const survey = relation.isListed ? surveyLinks : surveyRelation;
-        return survey(catalog, relation, time);
-      });
-    },
-    relateProduct: ({ limitMs, ...input }: ThreadRequest<ProductRelationsInput>, stop?: StopFlag) =>
-      catalogs.inspect({ projectId: input.projectId, limit: new WorkLimit(limitMs, stop) }, (catalog) =>
-        relateProductToAll(catalog, input),
-      ),
-    judgeFit({ limitMs, ...input }: ThreadRequest<FitInput>, stop?: StopFlag) {
-      const limit = new WorkLimit(limitMs, stop);
-      return catalogs.inspect({ projectId: input.projectId, limit }, async (catalog) => {
-        return shareText(await answerFit(catalog, input, { constraints, columns: cached, limit }));
-      });
-    },
-    surveyMissing(request: ThreadRequest<{ projectId: number }>, stop?: StopFlag) {
-      const { projectId } = request;
-      const limit = readingLimit(surveyed(request, stop));
-      return catalogs.inspect({ projectId, limit }, (catalog) =>
-        surveyMissing(catalog, projectId, { constraints, columns: cached, limit }),
-      );
-    },
-    explainRelation: ({ limitMs, ...input }: ThreadRequest<ExplainInput>, stop?: StopFlag) =>
-      catalogs.inspect(
-        { projectId: input.projectId, limit: new WorkLimit(limitMs, stop) },
-        async (catalog) => {
-          const relation = await catalog.findBuilt(input.id);
-          return relation && catalog.read((view) => explainRelation(view, relation, input));
-        },
-      ),
-    acceptLinks: (sent: SentLinks & { readonly projectId: number }) => acceptLinks(catalogs, sent),
+    relateProduct: question(relateProductToAll),
+    explainRelation: question(async (catalog, pair: ExplainInput) => {
+      const relation = await catalog.findBuilt(pair.id);
+      return relation && catalog.read((view) => explainRelation(view, relation, pair));
+    }),
+    judgeFit: question(async (catalog, input: FitInput, parts) =>
+      shareText(await answerFit(catalog, input, parts)),
+    ),
+    surveyRelation: survey(surveyStored),
+    tryRelation: inspecting({ isSurvey: true, isFresh: true })(tryRelation),
+    surveyMissing: survey((catalog, { projectId }: InProject, parts) =>
+      surveyMissing(catalog, projectId, { ...parts, limit: readingLimit(parts) }),
+    ),
+    acceptLinks: (sent: SentLinks & InProject) => acceptLinks(catalogs, sent),
   };
 }
 
 export type ReaderOperations = ReturnType<typeof readerOperations>;
 
-export interface TriedRelation {
-  readonly projectId: number;
+export interface TriedRelation extends InProject {
   readonly definition: RelationDefinition;
   /** Of the relation whose links are taken. */
   readonly id?: number | undefined;
@@ -197,6 +156,47 @@ export interface TriedRelation {
 
 /** The build of no relation. */
 const NO_LIST = 0;
+
+async function tryRelation(
+  catalog: InspectedCatalog,
+  { projectId, definition, id, hasCards = false }: TriedRelation,
+  { columns: cached, ...parts }: Parts,
+) {
+  const time = { ...parts, hasCards };
+  const rule = ruleOf(definition);
+  if (isListed(definition)) {
+    const present = id === undefined ? undefined : await catalog.findBuilt(id);
+    const build = present?.isListed ? present.build : NO_LIST;
+    return surveyLinks(
+      catalog,
+      { ...definition, isListed: true, build, bound: { rule, attributes: [] } },
+      time,
+    );
+  }
+  const tables = await catalog.findTables(listTables(rule));
+  const result = bindRule(rule, await catalog.listAttributes(), tables);
+  if ('problem' in result) return result;
+  const tried = { ...definition, bound: result.bound };
+  const limit = readingLimit(time);
+  if (!isIndexed(definition)) return surveyTotal(catalog, tried.bound, { limit, hasCards });
+  const words = listWords(rule.source, rule.target);
+  const columns = await cached.read(projectId, catalog, { limit, words });
+  const read = columns === undefined ? await RuleMembers.read(catalog, tried.bound, { limit }) : { columns };
+  const share = createSharedLists().of(read.columns);
+  return tryOnColumns({ ...read, catalog, share }, tried, time);
+}
+
+async function surveyStored(
+  catalog: InspectedCatalog,
+  { id }: InProject & { readonly id: number },
+  time: Parts,
+) {
+  const relation = await catalog.findBuilt(id);
+  if (relation === undefined) return undefined;
+  if (relation.definition.kind === 'total')
+    return surveyTotal(catalog, relation.bound, { limit: readingLimit(time) });
+  return relation.isListed ? surveyLinks(catalog, relation, time) : surveyRelation(catalog, relation, time);
+}
 
 /** The survey of a relation of links, with its size. */
 async function surveyLinks(

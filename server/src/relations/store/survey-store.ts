@@ -1,10 +1,11 @@
 import {
   among,
   byEngine,
+  cell,
+  column,
   listed,
   own,
   type Program,
-  row,
   rows,
   type Sql,
   sql,
@@ -20,10 +21,10 @@ import { LINKED_AT_MOST, type PresentUpload } from '../search/search.ts';
 const MEMBERS = byEngine({ sqlite: text('relation_entry'), postgres: text('relation_member') });
 
 /** @returns those of the builds whose target side holds any product, matching or not */
-export function* listTargetBuilds(builds: readonly number[]): Program<number[]> {
+export const listTargetBuilds = (builds: readonly number[]): Program<number[]> =>
   // Subqueries with a limit, so that PostgreSQL stops at the first one.
-  const found = yield* rows<{ build: number }>(
-    sql`select b.value as build from ${listed('b', 'bigint', builds)} where (select 1 from ${MEMBERS} m
+  column(
+    sql`select b.value from ${listed('b', 'bigint', builds)} where (select 1 from ${MEMBERS} m
       where ${own('m')} and m.build_id = b.value and m.side = ${sideNumber('target')}
         and (select p.document_id from product p where ${own('p')} and p.id = m.product_id) = m.document_id
       limit 1) is not null or (select 1 from relation_link l
@@ -31,8 +32,6 @@ export function* listTargetBuilds(builds: readonly number[]): Program<number[]> 
         and (select p.id from product p where ${own('p')} and p.identifier = l.target) is not null
       limit 1) is not null`,
   );
-  return found.map(({ build }) => build);
-}
 
 /** `cross join` keeps SQLite from walking all products. */
 const JOIN = byEngine({ sqlite: text('cross join'), postgres: text('join') });
@@ -51,32 +50,26 @@ const LISTED: Readonly<Record<Side, Sql>> = {
 };
 
 export function* countMembers(build: number, side: Side): Program<number> {
-  return (
-    (yield* row<{ count: number }>(sql`select count(*) as count from ${productsOf(build, side)}`))?.count ?? 0
-  );
+  return (yield* cell<number>(sql`select count(*) as count from ${productsOf(build, side)}`)) ?? 0;
 }
 
 /** @returns the products of which a build has as many entries as it takes: they may have more */
-export function* listCut(build: number): Program<string[]> {
-  const found = yield* rows<{ identifier: string }>(
+export const listCut = (build: number): Program<string[]> =>
+  column(
     sql`select p.identifier from (select m.product_id as id from ${MEMBERS} m ${JOIN} product p
         on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
         where ${own('m')} and m.build_id = ${build}
         group by m.side, m.product_id having count(*) >= ${ENTRIES_PER_PRODUCT}) s
       join product p on ${own('p')} and p.id = s.id group by p.id, p.identifier order by p.id`,
   );
-  return found.map(({ identifier }) => identifier);
-}
 
 /** @returns identifiers, one in `every`, by id */
-export function* sampleMembers(build: number, side: Side, every: number): Program<string[]> {
-  const found = yield* rows<{ identifier: string }>(
+export const sampleMembers = (build: number, side: Side, every: number): Program<string[]> =>
+  column(
     sql`select p.identifier from
         (select id, row_number() over (order by id) as place from ${productsOf(build, side)}) s
       join product p on ${own('p')} and p.id = s.id where (s.place - 1) % ${every} = 0 order by p.id`,
   );
-  return found.map(({ identifier }) => identifier);
-}
 
 const UPLOAD = byEngine({ sqlite: text('cast(d.raw as text)'), postgres: text('d.raw') });
 

@@ -1,20 +1,10 @@
 import type { ChangeOrder } from '../../catalog/catalog.ts';
 import type { ChangedCatalog } from '../../catalog/store/store.ts';
-import type { ExpectedStates, Program } from '../../storage/storage.ts';
+import { mapTable, type Program } from '../../storage/storage.ts';
 import type { Operation, ThreadPool } from '../../storage/threads/threads.ts';
-import type { MetRelateInput, RelateOutput } from '../answers/answers.ts';
-import type { RemovedRelation, SavedRelation } from '../definitions/definitions.ts';
 import type { FitInput } from '../fit/fit.ts';
-import type {
-  AcceptedLinks,
-  LinkOrder,
-  LinkPage,
-  LinkResult,
-  SentLinks,
-  StagedPiece,
-} from '../links/links.ts';
-import type { BuildOrder } from '../memberships/memberships.ts';
-import type { CatalogMark, ExplainInput, ProductRelationsInput } from '../search/search.ts';
+import type { LinkOrder, LinkPage, LinkResult, SentLinks, StagedPiece } from '../links/links.ts';
+import type { CatalogMark } from '../search/search.ts';
 import {
   bindRelations,
   deleteRelation,
@@ -24,13 +14,12 @@ import {
   listRelations,
   listUnbuilt,
   readListed,
-  type SavedTable,
   saveRelation,
   saveTable,
 } from './definition-store.ts';
 import { applyLinks, beginLinks, freeLinks, readLinks, stageLinks } from './link-store.ts';
 import { buildPage, type ChangedIndex, dropBuilds, findUnusedBuild } from './membership-store.ts';
-import type { ReaderOperations, TriedRelation } from './relation-reader.ts';
+import type { InProject, ReaderOperations } from './relation-reader.ts';
 import { findTable, listTables } from './table-store.ts';
 
 /** How the serving thread reads. */
@@ -68,69 +57,50 @@ export interface RelationWriter {
   ): Result | Promise<Result>;
 }
 
-/** What the writing threads do. Those that may have nothing to do check that without the catalog's lock. */
-const WRITES = {
-  async bind({ read, change }: RelationWriter, projectId: number, at: number) {
-    const isAny = (await read(projectId, listRelations())).length > 0;
-    return isAny ? change(projectId, ({ catalog }) => bindRelations(catalog, at)) : [];
+/** Changes of a catalog by the writing threads, each in one transaction. */
+const CHANGES = {
+  ...{
+    bindRelations,
+    buildPage,
+    dropBuilds,
+    saveRelation,
+    deleteRelation,
+    saveTable,
+    deleteTable,
+    beginLinks,
   },
-  buildPage: ({ change }: RelationWriter, projectId: number, order: BuildOrder) =>
-    change(projectId, (changed) => buildPage(changed, order)),
-  dropBuilds: async ({ read, change }: RelationWriter, projectId: number) =>
-    (await read(projectId, findUnusedBuild())) !== undefined && change(projectId, dropBuilds),
-  save: ({ change }: RelationWriter, projectId: number, saved: SavedRelation) =>
-    change(projectId, ({ catalog }) => saveRelation(catalog, saved)),
-  remove: (
-    { change }: RelationWriter,
-    projectId: number,
-    removed: RemovedRelation & { readonly at: number },
-  ) => change(projectId, ({ catalog }) => deleteRelation(catalog, removed)),
-  saveTable: ({ change }: RelationWriter, projectId: number, saved: SavedTable) =>
-    change(projectId, ({ catalog }) => saveTable(catalog, saved)),
-  deleteTable: (
-    { change }: RelationWriter,
-    projectId: number,
-    removed: { readonly name: string; readonly expected?: ExpectedStates | undefined },
-  ) => change(projectId, ({ catalog }) => deleteTable(catalog, removed)),
-  beginLinks: ({ change }: RelationWriter, projectId: number, relationId: number) =>
-    change(projectId, ({ catalog }) => beginLinks(catalog, relationId)),
-  stageLinks: ({ change }: RelationWriter, projectId: number, piece: StagedPiece) =>
-    change(projectId, () => stageLinks(piece)),
-  applyLinks: ({ apply }: RelationWriter, projectId: number, order: LinkOrder) =>
-    apply<LinkResult>(projectId, order, (catalog) => applyLinks(catalog, order)),
-  freeLinks: ({ change }: RelationWriter, projectId: number, build: number) =>
-    change(projectId, () => freeLinks(build)),
+  stageLinks: (_: ChangedIndex, piece: StagedPiece) => stageLinks(piece),
+  freeLinks: (_: ChangedIndex, build: number) => freeLinks(build),
 };
 
-/** Each operation as the serving thread calls it. */
-type Called<Operations> = {
-  readonly [Name in keyof Operations]: Operations[Name] extends (
-    writer: RelationWriter,
-    ...sent: infer Sent
-  ) => infer Result
-    ? (...sent: Sent) => Promise<Awaited<Result>>
+/** Each change as the serving thread calls it. */
+type Changes = {
+  readonly [Name in keyof typeof CHANGES]: (typeof CHANGES)[Name] extends (
+    changed: ChangedIndex,
+    ...input: infer Input
+  ) => Program<infer Result>
+    ? (projectId: number, ...input: Input) => Promise<Result>
     : never;
 };
 
-/** The threads that write have operations of catalogs, too. */
-const threadNameOf = (name: string) => `relations.${name}`;
-
 /** The operations of the writing threads. */
-export const writerOperations = (writer: RelationWriter): Record<string, Operation> =>
-  Object.fromEntries(
-    Object.entries(WRITES).map(([name, operate]) => [
-      threadNameOf(name),
-      (sent: readonly never[]) => (operate as (...all: unknown[]) => unknown)(writer, ...sent),
-    ]),
-  );
-
-const callWriters = (writers: ThreadPool): Called<typeof WRITES> =>
-  Object.fromEntries(
-    Object.keys(WRITES).map((name) => [
-      name,
-      (...sent: [number, ...unknown[]]) => writers.run(threadNameOf(name), sent, { key: sent[0] }),
-    ]),
-  ) as Called<typeof WRITES>;
+export const writerOperations = ({ read, change, apply }: RelationWriter): Record<string, Operation> => ({
+  ...mapTable(
+    CHANGES,
+    (program: (changed: ChangedIndex, ...input: never[]) => Program<unknown>) =>
+      ([projectId, ...input]: [number, ...never[]]) =>
+        change(projectId, (changed) => program(changed, ...input)),
+  ),
+  applyLinks: ([projectId, order]: [number, LinkOrder]) =>
+    apply<LinkResult>(projectId, order, (catalog) => applyLinks(catalog, order)),
+  // Those that may have nothing to do check that without the catalog's lock.
+  async bindRelations([projectId, at]: [number, number]) {
+    const isAny = (await read(projectId, listRelations())).length > 0;
+    return isAny ? change(projectId, (changed) => bindRelations(changed, at)) : [];
+  },
+  dropBuilds: async ([projectId]: [number]) =>
+    (await read(projectId, findUnusedBuild())) !== undefined && change(projectId, dropBuilds),
+});
 
 const LISTED_PROJECTS = 1_000;
 
@@ -142,26 +112,30 @@ export function createThreadedRelations(
   reads: RelationReads,
   { writers, readers, surveyors, relationMs: limitMs }: RelationThreads,
 ) {
-  const ask = <Name extends keyof ReaderOperations>(
-    threads: ThreadPool,
-    name: Name,
-    { input, signal }: { input: Omit<Parameters<ReaderOperations[Name]>[0], 'limitMs'>; signal: AbortSignal },
-  ) =>
-    threads.run<Awaited<ReturnType<ReaderOperations[Name]>>>(
-      name,
-      { ...input, limitMs },
-      { key: (input as { projectId: number }).projectId, unordered: true, signal },
-    );
+  const write =
+    <Result>(name: string) =>
+    (projectId: number, ...input: unknown[]) =>
+      writers.run<Result>(name, [projectId, ...input], { key: projectId });
+  const ask =
+    <Name extends keyof ReaderOperations>(threads: ThreadPool, name: Name) =>
+    (input: Omit<Parameters<ReaderOperations[Name]>[0], 'limitMs'> & InProject, signal?: AbortSignal) =>
+      threads.run<Awaited<ReturnType<ReaderOperations[Name]>>>(
+        name,
+        { ...input, limitMs },
+        { key: input.projectId, unordered: true, ...(signal && { signal }) },
+      );
   const listed = new Map<number, ListedRelations>();
 
   return {
-    ...callWriters(writers),
+    ...(mapTable(CHANGES, (_, name) => write(name)) as Changes),
+    applyLinks: (projectId: number, order: LinkOrder) => write<LinkResult>('applyLinks')(projectId, order),
     list: (projectId: number) => reads.read(projectId, listRelations()),
     find: (projectId: number, id: number) => reads.read(projectId, findRelation(id)),
     findTable: (projectId: number, name: string) => reads.read(projectId, findTable(name)),
     listTables: (projectId: number, after: string, limit: number) =>
       reads.read(projectId, listTables(after, limit)),
     listUnbuilt: (projectId: number) => reads.read(projectId, listUnbuilt()),
+    readLinks: (projectId: number, page: LinkPage) => reads.read(projectId, readLinks(page)),
     /** @returns the relations for an answer, as old as answers may be; cached by catalog version: every answer needs them */
     async open(projectId: number) {
       const mark = await reads.readMark(projectId);
@@ -173,32 +147,21 @@ export function createThreadedRelations(
       return { mark: { ...mark, version: found.version }, relations: found.relations };
     },
     acceptLinks: (projectId: number, sent: SentLinks) =>
-      surveyors.run<AcceptedLinks>(
-        'acceptLinks',
-        { projectId, ...sent },
-        { key: projectId, unordered: true },
-      ),
-    readLinks: (projectId: number, page: LinkPage) => reads.read(projectId, readLinks(page)),
+      ask(surveyors, 'acceptLinks')({ projectId, ...sent }),
     /** Tries a definition on the catalog. @returns how it does, or why it cannot work @throws search_too_long */
-    tryDefinition: (projectId: number, tried: Omit<TriedRelation, 'projectId'>, signal: AbortSignal) =>
-      ask(surveyors, 'tryRelation', { input: { projectId, ...tried }, signal }),
+    tryDefinition: ask(surveyors, 'tryRelation'),
     /** @returns how a relation does; undefined when it is not built */
-    survey: (projectId: number, id: number, signal: AbortSignal) =>
-      ask(surveyors, 'surveyRelation', { input: { projectId, id }, signal }),
+    survey: ask(surveyors, 'surveyRelation'),
     /** @returns undefined when the relation is not built, the identifier when a product is not there @throws search_too_long */
-    explain: (input: ExplainInput, signal: AbortSignal) => ask(readers, 'explainRelation', { input, signal }),
+    explain: ask(readers, 'explainRelation'),
     /** @returns what each relation that is built does with a product; undefined when that is not there @throws search_too_long */
-    relateProduct: (input: ProductRelationsInput, signal: AbortSignal) =>
-      ask(readers, 'relateProduct', { input, signal }),
-    /** @returns the answer as JSON @throws request_invalid, search_too_long */
+    relateProduct: ask(readers, 'relateProduct'),
+    /** Alternatives are looked for among the products that previews read. @returns the answer as JSON @throws request_invalid, search_too_long */
     judgeFit: (input: FitInput, signal: AbortSignal) =>
-      // Alternatives are looked for among the products that previews read.
-      ask(input.alternatives > 0 ? surveyors : readers, 'judgeFit', { input, signal }),
+      ask(input.alternatives > 0 ? surveyors : readers, 'judgeFit')(input, signal),
     /** @returns attributes whose missing values leave verdicts unknown @throws search_too_long */
-    surveyMissing: (projectId: number, signal: AbortSignal) =>
-      ask(surveyors, 'surveyMissing', { input: { projectId }, signal }),
+    surveyMissing: ask(surveyors, 'surveyMissing'),
     /** @throws search_too_long */
-    relate: (input: MetRelateInput, signal: AbortSignal): Promise<RelateOutput> =>
-      ask(readers, 'relate', { input, signal }),
+    relate: ask(readers, 'relate'),
   };
 }

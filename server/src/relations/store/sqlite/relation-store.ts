@@ -35,7 +35,7 @@ export const relationWriterOperations = (files: CatalogFiles): Record<string, Op
     read: performIn(files),
     change(projectId, work) {
       const file = files.open(projectId);
-      return changeSqliteCatalog(file, (catalog) => work({ catalog, extend: extendIn(file) }));
+      return changeSqliteCatalog(file, (catalog) => work({ ...catalog, extend: extendIn(file) }));
     },
     apply: (projectId, order, work) => applySqliteChange(files.open(projectId), order, work),
   });
