@@ -165,7 +165,10 @@ export async function refuseBody({ body }: FastifyRequest): Promise<void> {
  * Parameters may stand in the query and in the body; null is not sent.
  * @throws query_invalid where both say something else
  */
-export function joinTwins<Parameters extends object>(query: Parameters, body: Parameters): Parameters {
+export function joinTwins<Parameters extends object>(
+  query: Parameters,
+  body: { readonly [Name in keyof Parameters]?: Parameters[Name] | null },
+): Parameters {
   const sent = Object.entries(body).filter(([, value]) => value !== undefined && value !== null);
   for (const [name, value] of sent) {
     const given = (query as Record<string, unknown>)[name];

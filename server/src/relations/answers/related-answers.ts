@@ -24,7 +24,7 @@ export interface RelatedRequest extends IncludedRelations {
   /** Each once. */
   readonly identifiers: readonly string[];
   readonly form: AnswerForm;
-  readonly explain: boolean;
+  readonly explain?: boolean | undefined;
   readonly assumed?: boolean | undefined;
 }
 
@@ -97,36 +97,21 @@ export function createRelatedAnswers({ store, cache, recallSettings }: RelatedAn
     request: RelatedRequest,
     signal: AbortSignal,
   ): Promise<RelatedSteps> => {
-    const { identifiers, form, explain, assumed = false } = request;
+    const { identifiers, form, explain = false, assumed = false } = request;
     const { brandAttribute } = await recallSettings(project.id);
     const { mark, relations } = await store.open(project.id);
     const tags = planAnswer(request, relations);
     const input = { projectId: project.id, identifiers, tags, form, explain, assumed, brandAttribute };
-    return answerInSteps(input, { memory, store, mark, signal });
+    return answerInSteps(input, mark, { store, memory, signal });
   };
 }
 
-export const DEFAULT_LIMIT = 10;
-export const LARGEST_LIMIT = 100;
-const SOURCES_PER_REQUEST = 1_000;
-const GROUPS_PER_REQUEST = 300_000;
-
-/** @returns the identifiers, each once @throws bad_request when more were sent than are answered, repeated or not */
-export function checkSources(sent: readonly string[]): readonly string[] {
-  if (sent.length <= SOURCES_PER_REQUEST) return [...new Set(sent)];
-  const details = [`${sent.length} identifiers, at most ${SOURCES_PER_REQUEST} are answered at once`];
-  throw new ServiceError('bad_request', { details });
-}
-
-interface Stepping {
-  readonly memory: AnswerMemory;
-  readonly store: AnswerStore;
-  /** Of the catalog, for the first step. */
-  readonly mark: CatalogMark;
-  readonly signal: AbortSignal;
-}
-
-async function* answerInSteps(input: RelateInput, { memory, store, mark, signal }: Stepping): RelatedSteps {
+/** `mark`: of the catalog, for the first step. */
+async function* answerInSteps(
+  input: RelateInput,
+  mark: CatalogMark,
+  { store, memory, signal }: { store: AnswerStore; memory: AnswerMemory; signal: AbortSignal },
+): RelatedSteps {
   const { identifiers, projectId } = input;
   const [begin, close] = input.form === 'bulk' ? ['{', '}'] : ['', ''];
   const size = countSources(input.tags);
@@ -144,20 +129,22 @@ async function* answerInSteps(input: RelateInput, { memory, store, mark, signal 
   } while (at < identifiers.length);
 }
 
+export const DEFAULT_LIMIT = 10;
+export const LARGEST_LIMIT = 100;
+const SOURCES_PER_REQUEST = 1_000;
+const GROUPS_PER_REQUEST = 300_000;
+
+/** @returns the identifiers, each once @throws bad_request when more were sent than are answered, repeated or not */
+export function checkSources(sent: readonly string[]): readonly string[] {
+  if (sent.length <= SOURCES_PER_REQUEST) return [...new Set(sent)];
+  const details = [`${sent.length} identifiers, at most ${SOURCES_PER_REQUEST} are answered at once`];
+  throw new ServiceError('bad_request', { details });
+}
+
 /** @returns how many products are answered in one step */
 function countSources(tags: readonly RequestedTag[]): number {
   const groups = tags.flatMap(({ relations }) => relations).reduce((sum, { limit }) => sum + limit, 0);
   return Math.max(1, Math.min(SOURCES_PER_STEP, Math.floor(GROUPS_PER_STEP / Math.max(groups, 1))));
-}
-
-/** @throws bad_request, query_invalid */
-function planAnswer(request: RelatedRequest, relations: readonly Relation[]): RequestedTag[] {
-  checkIncluded(request);
-  const known = relations
-    .filter(({ definition }) => definition.enabled)
-    .map(({ id, definition }) => ({ id, tag: definition.tag }));
-  checkSize(request.identifiers, request, known);
-  return planTags(request, known);
 }
 
 /** @throws bad_request */
@@ -168,47 +155,47 @@ export function checkIncluded(included: IncludedRelations): void {
 
 /**
  * Tags in the order of their first mention, `includeTags` first; in a tag relations by id, each once with the larger
- * limit. Source: docs/interface.md §4.8 rules 12, 13 and 15.
+ * limit. Source: docs/interface.md §4.8 rules 12, 13 and 15. @throws bad_request, query_invalid
  */
-function planTags(
-  { includeRelations = [], includeTags = [] }: IncludedRelations,
-  known: readonly { readonly id: number; readonly tag: string }[],
-): RequestedTag[] {
+function planAnswer(request: RelatedRequest, relations: readonly Relation[]): RequestedTag[] {
+  checkIncluded(request);
+  const included = listIncluded(request, relations);
+  const groups = included.reduce((sum, { limit }) => sum + limit, 0);
+  checkSize(request.identifiers.length, groups);
   const tags = new Map<string, Map<number, number>>();
-  const add = (tag: string, id: number, limit: number) => {
-    const relations = tags.get(tag) ?? new Map<number, number>();
-    tags.set(tag, relations.set(id, Math.max(relations.get(id) ?? 0, limit)));
-  };
-  for (const { tag, limitPerRelation = DEFAULT_LIMIT } of includeTags) {
-    for (const relation of known) if (relation.tag === tag) add(tag, relation.id, limitPerRelation);
+  for (const { id, tag, limit } of included) {
+    if (tag === undefined) continue;
+    const limits = tags.get(tag) ?? new Map<number, number>();
+    tags.set(tag, limits.set(id, Math.max(limits.get(id) ?? 0, limit)));
   }
-  for (const { id, limit = DEFAULT_LIMIT } of includeRelations) {
-    const relation = known.find((one) => one.id === id);
-    if (relation !== undefined) add(relation.tag, id, limit);
-  }
-  return [...tags].map(([tag, relations]) => ({
+  return [...tags].map(([tag, limits]) => ({
     tag,
-    relations: [...relations].map(([id, limit]) => ({ id, limit })).sort((a, b) => a.id - b.id),
+    relations: [...limits].map(([id, limit]) => ({ id, limit })).sort((a, b) => a.id - b.id),
   }));
 }
 
-/** @throws query_invalid; a tag counts as its limit × its relations */
-function checkSize(
-  identifiers: readonly string[],
+/** @returns each mention of a relation, by itself or by its tag; without a tag where no relation answers */
+function listIncluded(
   { includeRelations = [], includeTags = [] }: IncludedRelations,
-  known: readonly { readonly tag: string }[],
-): void {
-  const limits =
-    includeRelations.reduce((sum, { limit = DEFAULT_LIMIT }) => sum + limit, 0) +
-    includeTags.reduce(
-      (sum, { tag, limitPerRelation = DEFAULT_LIMIT }) =>
-        sum + limitPerRelation * known.filter((one) => one.tag === tag).length,
-      0,
-    );
-  if (identifiers.length * limits <= GROUPS_PER_REQUEST) return;
+  relations: readonly Relation[],
+): { readonly id: number; readonly tag: string | undefined; readonly limit: number }[] {
+  const known = relations.filter(({ definition }) => definition.enabled);
+  const tagOf = (id: number) => known.find((one) => one.id === id)?.definition.tag;
+  return [
+    ...includeTags.flatMap(({ tag, limitPerRelation: limit = DEFAULT_LIMIT }) =>
+      known.filter(({ definition }) => definition.tag === tag).map(({ id }) => ({ id, tag, limit })),
+    ),
+    ...includeRelations.map(({ id, limit = DEFAULT_LIMIT }) => ({ id, tag: tagOf(id), limit })),
+  ];
+}
+
+/** @throws query_invalid */
+function checkSize(identifiers: number, limits: number): void {
+  const groups = identifiers * limits;
+  if (groups <= GROUPS_PER_REQUEST) return;
   throw new ServiceError('query_invalid', {
     details: [
-      `${identifiers.length} identifiers × limits of ${limits} are ${identifiers.length * limits} groups, at most ${GROUPS_PER_REQUEST} are answered at once`,
+      `${identifiers} identifiers × limits of ${limits} are ${groups} groups, at most ${GROUPS_PER_REQUEST} are answered at once`,
     ],
   });
 }

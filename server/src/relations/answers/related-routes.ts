@@ -16,7 +16,6 @@ import {
   checkIncluded,
   checkSources,
   DEFAULT_LIMIT,
-  type IncludedRelations,
   LARGEST_LIMIT,
   type RelatedBytes,
   type RelatedRequest,
@@ -60,10 +59,10 @@ export const relatedRoutes =
     serveRaw(server, 'GET /search/relations/bulk-results', {
       ...{ ...ofMany, ...common, summary: 'Related products of many products', query: BulkQuery },
       async handle({ project, query }, reply) {
-        const requested = { ...readIncluded(query), form: 'bulk' as const, ...readFlags(query) };
+        const requested = readRequested(query);
         const identifiers = checkSources(readIdentifierList(query.identifiers));
         await refuseCommas(query.identifiers, (some) => catalog.store.hasAny(project.id, some));
-        return answer(project, reply, { ...requested, identifiers });
+        return answer(project, reply, { ...requested, form: 'bulk', identifiers });
       },
     });
 
@@ -71,7 +70,7 @@ export const relatedRoutes =
       ...{ ...ofMany, config: takesSources, hooks, query: BulkQuery, body: BulkBody },
       summary: 'Related products of many products, without the limits of a URL',
       async handle({ project, query, body }, reply) {
-        const requested = joinParameters(query, body);
+        const requested = joinRequested(query, body);
         const { identifiers: listed } = query;
         const inQuery = { identifiers: listed === undefined ? undefined : readIdentifierList(listed) };
         const { identifiers } = joinTwins(inQuery, { identifiers: body.identifiers });
@@ -83,8 +82,8 @@ export const relatedRoutes =
     serveRaw(server, 'GET /search/relations/result', {
       ...{ ...ofOne, ...common, summary: 'Related products of one product', query: SingleQuery },
       async handle({ project, query }, reply) {
-        const requested = { ...readIncluded(query), form: 'single' as const, ...readFlags(query) };
-        return answer(project, reply, { ...requested, identifiers: [query.identifier] });
+        const requested = readRequested(query);
+        return answer(project, reply, { ...requested, form: 'single', identifiers: [query.identifier] });
       },
     });
 
@@ -92,9 +91,8 @@ export const relatedRoutes =
       ...{ ...ofOne, config: takesEntries, hooks, query: SingleSentQuery, body: SingleBody },
       summary: 'Related products of one product, without the limits of a URL',
       async handle({ project, query, body }, reply) {
-        const requested = joinParameters(query, body);
-        const inQuery = { identifier: query.identifier };
-        const { identifier } = joinTwins(inQuery, { identifier: body.identifier });
+        const requested = joinRequested(query, body);
+        const { identifier } = joinTwins({ identifier: query.identifier }, { identifier: body.identifier });
         if (identifier === undefined)
           throw new ServiceError('query_invalid', { details: ["must have required property 'identifier'"] });
         return answer(project, reply, { ...requested, form: 'single', identifiers: [identifier] });
@@ -124,43 +122,25 @@ export const relatedRoutes =
     });
   };
 
-function readIncluded(query: { includeRelations?: string; includeTags?: string }): IncludedRelations {
-  return {
-    includeRelations: readList<Static<typeof IncludeRelations>>('includeRelations', query.includeRelations, {
-      schema: IncludeRelations,
-      isGood: isRelation,
-    }),
-    includeTags: readList<Static<typeof IncludeTags>>('includeTags', query.includeTags, {
-      schema: IncludeTags,
-      isGood: isTag,
-    }),
-  };
-}
+type Requested = Omit<RelatedRequest, 'identifiers' | 'form'>;
 
-interface Flags {
-  readonly explain?: boolean | undefined;
-  readonly assumed?: boolean | undefined;
-}
-
-const readFlags = ({ explain, assumed }: Flags) => ({ explain: explain === true, assumed: assumed === true });
+/** @throws query_invalid */
+const readRequested = (query: Omit<Static<typeof SingleSentQuery>, 'identifier'>): Requested => ({
+  includeRelations: readList('includeRelations', query.includeRelations, {
+    ...{ schema: IncludeRelations, isGood: isRelation },
+  }),
+  includeTags: readList('includeTags', query.includeTags, { schema: IncludeTags, isGood: isTag }),
+  ...{ explain: query.explain, assumed: query.assumed },
+});
 
 /** @throws bad_request for nothing, query_invalid where query and body ask for something else */
-function joinParameters(
-  query: Parameters<typeof readIncluded>[0] & Flags,
-  body: Pick<Static<typeof SingleBody>, 'includeRelations' | 'includeTags' | 'explain' | 'assumed'>,
-): IncludedRelations & Required<Flags> {
-  const flags = joinTwins(
-    { explain: query.explain, assumed: query.assumed },
-    { explain: body.explain ?? undefined, assumed: body.assumed ?? undefined },
-  );
-  const { includeRelations, includeTags } = body;
-  const sent: IncludedRelations = {
-    includeRelations: includeRelations ?? undefined,
-    includeTags: includeTags ?? undefined,
-  };
-  const included = joinTwins(readIncluded(query), sent);
-  checkIncluded(included);
-  return { ...included, ...readFlags(flags) };
+function joinRequested(
+  query: Parameters<typeof readRequested>[0],
+  { includeRelations, includeTags, explain, assumed }: Static<typeof SingleBody>,
+): Requested {
+  const requested = joinTwins(readRequested(query), { includeRelations, includeTags, explain, assumed });
+  checkIncluded(requested);
+  return requested;
 }
 
 /** What the schemas say, written out. */
@@ -174,11 +154,11 @@ const isObject = (entry: unknown): entry is Record<string, unknown> =>
   typeof entry === 'object' && entry !== null && !Array.isArray(entry);
 
 /** @throws query_invalid */
-function readList<List>(
+function readList<Schema extends TSchema>(
   name: string,
   text: string | undefined,
-  { schema, isGood }: { schema: TSchema; isGood: (entry: unknown) => boolean },
-): List | undefined {
+  { schema, isGood }: { schema: Schema; isGood: (entry: unknown) => boolean },
+): Static<Schema> | undefined {
   if (text === undefined || text === '') return undefined;
   let list: unknown;
   try {
@@ -189,12 +169,12 @@ function readList<List>(
     });
   }
   // Listing errors interprets the schema, which takes longer than all the rest of a small request.
-  if (Array.isArray(list) && list.length <= LISTED && list.every(isGood)) return list as List;
+  if (Array.isArray(list) && list.length <= LISTED && list.every(isGood)) return list as Static<Schema>;
   const errors = [...Value.Errors(schema, list)].map(
     ({ instancePath, message }) => `/${name}${instancePath} ${message}`,
   );
   if (errors.length > 0) throw new ServiceError('query_invalid', { details: errors.slice(0, 20) });
-  return list as List;
+  return list as Static<Schema>;
 }
 
 /** The first part is read before anything is sent, so that what fails in it is told; more than one is streamed. */

@@ -57,7 +57,7 @@ export function bindRule(
   const named = new Set(listTables(rule));
   const bound = tables.filter(({ name }) => named.has(name));
   try {
-    compileWith(rule, { find, findOwn: (value) => ownOf(value, byName), tables: bound });
+    compileWith(rule, { find, byName, tables: bound });
   } catch (error) {
     if (error instanceof ComparisonProblem) return { problem: error.message };
     throw error;
@@ -124,8 +124,7 @@ export function compileRule(bound: BoundRule): CompiledRule {
   if (known !== undefined) return known;
   const { rule, tables = [] } = bound;
   const byName = new Map(bound.attributes.map((attribute) => [attribute.name, attribute]));
-  const findOwn = (value: MatchedValue) => ownOf(value, byName);
-  const made = compileWith(rule, { find: finderOf(bound), findOwn, tables });
+  const made = compileWith(rule, { find: finderOf(bound), byName, tables });
   compiled.set(bound, made);
   return made;
 }
@@ -148,9 +147,8 @@ function ownOf(value: MatchedValue, attributes: ReadonlyMap<string, unknown>): C
 
 /** What the names of a rule mean. */
 interface RuleNames {
-  find(name: string): ComparedAttribute;
-  /** @returns the field of a product that is meant; undefined: an attribute is */
-  findOwn(value: MatchedValue): ComparedAttribute | undefined;
+  readonly find: FindAttribute;
+  readonly byName: ReadonlyMap<string, unknown>;
   readonly tables: readonly ValueTable[];
 }
 
@@ -217,8 +215,8 @@ function compileMatch(
 }
 
 /** @throws ComparisonProblem where nothing can be computed of it */
-function findMatched(value: MatchedValue, { find, findOwn }: RuleNames): ComparedAttribute {
-  const own = findOwn(value);
+function findMatched(value: MatchedValue, { find, byName }: RuleNames): ComparedAttribute {
+  const own = ownOf(value, byName);
   if (own !== undefined) return own;
   if (typeof value === 'string' || 'field' in value) return find(value as string);
   const result = compute(find(value.attribute), value);

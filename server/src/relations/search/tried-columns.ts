@@ -1,10 +1,8 @@
-import { COMPARISONS, type Operator } from '../../catalog/filters/filters.ts';
 import type { BoundRule, RelationSurvey, Side } from '../definitions/definitions.ts';
 import {
   type GroupedDocument,
   isMember,
   type MemberRow,
-  type Membership,
   Memberships,
   placeMembers,
   sideNumber,
@@ -16,13 +14,15 @@ import type { SearchedRelation } from './related-search.ts';
 import {
   type Candidate,
   type CandidateSearch,
+  type Comparison,
   FetchedView,
   type FoundSource,
+  holdsFor,
+  listComparisons,
   mergeRanked,
   type RelationView,
   type ShareLists,
   SORTED_AT_MOST,
-  SQL_OPERATORS,
   type Variant,
 } from './related-view.ts';
 import {
@@ -146,8 +146,6 @@ function listByKey(rows: Iterable<MemberRow>, limit: WorkLimit): Map<string, Key
   return lists;
 }
 
-const textOfBase64 = (base64: string) => Buffer.from(base64, 'base64').toString('latin1');
-
 /** Only uploads are fetched. */
 class ColumnView extends FetchedView implements RelationView {
   readonly share: ShareLists;
@@ -170,10 +168,11 @@ class ColumnView extends FetchedView implements RelationView {
     return { productId: columns.idAt(place), group: columns.groupAt(place), memberships };
   }
 
-  override *listCandidates({ side, opposite, operators }: CandidateSearch): Generator<Candidate, void> {
-    const conditions = describeConditions(opposite, operators, side);
-    const lists = opposite.keys.map((key) => {
-      const list = this.known.lists.get(`${sideNumber(side)} ${textOfBase64(key)}`);
+  override *listCandidates(search: CandidateSearch): Generator<Candidate, void> {
+    const conditions = listComparisons(search, 'latin1');
+    const lists = search.opposite.keys.map((key) => {
+      const text = Buffer.from(key, 'base64').toString('latin1');
+      const list = this.known.lists.get(`${sideNumber(search.side)} ${text}`);
       return list === undefined ? [] : listInReach(list, conditions);
     });
     let seen = 0;
@@ -218,51 +217,22 @@ interface KeyedList {
   byFirst?: readonly ListedMember[];
 }
 
-function describeConditions(
-  { compared }: Membership,
-  operators: readonly Operator[],
-  side: Side,
-): Condition[] {
-  return operators.flatMap((operator, at): Condition[] => {
-    const encoded = compared[at] ?? null;
-    if (encoded === null) return [];
-    const value = textOfBase64(encoded);
-    const sign = side === 'target' ? 1 : -1;
-    const holds = (one: string) => COMPARISONS[operator](sign * compare(one, value));
-    return [{ at, holds, reach: SQL_OPERATORS[operator as 'less'][side] }];
-  });
-}
-
-/** What the value of a comparison must be. */
-interface Condition {
-  readonly at: number;
-  holds(value: string): boolean;
-  /** As SQL writes it. */
-  readonly reach: string;
-}
-
 /** @returns those for which all holds, by rank; few in reach of the first comparison are sorted rather than all looked at */
-function* listInReach(list: KeyedList, conditions: readonly Condition[]): Generator<ListedMember, void> {
+function* listInReach(list: KeyedList, conditions: readonly Comparison[]): Generator<ListedMember, void> {
   const [first, ...others] = conditions;
   const near = first === undefined ? undefined : findNear(list, first);
   const rest = near === undefined ? conditions : others;
-  for (const member of near ?? list.members) if (holdsAll(rest, member)) yield member;
+  for (const member of near ?? list.members)
+    if (rest.every((one) => holdsFor(one, member.compared[one.at] ?? null))) yield member;
 }
 
-/** Of an inequality a member has none when it has several values: one of them differs. */
-const holdsAll = (conditions: readonly Condition[], { compared }: ListedMember) =>
-  conditions.every(({ at, holds }) => {
-    const value = compared[at] ?? null;
-    return value === null || holds(value);
-  });
-
 /** @returns those in reach, by rank; undefined where they are many, or the values are in no order that helps */
-function findNear(list: KeyedList, { at, holds, reach }: Condition): ListedMember[] | undefined {
-  if (at !== 0 || reach === '<>') return undefined;
+function findNear(list: KeyedList, comparison: Comparison): ListedMember[] | undefined {
+  if (comparison.at !== 0 || comparison.sql === '<>') return undefined;
   list.byFirst ??= list.members.toSorted((a, b) => compare(firstOf(a), firstOf(b)));
   const { byFirst } = list;
-  const isBelow = reach.startsWith('<');
-  const edge = findEdge(byFirst, (member) => holds(firstOf(member)) === isBelow);
+  const isBelow = comparison.sql.startsWith('<');
+  const edge = findEdge(byFirst, (member) => holdsFor(comparison, firstOf(member)) === isBelow);
   const near = isBelow ? [0, edge] : [edge, byFirst.length];
   if ((near[1] as number) - (near[0] as number) >= SORTED_AT_MOST) return undefined;
   return byFirst.slice(...near).sort(byRank);

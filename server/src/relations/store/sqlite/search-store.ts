@@ -1,4 +1,3 @@
-import type { Operator } from '../../../catalog/filters/filters.ts';
 import { findCategoryId } from '../../../catalog/store/sqlite/sqlite.ts';
 import type { CatalogFile } from '../../../storage/sqlite/sqlite.ts';
 import { rows, sql } from '../../../storage/storage.ts';
@@ -6,15 +5,17 @@ import { sideNumber, unpackMemberships } from '../../memberships/memberships.ts'
 import {
   type Candidate,
   type CandidateSearch,
+  type Comparison,
   expectCandidates,
   type FoundSource,
   growPage,
+  holdsFor,
   type LinkedProduct,
+  listComparisons,
   mergeRanked,
   type RelationView,
   type ShareLists,
   SORTED_AT_MOST,
-  SQL_OPERATORS,
   type StoredUpload,
   type Variant,
   type WorkLimit,
@@ -66,39 +67,34 @@ export function createFileView(file: CatalogFile, { limit, share }: Partial<View
 
 const weighVariant = ({ packed }: Variant) => 100 + packed.length;
 
+interface SourceRow extends Omit<FoundSource, 'memberships'> {
+  readonly packed: string;
+}
+
+const SOURCE = `select p.id as productId, r.group_identifier as "group", r.memberships as packed
+  from product p join relation_document r on r.document_id = p.document_id`;
+
+const toSource = ({ packed, ...source }: SourceRow): FoundSource => ({
+  ...{ ...source, memberships: unpackMemberships(packed) },
+});
+
 function findSource(file: CatalogFile, identifier: string): FoundSource | undefined {
   // An unpaired surrogate would be read as U+FFFD, which another product may have.
   if (!identifier.isWellFormed()) return undefined;
-  const row = file
-    .prepare(
-      `select p.id, r.group_identifier as groupIdentifier, r.memberships
-       from product p join relation_document r on r.document_id = p.document_id where p.identifier = ?`,
-    )
-    .get(identifier) as { id: number; groupIdentifier: string; memberships: string } | undefined;
-  if (row === undefined) return undefined;
-  return { productId: row.id, group: row.groupIdentifier, memberships: unpackMemberships(row.memberships) };
-}
-
-interface SourceRow {
-  readonly productId: number;
-  readonly group: string;
-  readonly memberships: string;
+  const row = file.prepare(`${SOURCE} where p.identifier = ?`).get(identifier) as SourceRow | undefined;
+  return row && toSource(row);
 }
 
 /** @param products by id. @returns by identifier what they are in relations by rules: `findSource` for many at once */
 export function listSources(file: CatalogFile, products: readonly PassedProduct[]): Map<string, FoundSource> {
   const identifiers = new Map(products.map(({ productId, identifier }) => [productId, identifier]));
   const sources = file
-    .prepare(
-      `select p.id as productId, r.group_identifier as "group", r.memberships from product p
-       join relation_document r on r.document_id = p.document_id where p.id between ? and ?`,
-    )
+    .prepare(`${SOURCE} where p.id between ? and ?`)
     .all(products[0]?.productId ?? 0, products.at(-1)?.productId ?? 0) as unknown as SourceRow[];
   return new Map(
-    sources.flatMap(({ productId, group, memberships }): [string, FoundSource][] => {
-      const identifier = identifiers.get(productId);
-      if (identifier === undefined) return [];
-      return [[identifier, { productId, group, memberships: unpackMemberships(memberships) }]];
+    sources.flatMap((row): [string, FoundSource][] => {
+      const identifier = identifiers.get(row.productId);
+      return identifier === undefined ? [] : [[identifier, toSource(row)]];
     }),
   );
 }
@@ -132,7 +128,7 @@ function* listOfKey(
 ): Generator<RankedCandidate, void> {
   limit?.check();
   const place = [search.build, sideNumber(search.side), key] as const;
-  const { range, others } = listComparisons(search);
+  const { range, others } = splitComparisons(search);
   const list = { ...describeList(file, place, { range, others }), limit };
   const rows = isAlone ? listInOrder(file, list) : listInPages(file, list);
   const isReached = range && ((value: string | null) => holdsFor(range, value));
@@ -207,12 +203,12 @@ interface ReadList {
 function describeList(
   file: CatalogFile,
   place: Place,
-  { range, others }: ReturnType<typeof listComparisons>,
+  { range, others }: ReturnType<typeof splitComparisons>,
 ): Omit<ReadList, 'limit'> {
   const conditions = [
     'true',
-    ...others.map(({ column, operator, sql }) =>
-      operator === 'notEquals' ? `(m.${column} is null or m.${column} <> ?)` : `m.${column} ${sql} ?`,
+    ...others.map(({ at, sql }) =>
+      sql === '<>' ? `(m.c${at + 1} is null or m.c${at + 1} <> ?)` : `m.c${at + 1} ${sql} ?`,
     ),
   ].join(' and ');
   const values = others.map(({ value }) => value);
@@ -275,41 +271,17 @@ function* listInPages(file: CatalogFile, { sql, values, limit }: ReadList): Gene
   }
 }
 
-interface Comparison {
-  /** Of a member in a run, from 0. */
-  readonly at: number;
-  readonly column: string;
-  readonly operator: Operator;
-  readonly sql: string;
-  readonly value: Uint8Array;
-  /** In hexadecimal. */
-  readonly hex: string;
-}
-
 /** @returns the first comparison, if it is a range: it has indexes; and the others */
-function listComparisons({ side, opposite, operators }: CandidateSearch) {
-  const compared = operators.flatMap((operator, at): Comparison[] => {
-    const base64 = opposite.compared[at] ?? null;
-    if (base64 === null) return [];
-    const value = Buffer.from(base64, 'base64');
-    const sql = SQL_OPERATORS[operator as 'less'][side];
-    return [{ at, column: `c${at + 1}`, operator, sql, value, hex: value.toString('hex') }];
-  });
+function splitComparisons(search: CandidateSearch) {
+  const compared = listComparisons(search, 'hex');
   const [first, ...others] = compared;
-  const isRange = first?.at === 0 && first.operator !== 'notEquals';
+  const isRange = first?.at === 0 && first.sql !== '<>';
   return isRange ? { range: first, others } : { range: undefined, others: compared };
 }
 
 /** A member has its rank, its product, its document and its group behind the first compared value. */
 const comparedOf = (member: RunMember, { at }: Comparison) =>
   at === 0 ? member[0] : ((member[at + 4] as string | null | undefined) ?? null);
-
-function holdsFor({ sql, hex }: Comparison, value: string | null): boolean {
-  if (value === null) return sql === '<>';
-  if (sql === '<>') return value !== hex;
-  if (sql.startsWith('<')) return value < hex || (sql === '<=' && value === hex);
-  return value > hex || (sql === '>=' && value === hex);
-}
 
 function listVariants(file: CatalogFile, group: string): Variant[] {
   return file
