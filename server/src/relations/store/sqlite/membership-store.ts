@@ -324,9 +324,9 @@ function mergeSome(file: CatalogFile): boolean {
 /** Without members whose document is gone. @returns how many were read, about */
 function mergePart(file: CatalogFile, list: DueList): number {
   const { read, next, count } = readPart(file, list);
-  const members = [
-    ...mergeRuns(read, (row) => (row.run === null ? [readAlone(row)] : parseRun(readRun(file, row.run)))),
-  ];
+  const members = read
+    .flatMap((row) => (row.run === null ? [readAlone(row)] : [...parseRun(readRun(file, row.run))]))
+    .sort((a, b) => (isBefore(a, b) ? -1 : 1));
   const isGone = findGone(file, members);
   const lines = members.flatMap((member): Line | [] => {
     const [first, rank, productId, document] = member;
