@@ -37,6 +37,8 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/pipelines/pipeline-schedules.test.ts': 'when a pipeline runs; pipeline-runs.test.ts stores runs',
   'test/service/long-answers.test.ts': 'how long answers are sent; of rows see interface-lookup.test.ts',
   'test/service/interface-no-body.test.ts': 'bodies that are refused before a route is asked',
+  'test/relations/lens-mounts.test.ts':
+    'what a database of lenses says of rules; of their statements see interface-tables.test.ts and the oracles',
   'test/relations/relation-work.test.ts':
     'how much work a question may be, which is counted above the stores',
   'test/service/traces.test.ts':
@@ -72,7 +74,7 @@ type Work = Pick<Job, 'kind' | 'seconds'>;
 
 /** Files that take about half a minute and more, on two cores, and what must not be disturbed: the longest begin first. */
 export const LONG_WORK: Readonly<Record<string, Work>> = {
-  'test/durability/chaos.test.ts': { kind: 'waits', seconds: 110 },
+  'test/durability/chaos.test.ts': { kind: 'waits', seconds: 80 },
   'test/durability/crash.test.ts': { kind: 'waits', seconds: 110 },
   'test/pipelines/pipeline-catalog.test.ts': { kind: 'computes', seconds: 75 },
   'test/postgres/processes.test.ts': { kind: 'waits', seconds: 140 },
@@ -80,7 +82,7 @@ export const LONG_WORK: Readonly<Record<string, Work>> = {
   'test/durability/backup.test.ts': { kind: 'computes', seconds: 55 },
   'test/pipelines/pipeline-crash.test.ts': { kind: 'waits', seconds: 50 },
   'test/relations/relations-oracle.test.ts': { kind: 'computes', seconds: 75 },
-  'test/durability/sqlite-continuous-backup.test.ts': { kind: 'waits', seconds: 110 },
+  'test/durability/sqlite-continuous-backup.test.ts': { kind: 'waits', seconds: 100 },
   'test/durability/disk-full.test.ts': { kind: 'waits', seconds: 40 },
   'test/durability/sqlite-failing-disk.test.ts': { kind: 'waits', seconds: 40 },
   'test/catalog/real-catalog.test.ts': { kind: 'computes', seconds: 35 },
@@ -89,7 +91,17 @@ export const LONG_WORK: Readonly<Record<string, Work>> = {
   // Measures how long a page does not answer.
   '../console/test/long-table.test.ts': { kind: 'alone', seconds: 25 },
   '../console/test/flows.test.ts': { kind: 'computes', seconds: 130 },
+  '../console/test/views.test.ts': { kind: 'computes', seconds: 60 },
+  '../console/test/session.test.ts': { kind: 'computes', seconds: 40 },
+  '../console/test/products.test.ts': { kind: 'computes', seconds: 40 },
+  '../console/test/pipelines.test.ts': { kind: 'computes', seconds: 40 },
+  '../package/test/package.test.ts': { kind: 'computes', seconds: 40 },
   'src/catalog/ingest/scan/body-scan.test.ts': { kind: 'computes', seconds: 20 },
+  'src/catalog/store/catalog-store.test.ts': { kind: 'computes', seconds: 50 },
+  'src/pipelines/formats/format-memory.test.ts': { kind: 'computes', seconds: 45 },
+  'test/access/interface-users.test.ts': { kind: 'computes', seconds: 30 },
+  'test/relations/interface-relation-index.test.ts': { kind: 'computes', seconds: 30 },
+  'test/service/interface-tasks.test.ts': { kind: 'computes', seconds: 35 },
   'test/durability/sqlite-power-cut.test.ts': { kind: 'waits', seconds: 35 },
   'test/durability/damaged-backup.test.ts': { kind: 'computes', seconds: 30 },
   'test/durability/failed-batch.test.ts': { kind: 'waits', seconds: 50 },
@@ -97,9 +109,9 @@ export const LONG_WORK: Readonly<Record<string, Work>> = {
   'test/webhooks/webhook-crash.test.ts': { kind: 'waits', seconds: 20 },
   'src/tasks/postgres-tasks.test.ts': { kind: 'waits', seconds: 45 },
   'src/tasks/tasks.test.ts': { kind: 'waits', seconds: 20 },
-  'test/service/command-line.test.ts': { kind: 'computes', seconds: 75 },
+  'test/service/command-line.test.ts': { kind: 'computes', seconds: 35 },
   'test/service/first-start.test.ts': { kind: 'computes', seconds: 45 },
   'test/service/hostile-bodies.test.ts': { kind: 'computes', seconds: 60 },
   'test/service/long-answers.test.ts': { kind: 'computes', seconds: 50 },
-  'test/durability/sqlite-damaged-catalog.test.ts': { kind: 'waits', seconds: 60 },
+  'test/durability/sqlite-damaged-catalog.test.ts': { kind: 'waits', seconds: 30 },
 };
