@@ -74,9 +74,8 @@ export async function* writeSpool(bytes: ByteStream, file: FileHandle): AsyncGen
 
 const READ_BYTES = 64 * 1024;
 
-export async function* readSpool(file: FileHandle, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+export async function* readSpool(file: FileHandle): AsyncGenerator<Uint8Array> {
   for (let position = 0; ; ) {
-    signal?.throwIfAborted();
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, position);
     if (bytesRead === 0) return;
     position += bytesRead;

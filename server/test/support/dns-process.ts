@@ -7,7 +7,7 @@ import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
 import { isIPv4 } from 'node:net';
 import { allowAddresses } from '../../src/outbound/outbound.ts';
-import { type FetchSettings, openHttpSource } from '../../src/pipelines/sources/http.ts';
+import { http } from '../../src/pipelines/sources/http.ts';
 
 const [PUBLIC_4 = '', PUBLIC_6 = '', ...urls] = process.argv.slice(2);
 const PORT = 8080;
@@ -89,8 +89,8 @@ const web = createServer((request, response) => {
   response.end(`${headers.host} at ${socket.localAddress}`);
 });
 
-const settings: FetchSettings = {
-  allows: allowAddresses([]),
+const settings = {
+  ...{ importDir: undefined, tempDir: '', allow: [], allows: allowAddresses([]) },
   userAgent: 'Relata/test',
   connectMs: 60_000,
   idleMs: 60_000,
@@ -100,7 +100,7 @@ const settings: FetchSettings = {
 };
 
 async function fetchText(url: string): Promise<string> {
-  const opened = await openHttpSource({ url }, settings);
+  const opened = await http.open({ type: 'http', url }, { projectId: 1 }, settings);
   const chunks = await Array.fromAsync(opened?.files[0]?.bytes ?? []);
   return Buffer.concat(chunks).toString();
 }

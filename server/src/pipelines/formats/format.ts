@@ -23,7 +23,8 @@ export interface FormatReading {
   /** Unpacked. */
   readonly bytes: ByteStream;
   readonly notes: ReadingNotes;
-  readonly place: SpoolPlace;
+  /** Where files may be put that are gone when reading ends. */
+  readonly tempDir: string;
   /** @returns the bytes as text; a web page is refused. To be called once, and not beside `bytes`. */
   decode(encoding?: string, isMarkup?: boolean): TextStream;
 }
@@ -432,24 +433,16 @@ export function writePlainNumber(text: string): string {
   return `${sign}${integer.replace(/^0+(?=\d)/, '')}${trimmed === '' ? '' : `.${trimmed}`}`;
 }
 
-export interface SpoolPlace {
-  /** Where files may be put that are gone when reading ends. */
-  readonly tempDir: string;
-  readonly signal?: AbortSignal | undefined;
-}
-
 export type TextStream = AsyncIterable<string>;
 
 /** How much is parsed in one go: what a reader holds and how long it keeps its thread follow from it. */
 const CHUNK_BYTES = 64 * 1024;
 
 /** Cuts large chunks, so that a source that hands over a whole file is read like any other. */
-export async function* cutChunks(bytes: ByteStream, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+export async function* cutChunks(bytes: ByteStream): AsyncGenerator<Uint8Array> {
   for await (const chunk of bytes) {
-    for (let start = 0; start < chunk.length; start += CHUNK_BYTES) {
-      signal?.throwIfAborted();
+    for (let start = 0; start < chunk.length; start += CHUNK_BYTES)
       yield chunk.subarray(start, start + CHUNK_BYTES);
-    }
   }
 }
 

@@ -56,15 +56,6 @@ for (const type of streamed) {
   });
 }
 
-for (const type of TYPES)
-  test(`${type}: reading ends when it is cancelled`, async (t) => {
-    const source = makeLargeFile(type === 'bmecat' ? 'bmecat' : 'csv', 10_000_000);
-    const place = { tempDir: createTempDir(t), signal: AbortSignal.abort(new RangeError('cancelled')) };
-    await assert.rejects(async () => {
-      for await (const _ of readRows({ type }, source, place));
-    }, RangeError);
-  });
-
 test('a source may be a stream, and may hand over all of it at once', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relata-source-'));
   t.after(() => rmSync(folder, { recursive: true }));

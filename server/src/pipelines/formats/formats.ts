@@ -17,7 +17,6 @@ import {
   readAfterPeek,
   reportDamage,
   type SourceRow,
-  type SpoolPlace,
   type TextStream,
 } from './format.ts';
 import { googleMerchant } from './google-merchant/google-merchant.ts';
@@ -86,7 +85,8 @@ export const DEFAULT_MAPPINGS: readonly DefaultMapping[] = FORMATS.flatMap(
 export type SourceReading = AsyncIterable<readonly SourceRow[]> &
   Pick<ReadingNotes, 'columns' | 'found' | 'unread'>;
 
-export interface ReadingPlace extends SpoolPlace {
+export interface ReadingPlace {
+  readonly tempDir: string;
   /** As the sender of the file named its encoding; a hint where the file is not UTF-8. */
   readonly charset?: string | undefined;
 }
@@ -97,12 +97,15 @@ export interface ReadingPlace extends SpoolPlace {
  * @throws FormatProblem while it is iterated, also after many rows: then none of them may take effect; what the source
  * itself throws passes through
  */
-export function readRows(format: Format, bytes: ByteStream, place: ReadingPlace): SourceReading {
+export function readRows(
+  format: Format,
+  bytes: ByteStream,
+  { tempDir, charset }: ReadingPlace,
+): SourceReading {
   const notes = new ReadingNotes();
-  const { charset, signal } = place;
   const decode = (encoding?: string, isMarkup = false): TextStream =>
-    refuseWebPage(decodeText(cutChunks(bytes, signal), notes, { encoding, charset, isMarkup }));
-  const reading: FormatReading = { bytes, notes, place, decode };
+    refuseWebPage(decodeText(cutChunks(bytes), notes, { encoding, charset, isMarkup }));
+  const reading: FormatReading = { bytes, notes, tempDir, decode };
   const open = () => noteRows(getFormat(format.type).open(reading, format), notes);
   return Object.assign(notes, { [Symbol.asyncIterator]: open });
 }

@@ -5,7 +5,7 @@
 
 import { Value } from 'typebox/value';
 import type { RowProblem, SourceRow } from '../formats/formats.ts';
-import { type ExpressionOptions, openExpressions } from './expressions/expressions.ts';
+import { type ExpressionLimits, openExpressions } from './expressions/expressions.ts';
 import {
   type CellProblem,
   type CompiledColumn,
@@ -163,9 +163,9 @@ export interface RowMapper extends AsyncDisposable {
 const BATCH_ROWS = 200;
 const BATCH_CHARACTERS = 1024 * 1024;
 
-export function createRowMapper(mapping: CompiledMapping, options: ExpressionOptions = {}): RowMapper {
+export function createRowMapper(mapping: CompiledMapping, limits?: ExpressionLimits): RowMapper {
   const expressions =
-    mapping.expressions.length === 0 ? undefined : openExpressions(mapping.expressions, options);
+    mapping.expressions.length === 0 ? undefined : openExpressions(mapping.expressions, limits);
   return {
     columns: mapping.columns,
     hasExpressions: expressions !== undefined,

@@ -13,8 +13,24 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type DirectoryRun, openDirectorySource } from './directory.ts';
-import { type OpenedSource, SourceProblem } from './source.ts';
+import { directory } from './directory.ts';
+import { type OpenedSource, type OpenSettings, SourceProblem, type SourceStamp } from './source.ts';
+
+interface DirectoryRun {
+  readonly importDir: string | undefined;
+  readonly projectId: number;
+  readonly maxBytes: number;
+  readonly last?: SourceStamp | undefined;
+}
+
+const openDirectorySource = (
+  source: { pattern: string; take?: 'all' | 'newest' },
+  { importDir, maxBytes, ...run }: DirectoryRun,
+) =>
+  directory.open({ type: 'directory', ...source }, run, {
+    importDir,
+    maxPackedBytes: maxBytes,
+  } as OpenSettings);
 
 interface Folder {
   readonly run: DirectoryRun;
@@ -211,13 +227,4 @@ test('a folder that becomes a link between finding and reading is not followed',
   renameSync(join(root, '7/in'), join(root, '7/was'));
   symlinkSync('../8', join(root, '7/in'));
   await assert.rejects(readAll(opened), isProblem('changed', /changed/));
-});
-
-test('a run that is cancelled stops reading', async (t) => {
-  const { run, write } = makeFolder(t);
-  write('7/a.csv');
-  const cancel = new AbortController();
-  const opened = await openDirectorySource({ pattern: '*' }, { ...run, signal: cancel.signal });
-  cancel.abort(new Error('cancelled by a person'));
-  await assert.rejects(readAll(opened), /cancelled by a person/);
 });

@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import type { ByteStream } from '../streams.ts';
 import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';
 import { type MatchingFile, openMatching, takeOption, walkFolders } from './matching-files.ts';
-import { defineSource, type OpenedSource, SourceProblem, type SourceRun } from './source.ts';
+import { defineSource, SourceProblem } from './source.ts';
 
 export const directory = defineSource({
   type: 'directory',
@@ -22,17 +22,18 @@ export const directory = defineSource({
     take: takeOption('files in the order of their names'),
   },
   check: ({ pattern }) => ({ pattern: globProblem(pattern) }),
-  open: (source, run, { importDir, maxPackedBytes }) =>
-    openDirectorySource(source, { ...run, importDir, maxBytes: maxPackedBytes }),
+  /**
+   * Finds the files that match and lets them be read in the order of their names, by code unit. A file that changes while
+   * it is read fails the run: a program that writes one does so under another name, or a hidden one, and then renames it.
+   */
+  async open({ pattern, take }, { projectId, last }, { importDir, maxPackedBytes: maxBytes }) {
+    const root = await findFolder(importDir, projectId);
+    const where = `${pattern} in the import folder of the project`;
+    const read = (file: FoundFile) => readFound(file, root);
+    return openMatching({ names: findFiles(root, pattern), read }, { take, maxBytes, last, where });
+  },
   describe: ({ pattern }) => `files that match ${pattern}`,
 });
-
-export interface DirectoryRun extends Omit<SourceRun, 'upload'> {
-  /** Holds a folder for each project, named by its id; undefined: no directory is read. */
-  readonly importDir: string | undefined;
-  /** Of all files together. */
-  readonly maxBytes: number;
-}
 
 const READ_BYTES = 256 * 1024;
 /** A link that was put in the place of the file after the check is not followed, and a pipe is not waited for. */
@@ -44,25 +45,8 @@ interface FoundFile extends MatchingFile {
   readonly stats: BigIntStats;
 }
 
-/**
- * Finds the files that match and lets them be read in the order of their names, by code unit. A file that changes while
- * it is read fails the run: a program that writes one does so under another name, or a hidden one, and then renames it.
- * @returns undefined when names, sizes and instants are those of the last run
- * @throws SourceProblem no_file, outside, too_large; reading throws changed
- */
-export async function openDirectorySource(
-  { pattern, take }: { pattern: string; take?: 'all' | 'newest' },
-  run: DirectoryRun,
-): Promise<OpenedSource | undefined> {
-  const root = await findFolder(run);
-  const { maxBytes, last, signal } = run;
-  const where = `${pattern} in the import folder of the project`;
-  const names = findFiles(root, pattern, signal);
-  const read = (file: FoundFile) => readFound(file, root, signal);
-  return openMatching({ names, read }, { take, maxBytes, last, where });
-}
-
-async function findFolder({ importDir, projectId }: DirectoryRun): Promise<string> {
+/** @throws SourceProblem no_file, outside */
+async function findFolder(importDir: string | undefined, projectId: number): Promise<string> {
   if (importDir === undefined)
     throw new SourceProblem('no_file', 'RELATA_IMPORT_DIR is not set, so no directory is read');
   const missing = new SourceProblem('no_file', `There is no folder ${projectId} in the import directory`);
@@ -92,7 +76,7 @@ interface Folder {
 }
 
 /** @throws SourceProblem outside, for a matching link that leaves the folder */
-function findFiles(root: string, pattern: string, signal: AbortSignal | undefined) {
+function findFiles(root: string, pattern: string) {
   return walkFolders(
     compileGlob(pattern),
     { path: root, name: '', folders: [root] },
@@ -101,7 +85,6 @@ function findFiles(root: string, pattern: string, signal: AbortSignal | undefine
         yield* await opendir(path);
       },
       async visit(folder, { name: last }, isMatch): Promise<{ file?: FoundFile; below?: Folder }> {
-        signal?.throwIfAborted();
         const found = await resolveName(`${folder.name}${last}`, join(folder.path, last));
         if (found === undefined) return {};
         const { path, name, stats } = found;
@@ -135,12 +118,12 @@ function checkInside<File extends Pick<FoundFile, 'name' | 'path'>>(file: File, 
   throw new SourceProblem('outside', `${file.name} is a link that leaves the import folder of the project`);
 }
 
-async function* readFound(file: FoundFile, root: string, signal: AbortSignal | undefined): ByteStream {
+/** @throws SourceProblem changed, outside */
+async function* readFound(file: FoundFile, root: string): ByteStream {
   await using handle = await orChanged(open(file.path, OPEN_FLAGS), file);
   await checkOpened(handle, file, root);
   let total = 0;
   for (;;) {
-    signal?.throwIfAborted();
     const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, total);
     if (bytesRead === 0) break;
     total += bytesRead;

@@ -6,8 +6,8 @@ import { type TestContext, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { allowAddresses } from '../../outbound/outbound.ts';
-import { type FetchRun, type FetchSettings, type HttpSource, openHttpSource } from './http.ts';
-import { SourceProblem } from './source.ts';
+import { http } from './http.ts';
+import { type OpenSettings, SourceProblem, type SourceStamp } from './source.ts';
 
 const MIB = 1024 * 1024;
 const CSV = Buffer.from('sku;name\nA1;Drill\n');
@@ -69,7 +69,8 @@ async function serveRaw(t: TestContext, answer: (socket: Socket) => void): Promi
 }
 
 /** Every name leads to loopback, which is allowed, and to nothing else. */
-const settings: FetchSettings = {
+const settings: OpenSettings = {
+  ...{ importDir: undefined, tempDir: '', allow: [] },
   allows: allowAddresses(['127.0.0.1']),
   resolve: async () => [{ address: '127.0.0.1' }],
   userAgent: 'Relata/test',
@@ -80,13 +81,21 @@ const settings: FetchSettings = {
   maxUnpackedBytes: 16 * MIB,
 };
 
-interface Fetch extends Partial<FetchSettings>, FetchRun {
-  readonly headers?: HttpSource['headers'];
+interface Source {
+  readonly url: string;
+  readonly headers?: Record<string, string>;
 }
 
-async function fetchSource(url: string, { headers, last, signal, ...changed }: Fetch = {}) {
+const openHttpSource = (source: Source, with_: OpenSettings, last?: SourceStamp) =>
+  http.open({ type: 'http', ...source }, { projectId: 1, last }, with_);
+
+interface Fetch extends Partial<OpenSettings>, Pick<Source, 'headers'> {
+  readonly last?: SourceStamp | undefined;
+}
+
+async function fetchSource(url: string, { headers, last, ...changed }: Fetch = {}) {
   const source = { url, ...(headers && { headers }) };
-  const opened = await openHttpSource(source, { ...settings, ...changed }, { last, signal });
+  const opened = await openHttpSource(source, { ...settings, ...changed }, last);
   if (opened === undefined) return undefined;
   const [file] = opened.files;
   assert.ok(file);
@@ -645,21 +654,4 @@ test('the time that the reader takes is not the fault of the source', async (t) 
     read += chunk.length;
   }
   assert.equal(read, 40 * piece.length);
-});
-
-test('a run that is cancelled stops fetching at once, wherever it is', async (t) => {
-  const { port } = await serve(t, (response, { url }) => {
-    if (url === '/silent') return;
-    response.writeHead(200).write('a');
-  });
-  for (const path of ['/silent', '/stuck']) {
-    const cancel = new AbortController();
-    const fetching = fetchSource(`http://shop.example:${port}${path}`, { signal: cancel.signal });
-    setTimeout(() => cancel.abort(new Error('cancelled by a person')), 50);
-    await assert.rejects(fetching, /cancelled by a person/);
-  }
-  const fetching = fetchSource(`http://shop.example:${port}/`, {
-    signal: AbortSignal.abort(new Error('already')),
-  });
-  await assert.rejects(fetching, /already/);
 });

@@ -3,11 +3,10 @@ import { Type } from 'typebox';
 import {
   announcedSize,
   checkHttpUrl,
-  createTimeouts,
+  type Outbound,
   readHttpUrl,
   readResponse,
   sendPinned,
-  type Timeouts,
   URL_LENGTH,
 } from '../../outbound/outbound.ts';
 import type { ByteStream } from '../streams.ts';
@@ -16,9 +15,9 @@ import {
   defineSource,
   type OpenedSource,
   type OpenSettings,
+  outboundOf,
   readCharset,
   SourceProblem,
-  type SourceRun,
   type SourceStamp,
 } from './source.ts';
 
@@ -44,7 +43,8 @@ export const http = defineSource({
     url: checkHttpUrl(sent),
     headers: checkSourceHeaders(own),
   }),
-  open: (source, run, settings) => openHttpSource(source, settings, run),
+  /** One GET, redirects apart. Reading the file throws too, when it turns out too large, too slow or cut short. */
+  open: (source, { last }, settings) => openHttpSource(source, { last, settings, via: outboundOf(settings) }),
   /** The query of a URL may be secret. */
   describe: ({ url: sent }) => sent.split(/[?#]/, 1)[0] ?? '',
   secrets: {
@@ -53,29 +53,23 @@ export const http = defineSource({
   },
 });
 
-export interface HttpSource {
+interface HttpSource {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export type FetchSettings = Omit<OpenSettings, 'importDir' | 'tempDir' | 'allow'>;
-export type FetchRun = Pick<SourceRun, 'last' | 'signal'>;
+interface Fetching {
+  readonly last: SourceStamp | undefined;
+  readonly settings: OpenSettings;
+  readonly via: Outbound;
+}
 
 const REDIRECTS = 5;
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 
-/**
- * Fetches a file with one GET, redirects apart.
- * @returns undefined when the source says that nothing is new since `last`
- * @throws SourceProblem; reading the file throws it too, when it turns out too large, too slow or cut short
- */
-export async function openHttpSource(
-  source: HttpSource,
-  settings: FetchSettings,
-  { last, signal }: FetchRun = {},
-): Promise<OpenedSource | undefined> {
-  const timeouts = createTimeouts(settings, 'The source');
-  const { response, url } = await follow(source, { settings, timeouts, last, signal });
+async function openHttpSource(source: HttpSource, fetching: Fetching): Promise<OpenedSource | undefined> {
+  const { last } = fetching;
+  const { response, url } = await follow(source, fetching);
   const stop = () => void response.destroy();
   try {
     if (isUnchanged(response, last)) {
@@ -83,7 +77,7 @@ export async function openHttpSource(
       return undefined;
     }
     if (response.statusCode !== 200) throw describeStatus(response, url);
-    const bytes = readAnswer(response, { url, settings, timeouts, signal });
+    const bytes = readAnswer(response, url, fetching);
     return {
       files: [describeFile(response, url, bytes)],
       stamp: stampOf(response),
@@ -95,14 +89,8 @@ export async function openHttpSource(
   }
 }
 
-interface Fetching extends FetchRun {
-  readonly settings: FetchSettings;
-  readonly timeouts: Timeouts;
-}
-
 /** Each address on the way is read, looked up and checked as the first one was. */
-async function follow(source: HttpSource, { settings, timeouts, last, signal }: Fetching) {
-  const { allows, resolve } = settings;
+async function follow(source: HttpSource, { settings, via, last }: Fetching) {
   let url = readHttpUrl(source.url);
   let own = source.headers ?? {};
   // Node's own error would come from deep inside, where its text would not name the header.
@@ -116,7 +104,7 @@ async function follow(source: HttpSource, { settings, timeouts, last, signal }: 
       ...(last?.lastModified !== undefined && { 'if-modified-since': last.lastModified }),
       ...Object.fromEntries(sent),
     };
-    const response = await sendPinned(url, { headers, allows, resolve, timeouts, signal });
+    const response = await sendPinned(url, { headers, ...via });
     if (!REDIRECT_STATUSES.has(response.statusCode ?? 0)) return { response, url };
     response.destroy();
     const next = readRedirect(response, url);
@@ -151,13 +139,10 @@ function describeStatus({ statusCode = 0 }: IncomingMessage, url: URL): SourcePr
   return new SourceProblem('status', answered + hint);
 }
 
-function readAnswer(
-  response: IncomingMessage,
-  { settings, url, timeouts, signal }: Fetching & { readonly url: URL },
-): ByteStream {
+function readAnswer(response: IncomingMessage, url: URL, { settings, via }: Fetching): ByteStream {
   const { maxPackedBytes, maxUnpackedBytes } = settings;
   if ((announcedSize(response) ?? 0) > maxPackedBytes) throw tooLarge('The file', maxPackedBytes);
-  const packed = boundBytes(readResponse(response, { url, timeouts, signal }), maxPackedBytes, 'The file');
+  const packed = boundBytes(readResponse(response, { url, ...via }), maxPackedBytes, 'The file');
   return undoEncodings(packed, response.headers['content-encoding'], maxUnpackedBytes);
 }
 

@@ -1,17 +1,10 @@
 /** What is the same for files of a directory, a server and a bucket: which of those that match are read, and whether they are new. */
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
-import { createTimeouts, type Outbound } from '../../outbound/outbound.ts';
 import type { ByteStream } from '../streams.ts';
 import { tooLarge } from './byte-streams.ts';
 import type { Glob } from './glob.ts';
-import {
-  type OpenedSource,
-  type OpenSettings,
-  SourceProblem,
-  type SourceRun,
-  type SourceStamp,
-} from './source.ts';
+import { type OpenedSource, SourceProblem, type SourceStamp } from './source.ts';
 
 /** Names seen, and files read, in one run; more is a mistake in the pattern or the folder. */
 const NAMES_SEEN = 100_000;
@@ -123,11 +116,3 @@ export async function* walkFolders<Folder, Name extends { readonly name: string 
       yield found?.file;
     }
 }
-
-/** What connections of a run are made with. */
-export const outboundOf = (settings: OpenSettings, { signal }: Pick<SourceRun, 'signal'>): Outbound => ({
-  allows: settings.allows,
-  resolve: settings.resolve,
-  timeouts: createTimeouts(settings, 'The source'),
-  signal,
-});

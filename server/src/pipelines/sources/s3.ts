@@ -3,8 +3,8 @@ import { checkS3Endpoint, S3, s3AccessOptions, s3BucketOptions, s3Secrets } from
 import type { ByteStream } from '../streams.ts';
 import { boundBytes, tooLarge, undoEncodings } from './byte-streams.ts';
 import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';
-import { type FileChoice, openMatching, outboundOf, takeOption } from './matching-files.ts';
-import { defineSource, type OpenedSource } from './source.ts';
+import { type FileChoice, openMatching, takeOption } from './matching-files.ts';
+import { defineSource, type OpenedSource, outboundOf } from './source.ts';
 
 export const s3 = defineSource({
   type: 's3',
@@ -25,7 +25,7 @@ export const s3 = defineSource({
   open(source, run, settings) {
     const { maxPackedBytes: maxBytes, maxUnpackedBytes } = settings;
     const { key, take } = source;
-    const s3 = new S3(source, outboundOf(settings, run));
+    const s3 = new S3(source, outboundOf(settings));
     const reading = { take, maxBytes, maxUnpackedBytes, last: run.last, where: addressOf(source) };
     return /[*?]/.test(key)
       ? openMatching(

@@ -9,8 +9,8 @@ import {
   sftpSecrets,
 } from '../../outbound/sftp/sftp.ts';
 import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';
-import { type MatchingFile, openMatching, outboundOf, takeOption, walkFolders } from './matching-files.ts';
-import { defineSource, SourceProblem } from './source.ts';
+import { type MatchingFile, openMatching, takeOption, walkFolders } from './matching-files.ts';
+import { defineSource, outboundOf, SourceProblem } from './source.ts';
 
 export const sftp = defineSource({
   type: 'sftp',
@@ -33,7 +33,7 @@ export const sftp = defineSource({
   async open({ type: _, entry: __, path, take, ...server }, run, settings) {
     const where = sftpAddressOf(server, path);
     const choice = { take, maxBytes: settings.maxPackedBytes, last: run.last, where };
-    const sftp = await openSftp(server, outboundOf(settings, run));
+    const sftp = await openSftp(server, outboundOf(settings));
     const read = (file: SftpFile) => sftp.read(file.name, file);
     return openMatching({ names: findFiles(sftp, path), read, close: sftp.close }, choice);
   },

@@ -9,6 +9,8 @@ import {
 } from 'typebox';
 import {
   type AllowedAddresses,
+  createTimeouts,
+  type Outbound,
   OutboundProblem,
   type OutboundReason,
   type Resolve,
@@ -82,10 +84,15 @@ export interface SourceRun {
   readonly last?: SourceStamp | undefined;
   /** The body that an upload source was sent. */
   readonly upload?: SourceFile | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 export type OpenSettings = SourceSettings & { readonly allows: AllowedAddresses };
+
+/** What connections of a run are made with. A run that is cancelled ends with its thread. */
+export const outboundOf = (settings: OpenSettings): Outbound => ({
+  ...{ allows: settings.allows, resolve: settings.resolve },
+  ...{ timeouts: createTimeouts(settings, 'The source'), signal: undefined },
+});
 
 /** What a source of files is: one record in the list of `sources.ts`. */
 interface SourceParts<

@@ -7,13 +7,12 @@ import {
   cutChunks,
   defineFormat,
   FormatProblem,
-  parseText,
+  type FormatReading,
   type ReadingNotes,
   RowValues,
   type SourceRow,
-  type SpoolPlace,
 } from '../format.ts';
-import { readXmlRows, type XmlChoice, type XmlElement, XmlElements } from '../xml/xml.ts';
+import { readElements, readXmlRows, type XmlChoice, type XmlElement } from '../xml/xml.ts';
 import { BmecatIndex, type Feature } from './bmecat-index.ts';
 
 /** Between the names of a category path; one that holds it is written without its spaces. */
@@ -43,7 +42,7 @@ export const bmecat = defineFormat({
     attributes: { Brand: 'MANUFACTURER_NAME', '*': '*' },
   },
   endings: [],
-  open: ({ bytes, notes, place }, options) => readBmecat(bytes, notes, { ...options, ...place }),
+  open: (reading, { language }) => readBmecat(reading, language),
 });
 
 /**
@@ -51,12 +50,11 @@ export const bmecat = defineFormat({
  * a file. A DOCTYPE is common: it names the DTD of the standard, and declares what a supplier adds to it.
  */
 async function* readBmecat(
-  bytes: ByteStream,
-  notes: ReadingNotes,
-  { tempDir, signal, language }: SpoolPlace & { readonly language?: string | undefined },
+  { bytes, notes, tempDir }: FormatReading,
+  language: string | undefined,
 ): AsyncGenerator<SourceRow[]> {
   await using file = await openNamelessFile(tempDir);
-  const index = await readIndex(writeSpool(cutChunks(bytes, signal), file), notes, language);
+  const index = await readIndex(writeSpool(cutChunks(bytes), file), notes, language);
   const choice: XmlChoice = {
     isChosen: isProduct,
     isDoctypeRead: true,
@@ -64,7 +62,7 @@ async function* readBmecat(
       if (!ABOUT_CATALOG.test(path)) notes.noteUnread(path);
     },
   };
-  const text = decodeText(readSpool(file, signal), notes, { isMarkup: true });
+  const text = decodeText(readSpool(file), notes, { isMarkup: true });
   yield* readXmlRows(text, choice, (product) => ({
     values: new ProductReader(index, notes).read(product),
   }));
@@ -77,8 +75,7 @@ async function readIndex(bytes: ByteStream, notes: ReadingNotes, language?: stri
     if (path.length === 0) isCatalog = name === 'BMECAT';
     return path.length > 0 && index.isChosen(name, path, attributes);
   };
-  const text = decodeText(bytes, notes, { isMarkup: true });
-  for await (const elements of parseText(text, new XmlElements({ isChosen, isDoctypeRead: true })))
+  for await (const elements of readElements(bytes, notes, { isChosen, isDoctypeRead: true }))
     for (const element of elements) index.take(element);
   if (!isCatalog) throw new FormatProblem('damaged', 'The file is XML, but no BMEcat catalog');
   const languages = index.describeLanguages();

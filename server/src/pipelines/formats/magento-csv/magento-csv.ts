@@ -2,7 +2,6 @@ import { openNamelessFile, readSpool, writeSpool } from '../../streams.ts';
 import { type CsvOptions, delimiter, readCsv, readRenamed, splitList, textOf } from '../csv/csv.ts';
 import { decodeText } from '../decode.ts';
 import {
-  cutChunks,
   defineFormat,
   FormatProblem,
   type FormatReading,
@@ -38,12 +37,12 @@ const OF_VARIANTS = new Set(['configurable_variations', 'configurable_variation_
 
 /** Reads the file twice: a configurable product names its variants, and stands behind them. */
 async function* readMagento(
-  { bytes, notes, place: { tempDir, signal } }: FormatReading,
+  { bytes, notes, tempDir }: FormatReading,
   options: CsvOptions,
 ): AsyncGenerator<SourceRow[]> {
   await using file = await openNamelessFile(tempDir);
-  const decode = (to: ReadingNotes) => decodeText(readSpool(file, signal), to);
-  for await (const _ of writeSpool(cutChunks(bytes, signal), file));
+  const decode = (to: ReadingNotes) => decodeText(readSpool(file), to);
+  for await (const _ of writeSpool(bytes, file));
   const parents = new Map<string, string>();
   for await (const rows of readCsv(decode(new ReadingNotes()), new ReadingNotes(), options)) {
     for (const row of rows) {

@@ -4,9 +4,8 @@ import { posix } from 'node:path';
 import type { Entry } from 'yauzl';
 import { translateSqliteError } from '../../../storage/storage.ts';
 import { openNamelessFile, openZip, type ZipLimits } from '../../streams.ts';
-import { decodeText } from '../decode.ts';
-import { copyText, FormatProblem, parseText, ReadingNotes, writePlainNumber } from '../format.ts';
-import { chooseByPath, type XmlChoice, type XmlElement, XmlElements } from '../xml/xml.ts';
+import { copyText, FormatProblem, ReadingNotes, writePlainNumber } from '../format.ts';
+import { chooseByPath, readElements, type XmlChoice, type XmlElement } from '../xml/xml.ts';
 
 /** Excel allows 64,000 styles. */
 const STYLES = 65_536;
@@ -30,7 +29,7 @@ export async function readBook(parts: ZipParts) {
   const sheets: Sheet[] = [];
   let startsIn1904 = false;
   const isChosen = (name: string) => name === 'sheet' || name === 'workbookPr';
-  for await (const element of readElements(parts, bookPart, { isChosen })) {
+  for await (const element of readPart(parts, bookPart, { isChosen })) {
     if (element.name === 'workbookPr') startsIn1904 = isTrue(element.attributes.get('date1904'));
     else if (sheets.length < SHEETS) sheets.push(...readSheet(element, links));
   }
@@ -68,9 +67,8 @@ async function readLinks(parts: ZipParts, ofPart: string): Promise<Link[]> {
   const linksPart = posix.join(folder, '_rels', `${posix.basename(ofPart)}.rels`);
   if (!parts.has(linksPart)) return [];
   const links: Link[] = [];
-  for await (const { attributes } of readElements(parts, linksPart, {
-    isChosen: (name) => name === 'Relationship',
-  })) {
+  const isChosen = (name: string) => name === 'Relationship';
+  for await (const { attributes } of readPart(parts, linksPart, { isChosen })) {
     if (links.length === LINKS)
       throw new FormatProblem('too_large', 'The workbook has more than 10,000 links');
     const target = shorten(attributes.get('Target'));
@@ -99,7 +97,7 @@ async function readStyles(parts: ZipParts, part: string): Promise<NumberStyle[]>
   const codes = new Map<number, string>();
   const formatIds: number[] = [];
   const isChosen: XmlChoice['isChosen'] = (name, path) => name === 'numFmt' || isStyle(name, path);
-  for await (const { name, attributes } of readElements(parts, part, { isChosen })) {
+  for await (const { name, attributes } of readPart(parts, part, { isChosen })) {
     const formatId = Number(attributes.get('numFmtId'));
     if (name === 'xf') formatIds.push(formatId);
     else codes.set(formatId, shorten(attributes.get('formatCode')));
@@ -113,7 +111,7 @@ async function readStyles(parts: ZipParts, part: string): Promise<NumberStyle[]>
 export async function readTexts(parts: ZipParts, { textsPart }: Book, into: TextStore): Promise<void> {
   if (textsPart === undefined || !parts.has(textsPart)) return;
   const choice = { isChosen: (name: string) => name === 'si', keepsSpace: true };
-  for await (const element of readElements(parts, textsPart, choice)) into.add(readText(element));
+  for await (const element of readPart(parts, textsPart, choice)) into.add(readText(element));
 }
 
 /** Plain text of a shared or inline text: `t`, or the runs of a formatted one; how it is pronounced (rPh) is left out. */
@@ -135,13 +133,8 @@ export function unescapeText(text: string): string {
 }
 
 /** The chosen elements of a part, one after another. */
-export async function* readElements(
-  parts: ZipParts,
-  part: string,
-  choice: XmlChoice,
-): AsyncGenerator<XmlElement> {
-  const text = decodeText(parts.read(part), new ReadingNotes(), { isMarkup: true });
-  for await (const elements of parseText(text, new XmlElements(choice))) yield* elements;
+async function* readPart(parts: ZipParts, part: string, choice: XmlChoice): AsyncGenerator<XmlElement> {
+  for await (const elements of readElements(parts.read(part), new ReadingNotes(), choice)) yield* elements;
 }
 
 const shorten = (text: string | undefined): string => copyText((text ?? '').slice(0, NAME_CHARACTERS));
@@ -267,7 +260,7 @@ const limits: ZipLimits = {
 export type ZipParts = Awaited<ReturnType<typeof openParts>>;
 
 /** @throws FormatProblem damaged, refused, too_large */
-export async function openParts(file: FileHandle, signal?: AbortSignal) {
+export async function openParts(file: FileHandle) {
   const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
   if (buffer.toString('hex') === COMPOUND_FILE) {
     const message =
@@ -286,7 +279,6 @@ export async function openParts(file: FileHandle, signal?: AbortSignal) {
       if (entry.isEncrypted()) throw new FormatProblem('refused', 'The workbook is encrypted');
       let total = 0;
       for await (const chunk of zip.read(entry)) {
-        signal?.throwIfAborted();
         total += chunk.length;
         checkSize(total, entry);
         yield chunk;

@@ -1,22 +1,20 @@
 import { Type } from 'typebox';
 import { type ByteStream, openNamelessFile, writeSpool } from '../../streams.ts';
-import { decodeText } from '../decode.ts';
 import {
   type ColumnValue,
   createColumns,
   cutChunks,
   defineFormat,
   FormatProblem,
+  type FormatReading,
   headerRow,
   nameByPlace,
   openTable,
-  parseText,
   ReadingNotes,
   type RowProblem,
   type SourceRow,
-  type SpoolPlace,
 } from '../format.ts';
-import { type XmlElement, XmlElements } from '../xml/xml.ts';
+import { readElements, type XmlElement } from '../xml/xml.ts';
 import {
   type Book,
   type NumberStyle,
@@ -47,7 +45,7 @@ export const xlsx = defineFormat({
   mapping: 'needed',
   endings: ['xlsx'],
   isTable: true,
-  open: ({ bytes, notes, place }, options) => readXlsx(bytes, notes, { ...options, ...place }),
+  open: (reading, options) => readXlsx(reading, options),
 });
 
 interface XlsxOptions {
@@ -57,13 +55,12 @@ interface XlsxOptions {
 
 /** @returns a batch of rows for each chunk of the sheet that ends some; empty rows are left out */
 async function* readXlsx(
-  bytes: ByteStream,
-  notes: ReadingNotes,
-  { tempDir, signal, ...options }: XlsxOptions & SpoolPlace,
+  { bytes, notes, tempDir }: FormatReading,
+  options: XlsxOptions,
 ): AsyncGenerator<SourceRow[]> {
   await using file = await openNamelessFile(tempDir);
-  for await (const _ of writeSpool(cutChunks(bytes, signal), file));
-  const parts = await openParts(file, signal);
+  for await (const _ of writeSpool(bytes, file));
+  const parts = await openParts(file);
   const book = await readBook(parts);
   const sheet = chooseSheet(book.sheets, options.sheet);
   notes.found.sheet = sheet.name;
@@ -105,9 +102,8 @@ interface SheetRow {
 /** @returns the rows of a sheet that are not empty */
 async function* readSheetRows(bytes: ByteStream, place: CellPlace): AsyncGenerator<SheetRow[]> {
   const isChosen = (name: string, path: readonly string[]) => name === 'row' && path.at(-1) === 'sheetData';
-  const text = decodeText(bytes, new ReadingNotes(), { isMarkup: true });
   let number = 0;
-  for await (const elements of parseText(text, new XmlElements({ isChosen, keepsSpace: true })))
+  for await (const elements of readElements(bytes, new ReadingNotes(), { isChosen, keepsSpace: true }))
     yield elements
       .map((element) => {
         // A row may leave out its number; then it is the next.

@@ -1,4 +1,6 @@
 import { Type } from 'typebox';
+import type { ByteStream } from '../../streams.ts';
+import { decodeText } from '../decode.ts';
 import {
   type Columns,
   createColumns,
@@ -13,7 +15,7 @@ import {
 } from '../format.ts';
 import { type XmlChoice, type XmlElement, XmlElements } from './xml-elements.ts';
 
-export { type XmlChoice, type XmlElement, XmlElements } from './xml-elements.ts';
+export type { XmlChoice, XmlElement } from './xml-elements.ts';
 
 export const xml = defineFormat({
   type: 'xml',
@@ -56,6 +58,14 @@ function readXml(
     if (isEmpty) throw new FormatProblem('not_found', `There is no element ${name}`);
   });
 }
+
+/** @returns what each chunk of a document ends of the chosen elements */
+export const readElements = (
+  bytes: ByteStream,
+  notes: ReadingNotes,
+  choice: XmlChoice,
+): AsyncGenerator<readonly XmlElement[]> =>
+  parseText(decodeText(bytes, notes, { isMarkup: true }), new XmlElements(choice));
 
 /** @returns a row for each chosen element */
 export async function* readXmlRows(

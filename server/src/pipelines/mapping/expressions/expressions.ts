@@ -5,6 +5,7 @@
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
+import { on } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { constants, setPriority } from 'node:os';
@@ -56,27 +57,15 @@ export const EXPRESSION_LIMITS: ExpressionLimits = { rowMs: 1_000, memoryMib: 96
 
 const LIST_LENGTH = 10_000;
 
-export interface ExpressionOptions {
-  readonly limits?: ExpressionLimits;
-  readonly signal?: AbortSignal | undefined;
-}
-
 const LOST: Readonly<Record<Lost['lost'], string>> = {
   time: 'the expression takes too long',
   memory: 'the expression needs too much memory',
 };
 
-interface Answer {
-  readonly results: ExpressionResult[][];
-  /** The process was lost in the row behind these. */
-  readonly lost?: Lost['lost'];
-}
+type Results = (readonly ExpressionResult[])[];
 
-/** The process starts with the first rows and lives until `close`, or until `signal` ends it and what waits for it. */
-export function openExpressions(
-  expressions: readonly string[],
-  { limits = EXPRESSION_LIMITS, signal }: ExpressionOptions = {},
-) {
+/** The process starts with the first rows and lives until `close`. */
+export function openExpressions(expressions: readonly string[], limits = EXPRESSION_LIMITS) {
   let child: Child | undefined;
   let runaways = 0;
 
@@ -85,8 +74,6 @@ export function openExpressions(
     child = undefined;
     await ended?.close();
   }
-  const stop = () => void end();
-  signal?.addEventListener('abort', stop, { once: true });
 
   async function getChild(): Promise<Child> {
     if (child !== undefined) return child;
@@ -96,7 +83,7 @@ export function openExpressions(
     return child;
   }
 
-  function countRunaways(results: readonly (readonly ExpressionResult[])[]): void {
+  function countRunaways(results: Results): void {
     runaways += results.filter((row) => row.some(isRunaway)).length;
     if (runaways <= limits.runaways) return;
     throw new MappingProblem(
@@ -104,22 +91,21 @@ export function openExpressions(
     );
   }
 
-  async function readResults(rows: readonly unknown[], results: ExpressionResult[][]): Promise<void> {
+  async function readResults(rows: readonly unknown[], results: Results): Promise<void> {
     for await (const message of (await getChild()).ask({ rows })) {
-      if ('results' in message) results.push(...(message.results as ExpressionResult[][]));
+      if ('results' in message) results.push(...message.results);
       if (results.length >= rows.length) break;
     }
     countRunaways(results);
   }
 
-  async function ask(rows: readonly unknown[]): Promise<Answer> {
-    signal?.throwIfAborted();
-    const results: ExpressionResult[][] = [];
+  /** `lost`: the process was, in the row behind the results. */
+  async function ask(rows: readonly unknown[]): Promise<{ results: Results; lost?: Lost['lost'] }> {
+    const results: Results = [];
     try {
       await readResults(rows, results);
       return { results };
     } catch (error) {
-      signal?.throwIfAborted();
       await end();
       if (!isLost(error)) throw error;
       return { results, lost: error.lost };
@@ -127,8 +113,8 @@ export function openExpressions(
   }
 
   /** Which of several rows it was is not known, so they go one by one until it happens again. */
-  async function findCulprit(rows: readonly unknown[]): Promise<ExpressionResult[][]> {
-    const done: ExpressionResult[][] = [];
+  async function findCulprit(rows: readonly unknown[]): Promise<Results> {
+    const done: Results = [];
     for (const row of rows) {
       const { results, lost } = await ask([row]);
       done.push(...results);
@@ -145,8 +131,8 @@ export function openExpressions(
      * @returns for each row what each expression gives
      * @throws MappingProblem when too many rows ran away
      */
-    async evaluate(rows: readonly unknown[]): Promise<ExpressionResult[][]> {
-      const done: ExpressionResult[][] = [];
+    async evaluate(rows: readonly unknown[]): Promise<Results> {
+      const done: Results = [];
       while (done.length < rows.length) {
         const { results, lost } = await ask(rows.slice(done.length));
         done.push(...results);
@@ -154,21 +140,18 @@ export function openExpressions(
       }
       return done;
     },
-    async close(): Promise<void> {
-      signal?.removeEventListener('abort', stop);
-      await end();
-    },
+    close: end,
   };
 }
 
-export const isLost = (error: unknown): error is Lost => error instanceof Error && 'lost' in error;
+const isLost = (error: unknown): error is Lost => error instanceof Error && 'lost' in error;
 
 function isRunaway(result: ExpressionResult): boolean {
   return typeof result === 'object' && result !== null && 'isRunaway' in result && result.isRunaway === true;
 }
 
 /** @returns for each expression what is wrong with it; null where nothing is. @throws Lost */
-export async function loadExpressions(
+async function loadExpressions(
   child: Child,
   expressions: readonly string[],
   { rowMs }: ExpressionLimits,
@@ -185,33 +168,23 @@ interface Lost extends Error {
   readonly lost: 'time' | 'memory';
 }
 
-export type Child = ReturnType<typeof startChild>;
+type Child = ReturnType<typeof startChild>;
 
 /** A machine under load takes seconds to start a process. */
 const START_MS = 30_000;
 /** Beyond the time of a row: the process ends most rows itself, at the next step of the expression. */
 const GRACE_MS = 2_000;
 
-export function startChild(limits: ExpressionLimits) {
+function startChild(limits: ExpressionLimits) {
   const child = forkWithoutRights(limits.memoryMib);
-  const inbox: FromProcess[] = [];
-  let lost: Lost['lost'] | undefined;
-  let isReady = false;
-  let wake: (() => void) | undefined;
+  const messages = on(child, 'message', { close: ['exit'] });
   const ended = new Promise<void>((resolve) => {
     child.once('exit', resolve).once('error', resolve);
   });
-  child.on('message', (message: FromProcess) => {
-    if ('isReady' in message) isReady = true;
-    inbox.push(message);
-    wake?.();
-  });
   const watch = watchMemory(child, limits.memoryMib);
-  void ended.then(() => {
-    clearInterval(watch);
-    lost ??= 'memory';
-    wake?.();
-  });
+  void ended.then(() => clearInterval(watch));
+  let lost: Lost['lost'] = 'memory';
+  let isReady = false;
 
   /** @returns the next answer; undefined when the process is gone */
   async function next(): Promise<FromProcess | undefined> {
@@ -220,13 +193,9 @@ export function startChild(limits: ExpressionLimits) {
       lost = 'time';
       child.kill('SIGKILL');
     }, allowedMs);
-    while (inbox.length === 0 && lost !== 'memory' && child.exitCode === null && child.signalCode === null) {
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
-    clearTimeout(timer);
-    return inbox.shift();
+    const { value } = await messages.next().finally(() => clearTimeout(timer));
+    isReady ||= value !== undefined;
+    return value?.[0];
   }
 
   return {
@@ -235,7 +204,7 @@ export function startChild(limits: ExpressionLimits) {
       if (child.connected) child.send(question, () => {});
       for (let answer = await next(); answer !== undefined; answer = await next()) yield answer;
       if (!isReady) throw new Error('The process for expressions does not start');
-      throw Object.assign(new Error('The process for expressions is gone'), { lost: lost ?? 'memory' });
+      throw Object.assign(new Error('The process for expressions is gone'), { lost });
     },
     async close(): Promise<void> {
       child.kill('SIGKILL');
