@@ -4,33 +4,5 @@
 
 export { checkTried, fillSource } from './pipeline-check.ts';
 export { makeTriggerId, PIPELINE_SECRETS, pipelineKind, sealPlainSources } from './pipeline-kind.ts';
-export {
-  type BatchCounts,
-  NO_COUNTS,
-  type Pipeline,
-  type PipelineDefinition,
-  PipelineParams,
-  type Preview,
-  type ReadSummary,
-  type RejectedRowPolicy,
-  type RunCounts,
-  RunPage,
-  RunQuery,
-  type RunStart,
-  SentPreview,
-  type TriedDefinition,
-  TriggeredAnswer,
-  toTriggered,
-  toWireRun,
-  type UploadedFile,
-  UploadQuery,
-} from './pipeline-schemas.ts';
-export {
-  countTrigger,
-  findRun,
-  findWindow,
-  PIPELINES,
-  RUNS,
-  saveRead,
-  saveStamp,
-} from './pipeline-store.ts';
+export * from './pipeline-schemas.ts';
+export * from './pipeline-store.ts';

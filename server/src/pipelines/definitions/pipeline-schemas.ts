@@ -1,14 +1,22 @@
 import { type Static, Type } from 'typebox';
 import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
-import { byType, Id, Instant, Name, optional, orNull, pageOf } from '../../http/answers/answers.ts';
+import {
+  byType,
+  closed,
+  Id,
+  Instant,
+  Name,
+  optional,
+  orNull,
+  pageOf,
+  titled,
+} from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { type ReportLine, type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/formats.ts';
 import { CellProblem, type MappedProduct, SentMappingSchema } from '../mapping/mapping.ts';
 import { FoundList, PreviewWarning, SuggestionReason } from '../mapping/suggestions/suggestions.ts';
 import { maskSource, type Source, SourceSchema, type SourceStamp } from '../sources/sources.ts';
-
-const closed = { additionalProperties: false } as const;
 
 export const PipelineParams = Type.Object({ id: Id, pipelineId: Id });
 
@@ -17,30 +25,24 @@ const PipelineFormat = byType<Format>(FormatSchema, 'PipelineFormat');
 
 const YEAR_SECONDS = 31_536_000;
 
-const ManualTrigger = Type.Object({ type: Type.Literal('manual') }, closed);
-const ScheduleTrigger = Type.Object(
-  {
-    type: Type.Literal('schedule'),
-    cron: Type.String({
-      ...{ minLength: 1, maxLength: 255 },
-      description: 'minute, hour, day of the month, month, day of the week',
-    }),
-    timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'as Europe/Berlin' }),
-  },
-  closed,
-);
-const WebhookTrigger = Type.Object(
-  {
-    type: Type.Literal('webhook'),
-    minSecondsBetween: optional.integer({
-      ...{ minimum: 0, maximum: YEAR_SECONDS },
-      description: 'between two accepted calls; default 3600',
-    }),
-    id: optional.text({ description: 'the last part of the URL; set by the service' }),
-    url: optional.text({ description: 'complete, to be copied; set by the service' }),
-  },
-  closed,
-);
+const ManualTrigger = closed({ type: Type.Literal('manual') });
+const ScheduleTrigger = closed({
+  type: Type.Literal('schedule'),
+  cron: Type.String({
+    ...{ minLength: 1, maxLength: 255 },
+    description: 'minute, hour, day of the month, month, day of the week',
+  }),
+  timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'as Europe/Berlin' }),
+});
+const WebhookTrigger = closed({
+  type: Type.Literal('webhook'),
+  minSecondsBetween: optional.integer({
+    ...{ minimum: 0, maximum: YEAR_SECONDS },
+    description: 'between two accepted calls; default 3600',
+  }),
+  id: optional.text({ description: 'the last part of the URL; set by the service' }),
+  url: optional.text({ description: 'complete, to be copied; set by the service' }),
+});
 type SentTrigger = Static<typeof ManualTrigger | typeof ScheduleTrigger | typeof WebhookTrigger>;
 const PipelineTrigger = byType<SentTrigger>(
   Type.Union([ManualTrigger, ScheduleTrigger, WebhookTrigger]),
@@ -102,73 +104,58 @@ const answered = {
 /** The answer of GET can be sent back: fields that the service adds are ignored. */
 export const SentPipeline = Type.Object(
   { ...definition, ...answered },
-  { ...closed, title: 'PipelineDefinition' },
+  { additionalProperties: false, title: 'PipelineDefinition' },
 );
 export type SentPipeline = Static<typeof SentPipeline>;
 
 const counted = (description: string) => Type.Integer({ description });
 
-const Counts = Type.Object(
-  {
-    rows: counted('rows read'),
-    products: counted('products that rows made'),
-    filtered: counted('rows that the filter left out'),
-    rejected: counted('rows that made no product'),
-    created: counted('products that were not there'),
-    changed: counted('products that were replaced'),
-    unchanged: counted('products that were the same already'),
-    deleted: counted('products that were deleted'),
-    nothingNew: optional.flag({
-      description: 'the source is what it was at the last run, and nothing was done',
-    }),
-  },
-  { title: 'RunCounts' },
-);
+const Counts = titled('RunCounts', {
+  rows: counted('rows read'),
+  products: counted('products that rows made'),
+  filtered: counted('rows that the filter left out'),
+  rejected: counted('rows that made no product'),
+  created: counted('products that were not there'),
+  changed: counted('products that were replaced'),
+  unchanged: counted('products that were the same already'),
+  deleted: counted('products that were deleted'),
+  nothingNew: optional.flag({
+    description: 'the source is what it was at the last run, and nothing was done',
+  }),
+});
 const WireCounts = orNull(Counts, 'null until the run has counted');
 export type RunCounts = Sent<Static<typeof Counts>>;
 const StartedBy = Type.Enum(['manual', 'upload', 'schedule', 'webhook']);
 export type RunStart = Static<typeof StartedBy>;
 
-const LastRun = Type.Object(
-  {
-    taskId: Type.String(),
-    taskStatus: WireTaskSchema.properties.taskStatus,
-    startedBy: StartedBy,
-    startTime: Instant,
-    finishTime: orNull(Instant),
-    counts: WireCounts,
-  },
-  { title: 'LastRun' },
-);
+const LastRun = titled('LastRun', {
+  taskId: Type.String(),
+  taskStatus: WireTaskSchema.properties.taskStatus,
+  startedBy: StartedBy,
+  startTime: Instant,
+  finishTime: orNull(Instant),
+  counts: WireCounts,
+});
 
-export const WirePipeline = Type.Object(
-  {
-    id: Type.Integer(),
-    ...definition,
-    mode: Mode,
-    createdAt: Instant,
-    updatedAt: Instant,
-    nextRunAt: optional.integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
-    lastRun: orNull(LastRun),
-  },
-  { title: 'Pipeline' },
-);
+export const WirePipeline = titled('Pipeline', {
+  id: Type.Integer(),
+  ...definition,
+  mode: Mode,
+  createdAt: Instant,
+  updatedAt: Instant,
+  nextRunAt: optional.integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
+  lastRun: orNull(LastRun),
+});
 
-const WireRun = Type.Object(
-  { task: WireTaskSchema, startedBy: StartedBy, counts: WireCounts },
-  { title: 'PipelineRun' },
-);
+const WireRun = titled('PipelineRun', { task: WireTaskSchema, startedBy: StartedBy, counts: WireCounts });
 export const RunPage = pageOf(WireRun, 'newest first');
 
 /** Source: docs/interface.md §4.9. */
-export const TriggeredAnswer = Type.Object(
-  {
-    status: Type.Literal('success'),
-    message: Type.Literal('Pipeline triggered'),
-    task: WireTaskSchema,
-  },
-  { title: 'TriggeredPipeline' },
-);
+export const TriggeredAnswer = titled('TriggeredPipeline', {
+  status: Type.Literal('success'),
+  message: Type.Literal('Pipeline triggered'),
+  task: WireTaskSchema,
+});
 
 export const RunQuery = Type.Object({
   force: optional.flag({ description: 'read the source although it is what it was at the last run' }),
@@ -201,86 +188,80 @@ export const SentPreview = Type.Object(
             description: 'the file goes on behind these bytes; not for xlsx and zip',
           }),
         },
-        { ...closed, description: 'for an upload source' },
+        { additionalProperties: false, description: 'for an upload source' },
       ),
     ),
     catalog: optional.flag({
       description: 'also say what catalog the rows would make; for the modes full and incremental',
     }),
   },
-  { ...closed, title: 'PipelineToTry' },
+  { additionalProperties: false, title: 'PipelineToTry' },
 );
 export type SentPreview = Static<typeof SentPreview>;
 
 /** Source: docs/interface.md §13.5 rule 9. */
-const WirePreviewCatalog = Type.Object(
-  {
-    rows: Type.Integer({ description: 'that were read' }),
-    isWhole: Type.Boolean({ description: 'the source has no further rows' }),
-    products: Type.Integer({ description: 'different identifiers' }),
-    filtered: Type.Integer(),
-    rejected: Type.Object({
-      count: Type.Integer(),
-      examples: Type.Array(Type.Object({ row: Type.Integer(), reason: Type.String() })),
+const WirePreviewCatalog = titled('PreviewCatalog', {
+  rows: Type.Integer({ description: 'that were read' }),
+  isWhole: Type.Boolean({ description: 'the source has no further rows' }),
+  products: Type.Integer({ description: 'different identifiers' }),
+  filtered: Type.Integer(),
+  rejected: Type.Object({
+    count: Type.Integer(),
+    examples: Type.Array(Type.Object({ row: Type.Integer(), reason: Type.String() })),
+  }),
+  categories: Type.Array(Type.Object({ path: Type.Array(Type.String()), products: Type.Integer() }), {
+    description: 'the most frequent first, up to 200',
+  }),
+  hasMoreCategories: Type.Boolean(),
+  attributes: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      type: Type.String(),
+      unitName: optional.text(),
+      decimal: optional.text(),
+      reason: Type.String({ description: 'why it has this type, in words' }),
+      products: Type.Integer({ description: 'that have a value' }),
+      examples: Type.Array(Type.String()),
     }),
-    categories: Type.Array(Type.Object({ path: Type.Array(Type.String()), products: Type.Integer() }), {
-      description: 'the most frequent first, up to 200',
-    }),
-    hasMoreCategories: Type.Boolean(),
-    attributes: Type.Array(
-      Type.Object({
-        name: Type.String(),
-        type: Type.String(),
-        unitName: optional.text(),
-        decimal: optional.text(),
-        reason: Type.String({ description: 'why it has this type, in words' }),
-        products: Type.Integer({ description: 'that have a value' }),
-        examples: Type.Array(Type.String()),
-      }),
-      { description: 'the most frequent first, up to 500' },
-    ),
-    hasMoreAttributes: Type.Boolean(),
-  },
-  { title: 'PreviewCatalog' },
-);
+    { description: 'the most frequent first, up to 500' },
+  ),
+  hasMoreAttributes: Type.Boolean(),
+});
 
 /** Source: docs/interface.md §13.5. */
-export const WirePreview = Type.Object(
-  {
-    found: Type.Record(Type.String(), Type.String(), {
-      description: 'what was found out about the file: encoding, delimiter, path, record, sheet, feed',
+export const WirePreview = titled('PipelinePreview', {
+  found: Type.Record(Type.String(), Type.String(), {
+    description: 'what was found out about the file: encoding, delimiter, path, record, sheet, feed',
+  }),
+  columns: Type.Array(Type.String(), { description: 'in the order of their first appearance' }),
+  rows: Type.Array(
+    Type.Object({
+      number: Type.Integer(),
+      values: Type.Record(Type.String(), Type.Unknown()),
+      product: Type.Optional(Type.Unsafe<MappedProduct>(Type.Record(Type.String(), Type.Unknown()))),
+      problems: Type.Optional(Type.Array(CellProblem)),
+      isFiltered: optional.flag(),
     }),
-    columns: Type.Array(Type.String(), { description: 'in the order of their first appearance' }),
-    rows: Type.Array(
-      Type.Object({
-        number: Type.Integer(),
-        values: Type.Record(Type.String(), Type.Unknown()),
-        product: Type.Optional(Type.Unsafe<MappedProduct>(Type.Record(Type.String(), Type.Unknown()))),
-        problems: Type.Optional(Type.Array(CellProblem)),
-        isFiltered: optional.flag(),
-      }),
-      { description: 'the first rows of the source' },
-    ),
-    suggestion: Type.Object({
-      mapping: SentMappingSchema,
-      reasons: Type.Array(SuggestionReason),
-      format: Type.Optional(
-        Type.Object(
-          { type: Type.String(), reason: Type.String() },
-          { description: 'the file is written in another format than the one it was read as' },
-        ),
+    { description: 'the first rows of the source' },
+  ),
+  suggestion: Type.Object({
+    mapping: SentMappingSchema,
+    reasons: Type.Array(SuggestionReason),
+    format: Type.Optional(
+      Type.Object(
+        { type: Type.String(), reason: Type.String() },
+        { description: 'the file is written in another format than the one it was read as' },
       ),
-    }),
-    lists: Type.Array(FoundList, {
-      description: 'columns that the mapping takes as single values and whose cells look like lists',
-    }),
-    warnings: Type.Array(PreviewWarning, {
-      description: 'what a person would notice in the products of the first 1,000 rows',
-    }),
-    catalog: Type.Optional(WirePreviewCatalog),
-  },
-  { title: 'PipelinePreview' },
-);
+    ),
+  }),
+  lists: Type.Array(FoundList, {
+    description: 'columns that the mapping takes as single values and whose cells look like lists',
+  }),
+  warnings: Type.Array(PreviewWarning, {
+    description: 'what a person would notice in the products of the first 1,000 rows',
+  }),
+  catalog: Type.Optional(WirePreviewCatalog),
+});
 /** `catalog`: where it was requested, and the mapping is whole. */
 export type Preview = Sent<Static<typeof WirePreview>>;
 
@@ -352,16 +333,10 @@ export function toWirePipeline({ resource, lastRun }: Shown<Pipeline>, findBaseU
   };
 }
 
-function toLastRun({ task, startedBy }: Run) {
-  const { id, taskStatus, startTime, finishTime } = toWireTask(task);
-  return {
-    taskId: id,
-    taskStatus,
-    startedBy: startedBy as RunStart,
-    startTime,
-    finishTime,
-    counts: countsOf(task),
-  };
+function toLastRun(run: Run) {
+  const { task, startedBy, counts } = toWireRun(run);
+  const { id: taskId, taskStatus, startTime, finishTime } = task;
+  return { taskId, taskStatus, startedBy, startTime, finishTime, counts };
 }
 
 export const toWireRun = ({ task, startedBy }: Run) => ({
