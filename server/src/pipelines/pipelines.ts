@@ -30,10 +30,10 @@ import {
 } from './definitions/definitions.ts';
 import { createTextChecks } from './mapping/expressions/expressions.ts';
 import {
+  createPipelineRuns,
   createPipelineSchedule,
   createPipelineTriggers,
   type PipelineRunParts,
-  PipelineRuns,
 } from './runs/runs.ts';
 import { listMaskedMembers } from './sources/sources.ts';
 
@@ -60,8 +60,7 @@ export function createPipelines({
   relations,
   projects,
 }: PipelineParts) {
-  const runs = new PipelineRuns({ database, payloads, secrets, tasks, threads, catalog, relations });
-  tasks.define(runs.definitions);
+  const runs = createPipelineRuns({ database, payloads, secrets, tasks, threads, catalog, relations });
   const textChecks = createTextChecks();
   const kind = pipelineKind({ clock, textChecks });
   const definitions = createDefinitions({ database, clock, secrets, tasks, projects }, kind);

@@ -24,6 +24,7 @@ import {
 import { isOfPairs } from '../mapping/mapping.ts';
 import { describeSource, takesFile } from '../sources/sources.ts';
 import type { RunThreads } from './run-client.ts';
+import type { ReadOrder } from './run-reading.ts';
 
 export interface RunRequest {
   readonly startedBy: RunStart;
@@ -50,161 +51,165 @@ const RUNS_AT_ONCE = { inProcess: 6, inAccount: 4, inProject: 3 } as const;
 /** While a run is going on a caller has to wait, for an unknown time. Source: docs/interface.md §4.9. */
 export const RUNNING_SECONDS = 30;
 
+/** What a source is read with: the stamp of the last run, unless the run is forced, and the file that was sent in. */
+type ReadFrom = Pick<ReadOrder, 'last' | 'upload'>;
+
+/** Writes that were accepted. */
+interface Accepted {
+  readonly parts: readonly Task[];
+  readonly read: ReadSummary;
+}
+
+export type PipelineRuns = ReturnType<typeof createPipelineRuns>;
+
 /** Runs of pipelines: they fetch, read, map and write. Source: docs/interface.md §13.2. */
-export class PipelineRuns {
-  readonly definitions: readonly TaskDefinition<never>[];
-  private readonly parts: PipelineRunParts;
-  private readonly runTask: TaskDefinition<RunPayload> = {
+export function createPipelineRuns({
+  database,
+  payloads,
+  secrets,
+  tasks,
+  threads,
+  catalog,
+  relations,
+}: PipelineRunParts) {
+  const runTask: TaskDefinition<RunPayload> = {
     kind: 'pipelines.run',
     name: 'pipeline',
     increment: 'STEP_BASED',
     acceptedAs: 'RUNNING',
     isOrdered: false,
     atOnce: RUNS_AT_ONCE,
-    run: (payload, run) => this.run(payload, run),
+    run,
     eventOfEnd: ({ pipelineId }, { name, failure: error }) =>
       error && { type: 'pipeline.failed', data: { pipelineId, name, error } },
-    ended: (_, task) => this.tidy(task),
+    /** What was gathered and not written goes, and so does the file that was sent in. */
+    async ended(_, task) {
+      await catalog.dropGathered(task);
+      const { upload } = (await findRun(database, task)) ?? {};
+      for (const piece of upload?.pieces ?? []) await payloads.remove(task.projectId, piece);
+    },
   };
+  tasks.define([runTask]);
 
-  constructor(parts: PipelineRunParts) {
-    this.parts = parts;
-    this.definitions = [this.runTask];
-  }
+  async function run({ pipelineId, isForced }: RunPayload, taskRun: TaskRun): Promise<void> {
+    const stored = await findRun(database, taskRun.task);
+    const accepted = (await resume(taskRun, stored?.read)) ?? (await begin());
+    if (accepted !== undefined) await conclude(taskRun, pipelineId, accepted);
 
-  /** @throws pipeline_running, pipeline_file_missing; then what stands `alongside` is not written */
-  start(
-    { id, projectId, definition }: Pipeline,
-    project: Pick<ChosenProject, 'id' | 'name'>,
-    { startedBy, upload, isForced = false, alongside }: RunRequest,
-  ): Promise<Task> {
-    // With a schedule or a webhook the run fails: no caller is there to send a file.
-    const isByCaller = startedBy === 'manual' || startedBy === 'upload';
-    if (takesFile(definition.source) && upload === undefined && isByCaller)
-      throw new ServiceError('pipeline_file_missing');
-    return this.parts.tasks.accept(this.runTask, {
-      project,
-      payload: { pipelineId: id, isForced },
-      origin: 'PIPELINE',
-      // A slow source holds up no other pipeline.
-      lane: String(id),
-      name: definition.name,
-      async alongside(tx, task) {
-        if (await RUNS.hasOpen(tx, { projectId, id }))
-          throw new ServiceError('pipeline_running', {
-            details: ['a run of this pipeline is going on'],
-            retryAfterSeconds: RUNNING_SECONDS,
-          });
-        await RUNS.insert(tx, task, { ownerId: id, startedBy, upload: upload && JSON.stringify(upload) });
-        await alongside?.(tx, task);
-      },
-    });
-  }
-
-  private async run({ pipelineId, isForced }: RunPayload, run: TaskRun): Promise<void> {
-    const { tasks, database } = this.parts;
-    const { projectId } = run.task;
-    const known = await tasks.parts.list(run.task);
-    const stored = await findRun(database, run.task);
-    // A process that died since had accepted the writes: what is left is to wait for them.
-    if (known.length > 0 && stored?.read !== undefined) {
-      await run.passOn(async () => {});
-      for (const line of stored.read.report) run.report(line);
-      run.leaveOut(stored.read.unreported);
-      return this.conclude(run, { pipelineId, parts: known, read: stored.read });
+    async function begin(): Promise<Accepted | undefined> {
+      taskRun.clearDoubt();
+      const pipeline = await PIPELINES.find(database.read, { id: taskRun.task.projectId }, pipelineId);
+      if (pipeline === undefined) throw new ServiceError('not_found');
+      const last = isForced ? undefined : pipeline.state.stamp;
+      return write(taskRun, pipeline, { last, upload: stored?.upload });
     }
-    run.clearDoubt();
-    const found = await PIPELINES.find(database.read, { id: projectId }, pipelineId);
-    if (found === undefined) throw new ServiceError('not_found');
-    const pipeline = isForced ? { ...found, state: { ...found.state, stamp: undefined } } : found;
-    const done = await this.prepare(run, pipeline, stored?.upload);
-    if (done === undefined) return;
-    await this.conclude(run, { pipelineId, ...done });
   }
 
-  /** @returns the accepted writes; undefined when there is nothing new */
-  private async prepare(
-    run: TaskRun,
-    pipeline: Pipeline,
-    upload: UploadedFile | undefined,
-  ): Promise<{ parts: readonly Task[]; read: ReadSummary } | undefined> {
+  /** @returns what a process that died since had accepted: what is left is to wait for it */
+  async function resume(taskRun: TaskRun, read: ReadSummary | undefined): Promise<Accepted | undefined> {
+    const parts = await tasks.parts.list(taskRun.task);
+    if (parts.length === 0 || read === undefined) return undefined;
+    await taskRun.passOn(async () => {});
+    for (const line of read.report) taskRun.report(line);
+    taskRun.leaveOut(read.unreported);
+    return { parts, read };
+  }
+
+  /** @returns undefined when there is nothing new */
+  async function write(taskRun: TaskRun, pipeline: Pipeline, from: ReadFrom): Promise<Accepted | undefined> {
     const { mode, maxDeletePercent } = pipeline.definition;
-    const gathered = await this.gather(run.task, pipeline.definition);
+    const gathered = await gather(taskRun.task, pipeline.definition);
     const acceptance = new WatchedWrite();
     try {
-      const read = await this.read(run, { pipeline, upload, gathered });
+      const read = await readSource(taskRun, pipeline, { ...from, gathered });
       if (read === undefined) {
         await gathered.discard();
-        await run.log('nothing new: the source is what it was at the last run');
-        run.count({ ...NO_COUNTS, nothingNew: true } satisfies RunCounts);
+        await taskRun.log('nothing new: the source is what it was at the last run');
+        taskRun.count({ ...NO_COUNTS, nothingNew: true } satisfies RunCounts);
         return undefined;
       }
       const things = isOfPairs(mode) ? 'sources' : 'products';
-      await run.log(`writing ${read.products} ${things}, mode ${mode}`);
-      const note = (tx: ControlTransaction) => saveRead(tx, run.task, read);
-      const parts = await run.passOn(() => acceptance.run(() => gathered.accept({ maxDeletePercent, note })));
-      return { parts, read };
+      await taskRun.log(`writing ${read.products} ${things}, mode ${mode}`);
+      const note = (tx: ControlTransaction) => saveRead(tx, taskRun.task, read);
+      const accept = () => acceptance.run(() => gathered.accept({ maxDeletePercent, note }));
+      return { parts: await taskRun.passOn(accept), read };
     } catch (error) {
       if (!acceptance.mayBeStored) await gathered.discard();
       throw error;
     }
   }
 
-  private async gather(
+  async function gather(
     task: Task,
     { mode, relationId = 0, tableName = '' }: PipelineDefinition,
   ): Promise<GatheredWrites> {
-    const { catalog, relations } = this.parts;
     if (mode === 'table') return relations.tables.gather(task, tableName);
     return mode === 'links' ? relations.links.gather(task, relationId) : catalog.gatherWrites(task, mode);
   }
 
   /** @throws rows_rejected, products_too_few and what makes a source unreadable */
-  private async read(
-    run: TaskRun,
-    {
-      pipeline,
-      upload,
-      gathered,
-    }: { pipeline: Pipeline; upload: UploadedFile | undefined; gathered: GatheredWrites },
+  async function readSource(
+    taskRun: TaskRun,
+    pipeline: Pipeline,
+    { gathered, ...from }: ReadFrom & { readonly gathered: GatheredWrites },
   ): Promise<ReadSummary | undefined> {
-    const { projectId, definition, revision, state } = pipeline;
-    const { format, mapping, mode, onRejectedRow, minProducts } = definition;
-    const { source } = openDefinition(PIPELINE_SECRETS, pipeline, this.parts.secrets);
-    await run.log(`fetching ${describeSource(source)}`);
-    const order = { projectId, source, format, mapping, mode, last: state.stamp, upload };
-    const read = await this.parts.threads.read(
-      { ...order, stopsAtProblem: onRejectedRow === 'stop' },
-      { run, onRejectedRow, onProducts: (bytes) => gathered.add({ bytes, encoding: 'identity' }) },
+    const { onRejectedRow, minProducts, ...tried } = openDefinition(PIPELINE_SECRETS, pipeline, secrets);
+    await taskRun.log(`fetching ${describeSource(tried.source)}`);
+    const read = await threads.read(
+      { ...tried, ...from, projectId: pipeline.projectId, stopsAtProblem: onRejectedRow === 'stop' },
+      {
+        ...{ run: taskRun, onRejectedRow },
+        onProducts: (bytes) => gathered.add({ bytes, encoding: 'identity' }),
+      },
     );
     if (read === undefined) return undefined;
     const least = Math.max(1, minProducts);
     if (read.products < least) throw new ServiceError('products_too_few', { values: [read.products, least] });
-    return { ...read, revision };
+    return { ...read, revision: pipeline.revision };
   }
 
-  private async conclude(
-    run: TaskRun,
-    { pipelineId, parts, read }: { pipelineId: number; parts: readonly Task[]; read: ReadSummary },
-  ): Promise<void> {
-    const { tasks, database } = this.parts;
-    const ended = await tasks.parts.waitFor(run, parts);
-    const passage = openPassage(run);
+  async function conclude(taskRun: TaskRun, pipelineId: number, { parts, read }: Accepted): Promise<void> {
+    const ended = await tasks.parts.waitFor(taskRun, parts);
+    const passage = openPassage(taskRun);
     for (const part of ended) {
-      await tasks.parts.tell(run, part, passage.pass);
+      await tasks.parts.tell(taskRun, part, passage.pass);
       passage.takeNotes(part.result ?? {});
     }
-    run.count({ ...sumCounts(read, ended), ...(await passage.end()) });
-    const { projectId } = run.task;
+    taskRun.count({ ...sumCounts(read, ended), ...(await passage.end()) });
+    const { projectId } = taskRun.task;
     await saveStamp(database, { projectId, id: pipelineId, revision: read.revision }, read.stamp);
   }
 
-  /** What was gathered and not written goes, and so does the file that was sent in. */
-  private async tidy(task: Task): Promise<void> {
-    await this.parts.catalog.dropGathered(task);
-    const { upload } = (await findRun(this.parts.database, task)) ?? {};
-    for (const piece of upload?.pieces ?? []) await this.parts.payloads.remove(task.projectId, piece);
-  }
+  return {
+    /** @throws pipeline_running, pipeline_file_missing; then what stands `alongside` is not written */
+    start(
+      { id, projectId, definition }: Pipeline,
+      project: Pick<ChosenProject, 'id' | 'name'>,
+      { startedBy, upload, isForced = false, alongside }: RunRequest,
+    ): Promise<Task> {
+      // With a schedule or a webhook the run fails: no caller is there to send a file.
+      const isByCaller = startedBy === 'manual' || startedBy === 'upload';
+      if (takesFile(definition.source) && upload === undefined && isByCaller)
+        throw new ServiceError('pipeline_file_missing');
+      return tasks.accept(runTask, {
+        project,
+        payload: { pipelineId: id, isForced },
+        origin: 'PIPELINE',
+        // A slow source holds up no other pipeline.
+        lane: String(id),
+        name: definition.name,
+        async alongside(tx, task) {
+          if (await RUNS.hasOpen(tx, { projectId, id }))
+            throw new ServiceError('pipeline_running', {
+              details: ['a run of this pipeline is going on'],
+              retryAfterSeconds: RUNNING_SECONDS,
+            });
+          await RUNS.insert(tx, task, { ownerId: id, startedBy, upload: upload && JSON.stringify(upload) });
+          await alongside?.(tx, task);
+        },
+      });
+    },
+  };
 }
 
 function sumCounts({ rows, products, filtered, rejected }: ReadSummary, parts: readonly Task[]): RunCounts {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReportLine } from '../../tasks/tasks.ts';
-import { BatchBuilder, type RunBatch } from './run-reading.ts';
+import { createBatches, type RunBatch } from './run-reading.ts';
 
 const REPORT_LINES = 100_000;
 const reject = (row: number, column = 'price') => ({
@@ -11,11 +11,10 @@ const reject = (row: number, column = 'price') => ({
 
 /** @returns the batches that so many rejected rows make, as a run takes them */
 function takeRejected(rows: number): RunBatch[] {
-  const builder = new BatchBuilder({ mode: 'full', stopsAtProblem: false });
+  const builder = createBatches({ mode: 'full', stopsAtProblem: false });
   const batches: RunBatch[] = [];
   for (let row = 1; row <= rows; row += 1) {
-    builder.add(reject(row), undefined);
-    if (builder.isFull) batches.push(builder.take());
+    if (builder.add(reject(row), undefined)) batches.push(builder.take());
   }
   return [...batches, builder.take()];
 }
@@ -48,7 +47,7 @@ test('lines that no report has room for are counted and not made', () => {
 });
 
 test('the name of a column that a source has chosen is reported up to 1,000 characters', () => {
-  const builder = new BatchBuilder({ mode: 'full', stopsAtProblem: false });
+  const builder = createBatches({ mode: 'full', stopsAtProblem: false });
   builder.add(reject(1, 'x'.repeat(1_000_000)), 'y'.repeat(1_000_000));
   const [line] = builder.take().report as [ReportLine];
   assert.equal(line.column?.length, 1_000);

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import {
   type DraftSettings,
   draftAttribute,
@@ -143,35 +144,19 @@ async function sketchCatalog(
   { outcomes, rest, pieces, mapper, settings }: Counting,
   { mode, file }: PreviewOrder,
 ): Promise<PreviewCatalog> {
-  const sketch = new CatalogSketch();
+  const sketch = createSketch(mode);
   const end = performance.now() + COUNTED_MS;
-  const add = (some: readonly RowOutcome[]) => {
-    for (const outcome of some) addOutcome(sketch, outcome, mode);
-  };
-  add(outcomes);
-  add(await mapper.mapRows(rest));
+  sketch.add(outcomes);
+  let rows = sketch.add(await mapper.mapRows(rest));
   let isEnded = false;
-  while (sketch.rows < COUNTED_ROWS && performance.now() < end) {
+  while (rows < COUNTED_ROWS && performance.now() < end) {
     const { value, done } = await pieces.next();
     isEnded = done === true;
     if (value === undefined) break;
-    add(await mapper.mapRows(value));
+    rows = sketch.add(await mapper.mapRows(value));
   }
   return sketch.describe(settings, isEnded && file?.isBeginning !== true);
 }
-
-/** Of a product that the catalog would refuse the reason stands alone. */
-function addOutcome(sketch: CatalogSketch, outcome: RowOutcome, mode: PreviewOrder['mode']): void {
-  const { product, problems } = judge(outcome, mode);
-  if (problems !== undefined) {
-    const [{ field, column, reason } = NO_PROBLEM] = problems;
-    const place = product === undefined ? `${column ?? field}: ` : '';
-    sketch.addRejected(outcome.row, `${place}${reason}`);
-  } else if (product === undefined) sketch.addFiltered();
-  else sketch.addProduct(product);
-}
-
-const NO_PROBLEM: CellProblem = { field: 'row', reason: '' };
 
 const isMapped = ({ format }: PreviewOrder) => getFormat(format.type).mapping !== 'none';
 
@@ -184,22 +169,19 @@ const findLists = (order: PreviewOrder, rows: readonly SourceRow[], columns: rea
 
 /** What the file itself shows, whatever is made of it. */
 const warnOfFile = (
-  { found, columns, unread }: SourceReading,
+  { found: { sheet, otherSheets }, columns, unread }: SourceReading,
   lists: readonly FoundList[],
   { mode }: PreviewOrder,
 ): PreviewWarning[] => [
   ...lists.map(({ field, message }) => ({ field, message })),
   ...listLinkColumns(mode, columns).map(warnOfLinks),
-  ...(found.otherSheets === undefined ? [] : [warnOfSheets(found)]),
+  ...(otherSheets === undefined
+    ? []
+    : [{ field: 'sheet', message: `Only the sheet ${sheet} is read. The workbook also has ${otherSheets}` }]),
   ...[...unread]
     .slice(0, SHOWN)
     .map(([path, count]) => ({ field: path, message: describeUnread(path, count) })),
 ];
-
-const warnOfSheets = ({ sheet, otherSheets }: SourceReading['found']): PreviewWarning => ({
-  field: 'sheet',
-  message: `Only the sheet ${sheet} is read. The workbook also has ${otherSheets}`,
-});
 
 const warnOfLinks = (column: string): PreviewWarning => ({
   field: `attributes.${column}`,
@@ -242,12 +224,9 @@ async function takeSample(pieces: Pieces) {
   return { rows, rest: [] };
 }
 
-function sentFile({ name, bytes }: TriedFile): SourceFile {
-  async function* read() {
-    yield bytes;
-  }
-  return { name, sizeBytes: bytes.length, bytes: read() };
-}
+const sentFile = ({ name, bytes }: TriedFile): SourceFile => ({
+  ...{ name, sizeBytes: bytes.length, bytes: Readable.from([bytes]) },
+});
 
 function showRow({ number, values }: SourceRow): PreviewRow {
   const show = (value: ColumnValue) => (typeof value === 'string' ? shorten(value) : value.map(shorten));
@@ -283,57 +262,50 @@ const EXAMPLE_CHARACTERS = 100;
 const REJECTED_EXAMPLES = 5;
 
 /** Counts products as they are mapped, and keeps none. */
-class CatalogSketch {
-  rows = 0;
-  private filtered = 0;
-  private rejected = 0;
-  private readonly refused: { readonly row: number; readonly reason: string }[] = [];
+function createSketch(mode: PreviewOrder['mode']) {
+  let rows = 0;
+  let filtered = 0;
+  const rejected = { count: 0, examples: [] as { row: number; reason: string }[] };
   /** What the last row of each was counted under. */
-  private readonly identifiers = new Map<string, { categories: string[]; attributes: string[] }>();
-  private readonly categories = new Map<string, number>();
-  private readonly attributes = new Map<string, SeenAttribute>();
+  const identifiers = new Map<string, { categories: string[]; attributes: string[] }>();
+  const categories = new Map<string, number>();
+  const attributes = new Map<string, SeenAttribute>();
 
-  addFiltered(): void {
-    this.rows += 1;
-    this.filtered += 1;
+  /** Of a product that the catalog would refuse the reason stands alone. */
+  function reject(row: number, { field, column, reason }: CellProblem, isProduct: boolean): void {
+    rejected.count += 1;
+    if (rejected.examples.length >= REJECTED_EXAMPLES) return;
+    rejected.examples.push({ row, reason: isProduct ? reason : `${column ?? field}: ${reason}` });
   }
 
-  addRejected(row: number, reason: string): void {
-    this.rows += 1;
-    this.rejected += 1;
-    if (this.refused.length < REJECTED_EXAMPLES) this.refused.push({ row, reason });
-  }
-
-  addProduct({ identifier, categories = [], attributes = [] }: MappedProduct): void {
-    this.rows += 1;
-    this.dropReplaced(identifier);
-    const paths = new Set(categories.map(({ path }) => JSON.stringify(path)));
-    const counted = [...paths].filter((path) => hasRoom(this.categories, path));
-    for (const path of counted) this.categories.set(path, (this.categories.get(path) ?? 0) + 1);
+  function addProduct({ identifier, categories: own = [], attributes: values = [] }: MappedProduct): void {
+    dropReplaced(identifier);
+    const paths = new Set(own.map(({ path }) => JSON.stringify(path)));
+    const counted = [...paths].filter((path) => hasRoom(categories, path));
+    for (const path of counted) categories.set(path, (categories.get(path) ?? 0) + 1);
     const seen = new Set<string>();
-    for (const { key, value } of attributes) {
-      if (value === null || isBlank(value) || !hasRoom(this.attributes, key)) continue;
-      this.addValue(key, value, !seen.has(key));
+    for (const { key, value } of values) {
+      if (value === null || isBlank(value) || !hasRoom(attributes, key)) continue;
+      addValue(key, value, !seen.has(key));
       seen.add(key);
     }
-    this.identifiers.set(identifier, { categories: counted, attributes: [...seen] });
+    identifiers.set(identifier, { categories: counted, attributes: [...seen] });
   }
 
   /** Of rows with one identifier the last one stays: the one before is no part of the catalog. */
-  private dropReplaced(identifier: string): void {
-    const { categories = [], attributes = [] } = this.identifiers.get(identifier) ?? {};
-    for (const path of categories) this.categories.set(path, (this.categories.get(path) ?? 1) - 1);
-    for (const key of attributes) {
-      const known = this.attributes.get(key);
+  function dropReplaced(identifier: string): void {
+    const before = identifiers.get(identifier);
+    for (const path of before?.categories ?? []) categories.set(path, (categories.get(path) ?? 1) - 1);
+    for (const key of before?.attributes ?? []) {
+      const known = attributes.get(key);
       if (known !== undefined) known.products -= 1;
     }
   }
 
-  private addValue(key: string, value: string, isFirst: boolean): void {
-    const known = this.attributes.get(key);
+  function addValue(key: string, value: string, isFirst: boolean): void {
+    const known = attributes.get(key);
     if (known === undefined) {
-      const examples = new Set([cut(value)]);
-      this.attributes.set(key, { observed: observeValue(value), products: 1, examples });
+      attributes.set(key, { observed: observeValue(value), products: 1, examples: new Set([cut(value)]) });
       return;
     }
     if (isFirst) known.products += 1;
@@ -341,11 +313,21 @@ class CatalogSketch {
     if (known.examples.size < EXAMPLES) known.examples.add(cut(value));
   }
 
-  describe(settings: DraftSettings, isWhole: boolean): PreviewCatalog {
-    const { rows, filtered, categories, attributes } = this;
-    return {
-      ...{ rows, isWhole, products: this.identifiers.size, filtered },
-      rejected: { count: this.rejected, examples: this.refused },
+  return {
+    /** @returns how many rows there were so far */
+    add(outcomes: readonly RowOutcome[]): number {
+      for (const outcome of outcomes) {
+        const { product, problems: [problem] = [] } = judge(outcome, mode);
+        if (problem !== undefined) reject(outcome.row, problem, product !== undefined);
+        else if (product === undefined) filtered += 1;
+        else addProduct(product);
+      }
+      rows += outcomes.length;
+      return rows;
+    },
+
+    describe: (settings: DraftSettings, isWhole: boolean): PreviewCatalog => ({
+      ...{ rows, isWhole, products: identifiers.size, filtered, rejected },
       categories: [...categories]
         .filter(([, products]) => products > 0)
         .sort(([, a], [, b]) => b - a)
@@ -358,8 +340,8 @@ class CatalogSketch {
         .slice(0, SHOWN_ATTRIBUTES)
         .map(([name, seen]) => describeAttribute(name, seen, settings)),
       hasMoreAttributes: attributes.size > SHOWN_ATTRIBUTES,
-    };
-  }
+    }),
+  };
 }
 
 const cut = (value: string) => value.slice(0, EXAMPLE_CHARACTERS).toWellFormed();

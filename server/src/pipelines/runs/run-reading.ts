@@ -4,7 +4,6 @@ import { shareText } from '../../storage/threads/threads.ts';
 import { REPORT_LINES, type ReportLine } from '../../tasks/tasks.ts';
 import type { BatchCounts, TriedDefinition, UploadedFile } from '../definitions/definitions.ts';
 import {
-  type Format,
   FormatProblem,
   findDefaultMapping,
   getFormat,
@@ -27,7 +26,6 @@ import {
 import { type FoundList, findUnsplit } from '../mapping/suggestions/suggestions.ts';
 import {
   type OpenedSource,
-  type Source,
   type SourceFile,
   SourceProblem,
   type SourceStamp,
@@ -37,12 +35,8 @@ import {
 const SAMPLE_ROWS = 1_000;
 
 /** What a thread reads for a run. */
-export interface ReadOrder {
+export interface ReadOrder extends TriedDefinition {
   readonly projectId: number;
-  readonly source: Source;
-  readonly format: Format;
-  readonly mapping: Mapping | undefined;
-  readonly mode: PipelineMode;
   /** Of the last run that ended well. */
   readonly last: SourceStamp | undefined;
   readonly upload: UploadedFile | undefined;
@@ -98,7 +92,7 @@ async function* readFiles(
 ): AsyncGenerator<ReadEvent> {
   await using mapper = openMapper(order);
   const meter = createMeter(files);
-  const batch = new BatchBuilder(order);
+  const batch = createBatches(order);
   const readings: SourceReading[] = [];
   /** Of links: the first rows, which show whether their targets are lists. */
   const sample: SourceRow[] = [];
@@ -235,85 +229,75 @@ const BATCH_ROWS = 100_000;
 /** Names that a source has chosen may be of any length, and a report is in memory until its run ends. */
 const COLUMN_CHARACTERS = 1_000;
 const MESSAGE_CHARACTERS = 2_000;
-const countNothing = () => ({ rows: 0, products: 0, filtered: 0, rejected: 0 });
+
+const beginBatch = () => ({
+  texts: [] as string[],
+  characters: 0,
+  counts: { rows: 0, products: 0, filtered: 0, rejected: 0 },
+  report: [] as ReportLine[],
+  unreported: 0,
+});
 
 /** Gathers what rows make, until it is as much as one request may hold. */
-export class BatchBuilder {
-  private readonly mode: PipelineMode;
-  private readonly stopsAtProblem: boolean;
-  private texts: string[] = [];
-  private characters = 0;
-  private counts = countNothing();
-  private report: ReportLine[] = [];
-  private unreported = 0;
+export function createBatches({ mode, stopsAtProblem }: Pick<ReadOrder, 'mode' | 'stopsAtProblem'>) {
+  const mostCharacters = isOfPairs(mode) ? LINK_CHARACTERS : BATCH_CHARACTERS;
+  let batch = beginBatch();
   /** What the report of the run still has room for. */
-  private room = REPORT_LINES;
+  let room = REPORT_LINES;
 
-  /** `stopsAtProblem`: a rejected row is to be heard of at once. */
-  constructor({ mode, stopsAtProblem }: { mode: PipelineMode; stopsAtProblem: boolean }) {
-    this.mode = mode;
-    this.stopsAtProblem = stopsAtProblem;
+  function isFull(): boolean {
+    const { texts, characters, counts, report } = batch;
+    if (stopsAtProblem && counts.rejected > 0) return true;
+    if (report.length >= BATCH_LINES || counts.rows >= BATCH_ROWS) return true;
+    return texts.length >= PRODUCTS_PER_REQUEST || characters >= mostCharacters;
   }
 
-  get isFull(): boolean {
-    if (this.stopsAtProblem && this.counts.rejected > 0) return true;
-    if (this.report.length >= BATCH_LINES || this.counts.rows >= BATCH_ROWS) return true;
-    return (
-      this.texts.length >= PRODUCTS_PER_REQUEST ||
-      this.characters >= (isOfPairs(this.mode) ? LINK_CHARACTERS : BATCH_CHARACTERS)
-    );
-  }
-
-  /**
-   * @param file named in the report where there are several
-   * @returns whether it is time to take what was gathered
-   */
-  add(outcome: RowOutcome, file: string | undefined): boolean {
-    this.counts.rows += 1;
-    const { problems, product } = judge(outcome, this.mode);
-    if (problems !== undefined) this.reject(outcome.row, problems, { file, identifier: product?.identifier });
-    else if (product === undefined) this.counts.filtered += 1;
-    else {
-      const text = JSON.stringify(toSent(product, this.mode));
-      this.texts.push(text);
-      this.characters += text.length;
-      this.counts.products += 1;
-    }
-    return this.isFull;
-  }
-
-  /** @returns what was gathered, and begins anew */
-  take(): RunBatch {
-    const { texts, counts, report, unreported } = this;
-    this.texts = [];
-    this.characters = 0;
-    this.counts = countNothing();
-    this.report = [];
-    this.unreported = 0;
-    const bytes = texts.length === 0 ? undefined : shareText(`[${texts.join(',')}]`);
-    return { bytes, counts, report, unreported };
-  }
-
-  private reject(
+  function reject(
     row: number,
     problems: readonly CellProblem[],
-    { file, identifier }: { file: string | undefined; identifier?: unknown },
+    { file, identifier }: { readonly file: string | undefined; readonly identifier: unknown },
   ): void {
-    this.counts.rejected += 1;
-    const reported = problems.slice(0, this.room);
-    this.room -= reported.length;
-    this.unreported += problems.length - reported.length;
-    for (const { field, column, reason } of reported) {
-      const place = [file === undefined ? [] : `${file}:`, field].flat().join(' ');
-      this.report.push({
+    const reported = problems.slice(0, room);
+    room -= reported.length;
+    batch.counts.rejected += 1;
+    batch.unreported += problems.length - reported.length;
+    for (const { field, column, reason } of reported)
+      batch.report.push({
         ...(typeof identifier === 'string' && { identifier: identifier.slice(0, 255) }),
         row,
         ...(column !== undefined && { column: column.slice(0, COLUMN_CHARACTERS) }),
         code: 'row_rejected',
-        message: `${place} ${reason}`.slice(0, MESSAGE_CHARACTERS),
+        message: `${file === undefined ? '' : `${file}: `}${field} ${reason}`.slice(0, MESSAGE_CHARACTERS),
       });
-    }
   }
+
+  return {
+    /**
+     * @param file named in the report where there are several
+     * @returns whether it is time to take what was gathered
+     */
+    add(outcome: RowOutcome, file: string | undefined): boolean {
+      batch.counts.rows += 1;
+      const { problems, product } = judge(outcome, mode);
+      if (problems !== undefined) reject(outcome.row, problems, { file, identifier: product?.identifier });
+      else if (product === undefined) batch.counts.filtered += 1;
+      else {
+        const text = JSON.stringify(toSent(product, mode));
+        batch.texts.push(text);
+        batch.characters += text.length;
+        batch.counts.products += 1;
+      }
+      return isFull();
+    },
+
+    /** @returns what was gathered, and begins anew */
+    take(): RunBatch {
+      const { texts, counts, report, unreported } = batch;
+      batch = beginBatch();
+      const bytes = texts.length === 0 ? undefined : shareText(`[${texts.join(',')}]`);
+      return { bytes, counts, report, unreported };
+    },
+  };
 }
 
 /**
