@@ -14,7 +14,7 @@ import {
 import type { Sent } from '../../http/server/server.ts';
 import { type ReportLine, type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/formats.ts';
-import { CellProblem, type MappedProduct, SentMappingSchema } from '../mapping/mapping.ts';
+import { CellProblem, type MappedProduct, MappingSchema } from '../mapping/mapping.ts';
 import { FoundList, PreviewWarning, SuggestionReason } from '../mapping/suggestions/suggestions.ts';
 import { maskSource, type Source, SourceSchema, type SourceStamp } from '../sources/sources.ts';
 
@@ -60,7 +60,7 @@ const definition = {
   name: Name,
   source: PipelineSource,
   format: PipelineFormat,
-  mapping: Type.Optional(SentMappingSchema),
+  mapping: Type.Optional(MappingSchema),
   mode: Type.Optional({
     ...Mode,
     description: 'default full: it creates the attributes of an automatic ontology',
@@ -245,7 +245,7 @@ export const WirePreview = titled('PipelinePreview', {
     { description: 'the first rows of the source' },
   ),
   suggestion: Type.Object({
-    mapping: SentMappingSchema,
+    mapping: MappingSchema,
     reasons: Type.Array(SuggestionReason),
     format: Type.Optional(
       Type.Object(

@@ -1,3 +1,4 @@
+import { Value } from 'typebox/value';
 import {
   CONDITIONS_PER_FILTER,
   type Comparable,
@@ -16,7 +17,7 @@ import {
   type RowView,
 } from './mapping-columns.ts';
 import {
-  type Column,
+  ColumnSchema,
   EXPRESSION_LENGTH,
   PATTERN_LENGTH,
   ROW_OPERATORS,
@@ -26,23 +27,20 @@ import {
 
 type RowTest = Test<RowView>;
 
-export type RowFilterTest = ReturnType<typeof compileRowFilter>;
-
-export interface FilterInput {
+interface FilterPlace {
   readonly texts: MappingTexts;
-  /** The schema of columns: a filter is given as it came, since it stands in itself. */
-  isColumn(column: unknown): column is Column;
+  /** Columns that conditions read by name. */
+  readonly uses: Set<string>;
 }
 
-type FilterPlace = FilterInput & { readonly uses: Set<string> };
-
 /**
+ * A filter is given as it came, since it stands in itself.
  * Operators and comparison are those of all filters (docs/interface.md §12.2): no condition holds without a value, and of
  * several values one is enough. `startsWith`, `matches` and expressions are for rows only.
  * @throws MappingProblem
  */
-export function compileRowFilter(filter: unknown, input: FilterInput) {
-  const place: FilterPlace = { ...input, uses: new Set() };
+export function compileRowFilter(filter: unknown, texts: MappingTexts) {
+  const place: FilterPlace = { texts, uses: new Set() };
   let conditions = 0;
   function compile(given: unknown, depth: number): RowTest {
     if (depth > FILTER_DEPTH) throw new MappingProblem(`filter is deeper than ${FILTER_DEPTH}`);
@@ -59,7 +57,6 @@ export function compileRowFilter(filter: unknown, input: FilterInput) {
       ? compileTest(one.expression as string, place)
       : compileCondition(one as unknown as RowCondition, place);
   }
-  /** `uses`: columns that its conditions read by name. */
   return { takes: compile(filter, 1), uses: place.uses as ReadonlySet<string> };
 }
 
@@ -109,7 +106,7 @@ function compileTest(expression: string, { texts }: FilterPlace): RowTest {
 }
 
 function compileCondition({ column, operator, value }: RowCondition, place: FilterPlace): RowTest {
-  if (!place.isColumn(column)) throw new MappingProblem('filter: column is no column');
+  if (!Value.Check(ColumnSchema, column)) throw new MappingProblem('filter: column is no column');
   if (!ROW_OPERATORS.includes(operator))
     throw new MappingProblem(`filter: ${String(operator).slice(0, 50)} is no operator`);
   const read: CompiledColumn = compileColumn(column, { field: 'filter', texts: place.texts });

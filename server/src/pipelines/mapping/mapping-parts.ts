@@ -1,3 +1,4 @@
+import type { Image } from '../../catalog/products/products.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
 import { type ColumnValue, isSelector } from '../formats/formats.ts';
 import { type CompiledColumn, MappingProblem, quote, type RowView } from './mapping-columns.ts';
@@ -9,7 +10,7 @@ export interface MappedProduct {
   groupIdentifier?: string;
   name?: string;
   productUrl?: string;
-  images?: MappedImage[];
+  images?: Image[];
   categories?: MappedPath[];
   attributes?: MappedValue[];
   /** In mode links, where the identifier is that of the source. */
@@ -19,11 +20,6 @@ export interface MappedProduct {
 interface CountedTarget {
   readonly identifier: string;
   readonly quantity: number;
-}
-
-export interface MappedImage {
-  readonly url: string;
-  readonly type: 'SMALL' | 'LARGE' | 'THUMB' | 'ALTERNATIVE';
 }
 
 interface MappedPath {
@@ -87,21 +83,21 @@ export function mapText(
 
 interface ImageSource {
   readonly column: CompiledColumn;
-  readonly type: MappedImage['type'] | undefined;
+  readonly type: Image['type'] | undefined;
 }
 
 /** The first image is the one that is shown large, unless the mapping says otherwise. */
 export function mapImages(sources: readonly ImageSource[]): MapPart {
   const field = 'images';
   return (row, product) => {
-    const images = new Map<string, MappedImage>();
+    const images = new Map<string, Image>();
     for (const source of sources) addImages(images, source, row);
     if (images.size > IMAGES) note(row, { field, reason: `are more than ${IMAGES}` });
     if (images.size > 0) product.images = [...images.values()];
   };
 }
 
-function addImages(images: Map<string, MappedImage>, { column, type }: ImageSource, row: RowView): void {
+function addImages(images: Map<string, Image>, { column, type }: ImageSource, row: RowView): void {
   for (const url of toList(column.read(row))) {
     const reason = findTextProblem(url, URL_LENGTH);
     if (reason !== undefined) note(row, { field: 'images', column, reason });

@@ -173,13 +173,12 @@ const FilterSchema = Type.Unsafe<RowFilter>({
   description: `Which rows are taken: {"all":[RowFilter…]}, {"any":[…]}, {"not":RowFilter}, {"expression": JSONata that gives true or false} or {"column": MappedColumn, "operator", "value"?}; at most ${CONDITIONS_PER_FILTER} conditions, depth ${FILTER_DEPTH}. Operators: ${ROW_OPERATORS.join(', ')}. With a number as value the column is compared as a number, otherwise as text; between and in take a list, matches a pattern of RE2, exists no value. contains ignores case. A column without a value satisfies no condition.`,
 });
 
-const ABOUT_MAPPINGS =
-  'Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets, quantity and separator instead, mode table source and target.';
+const MappedTargets = oneOrMore('MappedTargets', ColumnSchema, 100);
 
-/** Of every mode except links. */
+/** Of any mode: `planMapping` checks which parts a mode has. */
 export const MappingSchema = Type.Object(
   {
-    identifier: ColumnSchema,
+    identifier: Type.Optional(ColumnSchema),
     groupIdentifier: Type.Optional(ColumnSchema),
     name: Type.Optional(ColumnSchema),
     productUrl: Type.Optional(ColumnSchema),
@@ -213,21 +212,6 @@ export const MappingSchema = Type.Object(
           'mode partial: what an empty cell of an attribute does to it; keep (default) leaves it as it is. In every other mode empty cells are not sent',
       }),
     ),
-  },
-  {
-    ...closed,
-    title: 'Mapping',
-    description: ABOUT_MAPPINGS,
-  },
-);
-
-const MappedTargets = oneOrMore('MappedTargets', ColumnSchema, 100);
-
-/** A mapping of any mode: one of links has other parts, which `planMapping` checks. */
-export const SentMappingSchema = Type.Object(
-  {
-    ...MappingSchema.properties,
-    identifier: Type.Optional(ColumnSchema),
     source: Type.Optional(ColumnSchema),
     targets: Type.Optional(MappedTargets),
     quantity: Type.Optional({
@@ -237,7 +221,11 @@ export const SentMappingSchema = Type.Object(
     target: Type.Optional({ ...ColumnSchema, description: 'mode table: the value of the target' }),
     separator: filledText(SIGN_LENGTH, 'mode links: between several targets of one cell'),
   },
-  { ...closed, title: 'Mapping', description: ABOUT_MAPPINGS },
+  {
+    ...{ ...closed, title: 'Mapping' },
+    description:
+      'Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets, quantity and separator instead, mode table source and target.',
+  },
 );
 
 export type Column = Static<typeof ColumnSchema>;
@@ -246,7 +234,7 @@ export type ImageSpec = Static<typeof ImageColumn>;
 export type AttributeSpec = Static<typeof AttributeColumn>;
 export type PathSpec = Static<typeof Path>;
 export type KeyValuesSpec = Static<typeof KeyValues>;
-export type Mapping = Static<typeof SentMappingSchema>;
+export type Mapping = Static<typeof MappingSchema>;
 export type PipelineMode = 'full' | 'incremental' | 'partial' | 'delete' | 'links' | 'table';
 
 /** Whether rows are pairs of a source and what goes with it, and no products. */

@@ -327,6 +327,7 @@ test('what the reader found wrong rejects the rows in which it matters', () => {
 });
 
 const bad: [object, PipelineMode, RegExp][] = [
+  [{}, 'full', /identifier is needed in mode full/],
   [{ identifier: 'sku' }, 'full', /name is needed in mode full/],
   [{ identifier: 'sku' }, 'incremental', /name is needed/],
   [{ identifier: {}, name: 'n' }, 'full', /identifier needs exactly one of/],
@@ -356,7 +357,6 @@ for (const mapping of keys) {
 }
 
 const misshapen: object[] = [
-  {},
   { identifier: 1 },
   { identifier: '' },
   { ...base, colour: 'x' },

@@ -3,7 +3,6 @@
  * expressions of the mapping gave for it (`createRowMapper` has them evaluated, in a process of their own).
  */
 
-import { Value } from 'typebox/value';
 import type { RowProblem, SourceRow } from '../formats/formats.ts';
 import { type ExpressionLimits, openExpressions } from './expressions/expressions.ts';
 import {
@@ -16,7 +15,7 @@ import {
   PatternList,
   type RowView,
 } from './mapping-columns.ts';
-import { compileRowFilter, type RowFilterTest } from './mapping-filter.ts';
+import { compileRowFilter } from './mapping-filter.ts';
 import {
   type Compile,
   checkAttributes,
@@ -37,8 +36,6 @@ import {
 } from './mapping-parts.ts';
 import {
   type AttributeSpec,
-  type Column,
-  ColumnSchema,
   type ImageSpec,
   isOfPairs,
   type Mapping,
@@ -54,7 +51,6 @@ export {
   type Mapping,
   MappingSchema,
   type PipelineMode,
-  SentMappingSchema,
 } from './mapping-schemas.ts';
 
 /** Of a mapping that has none. */
@@ -89,62 +85,60 @@ export function compileMapping(mapping: Mapping, mode: PipelineMode): CompiledMa
  */
 export function planMapping(mapping: Mapping, mode: PipelineMode) {
   const texts = new MappingTexts();
-  const test =
-    mapping.filter === undefined ? undefined : compileRowFilter(mapping.filter, { texts, isColumn });
-  const plan = planProduct(mapping, { mode, texts });
-  const { expressions, patterns } = texts;
+  const test = mapping.filter === undefined ? undefined : compileRowFilter(mapping.filter, texts);
+  /** Columns that are read by name, filters apart; of these, columns that a source must have. */
+  const uses = new Set<string>();
+  const needs = new Set<string>();
+  const compile: Compile = (column, field) => {
+    const compiled = compileColumn(column, { field, texts });
+    for (const name of compiled.uses) uses.add(name);
+    if (!compiled.isOptional) for (const name of compiled.uses) needs.add(name);
+    return compiled;
+  };
   const ignored = new Set(mapping.ignore);
+  const isUsed = (column: string) => uses.has(column) || ignored.has(column);
+  const plan = isOfPairs(mode)
+    ? planPairs(mapping, mode, compile)
+    : planProduct(mapping, mode, { compile, isUsed });
+  const { expressions, patterns } = texts;
   /** What the reader found wrong with a column matters only where the column is read; what an expression reads is not known. */
-  const isRead = (column: string): boolean =>
-    plan.uses.has(column) ||
+  const isRead = ({ column }: RowProblem): boolean =>
+    column === undefined ||
+    uses.has(column) ||
     test?.uses.has(column) === true ||
     expressions.length > 0 ||
     (plan.takesRest && !ignored.has(column));
 
   return {
     /** Columns that a source must have, those of the filter apart: one that no row has is a mistake in the mapping. */
-    columns: [...plan.needs],
+    columns: [...needs],
     /** JSONata, each once; `mapRow` takes their results in this order. */
     expressions,
     /** Compiled before a row is mapped. */
     patterns,
-    mapRow(row: SourceRow, results: readonly ExpressionResult[] = []): RowOutcome {
-      const problems = listRowProblems(row.problems, isRead);
-      const view: RowView = { values: row.values, rows: row.rows, results, problems };
-      const product = problems.length === 0 ? mapSound(view, test, plan) : undefined;
-      if (problems.length > 0) return { row: row.number, problems: problems.slice(0, PROBLEMS) };
-      return product === undefined ? { row: row.number, isFiltered: true } : { row: row.number, product };
+    mapRow(source: SourceRow, results: readonly ExpressionResult[] = []): RowOutcome {
+      const { number: row, values, rows } = source;
+      const problems = source.problems?.filter(isRead).map(toCellProblem) ?? [];
+      const view: RowView = { values, rows, results, problems };
+      const isTaken = problems.length === 0 && (test === undefined || test.takes(view));
+      const product = isTaken ? mapSound(view, plan) : undefined;
+      if (problems.length > 0) return { row, problems: problems.slice(0, PROBLEMS) };
+      return product === undefined ? { row, isFiltered: true } : { row, product };
     },
   };
 }
 
-const isColumn = (column: unknown): column is Column => Value.Check(ColumnSchema, column);
+const toCellProblem = ({ column, message: reason }: RowProblem): CellProblem => ({
+  ...{ field: 'row', ...(column !== undefined && { column }), reason },
+});
 
-/** @returns undefined when the filter leaves the row out */
 function mapSound(
   view: RowView,
-  test: RowFilterTest | undefined,
-  plan: ProductPlan,
-): MappedProduct | undefined {
-  if (test !== undefined && !test.takes(view)) return undefined;
-  const identifier = readText(view, plan.identifier, { field: plan.identifiedBy, isNeeded: true });
-  const product: MappedProduct = { identifier: identifier ?? '' };
-  for (const part of plan.parts) part(view, product);
+  { identifier: column, identifiedBy: field, parts }: ProductPlan,
+): MappedProduct {
+  const product: MappedProduct = { identifier: readText(view, column, { field, isNeeded: true }) ?? '' };
+  for (const part of parts) part(view, product);
   return product;
-}
-
-function listRowProblems(
-  found: readonly RowProblem[] | undefined,
-  isRead: (column: string) => boolean,
-): CellProblem[] {
-  if (found === undefined) return [];
-  return found
-    .filter(({ column }) => column === undefined || isRead(column))
-    .map(({ column, message }) => ({
-      field: 'row',
-      ...(column !== undefined && { column }),
-      reason: message,
-    }));
 }
 
 /** Makes products of the rows of a file. Disposing ends the process of the expressions, where there is one. */
@@ -212,57 +206,41 @@ interface ProductPlan {
   /** The part of the mapping that it is from. */
   readonly identifiedBy: 'identifier' | 'source';
   readonly parts: readonly MapPart[];
-  /** Columns that are read by name, filters apart. */
-  readonly uses: ReadonlySet<string>;
-  /** Of these, columns that a source must have. */
-  readonly needs: ReadonlySet<string>;
-  /** All columns become attributes but for those in `uses` and those that are ignored. */
+  /** All columns become attributes but for those that are read by name and those that are ignored. */
   readonly takesRest: boolean;
+}
+
+/** @throws MappingProblem */
+function planPairs(mapping: Mapping, mode: 'links' | 'table', compile: Compile): ProductPlan {
+  const { source, part } = planLinks(mapping, mode, compile);
+  return { identifier: source, identifiedBy: 'source', parts: [part], takesRest: false };
 }
 
 /** @throws MappingProblem */
 function planProduct(
   mapping: Mapping,
-  { mode, texts }: { readonly mode: PipelineMode; readonly texts: MappingTexts },
+  mode: Exclude<PipelineMode, 'links' | 'table'>,
+  { compile, isUsed }: { readonly compile: Compile; isUsed(column: string): boolean },
 ): ProductPlan {
-  const uses = new Set<string>();
-  const needs = new Set<string>();
-  const compile: Compile = (column, field) => {
-    const compiled = compileColumn(column, { field, texts });
-    for (const name of compiled.uses) uses.add(name);
-    if (!compiled.isOptional) for (const name of compiled.uses) needs.add(name);
-    return compiled;
-  };
-  if (isOfPairs(mode)) {
-    const { source, part } = planLinks(mapping, mode, compile);
-    return { identifier: source, identifiedBy: 'source', parts: [part], uses, needs, takesRest: false };
-  }
   refuseLinks(mapping, mode);
   if (mapping.identifier === undefined) throw new MappingProblem(`identifier is needed in mode ${mode}`);
   const identifier = compile(mapping.identifier, 'identifier');
   const identifiedBy = 'identifier';
-  if (mode === 'delete') return { identifier, identifiedBy, parts: [], uses, needs, takesRest: false };
-  if (mode !== 'partial' && mapping.name === undefined)
-    throw new MappingProblem(`name is needed in mode ${mode}`);
+  if (mode === 'delete') return { identifier, identifiedBy, parts: [], takesRest: false };
+  const isNameNeeded = mode !== 'partial';
+  if (isNameNeeded && mapping.name === undefined) throw new MappingProblem(`name is needed in mode ${mode}`);
   const { named, takesRest } = readAttributes(mapping);
   const removesEmpty = mode === 'partial' && mapping.emptyCells === 'remove';
-  const parts = planFields(mapping, { compile, isNameNeeded: mode !== 'partial' });
-  for (const [key, specs] of named) {
-    parts.push(
-      mapAttribute(
-        key,
-        specs.map((spec) => compileValues(key, spec, compile)),
-        removesEmpty,
-      ),
-    );
-  }
-  parts.push(...planKeyValues(mapping, compile, removesEmpty));
-  if (takesRest) {
-    const ignored = new Set(mapping.ignore);
-    parts.push(mapRest((column) => uses.has(column) || ignored.has(column), removesEmpty));
-  }
-  if (mapping.attributes !== undefined) parts.push(checkAttributes);
-  return { identifier, identifiedBy, parts, uses, needs, takesRest };
+  const valuesOf = ([key, specs]: (typeof named)[number]) =>
+    specs.map((spec) => compileValues(key, spec, compile));
+  const parts = [
+    ...planFields(mapping, { compile, isNameNeeded }),
+    ...named.map((attribute) => mapAttribute(attribute[0], valuesOf(attribute), removesEmpty)),
+    ...planKeyValues(mapping, compile, removesEmpty),
+    ...(takesRest ? [mapRest(isUsed, removesEmpty)] : []),
+    ...(mapping.attributes === undefined ? [] : [checkAttributes]),
+  ];
+  return { identifier, identifiedBy, parts, takesRest };
 }
 
 function planKeyValues({ keyValues = [] }: Mapping, compile: Compile, removesEmpty: boolean): MapPart[] {
@@ -284,10 +262,10 @@ function planFields(
     const isNeeded = field === 'name' && isNameNeeded;
     if (column !== undefined) parts.push(mapText(field, compile(column, field), isNeeded));
   }
-  if (images !== undefined) parts.push(mapImages(listOf(images).map((spec) => compileImage(spec, compile))));
+  if (images !== undefined) parts.push(mapImages([images].flat().map((spec) => compileImage(spec, compile))));
   if (categories !== undefined) {
     const toPath = ({ from, separator }: PathSpec) => ({ column: compile(from, 'categories'), separator });
-    parts.push(mapCategories(listOf(categories).map(toPath)));
+    parts.push(mapCategories([categories].flat().map(toPath)));
   }
   return parts;
 }
@@ -300,10 +278,8 @@ function readAttributes({ attributes = {} }: Mapping): {
   if (typeof attributes === 'string') return { named: [], takesRest: true };
   const all = Object.entries(attributes);
   const named = all.filter(([key, spec]) => key !== '*' || spec !== '*');
-  return { named: named.map(([key, spec]) => [key, listOf(spec)]), takesRest: named.length < all.length };
+  return { named: named.map(([key, spec]) => [key, [spec].flat()]), takesRest: named.length < all.length };
 }
-
-const listOf = <Item>(value: Item | Item[]): Item[] => (Array.isArray(value) ? value : [value]);
 
 function compileImage(spec: ImageSpec, compile: Compile) {
   if (typeof spec === 'string') return { column: compile(spec, 'images'), type: undefined };
