@@ -53,18 +53,21 @@ export const toDefinedColumns = ({
   ...{ definition: JSON.stringify(definition), secrets: sealed ?? null, revision, updated_at: updatedAt },
 });
 
+/** A resource with the instant when it is due, if there is one. */
+export interface Due {
+  readonly id: number;
+  readonly projectId: number;
+  readonly dueAt: number | undefined;
+}
+
 /** A table whose rows are due at an instant; an index leads from that column to the rows. */
-export interface DueTable<Resource extends { readonly dueAt: number | undefined }, Place>
-  extends Table<Resource, Place> {
+export interface DueTable<Resource extends Due, Place> extends Table<Resource, Place> {
   /** The instant, null: none. */
   readonly dueColumn: string;
 }
 
 /** @returns what is due, the longest overdue first, behind `after` */
-export async function listDue<
-  Resource extends { readonly id: number; readonly projectId: number; readonly dueAt: number | undefined },
-  Place,
->(
+export async function listDue<Resource extends Due, Place>(
   { read, now }: Pick<Database, 'read' | 'now'>,
   table: DueTable<Resource, Place>,
   { after, limit }: { readonly after: Resource | undefined; readonly limit: number },
@@ -84,7 +87,7 @@ export interface NextDue {
 }
 
 /** @returns false when another process has moved it, or the resource was changed */
-export async function moveDue<Resource extends { readonly dueAt: number | undefined }, Place>(
+export async function moveDue<Resource extends Due, Place>(
   tx: ControlTransaction,
   { name, keyOf, dueColumn }: DueTable<Resource, Place>,
   { resource, next }: { readonly resource: Resource; readonly next: NextDue },

@@ -5,7 +5,7 @@ import type { Logger } from '../kernel/logger.ts';
 import type { Found } from '../projects/projects.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 import { createDueWatch, Moved } from '../tasks/tasks.ts';
-import { type DueTable, listDue, moveDue, type NextDue } from './definition-store.ts';
+import { type Due, type DueTable, listDue, moveDue, type NextDue } from './definition-store.ts';
 
 export interface Schedule {
   /** Minute, hour, day of the month, month, day of the week. */
@@ -58,12 +58,6 @@ function findZoneProblem(timeZone: string): string | undefined {
 
 function open(cron: string, timeZone: string): Cron {
   return new Cron(cron, { mode: '5-part', timezone: timeZone, paused: true });
-}
-
-interface Due {
-  readonly id: number;
-  readonly projectId: number;
-  readonly dueAt: number | undefined;
 }
 
 /** Of those that are due, read at a time. */

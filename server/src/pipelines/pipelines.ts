@@ -48,22 +48,12 @@ const PREVIEWS = { inProcess: 4, inAccount: 2, waiting: 0 } as const;
 
 export type Pipelines = ReturnType<typeof createPipelines>;
 
-export function createPipelines({
-  database,
-  payloads,
-  secrets,
-  clock,
-  logger,
-  tasks,
-  threads,
-  catalog,
-  relations,
-  projects,
-}: PipelineParts) {
-  const runs = createPipelineRuns({ database, payloads, secrets, tasks, threads, catalog, relations });
+export function createPipelines(parts: PipelineParts) {
+  const { database, secrets, clock, threads, projects } = parts;
+  const runs = createPipelineRuns(parts);
   const textChecks = createTextChecks();
   const kind = pipelineKind({ clock, textChecks });
-  const definitions = createDefinitions({ database, clock, secrets, tasks, projects }, kind);
+  const definitions = createDefinitions(parts, kind);
   const previews = new AccountPlaces(PREVIEWS);
   projects.whenGone(async (tx, { type, id }) => {
     if (type === 'project') await removeRowsOf(tx, [PIPELINES.name, RUNS.name], id);
@@ -76,9 +66,9 @@ export function createPipelines({
       definitions.renew(change, { id, what: 'trigger-id' }, (state) => ({
         ...{ ...state, triggerId: makeTriggerId() },
       })),
-    ...createPipelineTriggers({ database, payloads, runs }),
+    ...createPipelineTriggers(parts, runs),
     /** To be started where tasks run. */
-    schedule: createPipelineSchedule({ database, logger, runs }),
+    schedule: createPipelineSchedule(parts, runs),
     close: () => threads.close(),
 
     /**

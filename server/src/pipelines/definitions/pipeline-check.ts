@@ -97,38 +97,32 @@ function readTrigger(sent: SentPipeline['trigger']): Trigger {
   return { type: 'webhook', minSecondsBetween: sent.minSecondsBetween ?? DEFAULT_MIN_SECONDS };
 }
 
-function checkNeedOfMapping({
-  format: { type },
-  mapping,
-  mode,
-}: Pick<SentPipeline, 'format' | 'mapping' | 'mode'>): string[] {
-  const need = getFormat(type).mapping;
-  if (isOfPairs(mode)) return checkNeedForPairs(need, { type, mapping, mode });
-  if (need === 'none') {
-    return mapping === undefined ? [] : [`/mapping: must be left out: a ${type} file holds products already`];
+/** What definitions of pairs have, by their modes. */
+const PAIRS = {
+  links: { need: 'links need', parts: 'source and targets', place: 'relationId' },
+  table: { need: 'a table needs', parts: 'source and target', place: 'tableName' },
+} as const;
+
+function checkNeedOfMapping({ format: { type }, mapping, mode }: SentPipeline): string[] {
+  const { mapping: need } = getFormat(type);
+  const isMissing = mapping === undefined;
+  if (isOfPairs(mode)) {
+    const pairs = PAIRS[mode];
+    if (need === 'none') return [`/mode: a ${type} file holds products, ${pairs.need} a format with columns`];
+    return isMissing ? [`/mapping: is needed in mode ${mode}, with ${pairs.parts}`] : [];
   }
-  const isNeeded = mapping === undefined && need === 'needed';
+  if (need === 'none')
+    return isMissing ? [] : [`/mapping: must be left out: a ${type} file holds products already`];
+  const isNeeded = isMissing && need === 'needed';
   return isNeeded ? [`/mapping: is needed for the format ${type}, which has none of its own`] : [];
 }
 
-function checkNeedForPairs(
-  need: ReturnType<typeof getFormat>['mapping'],
-  { type, mapping, mode }: { type: string; mapping: unknown; mode: 'links' | 'table' },
-): string[] {
-  const what = mode === 'links' ? 'links need' : 'a table needs';
-  if (need === 'none') return [`/mode: a ${type} file holds products, ${what} a format with columns`];
-  const parts = mode === 'links' ? 'source and targets' : 'source and target';
-  return mapping === undefined ? [`/mapping: is needed in mode ${mode}, with ${parts}`] : [];
-}
-
-const PLACES = { relationId: 'links', tableName: 'table' } as const;
-
 /** Whether there is such a relation is seen by a run: it may be made later. */
-function checkPlaces({ mode, ...sent }: Pick<SentPipeline, 'mode' | keyof typeof PLACES>): string[] {
-  return Object.entries(PLACES).flatMap(([name, own]) => {
-    const isThere = sent[name as keyof typeof PLACES] !== undefined;
-    if (mode === own) return isThere ? [] : [`/${name}: is needed in mode ${own}`];
-    return isThere ? [`/${name}: must be left out except in mode ${own}`] : [];
+function checkPlaces({ mode, ...sent }: SentPipeline): string[] {
+  return Object.entries(PAIRS).flatMap(([own, { place }]) => {
+    const isThere = sent[place] !== undefined;
+    if (mode === own) return isThere ? [] : [`/${place}: is needed in mode ${own}`];
+    return isThere ? [`/${place}: must be left out except in mode ${own}`] : [];
   });
 }
 

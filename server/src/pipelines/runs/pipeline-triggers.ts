@@ -30,11 +30,10 @@ export interface SentFile {
 }
 
 /** Everything but schedules that starts a run. */
-export function createPipelineTriggers({
-  database,
-  payloads,
-  runs,
-}: Pick<Base, 'database' | 'payloads'> & { readonly runs: PipelineRuns }) {
+export function createPipelineTriggers(
+  { database, payloads }: Pick<Base, 'database' | 'payloads'>,
+  runs: PipelineRuns,
+) {
   return {
     /** @throws pipeline_running, pipeline_file_missing */
     run: (
@@ -110,8 +109,6 @@ export function createPipelineTriggers({
   };
 }
 
-/** A file that is sent in, on its way to the store. Source: docs/interface.md §13.1. */
-
 /** What one piece holds, and so what is held of a file at a time. */
 const PIECE_BYTES = 8 * 1024 * 1024;
 
@@ -154,11 +151,10 @@ async function removePieces(pieces: readonly string[], { payloads, projectId }: 
 }
 
 /** Starts pipelines when their schedules are due. Source: docs/interface.md §13.3. */
-export function createPipelineSchedule({
-  database,
-  logger,
-  runs,
-}: Pick<Base, 'database' | 'logger'> & { readonly runs: PipelineRuns }) {
+export function createPipelineSchedule(
+  { database, logger }: Pick<Base, 'database' | 'logger'>,
+  runs: PipelineRuns,
+) {
   async function startDue({ resource: pipeline, project }: Found<Pipeline>): Promise<void> {
     const { trigger } = pipeline.definition;
     const now = await readNow(database.read, database);

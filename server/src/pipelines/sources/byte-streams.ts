@@ -28,11 +28,9 @@ export async function* boundBytes(bytes: ByteStream, maxBytes: number, what: str
 }
 
 export function tooLarge(what: string, maxBytes: number): SourceProblem {
-  return new SourceProblem('too_large', `${what} is larger than ${describeSize(maxBytes)}, the limit`);
-}
-
-export function describeSize(bytes: number): string {
-  return bytes >= MIB ? `${Math.floor(bytes / MIB).toLocaleString('en')} MiB` : `${bytes} bytes`;
+  const most =
+    maxBytes >= MIB ? `${Math.floor(maxBytes / MIB).toLocaleString('en')} MiB` : `${maxBytes} bytes`;
+  return new SourceProblem('too_large', `${what} is larger than ${most}, the limit`);
 }
 
 export interface Unpacking {

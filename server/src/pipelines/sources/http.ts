@@ -15,6 +15,7 @@ import {
   defineSource,
   type OpenedSource,
   type OpenSettings,
+  openOrClose,
   outboundOf,
   readCharset,
   SourceProblem,
@@ -71,22 +72,12 @@ async function openHttpSource(source: HttpSource, fetching: Fetching): Promise<O
   const { last } = fetching;
   const { response, url } = await follow(source, fetching);
   const stop = () => void response.destroy();
-  try {
-    if (isUnchanged(response, last)) {
-      stop();
-      return undefined;
-    }
+  return openOrClose(stop, () => {
+    if (isUnchanged(response, last)) return undefined;
     if (response.statusCode !== 200) throw describeStatus(response, url);
     const bytes = readAnswer(response, url, fetching);
-    return {
-      files: [describeFile(response, url, bytes)],
-      stamp: stampOf(response),
-      [Symbol.asyncDispose]: async () => stop(),
-    };
-  } catch (error) {
-    stop();
-    throw error;
-  }
+    return { files: [describeFile(response, url, bytes)], stamp: stampOf(response) };
+  });
 }
 
 /** Each address on the way is read, looked up and checked as the first one was. */

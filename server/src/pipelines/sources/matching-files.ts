@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import type { ByteStream } from '../streams.ts';
 import { tooLarge } from './byte-streams.ts';
 import type { Glob } from './glob.ts';
-import { type OpenedSource, SourceProblem, type SourceStamp } from './source.ts';
+import { type OpenedSource, openOrClose, SourceProblem, type SourceStamp } from './source.ts';
 
 /** Names seen, and files read, in one run; more is a mistake in the pattern or the folder. */
 const NAMES_SEEN = 100_000;
@@ -47,28 +47,17 @@ interface Matching<File> {
  * @returns undefined when their marks are those of `last`
  * @throws SourceProblem no_file, too_large; reading throws changed
  */
-export async function openMatching<File extends MatchingFile>(
-  { names, read, close }: Matching<File>,
+export const openMatching = <File extends MatchingFile>(
+  { names, read, close = () => {} }: Matching<File>,
   choice: FileChoice,
-): Promise<OpenedSource | undefined> {
-  try {
-    const chosen = await chooseFiles(names, choice);
-    const files = chosen?.files.map((file) => ({
-      ...{ name: file.name, sizeBytes: file.sizeBytes, bytes: read(file) },
-    }));
-    if (files === undefined) close?.();
-    return files && { files, stamp: chosen?.stamp, [Symbol.asyncDispose]: async () => close?.() };
-  } catch (error) {
-    close?.();
-    throw error;
-  }
-}
+): Promise<OpenedSource | undefined> =>
+  openOrClose(close, async () => chooseFiles(await collect(names, choice.where), read, choice));
 
-async function chooseFiles<File extends MatchingFile>(
-  names: AsyncIterable<File | undefined>,
+function chooseFiles<File extends MatchingFile>(
+  found: File[],
+  read: Matching<File>['read'],
   { take, maxBytes, last, where }: FileChoice,
-): Promise<{ files: readonly File[]; stamp: SourceStamp } | undefined> {
-  const found = await collect(names, where);
+) {
   const sorted = found.sort((a, b) => (a.name < b.name ? -1 : 1));
   const [first, ...others] = sorted;
   if (first === undefined) throw new SourceProblem('no_file', `No file matches ${where}`);
@@ -78,7 +67,9 @@ async function chooseFiles<File extends MatchingFile>(
     throw tooLarge('What matches the pattern', maxBytes);
   const rows = files.map(({ name, mark }) => [name, ...mark]);
   const digest = createHash('sha256').update(JSON.stringify(rows)).digest('hex');
-  return last?.files === digest ? undefined : { files, stamp: { files: digest } };
+  if (last?.files === digest) return undefined;
+  const toRead = files.map((file) => ({ name: file.name, sizeBytes: file.sizeBytes, bytes: read(file) }));
+  return { files: toRead, stamp: { files: digest } };
 }
 
 async function collect<File>(names: AsyncIterable<File | undefined>, where: string): Promise<File[]> {

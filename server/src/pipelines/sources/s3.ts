@@ -4,7 +4,7 @@ import type { ByteStream } from '../streams.ts';
 import { boundBytes, tooLarge, undoEncodings } from './byte-streams.ts';
 import { compileGlob, GLOB_LENGTH, globProblem } from './glob.ts';
 import { type FileChoice, openMatching, takeOption } from './matching-files.ts';
-import { defineSource, type OpenedSource, outboundOf } from './source.ts';
+import { defineSource, type OpenedSource, openOrClose, outboundOf } from './source.ts';
 
 export const s3 = defineSource({
   type: 's3',
@@ -51,26 +51,14 @@ type Read = NonNullable<Awaited<ReturnType<S3['read']>>>;
 async function openObject(s3: S3, key: string, reading: S3Reading): Promise<OpenedSource | undefined> {
   const read = await s3.read(key, { ifNoneMatch: reading.last?.etag });
   if (read === undefined) return undefined;
-  try {
-    const { etag } = read.headers;
+  return openOrClose(read.close, () => {
+    const { etag, 'content-encoding': encoding } = read.headers;
     // Some servers ignore the condition.
-    if (etag === undefined || etag !== reading.last?.etag)
-      return {
-        files: [
-          {
-            ...{ name: key, bytes: readAnswer(read, reading) },
-            sizeBytes: read.headers['content-encoding'] === undefined ? read.sizeBytes : undefined,
-          },
-        ],
-        stamp: etag === undefined ? undefined : { etag },
-        [Symbol.asyncDispose]: async () => read.close(),
-      };
-    read.close();
-    return undefined;
-  } catch (error) {
-    read.close();
-    throw error;
-  }
+    if (etag !== undefined && etag === reading.last?.etag) return undefined;
+    const sizeBytes = encoding === undefined ? read.sizeBytes : undefined;
+    const file = { name: key, sizeBytes, bytes: readAnswer(read, reading) };
+    return { files: [file], stamp: etag === undefined ? undefined : { etag } };
+  });
 }
 
 /** Yields once for each key that was seen; undefined for one that does not match. */

@@ -39,6 +39,23 @@ export interface OpenedSource extends AsyncDisposable {
   readonly stamp: SourceStamp | undefined;
 }
 
+type FoundFiles = Pick<OpenedSource, 'files' | 'stamp'>;
+
+/** Lets go of what files are read from where there are none to be read; otherwise the source does so when it is disposed of. */
+export async function openOrClose(
+  close: () => void,
+  find: () => FoundFiles | undefined | Promise<FoundFiles | undefined>,
+): Promise<OpenedSource | undefined> {
+  try {
+    const found = await find();
+    if (found === undefined) close();
+    return found && { ...found, [Symbol.asyncDispose]: async () => close() };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
 /**
  * By what a source is recognised as unchanged. It says nothing about the pipeline: a change of a definition has to
  * forget the stamp, or the new definition never meets the old file.
