@@ -15,7 +15,7 @@ import { reread, useOfProject, useRelata, useSettled } from './service.tsx';
 const MOST = 5_000;
 const PAGE = 1_000;
 /** While a large change is indexed, more come each time. */
-const AGAIN_MS = 3_000;
+const AGAIN_MS = 1_000;
 /** The index of a catalog that was not searched before is made meanwhile: calls are repeated until it is there. */
 export const UNTIL_INDEXED = {
   retry: (count: number, error: unknown) =>

@@ -157,11 +157,11 @@ test('a search answers with the catalog as it is, whatever happened since the la
 });
 
 /** A service whose index goes no further while it is held; its searches wait for it a moment only. */
-async function startHeld(t: TestContext) {
+async function startHeld(t: TestContext, searchWaitMs = HELD_WAIT_MS) {
   const held = { walk: Promise.resolve() };
   const lagging = await startTestService(t, {
     replace: {
-      searchWaitMs: HELD_WAIT_MS,
+      searchWaitMs,
       store: (real) => ({
         ...real,
         async walkSearch(projectId, walked) {
@@ -186,6 +186,7 @@ async function startHeld(t: TestContext) {
 }
 
 const HELD_WAIT_MS = 300;
+const LONG_WAIT_MS = 60_000;
 
 test('a first search that waits too long for its index finds a part, and what must lack nothing is refused (§4.13 rule 8, §14.3 rules 7, 12)', async (t) => {
   const { lagging, list, categories, hold } = await startHeld(t);
@@ -217,6 +218,28 @@ test('a first search that waits too long for its index finds a part, and what mu
     ...{ items: [{ path: ['Tools'] }], nextCursor: null },
     isComplete: true,
   });
+});
+
+test('a first search of many products waits for no index: it finds a part, and all once the index is there (§4.13 rule 8)', async (t) => {
+  const { lagging, search, hold } = await startHeld(t, LONG_WAIT_MS);
+  const nails = Array.from({ length: 5_100 }, (_, at) => product(`N${at}`, `Nail ${at}`));
+  await lagging.loadCatalog([product('AB-1', 'Röhrenzange'), ...nails]);
+  const release = hold();
+  const begun = performance.now();
+  const found = async (q: string) => {
+    const { items, partial, nextCursor } = await search(q);
+    return [items.map(({ identifier }: { identifier: string }) => identifier), partial, nextCursor];
+  };
+  for (const words of ['rohrenz', 'ab1', encodeURIComponent('RÖHRENZANGE ab 1')])
+    assert.deepEqual(await found(words), [['AB-1'], true, null], words);
+  assert.equal((await search('nail')).items.length, 20);
+  const shop = await lagging.call('GET', '/search?query=nail');
+  assert.deepEqual([shop.body.partial, shop.body.searchResults[0].results.length], [true, 20]);
+  assert.ok(performance.now() - begun < LONG_WAIT_MS, 'it does not wait for the index');
+  release();
+  let body = await search('nail');
+  for (; body.partial; body = await search('nail')) await setTimeout(50);
+  assert.deepEqual([body.total, body.isComplete], [5_100, true]);
 });
 
 test('an index far behind shows nothing that is not so, and says that something may be missing (§4.13 rule 8, §14.3 rules 7, 12)', async (t) => {

@@ -1,8 +1,8 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { StopFlag } from '../../storage/threads/threads.ts';
-import type { CatalogSnapshot, FoundRow, PlacedRow, SearchState, SearchTier } from '../port.ts';
-import { isInTier } from './tiers.ts';
-import { listLexemes } from './words.ts';
+import type { CatalogSnapshot, FoundRow, ListedRow, PlacedRow, SearchState } from '../port.ts';
+import { isInTier, type SearchTiers, type WordedSearch } from './tiers.ts';
+import { hasWords, listLexemes } from './words.ts';
 
 /**
  * The index of search: the lexemes of every document, made at the first search and brought up to date after every
@@ -37,6 +37,8 @@ const isUpToDate = (state: SearchState): boolean =>
 
 /** Searches do not wait for the index to take in more than this. */
 const FAR_BEHIND = 10_000;
+/** Nor for one that is made for the first time: these take 250 ms. */
+const SOON_MADE = 5_000;
 
 /** Before it was complete once, a search would find some of the catalog and nothing would say which. */
 const canLack = (
@@ -50,7 +52,7 @@ export interface IndexOrder {
   readonly projectId: number;
   /**
    * Whether an answer may lack products of a change that the index has not taken in: `never`, `far` where it is far behind, or
-   * `most`, once the caller has waited for it: without an index as many products are read as there is time for.
+   * `most`, once the caller has waited for it. Without an index as many products are read as there is time for.
    */
   readonly mayLack: 'never' | 'far' | 'most';
 }
@@ -79,13 +81,16 @@ export interface OpenIndex {
   readonly limits: SearchLimits;
 }
 
+/** What is looked for without an index. */
+export interface Sought extends Pick<WordedSearch, 'words'>, Pick<SearchTiers, 'counted'> {}
+
 /**
  * A few documents that the index lacks are looked at beside it; of many a search knows no more than the former versions.
- * @param tiers what is looked for without an index, where that may be; undefined: never
+ * @param sought undefined: nothing is answered without an index
  */
 export async function openIndex(
   snapshot: CatalogSnapshot,
-  { mayLack, tiers }: { mayLack: IndexOrder['mayLack']; tiers: readonly SearchTier[] | undefined },
+  { mayLack, sought }: Pick<IndexOrder, 'mayLack'> & { readonly sought: Sought | undefined },
   ending: Pick<OpenIndex, 'stop' | 'limits'>,
 ): Promise<OpenIndex | { readonly missing: string }> {
   const state = await snapshot.readSearchState();
@@ -95,9 +100,21 @@ export async function openIndex(
     const found = { tail: (rows ?? []).map(readTail), newer, isBehind: !isUpToDate(state), isMade: true };
     if (rows !== undefined || canLack(state, mayLack)) return { snapshot, ...found, ...ending };
   }
-  if (mayLack === 'most' && tiers !== undefined) return scanCatalog(snapshot, tiers, ending);
+  if (sought !== undefined && (await isScanned(snapshot, state, mayLack)))
+    return scanCatalog(snapshot, sought, ending);
   const { lastDocument, newestDocument } = state ?? { lastDocument: 0, newestDocument: 'all' };
   return { missing: `${lastDocument} of ${newestDocument} product versions are in the index` };
+}
+
+/** @param state of an index that was never complete, or that may lack nothing */
+async function isScanned(
+  snapshot: CatalogSnapshot,
+  state: SearchState | undefined,
+  mayLack: IndexOrder['mayLack'],
+): Promise<boolean> {
+  if (mayLack !== 'far') return mayLack === 'most';
+  if (state === undefined) return (await snapshot.readLargestId()) > SOON_MADE;
+  return state.version === 0 && state.newestDocument - state.lastDocument > SOON_MADE;
 }
 
 /** @returns undefined where they are too many to be looked at */
@@ -108,25 +125,26 @@ async function listLacking(snapshot: CatalogSnapshot, state: SearchState) {
 }
 
 /** How long products are read where there is no index, and how many hits are enough. */
-const SCAN_MS = 1_500;
-const SCANNED_HITS = 2_000;
+const SCAN_MS = 150;
+const SCANNED_HITS = 1_000;
 const SCAN_PAGE = 1_000;
 
 /** Takes products as they come, the oldest first, in place of an index. */
 async function scanCatalog(
   snapshot: CatalogSnapshot,
-  tiers: readonly SearchTier[],
+  { words, counted }: Sought,
   ending: Pick<OpenIndex, 'stop' | 'limits'>,
 ): Promise<OpenIndex> {
   const isOver = startPart({ ...ending, limits: { ...ending.limits, longestMs: SCAN_MS } });
+  const find = (row: ListedRow) => {
+    const one = readTail({ ...row, document: row.id });
+    return hasWords(row, words) && counted.some((tier) => isInTier(tier, one.lexemes)) ? one : [];
+  };
   const tail: TailProduct[] = [];
   const upTo = await snapshot.readLargestId();
   for (let after = 0; after < upTo && tail.length < SCANNED_HITS && !isOver(); ) {
     const { rows } = await snapshot.listById({ after, upTo, limit: SCAN_PAGE });
-    for (const row of rows) {
-      const one = readTail({ ...row, document: row.id });
-      if (tiers.some((tier) => isInTier(tier, one.lexemes))) tail.push(one);
-    }
+    tail.push(...rows.flatMap(find));
     after = rows.at(-1)?.id ?? upTo;
   }
   return { snapshot, tail, newer: undefined, isBehind: true, isMade: false, ...ending };
@@ -136,10 +154,18 @@ interface TailProduct {
   readonly row: FoundRow;
   readonly lexemes: ReadonlySet<string>;
 }
-const readTail = (row: PlacedRow): TailProduct => ({
-  row: { ...row, present: row.document },
-  lexemes: listLexemes(JSON.parse(row.text)),
-});
+
+function readTail(row: PlacedRow): TailProduct {
+  let lexemes: TailProduct['lexemes'] | undefined;
+  return {
+    row: { ...row, present: row.document },
+    // Most of the time that a product takes, and of all products nothing but their number may be needed.
+    get lexemes() {
+      lexemes ??= listLexemes(JSON.parse(row.text));
+      return lexemes;
+    },
+  };
+}
 
 /** @returns whether the time of the part that begins now is over @throws not_ready once its caller has left */
 export function startPart({ stop, limits }: Pick<OpenIndex, 'stop' | 'limits'>): () => boolean {

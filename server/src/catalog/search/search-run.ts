@@ -30,6 +30,7 @@ import {
   openIndex,
   readPlace,
   type SearchLimits,
+  type Sought,
   startPart,
   writePlace,
 } from './search-index.ts';
@@ -120,8 +121,7 @@ export function searchOperations(
   limits: SearchLimits = LIMITS,
 ): Record<string, Operation> {
   interface Work {
-    /** What is sought where there is no index. */
-    readonly tiers?: readonly SearchTier[];
+    readonly sought?: Sought;
     run(index: OpenIndex): Promise<unknown>;
   }
   /** @param plan  refuses what cannot be answered, also where there is no index yet */
@@ -130,7 +130,7 @@ export function searchOperations(
     (order: Order, stop?: StopFlag) =>
       snapshots.read(order.projectId, async (snapshot) => {
         const work = await plan(order, snapshot);
-        const scope = { mayLack: order.mayLack, tiers: work.tiers };
+        const scope = { mayLack: order.mayLack, sought: work.sought };
         const index = await openIndex(snapshot, scope, { stop, limits });
         if ('missing' in index) return index;
         const isComplete = index.isMade && index.newer === undefined;
@@ -145,7 +145,7 @@ export function searchOperations(
   ): Promise<Work> => {
     const plan = await planOf(snapshot, question);
     const run = async (index: OpenIndex) => answer(new Search(index, await forgive(plan, index)));
-    return { tiers: plan.tiers.counted, run };
+    return { sought: { words: plan.worded.words, counted: plan.tiers.counted }, run };
   };
   const groupBy = async <Answer>(
     snapshot: CatalogSnapshot,
@@ -198,10 +198,11 @@ function encode(answer: SearchAnswer | ShopAnswer): Uint8Array {
 /** @returns the plan with the words that may be meant by those with typing errors */
 async function forgive(plan: SearchPlan, { snapshot, tail, isMade }: OpenIndex): Promise<SearchPlan> {
   const { words } = plan.worded;
-  const ofTail = isMade ? listForgivable(tail.map(({ lexemes }) => [...lexemes].join(' '))) : [];
+  if (!isMade || words.every((word) => errorsOf(word) === 0)) return plan;
+  const ofTail = listForgivable(tail.map(({ lexemes }) => [...lexemes].join(' ')));
   const meant: string[][] = [];
   for (const word of words) {
-    const most = isMade ? errorsOf(word) : 0;
+    const most = errorsOf(word);
     const [first = ''] = word;
     const sought = { first, shortest: word.length - most, longest: word.length + most };
     meant.push(most === 0 ? [] : listMeant(word, [...(await snapshot.listWords(sought)), ...ofTail]));

@@ -1,5 +1,6 @@
 import { keyOfCategory, visitCategories } from '../browse/browse.ts';
 import { isBlank } from '../ontology/ontology.ts';
+import type { PlacedRow } from '../port.ts';
 import { computeValueId, type UploadedProduct } from '../products/products.ts';
 
 /**
@@ -116,6 +117,15 @@ function readLexemes(product: UploadedProduct): Lexemes {
 export function listLexemes(product: UploadedProduct): ReadonlySet<string> {
   const { words, ofHead, others } = readLexemes(product);
   return new Set([...prefix('a', words), ...prefix('n', ofHead), ...others]);
+}
+
+/** @returns false for most products that lack one of the words, in a tenth of the time of their lexemes */
+export function hasWords(
+  { text, identifier }: Pick<PlacedRow, 'text' | 'identifier'>,
+  words: readonly string[],
+): boolean {
+  const folded = foldText(text);
+  return words.every((word) => folded.includes(word) || joinWords(listWords(identifier)).startsWith(word));
 }
 
 const prefix = (kind: string, words: ReadonlySet<string>) => [...words].map((word) => kind + word);
