@@ -541,10 +541,10 @@ interface Compared {
 }
 
 /** By equal values: the numbers that are limited, in order, or as many zeros as there are products. */
-type SideIndex = ReadonlyMap<string, Float64Array>;
+type SideIndex = ReadonlyMap<Comparable, Float64Array>;
 
 function indexSide(products: readonly ComparedProduct[], compared: Compared): SideIndex {
-  const numbers = new Map<string, number[]>();
+  const numbers = new Map<Comparable, number[]>();
   for (const product of products) {
     const number = numberOf(product, compared);
     if (number === undefined) continue;
@@ -584,17 +584,20 @@ function numberOf({ values }: ComparedProduct, { limit, side }: Compared): numbe
   return typeof comparable === 'number' ? comparable : undefined;
 }
 
-/** @returns each combination of the values that must be equal; none when one is missing */
-function combine(product: ComparedProduct, { equal, side }: Compared): Set<string> {
-  let keys = [''];
+/** @returns each combination of the values that must be equal, mostly one value as it is; none when one is missing */
+function combine({ values }: ComparedProduct, { equal, side }: Compared): Iterable<Comparable> {
+  let keys: Comparable[] | undefined;
   for (const match of equal) {
-    const values = product.values.get(match[side]) ?? [];
+    const its = values.get(match[side]) ?? [];
     keys = keys
-      .flatMap((key) => values.map(({ comparable }) => `${key}${JSON.stringify(comparable)} `))
-      .slice(0, COMBINATIONS);
+      ? keys.flatMap((key) => its.map(({ comparable }) => `${key} ${JSON.stringify(comparable)}`))
+      : its.map(({ comparable }) => comparable);
+    if (keys.length > COMBINATIONS) keys = keys.slice(0, COMBINATIONS);
   }
-  return new Set(keys);
+  return keys && keys.length > 1 ? new Set(keys) : (keys ?? UNCOMPARED);
 }
+
+const UNCOMPARED = [''] as const;
 
 /** @returns a source and one of its targets, of up to so many */
 function listPairs(

@@ -239,7 +239,7 @@ test('an attribute that could not be saved is refused as PUT would (§11.6 rule 
   assertRefused(await service().call('GET', '/management/projects/4711/ontology/coverage'), 404);
 });
 
-test('a large catalog is sampled, or counted whole with progress (§11.6 rules 1 and 7)', async () => {
+test('a large catalog is sampled, or counted whole with progress (§11.6 rules 1 and 7, §17.1 rule 4)', async () => {
   const catalog = await createCatalog(service());
   await define(catalog, COLOUR);
   const all = Array.from({ length: 60_000 }, (_, at) =>
@@ -261,4 +261,10 @@ test('a large catalog is sampled, or counted whole with progress (§11.6 rules 1
   assert.equal(result.attributes[0].withFact, 60_000);
   const effect = linesOf((await preview(catalog, { ...COLOUR, type: 'BOOLEAN_ATTRIBUTE' }, NDJSON)).body);
   assert.deepEqual(effect.at(-1).result.lost.count, 50_000);
+  const { body: suggested } = await service().call(
+    'GET',
+    `/management/projects/${catalog.projectId}/suggestions`,
+  );
+  const { products, sampled, sampledProducts } = suggested;
+  assert.deepEqual([products, sampled, sampledProducts], [60_000, true, 20_000]);
 });
