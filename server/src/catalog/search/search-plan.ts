@@ -10,7 +10,7 @@ import {
   type ProductTest,
   toCompared,
 } from '../filters/filters.ts';
-import { type Attribute, indexByKey } from '../ontology/ontology.ts';
+import type { Attribute } from '../ontology/ontology.ts';
 import type { LexemeGroups } from '../port.ts';
 import { planTiers, type SearchTiers, type WordedSearch } from './tiers.ts';
 import { keyOfGroup, lexemeOf, listWords } from './words.ts';
@@ -47,10 +47,9 @@ export interface SearchPlan {
 const WORDS = 16;
 
 /** @throws query_invalid */
-export function planSearch(question: SearchQuestion, attributes: readonly Attribute[]): SearchPlan {
+export function planSearch(question: SearchQuestion, byKey: SearchPlan['byKey']): SearchPlan {
   const words = listWords(question.q ?? '');
   if (words.length > WORDS) throw refuse(`/q has ${words.length} words, at most ${WORDS} are looked for`);
-  const byKey = indexByKey(attributes);
   const find = findAmong(byKey);
   try {
     const filter = joinFilter(question, byKey);

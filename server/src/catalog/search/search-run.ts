@@ -46,6 +46,7 @@ import {
   planShopSearch,
   type ShopAnswer,
   type ShopQuestion,
+  type ShownProduct,
   type Sorting,
 } from './shop-search.ts';
 import { holdsAll, isInTier, planTiers } from './tiers.ts';
@@ -136,14 +137,7 @@ export function searchOperations(
         const isComplete = index.isMade && index.newer === undefined;
         return { answer: await work.run(index), isBehind: index.isBehind, isComplete };
       });
-  const planOf = async (snapshot: CatalogSnapshot, question: SearchQuestion) =>
-    planSearch(question, (await snapshot.readOntology()).attributes);
-  const searchBy = async <Answer>(
-    snapshot: CatalogSnapshot,
-    question: SearchQuestion,
-    answer: (search: Search) => Promise<Answer>,
-  ): Promise<Work> => {
-    const plan = await planOf(snapshot, question);
+  const searchBy = <Answer>(plan: SearchPlan, answer: (search: Search) => Promise<Answer>): Work => {
     const run = async (index: OpenIndex) => answer(new Search(index, await forgive(plan, index)));
     return { sought: { words: plan.worded.words, counted: plan.tiers.counted }, run };
   };
@@ -152,15 +146,16 @@ export function searchOperations(
     question: ShopQuestion,
     answer: (search: Search, sorting: Sorting | undefined) => Promise<Answer>,
   ): Promise<Work> => {
-    const byKey = indexByKey((await snapshot.readOntology()).attributes);
+    const byKey = await readAttributes(snapshot);
     const categories = await listNamedCategories(snapshot, question);
     const { sorting, question: planned } = planShopSearch(question, { byKey, categories });
-    return searchBy(snapshot, planned, (search) => answer(search, sorting));
+    return searchBy(planSearch(planned, byKey), (search) => answer(search, sorting));
   };
   return {
-    searchProducts: onIndex(({ question }: Order<SearchQuestion>, snapshot) =>
-      searchBy(snapshot, question, async (search) => encode(await search.answer(question))),
-    ),
+    searchProducts: onIndex(async ({ question }: Order<SearchQuestion>, snapshot) => {
+      const plan = planSearch(question, await readAttributes(snapshot));
+      return searchBy(plan, async (search) => encode(await search.answer(question)));
+    }),
     searchGroups: onIndex(({ question }: Order<ShopQuestion>, snapshot) =>
       groupBy(snapshot, question, async (search, sorting) => {
         const { suggested } = question;
@@ -179,7 +174,7 @@ export function searchOperations(
     ),
     /** A page of a listing, which has neither facets nor a total. Source: docs/interface.md §14.3 rule 6. */
     listFound: onIndex(async ({ question, form }: Order<SearchQuestion> & { form: ListForm }, snapshot) => {
-      const plan = await planOf(snapshot, question);
+      const plan = planSearch(question, await readAttributes(snapshot));
       return { run: (index) => new Search(index, plan).list(question, form) };
     }),
     listCategories: onIndex(({ question }: Order<CategoryQuestion>) => ({
@@ -187,6 +182,9 @@ export function searchOperations(
     })),
   };
 }
+
+const readAttributes = async (snapshot: CatalogSnapshot) =>
+  indexByKey((await snapshot.readOntology()).attributes);
 
 /** JSON, so that the serving thread only sends it. @throws answer_too_large */
 function encode(answer: SearchAnswer | ShopAnswer): Uint8Array {
@@ -253,7 +251,7 @@ class Search {
     return {
       ...{ rows, groups: page, total: Math.round(groups.count * share) },
       ...{ hits: Math.round(groups.hits * share), facets: facets.list(), categories: tally.list(), byKey },
-      categoryIds: await this.index.snapshot.findCategories(listMainPaths([...rows.values()])),
+      categoryIds: await this.index.snapshot.findCategories(listMainPaths(rows.values())),
       isPartial: !this.index.isMade,
     };
   }
@@ -313,10 +311,12 @@ class Search {
   }
 
   /** @throws answer_too_large before any is read */
-  private async readWhole(documents: readonly number[]): Promise<ReadonlyMap<number, PlacedRow>> {
+  private async readWhole(documents: readonly number[]): Promise<ReadonlyMap<number, ShownProduct>> {
     const { snapshot, isMade } = this.index;
     refuseLarge(isMade ? await snapshot.weighDocuments(documents) : 0, documents.length);
-    return this.placeRows(() => snapshot.listDocuments(documents));
+    const rows = await this.placeRows(() => snapshot.listDocuments(documents));
+    const found = documents.flatMap((document) => rows.get(document) ?? []);
+    return new Map(found.map((row) => [row.document, { ...row, product: JSON.parse(row.text) }]));
   }
 
   private async placeRows(

@@ -35,11 +35,16 @@ export type ShopFilter = { readonly name: string } & (
 
 export type SuggestionLimits = Readonly<Record<'product' | 'category' | 'brand' | 'search', number>>;
 
+/** A product of the page, parsed once for all that the answer has of it. */
+export interface ShownProduct extends PlacedRow {
+  readonly product: UploadedProduct;
+}
+
 /** Hits by their groups, with what the answer is made of. */
 export interface FoundGroups {
   /** Documents of the groups of the page. */
   readonly groups: readonly (readonly number[])[];
-  readonly rows: ReadonlyMap<number, PlacedRow>;
+  readonly rows: ReadonlyMap<number, ShownProduct>;
   /** Groups, and hits in them. */
   readonly total: number;
   readonly hits: number;
@@ -77,11 +82,14 @@ export class CategoryTally {
 }
 
 /** @returns as JSON, as the catalog looks for their ids */
-export const listMainPaths = (rows: readonly PlacedRow[]): string[] =>
-  rows.flatMap(({ text }) => {
-    const main = mainCategory((JSON.parse(text) as UploadedProduct).categories);
-    return main === undefined ? [] : [JSON.stringify(main.path)];
-  });
+export function listMainPaths(rows: Iterable<ShownProduct>): string[] {
+  const paths = new Set<string>();
+  for (const { product } of rows) {
+    const main = mainCategory(product.categories);
+    if (main !== undefined) paths.add(JSON.stringify(main.path));
+  }
+  return [...paths];
+}
 
 const CATEGORY = { key: 'category', names: ['category', 'kategorie', 'categories', 'kategorien'] };
 const isOfCategory = ({ name }: ShopFilter) => CATEGORY.names.includes(name.toLowerCase());
@@ -227,7 +235,7 @@ function listItems({ groups, rows, byKey, categoryIds }: FoundGroups, offset: nu
   return groups.map((documents) =>
     documents.flatMap((document, at) => {
       const row = rows.get(document);
-      const item = row && makeItem(row.id, JSON.parse(row.text) as UploadedProduct, settings);
+      const item = row && makeItem(row.id, row.product, settings);
       return item ? { ...item, head: at === 0, resultSet: null, relevance: relevance-- } : [];
     }),
   );
@@ -355,8 +363,8 @@ function listSearches(
 ) {
   const last = words.at(-1) ?? '';
   const counts = new Map<string, number>();
-  for (const { text } of rows.values()) {
-    const ofName = new Set(listWords((JSON.parse(text) as UploadedProduct).name));
+  for (const { product } of rows.values()) {
+    const ofName = new Set(listWords(product.name));
     for (const word of ofName)
       if (last !== '' && word !== last && word.startsWith(last))
         counts.set(word, (counts.get(word) ?? 0) + 1);
