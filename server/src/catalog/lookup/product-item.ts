@@ -39,16 +39,21 @@ function findBrand(values: Values, { attributes, brandAttribute }: ItemSettings)
   return listFacts(ofBrand, attributes)[0]?.value ?? '';
 }
 
+/** Of a value that makes a fact. */
+export const makeDataPoint = (attribute: Attribute, value: string): object => ({
+  id: computeValueId(attribute.id, value),
+  conceptIdName: attribute.name.toUpperCase(),
+  key: attribute.name,
+  type: 'PASS_ON',
+  value,
+  isCategory: false,
+  ...readNumber(value, attribute),
+});
+
 function listDataPoints(values: Values, main: Category | undefined, settings: ItemSettings): object[] {
-  const points: object[] = listFacts(values, settings.attributes).map(({ attribute, value }) => ({
-    id: computeValueId(attribute.id, value),
-    conceptIdName: attribute.name.toUpperCase(),
-    key: attribute.name,
-    type: 'PASS_ON',
-    value,
-    isCategory: false,
-    ...readNumber(value, attribute),
-  }));
+  const points = listFacts(values, settings.attributes).map(({ attribute, value }) =>
+    makeDataPoint(attribute, value),
+  );
   if (main === undefined) return points;
   const value = main.path.at(-1) ?? '';
   const category = { conceptIdName: 'CATEGORY', key: 'Category', type: 'PASS_ON', value, isCategory: true };

@@ -93,7 +93,7 @@ export function createProductSearch({
       ),
     /**
      * A search of a shop, or its suggestions: without an index, of a part of the catalog, too.
-     * @returns JSON of a `ShopAnswer` @throws query_invalid, search_too_long, answer_too_large
+     * @returns JSON @throws query_invalid, search_too_long, answer_too_large
      */
     async ask(projectId: number, given: ProductQuestion, signal: AbortSignal): Promise<Uint8Array> {
       const [locale, { priceAttribute }] = [await getLocale(projectId), await getSettings(projectId)];

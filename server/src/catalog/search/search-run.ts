@@ -44,7 +44,6 @@ import {
   listMainPaths,
   listNamedCategories,
   planShopSearch,
-  type ShopAnswer,
   type ShopQuestion,
   type ShownProduct,
   type Sorting,
@@ -154,7 +153,7 @@ export function searchOperations(
   return {
     searchProducts: onIndex(async ({ question }: Order<SearchQuestion>, snapshot) => {
       const plan = planSearch(question, await readAttributes(snapshot));
-      return searchBy(plan, async (search) => encode(await search.answer(question)));
+      return searchBy(plan, async (search) => encode(JSON.stringify(await search.answer(question))));
     }),
     searchGroups: onIndex(({ question }: Order<ShopQuestion>, snapshot) =>
       groupBy(snapshot, question, async (search, sorting) => {
@@ -186,9 +185,9 @@ export function searchOperations(
 const readAttributes = async (snapshot: CatalogSnapshot) =>
   indexByKey((await snapshot.readOntology()).attributes);
 
-/** JSON, so that the serving thread only sends it. @throws answer_too_large */
-function encode(answer: SearchAnswer | ShopAnswer): Uint8Array {
-  const bytes = shareText(JSON.stringify(answer));
+/** @param answer  JSON, so that the serving thread only sends it @throws answer_too_large */
+function encode(answer: string): Uint8Array {
+  const bytes = shareText(answer);
   refuseLarge(bytes.length, MANY);
   return bytes;
 }

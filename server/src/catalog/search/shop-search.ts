@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Filter } from '../filters/filters.ts';
-import { makeItem } from '../lookup/lookup.ts';
-import { type Attribute, readMeasure } from '../ontology/ontology.ts';
+import { makeDataPoint, makeItem } from '../lookup/lookup.ts';
+import { type Attribute, isFact, readMeasure } from '../ontology/ontology.ts';
 import type { CatalogSnapshot, PlacedRow } from '../port.ts';
 import { mainCategory, type UploadedProduct } from '../products/products.ts';
 
@@ -55,8 +56,6 @@ export interface FoundGroups {
   readonly categoryIds: ReadonlyMap<string, number>;
   readonly isPartial: boolean;
 }
-
-export type ShopAnswer = ReturnType<typeof answerShopSearch> | ReturnType<typeof answerSuggestions>;
 
 interface CountedCategory {
   readonly path: readonly string[];
@@ -225,32 +224,79 @@ function findSorting(
 
 const HIGHEST_RELEVANCE = 1_000_000;
 
-/** One list of items a group, the best one first, which is its head. */
-function listItems({ groups, rows, byKey, categoryIds }: FoundGroups, offset: number) {
+/** Stands for the items of an answer, which are JSON already. */
+const ITEMS = randomUUID();
+
+/** @returns JSON of an answer with its items */
+const writeAnswer = (answer: object, items: string): string =>
+  JSON.stringify(answer).replaceAll(`"${ITEMS}"`, () => items);
+
+/** @returns JSON: one list of items a group, the best one first, which is its head */
+function writeItems({ groups, rows, byKey, categoryIds }: FoundGroups, offset: number): string {
   const settings = {
-    ...{ form: 'bulk' as const, brandAttribute: '', attributes: byKey },
+    ...{ form: 'bulk' as const, brandAttribute: '', attributes: new Map<string, Attribute>() },
     categoryIdOf: (path: string) => categoryIds.get(path) ?? 0,
   };
+  const points = new PointWriter(byKey);
   let relevance = HIGHEST_RELEVANCE - offset;
-  return groups.map((documents) =>
-    documents.flatMap((document, at) => {
+  const written = groups.map((documents) => {
+    const items = documents.flatMap((document, at) => {
       const row = rows.get(document);
-      const item = row && makeItem(row.id, row.product, settings);
-      return item ? { ...item, head: at === 0, resultSet: null, relevance: relevance-- } : [];
-    }),
-  );
+      if (row === undefined) return [];
+      const item = makeItem(row.id, row.product, settings);
+      const placed = { ...item, head: at === 0, resultSet: null, relevance: relevance-- };
+      return points.insert(JSON.stringify(placed), row.product);
+    });
+    return `[${items.join(',')}]`;
+  });
+  return `[${written.join(',')}]`;
 }
 
-export function answerShopSearch(question: ShopQuestion, sorting: Sorting | undefined, found: FoundGroups) {
+const POINTS = '"dataPoints":[';
+
+/** Data points as JSON: most are those of many products of an answer, and to write them takes half of its time. */
+class PointWriter {
+  private readonly byKey: ReadonlyMap<string, Attribute>;
+  private readonly texts = new Map<Attribute, Map<string, string>>();
+
+  constructor(byKey: ReadonlyMap<string, Attribute>) {
+    this.byKey = byKey;
+  }
+
+  /** @returns the item, which has the point of its category at most, with those of its values before it */
+  insert(item: string, { attributes }: UploadedProduct): string {
+    const points = new Set(attributes.flatMap(({ key, value }) => this.write(key, value) || []));
+    const at = item.indexOf(POINTS) + POINTS.length;
+    const comma = points.size === 0 || item[at] === ']' ? '' : ',';
+    return `${item.slice(0, at)}${[...points].join(',')}${comma}${item.slice(at)}`;
+  }
+
+  /** @returns nothing for a value that makes no fact */
+  private write(key: string, value: string): string {
+    const attribute = this.byKey.get(key);
+    if (attribute === undefined) return '';
+    const ofAttribute = this.texts.getOrInsertComputed(attribute, () => new Map<string, string>());
+    return ofAttribute.getOrInsertComputed(value, () =>
+      isFact(value, attribute) ? JSON.stringify(makeDataPoint(attribute, value)) : '',
+    );
+  }
+}
+
+/** @returns JSON */
+export function answerShopSearch(
+  question: ShopQuestion,
+  sorting: Sorting | undefined,
+  found: FoundGroups,
+): string {
   const totals = {
     ...{ totalResults: found.total, totalResultsVariants: found.hits },
     ...{ totalResultsHead: found.total, totalResultsHeadVariants: found.hits },
   };
   const products = { type: 'products', name: NAMES.products, ...totals };
-  return {
+  const answer = {
     status: 'success' as const,
     totalResults: found.total,
-    searchResults: [{ ...products, results: listItems(found, question.offset) }],
+    searchResults: [{ ...products, results: ITEMS }],
     // An object: Shopware 6 takes nothing else.
     interpretedQuery: { original: question.query, corrected: question.query, queryWasCorrected: false },
     answerText: '',
@@ -261,6 +307,7 @@ export function answerShopSearch(question: ShopQuestion, sorting: Sorting | unde
     redirect: null,
     ...(found.isPartial && { partial: true }),
   };
+  return writeAnswer(answer, writeItems(found, question.offset));
 }
 
 function describeActive(one: ShopFilter, byKey: ReadonlyMap<string, Attribute>) {
@@ -316,10 +363,11 @@ const NAMES = {
 };
 const BRANDS = ['brand', 'marke', 'hersteller', 'manufacturer'];
 
+/** @returns JSON */
 export function answerSuggestions(
   question: ShopQuestion & { readonly suggested: SuggestionLimits },
   found: FoundGroups,
-) {
+): string {
   const { suggested, query } = question;
   const words = listWords(query);
   const isBegun = (name: string) => listWords(name).some((word) => words.some((one) => word.startsWith(one)));
@@ -337,16 +385,13 @@ export function answerSuggestions(
     count,
   }));
   const blocks = [
-    {
-      ...{ type: 'products' as const, totalResults: found.total },
-      results: listItems({ ...found, groups: found.groups.slice(0, suggested.product) }, 0),
-    },
+    { type: 'products' as const, totalResults: found.total, results: ITEMS },
     { type: 'categories', totalResults: categories.length, results: choose(categories, suggested.category) },
     { type: 'brands', totalResults: brands.length, results: choose(brands, suggested.brand) },
     listSearches(found, { words, limit: suggested.search }),
   ] as const;
   const named = blocks.map(({ type, ...block }) => ({ type, name: NAMES[type], ...block }));
-  return {
+  const answer = {
     status: 'success' as const,
     query,
     totalResults: found.total,
@@ -354,6 +399,7 @@ export function answerSuggestions(
     searchResults: named,
     ...(found.isPartial && { partial: true }),
   };
+  return writeAnswer(answer, writeItems({ ...found, groups: found.groups.slice(0, suggested.product) }, 0));
 }
 
 /** The last word, completed as the names of the hits have it. */
