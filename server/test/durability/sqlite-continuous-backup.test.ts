@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { dataFolderAt, newestOf } from '../../src/storage/storage.ts';
-import { BackupStream, createStreamState } from '../../src/transfer/timeline/timeline.ts';
+import { createBackupStream, createStreamState } from '../../src/transfer/timeline/timeline.ts';
 import { createProject } from '../support/catalogs/catalog-caller.ts';
 import { createRandom } from '../support/catalogs/catalog-model.ts';
 import { playHistory } from '../support/histories/play-history.ts';
@@ -339,7 +339,7 @@ async function sendVersion({ store, url }: Place, version: number): Promise<void
     database.exec(`pragma user_version = ${version}`);
   }
   const settings = { key: undefined, keepSecondsHours: 24, keepHoursDays: 30, backlogBytes: 2 ** 30 };
-  const stream = new BackupStream(
+  const stream = createBackupStream(
     { dataDir: store.dataDir, target: { url, s3: undefined }, ...settings },
     createStreamState(),
   );

@@ -2,8 +2,10 @@
 import { workerData } from 'node:worker_threads';
 import { serveOperations } from '../../storage/threads/threads.ts';
 import {
-  BackupStream,
-  Standby,
+  type BackupStream,
+  createBackupStream,
+  createStandby,
+  type Standby,
   type StreamSettings,
   type StreamState,
 } from '../../transfer/timeline/timeline.ts';
@@ -18,16 +20,16 @@ let stream: BackupStream | Standby | undefined;
 serveOperations({
   /** Before other threads open the files, and close them. */
   open() {
-    stream = isStandby ? new Standby(settings, state) : new BackupStream(settings, state);
+    stream = isStandby ? createStandby(settings, state) : createBackupStream(settings, state);
   },
   /** @returns why it may not write; undefined: it does, or follows */
   start: () => stream?.start(),
   /** After a promotion: what was followed is sent from now on. */
   async turn() {
     await stream?.stop();
-    stream = new BackupStream(settings, state);
+    stream = createBackupStream(settings, state);
     return stream.start();
   },
-  describe: () => stream?.lastError,
+  describe: () => stream?.describe(),
   stop: () => stream?.stop(),
 });

@@ -18,19 +18,15 @@ import {
   takeLease,
 } from './leases.ts';
 import { packObject } from './objects.ts';
-import { keepHouse } from './retention.ts';
-import { nameOf, readSpan, spansOf } from './spans.ts';
-import { type BackupTarget, openTarget, readSmall, type TargetSettings, writeSmall } from './target.ts';
+import { keepHouse, listSpans, type Retention } from './retention.ts';
+import { nameOf, spansOf } from './spans.ts';
+import { openTarget, readSmall, type TargetSettings, writeSmall } from './target.ts';
 import { connect } from './watched-file.ts';
 import { type Cut, type SentFiles, WatchedFolder } from './watched-folder.ts';
 
-export interface StreamSettings {
+export interface StreamSettings extends Retention {
   readonly dataDir: string;
   readonly target: TargetSettings;
-  /** undefined: nothing is encrypted. */
-  readonly key: Uint8Array | undefined;
-  readonly keepSecondsHours: number;
-  readonly keepHoursDays: number;
   /** How much may wait for a target that is away; then a new base copy is made when it is back. */
   readonly backlogBytes: number;
 }
@@ -88,6 +84,9 @@ export interface LocalState {
   readonly url: string;
 }
 
+/** Of files that all go out again, or that another one sends. */
+export const NOTHING_SENT: SentFiles = { databases: {}, others: {} };
+
 const statePath = (dataDir: string) => join(dataDir, 'backup-state.json');
 
 export function readLocalState(dataDir: string): LocalState | undefined {
@@ -115,241 +114,203 @@ const STATE_MS = 1_000;
 /** The retention is looked after this often. */
 const HOUSE_MS = 60_000;
 
+export type BackupStream = ReturnType<typeof createBackupStream>;
+
 /** Sends what changes in a data directory to a target, until it is stopped. */
-export class BackupStream {
-  private readonly settings: StreamSettings;
-  private readonly state: StreamState;
-  private readonly target: BackupTarget;
-  private lease: HeldLease | undefined;
-  private folder: WatchedFolder;
-  private local: LocalState | undefined;
-  private seq = 0;
-  private needsBase = false;
+export function createBackupStream(settings: StreamSettings, state: StreamState) {
+  const { dataDir, key, target: place } = settings;
+  const target = openTarget(place);
+  const read = (place: number) => state[place] ?? 0;
+  let local = readLocalState(dataDir);
+  const folder = new WatchedFolder(dataDir, local?.files ?? NOTHING_SENT, key !== undefined);
+  folder.hold();
+  const stopped = new AbortController();
+  let lease: HeldLease | undefined;
+  let seq = 0;
+  let needsBase = false;
   /** Nothing that is in the target leads to what comes next: a base has to. */
-  private isAfresh = false;
-  private isLost = false;
-  private checkedAt = 0;
-  private renewedAt = 0;
-  private savedAt = 0;
-  private saved = '';
-  private house: Promise<void> | undefined;
-  private housedAt = 0;
+  let isAfresh = false;
+  let isLost = false;
+  let checkedAt = 0;
+  let renewedAt = 0;
+  let savedAt = 0;
+  let saved = '';
+  let house: Promise<void> | undefined;
+  let housedAt = 0;
   /** Why the last base copy or merge did not come about, while segments may go on: a place in FAILURES. */
-  private houseFailure = 0;
-  private isFailing = false;
+  let houseFailure = 0;
+  let isFailing = false;
   /** Keeps others from changing the control database: what is accepted is in it. */
-  private handover: { readonly lock: DatabaseSync; readonly until: number } | undefined;
-  private readonly stopped = new AbortController();
-  private working: Promise<void> | undefined;
-  lastError = '';
+  let handover: { readonly lock: DatabaseSync; readonly until: number } | undefined;
+  let working: Promise<void> | undefined;
+  let lastError = '';
 
-  constructor(settings: StreamSettings, state: StreamState) {
-    this.settings = settings;
-    this.state = state;
-    this.target = openTarget(settings.target);
-    this.local = readLocalState(settings.dataDir);
-    const files = this.local?.files ?? { databases: {}, others: {} };
-    this.folder = new WatchedFolder(settings.dataDir, files, settings.key !== undefined);
-    this.folder.hold();
-  }
-
-  /** @returns why it may not write. A target that is away is waited for while the service works */
-  async start(): Promise<string | undefined> {
-    try {
-      await this.attempt(() => this.takeLease());
-    } catch (error) {
-      return (error as Error).message;
-    }
-    this.working = this.work();
-    return undefined;
-  }
-
-  /** Sends what is left, and lets go of the files: nobody else may have them open any more. */
-  async stop(): Promise<void> {
-    this.stopped.abort();
-    await this.working;
-    await this.house;
-    if (this.lease !== undefined && this.state[STATE.isSuperseded] === 0)
-      await this.attempt(() => this.sendChanges());
-    this.handover?.lock.close();
-    for (const database of this.folder.databases) database.release();
-    closeUnused();
-    this.save(0);
-  }
-
-  private async work(): Promise<void> {
-    while (!this.stopped.signal.aborted && this.state[STATE.isSuperseded] === 0) {
+  async function work(): Promise<void> {
+    while (!stopped.signal.aborted && state[STATE.isSuperseded] === 0) {
       const begun = performance.now();
-      const isSent = await this.attempt(() => this.step()).catch((error: unknown) => {
-        this.noteFailure(error);
-        this.state[STATE.isSuperseded] = 1;
+      const isSent = await attempt(step).catch((error: unknown) => {
+        note(error);
+        state[STATE.isSuperseded] = 1;
         return false;
       });
       const rest = isSent ? Math.max(CUT_MS - (performance.now() - begun), POLL_MS) : POLL_MS;
-      await delay(this.isFailing ? 1_000 : rest, undefined, {
-        signal: this.stopped.signal,
-      }).catch(() => {});
+      await delay(isFailing ? 1_000 : rest, undefined, { signal: stopped.signal }).catch(() => {});
     }
   }
 
   /** @returns whether something was sent */
-  private async step(): Promise<boolean> {
-    if (this.lease === undefined) await this.takeLease();
-    await this.checkLease();
-    const isSent = await this.sendChanges();
+  async function step(): Promise<boolean> {
+    const held = lease ?? (await begin());
+    await checkLease(held);
+    const isSent = await sendChanges(held);
     inData(() => {
-      for (const database of this.folder.databases) database.tidy();
-      this.save(STATE_MS);
+      for (const database of folder.databases) database.tidy();
+      save(STATE_MS);
     });
-    this.keepHouse();
+    tidyTarget(held);
     return isSent;
   }
 
   /** @throws NotTheWriter */
-  private async attempt<Result>(work: () => Promise<Result>): Promise<Result | false> {
+  async function attempt<Result>(work: () => Promise<Result>): Promise<Result | false> {
     try {
       const result = await work();
-      this.isFailing = false;
-      this.state[STATE.failure] = this.houseFailure;
+      isFailing = false;
+      state[STATE.failure] = houseFailure;
       return result;
     } catch (error) {
       if (error instanceof NotTheWriter) throw error;
-      this.isFailing = true;
-      this.noteFailure(error);
-      this.boundBacklog();
+      isFailing = true;
+      note(error);
+      boundBacklog();
       return false;
     }
   }
 
   /** @returns its place in FAILURES */
-  private noteFailure(error: unknown): number {
-    this.lastError = (error as Error).message;
-    return noteFailure(this.state, error);
+  function note(error: unknown): number {
+    lastError = (error as Error).message;
+    return noteFailure(state, error);
   }
 
-  private async takeLease(): Promise<void> {
-    const { target, local } = this;
+  async function begin(): Promise<HeldLease> {
     const leases = await listLeases(target);
     const last = leases.at(-1);
-    const spans = (await target.list('segments')).flatMap((name) => readSpan(name) ?? []);
-    if (last !== undefined && last.holder === local?.holder) {
-      const own = spansOf(spans, leases, last.epoch);
-      this.seq = Math.max(last.from, ...own.map(({ to }) => to));
-      this.lease = last;
-    } else {
-      this.lease = await this.takeNext(leases);
-      this.seq = this.lease.from;
-    }
-    const { epoch } = this.lease;
-    const bases = (await target.list('bases')).flatMap((name) => readSpan(name) ?? []);
-    const own = spansOf(bases, [...leases, this.lease], epoch).filter(({ from }) => from <= this.seq);
-    this.state[STATE.basedAt] = Math.max(0, ...own.map(({ at }) => at));
-    this.needsBase = own.length === 0;
-    if (this.needsBase) this.forgetAll();
+    const isOwn = last !== undefined && last.holder === local?.holder;
+    const held = isOwn ? last : await takeNext(leases);
+    const own = isOwn ? spansOf(await listSpans(target, ['segments']), leases, last.epoch) : [];
+    seq = Math.max(held.from, ...own.map(({ to }) => to));
+    const bases = spansOf(await listSpans(target, ['bases']), [...leases, held], held.epoch);
+    const usable = bases.filter(({ from }) => from <= seq);
+    state[STATE.basedAt] = Math.max(0, ...usable.map(({ at }) => at));
+    needsBase = usable.length === 0;
+    if (needsBase) forgetAll();
+    // Not before: where one of these calls fails, all of them are made again.
+    lease = held;
+    return held;
   }
 
-  private async takeNext(leases: readonly HeldLease[]): Promise<HeldLease> {
-    const { target, local } = this;
+  async function takeNext(leases: readonly HeldLease[]): Promise<HeldLease> {
     const last = leases.at(-1);
-    if (last !== undefined) await this.refuseForeign(last, leases);
-    const { dataDir, target: place } = this.settings;
-    const files = { databases: {}, others: {} };
-    const own = local ?? { holder: makeHolder(), epoch: 0, seq: 0, at: 0, files, url: place.url };
+    if (last !== undefined) {
+      refuseForeign(leases, local, place.url);
+      await waitForEnd(last);
+    }
+    const own = local ?? {
+      holder: makeHolder(),
+      epoch: 0,
+      seq: 0,
+      at: 0,
+      files: NOTHING_SENT,
+      url: place.url,
+    };
     writeLocalState(dataDir, own);
-    const lease = await takeLease(target, last, { holder: own.holder, from: own.seq });
-    if (lease !== undefined) return lease;
-    if (local === undefined) rmSync(statePath(dataDir));
-    throw new NotTheWriter(`Another service began to write to ${this.settings.target.url}`);
+    const taken = await takeLease(target, last, { holder: own.holder, from: own.seq });
+    if (taken === undefined) {
+      if (local === undefined) rmSync(statePath(dataDir));
+      throw new NotTheWriter(`Another service began to write to ${place.url}`);
+    }
+    local = own;
+    return taken;
   }
 
-  /** @throws NotTheWriter unless the directory has what the lease covers, and its holder is gone */
-  private async refuseForeign(last: HeldLease, leases: readonly HeldLease[]): Promise<void> {
-    const { url } = this.settings.target;
-    refuseForeign(leases, this.local, url);
+  /** @throws NotTheWriter unless the holder of the lease is gone */
+  async function waitForEnd(last: HeldLease): Promise<void> {
     for (const until = performance.now() + LEASE_MS; performance.now() < until; await delay(RENEW_MS / 4)) {
-      const now = await readLease(this.target, last.epoch);
+      const now = await readLease(target, last.epoch);
       if (now?.renewedAt !== last.renewedAt)
         throw new NotTheWriter(
-          `Another service writes to ${url}: stop it, or make this one the writer by relata promote`,
+          `Another service writes to ${place.url}: stop it, or make this one the writer by relata promote`,
         );
     }
   }
 
-  private forgetAll(): void {
-    this.isAfresh = true;
-    this.folder.forget();
+  function forgetAll(): void {
+    isAfresh = true;
+    folder.forget();
   }
 
   /** @throws NotTheWriter when somebody has taken the next epoch */
-  private async checkLease(): Promise<void> {
-    const { lease, target } = this;
+  async function checkLease(held: HeldLease): Promise<void> {
     const now = performance.now();
-    if (lease === undefined || now - this.checkedAt < LEASE_CHECK_MS) return;
-    const next = await readLease(target, lease.epoch + 1);
+    if (now - checkedAt < LEASE_CHECK_MS) return;
+    const next = await readLease(target, held.epoch + 1);
     if (next !== undefined)
       throw new NotTheWriter('Another service was promoted and writes to the target of the backup now');
-    this.checkedAt = now;
-    const isAsked = (await readSmall(target, handoverOf(lease.epoch))) !== undefined;
-    if (isAsked || this.handover !== undefined) await this.handOver(lease);
-    else if (now - this.renewedAt >= RENEW_MS) await this.renew(lease);
+    checkedAt = now;
+    const isAsked = (await readSmall(target, handoverOf(held.epoch))) !== undefined;
+    if (isAsked || handover !== undefined) await handOver(held);
+    else if (now - renewedAt >= RENEW_MS) await renew(held);
   }
 
-  private async renew(lease: HeldLease): Promise<void> {
-    await renewLease(this.target, { ...lease, renewedAt: Date.now() });
-    this.renewedAt = performance.now();
+  async function renew(held: HeldLease): Promise<void> {
+    await renewLease(target, { ...held, renewedAt: Date.now() });
+    renewedAt = performance.now();
   }
 
   /** Refuses changes, also of requests that are under way, sends what there is, and says so; until another service has the lease. */
-  private async handOver(lease: HeldLease): Promise<void> {
-    this.handover ??= this.beginHandover();
-    if (performance.now() < this.handover.until) {
-      await this.sendChanges();
-      return this.renew({ ...lease, handedOver: this.seq });
+  async function handOver(held: HeldLease): Promise<void> {
+    handover ??= beginHandover();
+    if (performance.now() < handover.until) {
+      await sendChanges(held);
+      return renew({ ...held, handedOver: seq });
     }
-    await this.target.remove(handoverOf(lease.epoch));
-    await this.renew(lease);
-    this.handover.lock.close();
-    this.handover = undefined;
-    this.state[STATE.isHandingOver] = 0;
+    await target.remove(handoverOf(held.epoch));
+    await renew(held);
+    handover.lock.close();
+    handover = undefined;
+    state[STATE.isHandingOver] = 0;
   }
 
   /** Refuses first, so that few changes wait for the lock until they fail. */
-  private beginHandover() {
-    this.state[STATE.isHandingOver] = 1;
+  function beginHandover() {
+    state[STATE.isHandingOver] = 1;
     try {
-      return { lock: inData(() => this.lockChanges()), until: performance.now() + HANDOVER_MS };
+      return { lock: inData(() => lockChanges(dataDir)), until: performance.now() + HANDOVER_MS };
     } catch (error) {
-      this.state[STATE.isHandingOver] = 0;
+      state[STATE.isHandingOver] = 0;
       throw error;
     }
   }
 
-  private lockChanges(): DatabaseSync {
-    const lock = connect(dataFolderAt(this.settings.dataDir).control, 1_000);
-    if (lock === undefined) throw new Error('there is no control.db any more');
-    try {
-      lock.exec('begin immediate');
-      return lock;
-    } catch (error) {
-      lock.close();
-      throw error;
-    }
-  }
-
-  private async sendChanges(): Promise<boolean> {
-    const { folder, state, needsBase } = this;
+  async function sendChanges(held: HeldLease): Promise<boolean> {
     const hasChanged = needsBase || folder.hasChanged();
     if (!hasChanged) state[STATE.behindSince] = 0;
     else if (state[STATE.behindSince] === 0) state[STATE.behindSince] = Date.now();
-    return hasChanged && this.sendCut(inData(() => folder.findCut()));
+    return (
+      hasChanged &&
+      sendCut(
+        inData(() => folder.findCut()),
+        held,
+      )
+    );
   }
 
-  private async sendCut(cut: Cut): Promise<boolean> {
-    const { folder, state } = this;
+  async function sendCut(cut: Cut, held: HeldLease): Promise<boolean> {
     const begun = Date.now();
     try {
       const isEmpty = cut.changes.length + cut.opened.length + cut.gone.length === 0;
-      if (!isEmpty || this.needsBase) await this.send(cut);
+      if (!isEmpty || needsBase) await send(cut, held);
       state[STATE.behindSince] = folder.hasChanged() ? begun : 0;
       state[STATE.unsentBytes] = 0;
       return !isEmpty;
@@ -358,104 +319,130 @@ export class BackupStream {
     }
   }
 
-  private async send(cut: Cut): Promise<void> {
-    const { folder, state, lease, settings, needsBase, isAfresh } = this;
-    if (lease === undefined) return;
-    const seq = this.seq + 1;
-    const at = Math.max(cut.at, (state[STATE.sentAt] ?? 0) + 1);
-    const name = nameOf({ kind: 'segments', from: this.seq, to: seq, epoch: lease.epoch, at });
-    const bytes = packObject(
-      name,
-      settings.key,
-      fromData(folder.readCut(cut, { isBase: needsBase, isAfresh })),
-    );
-    const length = await this.target.write(name, bytes);
+  async function send(cut: Cut, { epoch }: HeldLease): Promise<void> {
+    const [from, isBase] = [seq, needsBase];
+    const at = Math.max(cut.at, read(STATE.sentAt) + 1);
+    const name = nameOf({ kind: 'segments', from, to: from + 1, epoch, at });
+    const entries = fromData(folder.readCut(cut, { isBase, isAfresh }));
+    const length = await target.write(name, packObject(name, key, entries));
     folder.noteSent(cut);
-    this.seq = seq;
+    seq = from + 1;
     state[STATE.sentAt] = at;
-    state[STATE.sentBytes] = (state[STATE.sentBytes] ?? 0) + (length ?? 0);
-    state[STATE.segments] = (state[STATE.segments] ?? 0) + 1;
-    this.isLost = false;
-    if (!needsBase) return;
-    this.needsBase = false;
-    this.isAfresh = false;
-    this.beginBase(seq - 1, lease.epoch);
+    state[STATE.sentBytes] = read(STATE.sentBytes) + (length ?? 0);
+    state[STATE.segments] = read(STATE.segments) + 1;
+    isLost = false;
+    if (!isBase) return;
+    needsBase = false;
+    isAfresh = false;
+    beginHousework(() => makeBase(from, epoch), true);
   }
 
   /** Copies the main files while the segments go on: it is good from the first one on that comes after it. */
-  private beginBase(from: number, epoch: number): void {
-    const { target, settings, folder, state } = this;
+  async function makeBase(from: number, epoch: number) {
     const copy = `copies/${epoch}-${from}-${Date.now()}`;
-    const make = async () => {
-      await target.write(copy, packObject(copy, settings.key, fromData(folder.readAll(this.stopped.signal))));
-      // What was written back while it was read is in the next one.
-      const last = this.seq;
-      while (this.seq === last && folder.hasChanged() && !this.stopped.signal.aborted) await delay(POLL_MS);
-      const at = Math.max(1, state[STATE.sentAt] ?? 0);
-      await writeSmall(target, nameOf({ kind: 'bases', from, to: this.seq, epoch, at }), { text: copy });
-      state[STATE.basedAt] = at;
-      return { wantsBase: false };
-    };
-    this.beginHousework(make, true);
+    await target.write(copy, packObject(copy, key, fromData(folder.readAll(stopped.signal))));
+    // What was written back while it was read is in the next one.
+    const last = seq;
+    while (seq === last && folder.hasChanged() && !stopped.signal.aborted) await delay(POLL_MS);
+    const at = Math.max(1, read(STATE.sentAt));
+    await writeSmall(target, nameOf({ kind: 'bases', from, to: seq, epoch, at }), { text: copy });
+    state[STATE.basedAt] = at;
+    return { wantsBase: false };
   }
 
-  private keepHouse(): void {
+  function tidyTarget({ epoch }: HeldLease): void {
     const now = performance.now();
-    const { house, lease, target, settings } = this;
-    if (lease === undefined || now - this.housedAt < HOUSE_MS) return;
-    this.housedAt = now;
-    if (house === undefined) this.beginHousework(() => keepHouse(target, lease.epoch, settings), false);
+    if (now - housedAt < HOUSE_MS) return;
+    housedAt = now;
+    if (house === undefined) beginHousework(() => keepHouse(target, epoch, settings), false);
   }
 
   /** After what is under way. @param wantsBase  where it fails */
-  private beginHousework(work: () => Promise<{ wantsBase: boolean }>, wantsBase: boolean): void {
-    const before = this.house;
-    const house = (async () => {
+  function beginHousework(work: () => Promise<{ wantsBase: boolean }>, wantsBase: boolean): void {
+    const before = house;
+    const added = (async () => {
       await before;
       const done = await work();
-      this.needsBase ||= done.wantsBase;
-      this.houseFailure = 0;
+      needsBase ||= done.wantsBase;
+      houseFailure = 0;
     })()
       .catch((error: unknown) => {
-        this.houseFailure = this.noteFailure(error);
-        this.needsBase ||= wantsBase;
+        houseFailure = note(error);
+        needsBase ||= wantsBase;
       })
       .finally(() => {
-        if (this.house === house) this.house = undefined;
+        if (house === added) house = undefined;
       });
-    this.house = house;
+    house = added;
   }
 
   /** Keeps the logs from filling the disk while the target is away. */
-  private boundBacklog(): void {
-    const { folder, state, settings } = this;
-    if (this.isLost) for (const database of folder.databases) database.tidy();
-    else {
-      const unsent = folder.countUnsent();
-      state[STATE.unsentBytes] = unsent;
-      if (state[STATE.behindSince] === 0 && folder.hasChanged()) state[STATE.behindSince] = Date.now();
-      if (unsent < settings.backlogBytes) return;
-      this.isLost = true;
-      this.needsBase = true;
-      // No segment leads across what is lost.
-      this.seq += 1;
-      this.forgetAll();
+  function boundBacklog(): void {
+    if (isLost) {
+      for (const database of folder.databases) database.tidy();
+      return;
     }
+    const unsent = folder.countUnsent();
+    state[STATE.unsentBytes] = unsent;
+    if (state[STATE.behindSince] === 0 && folder.hasChanged()) state[STATE.behindSince] = Date.now();
+    if (unsent < settings.backlogBytes) return;
+    isLost = true;
+    needsBase = true;
+    // No segment leads across what is lost.
+    seq += 1;
+    forgetAll();
   }
 
-  private save(everyMs: number): void {
+  function save(everyMs: number): void {
     const now = performance.now();
-    if (this.lease === undefined || now - this.savedAt < everyMs || !existsSync(this.settings.dataDir))
-      return;
-    this.savedAt = now;
-    const { holder, epoch } = this.lease;
-    const { dataDir, target } = this.settings;
-    const at = this.state[STATE.sentAt] ?? 0;
-    const state = { holder, epoch, seq: this.seq, at, files: this.folder.sent, url: target.url };
+    if (lease === undefined || now - savedAt < everyMs || !existsSync(dataDir)) return;
+    savedAt = now;
+    const { holder, epoch } = lease;
+    const present = { holder, epoch, seq, at: read(STATE.sentAt), files: folder.sent, url: place.url };
     // Idle, nothing is written.
-    const text = JSON.stringify(state);
-    if (text !== this.saved) writeLocalState(dataDir, state);
-    this.saved = text;
+    const text = JSON.stringify(present);
+    if (text !== saved) writeLocalState(dataDir, present);
+    saved = text;
+  }
+
+  return {
+    /** @returns why it may not write. A target that is away is waited for while the service works */
+    async start(): Promise<string | undefined> {
+      try {
+        await attempt(begin);
+      } catch (error) {
+        return (error as Error).message;
+      }
+      working = work();
+      return undefined;
+    },
+    /** Sends what is left, and lets go of the files: nobody else may have them open any more. */
+    async stop(): Promise<void> {
+      stopped.abort();
+      await working;
+      await house;
+      const held = lease;
+      if (held !== undefined && state[STATE.isSuperseded] === 0) await attempt(() => sendChanges(held));
+      handover?.lock.close();
+      for (const database of folder.databases) database.release();
+      closeUnused();
+      save(0);
+    },
+    /** In the words of what failed. */
+    describe: () => lastError,
+  };
+}
+
+/** Nothing is added to the control database while it is held. */
+function lockChanges(dataDir: string): DatabaseSync {
+  const lock = connect(dataFolderAt(dataDir).control, 1_000);
+  if (lock === undefined) throw new Error('there is no control.db any more');
+  try {
+    lock.exec('begin immediate');
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw error;
   }
 }
 

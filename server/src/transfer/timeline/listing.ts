@@ -1,48 +1,38 @@
-import { type HeldLease, listLeases } from './leases.ts';
+import { listLeases } from './leases.ts';
 import { readSpanObject } from './restore-timeline.ts';
 import { listSpans } from './retention.ts';
 import { listPoints, planRestore, type Span } from './spans.ts';
 import type { BackupTarget } from './target.ts';
 
 /** Instants that follow each other closely: any between the first and the last can be restored, to the one before it. */
-export interface RestoreRange {
+interface RestoreRange {
   readonly from: string;
-  readonly to: string;
-  readonly points: number;
+  to: string;
+  points: number;
   readonly kind: 'seconds' | 'hours';
 }
 
-export interface BackupListing {
-  readonly ranges: readonly RestoreRange[];
-  readonly leases: readonly HeldLease[];
-  readonly objects: number;
-}
+export type BackupListing = Awaited<ReturnType<typeof listBackups>>;
+export type CheckedTimeline = Awaited<ReturnType<typeof verifyTimeline>>;
 
-export interface CheckedTimeline {
-  readonly objects: number;
-  readonly bytes: number;
-  readonly problems: readonly string[];
-}
-
-export async function listBackups(target: BackupTarget): Promise<BackupListing> {
+export async function listBackups(target: BackupTarget) {
   const spans = await listSpans(target);
   const leases = await listLeases(target);
-  const ranges: (RestoreRange & { points: number; to: string })[] = [];
+  const ranges: RestoreRange[] = [];
   for (const { at, kind } of listPoints(spans, leases)) {
     const instant = new Date(at).toISOString();
     const grain = kind === 'hours' ? 'hours' : 'seconds';
     const last = ranges.at(-1);
-    if (last?.kind === grain) Object.assign(last, { to: instant, points: last.points + 1 });
-    else ranges.push({ from: instant, to: instant, points: 1, kind: grain });
+    if (last?.kind === grain) {
+      last.to = instant;
+      last.points += 1;
+    } else ranges.push({ from: instant, to: instant, points: 1, kind: grain });
   }
   return { ranges, leases, objects: spans.length };
 }
 
 /** Reads everything. @returns what is wrong, by object; none: all of it is as it was written */
-export async function verifyTimeline(
-  target: BackupTarget,
-  key: Uint8Array | undefined,
-): Promise<CheckedTimeline> {
+export async function verifyTimeline(target: BackupTarget, key: Uint8Array | undefined) {
   const spans = await listSpans(target);
   const problems: string[] = [];
   let bytes = 0;

@@ -9,13 +9,6 @@ import { listSpans, readObject } from './retention.ts';
 import { listPoints, type Plan, planRestore, type Span } from './spans.ts';
 import { type BackupTarget, readSmall } from './target.ts';
 
-export interface Restored {
-  readonly at: number;
-  readonly files: number;
-  /** Later instants that the target names, which cannot be reached: an object is missing. */
-  readonly lostAt: number | undefined;
-}
-
 /** @throws Error that says since when something can be restored */
 export async function findPlan(target: BackupTarget, at: number | undefined): Promise<Plan> {
   const spans = await listSpans(target);
@@ -34,11 +27,7 @@ export async function findPlan(target: BackupTarget, at: number | undefined): Pr
  * Makes a data directory of what a target holds.
  * @throws Error when the directory is not empty or an object is damaged; nothing but the file of its lock is left then
  */
-export async function restoreTimeline(
-  target: BackupTarget,
-  root: string,
-  options: RestoreOptions,
-): Promise<Restored> {
+export async function restoreTimeline(target: BackupTarget, root: string, options: RestoreOptions) {
   refuseFilled(root, LOCK_FILE);
   using _lock = lockDataFolder(root);
   try {
@@ -60,12 +49,11 @@ interface RestoreOptions {
   readonly url: string;
 }
 
-/** The same for whoever holds the lock of the directory. */
-export async function fillFolder(
-  target: BackupTarget,
-  root: string,
-  { key, at, url }: RestoreOptions,
-): Promise<Restored> {
+/**
+ * The same for whoever holds the lock of the directory.
+ * @returns `lostAt`: the last of later instants that the target names, which cannot be reached: an object is missing
+ */
+export async function fillFolder(target: BackupTarget, root: string, { key, at, url }: RestoreOptions) {
   const plan = await findPlan(target, at);
   const { catalogs, payloads } = dataFolderAt(root);
   const files = new FollowedFiles(root);

@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { dataFolderAt, makeStoreFolders } from '../../storage/storage.ts';
-import { BackupStream, createStreamState, STATE } from './backup-stream.ts';
+import { createBackupStream, createStreamState, STATE } from './backup-stream.ts';
 import { FollowedFiles } from './followed-files.ts';
 import { takeLease } from './leases.ts';
 import { type Entry, packObject } from './objects.ts';
@@ -181,7 +181,7 @@ test('segments are merged when their hour has ended, after a base copy was made,
   t.mock.method(performance, 'now', () => since() + (isLater ? 61_000 : 0));
   const state = createStreamState();
   const settings = { dataDir: root, target: { url, s3: undefined }, backlogBytes: 2 ** 30, ...KEEP };
-  const stream = new BackupStream(settings, state);
+  const stream = createBackupStream(settings, state);
   assert.equal(await stream.start(), undefined);
   while (state[STATE.basedAt] === 0) await delay(10);
   for (const number of [1, 2]) {

@@ -16,6 +16,7 @@ import { type BackupTarget, readSmall } from './target.ts';
 /** What of a target is merged and removed as it becomes older. */
 
 export interface Retention {
+  /** undefined: nothing is encrypted. */
   readonly key: Uint8Array | undefined;
   readonly keepSecondsHours: number;
   readonly keepHoursDays: number;
@@ -25,10 +26,9 @@ const DAY_MS = 24 * HOUR_MS;
 /** An hour is merged when no segment of it can come any more. */
 const SETTLED_MS = 60_000;
 
-export async function listSpans(target: BackupTarget): Promise<Span[]> {
-  const spans: Span[] = [];
-  for (const kind of KINDS) spans.push(...(await target.list(kind)).flatMap((name) => readSpan(name) ?? []));
-  return spans;
+export async function listSpans(target: BackupTarget, folders: readonly string[] = KINDS): Promise<Span[]> {
+  const names = await Array.fromAsync(folders, (folder) => target.list(folder));
+  return names.flat().flatMap((name) => readSpan(name) ?? []);
 }
 
 /** @returns whether it is time for a new base copy */
