@@ -127,15 +127,18 @@ async function updateOpen(
 }
 
 /** Lets any process claim at once what an owner holds, or, without one, all that is leased. */
-export async function releaseLeases(database: Database, owner?: string): Promise<void> {
+export async function releaseLeases(
+  database: Database,
+  table: 'task' | 'webhook_queue',
+  owner?: string,
+): Promise<void> {
+  const isHeld = owner === undefined ? sql`leased_by is not null` : sql`leased_by = ${owner}`;
+  // The index of open tasks finds them.
+  const isOfIndex = table === 'task' ? sql`and ${isOpen}` : sql``;
   await database.write('rows', (tx) =>
-    tx
-      .updateTable('task')
-      .set({ leased_by: null, lease_until: null })
-      .where('leased_by', 'is not', null)
-      .where(isOpen)
-      .$if(owner !== undefined, (query) => query.where('leased_by', '=', owner ?? ''))
-      .execute(),
+    sql`update ${sql.table(table)} set leased_by = null, lease_until = null where ${isHeld} ${isOfIndex}`.execute(
+      tx,
+    ),
   );
 }
 

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { cutPage, PageQuery } from '../http/answers/answers.ts';
 import { type Routes, sendRaw, serve, serveRaw } from '../http/server/server.ts';
@@ -134,7 +135,8 @@ async function* followAsEvents(tasks: Tasks, task: Task, request: FastifyRequest
   const changes = tasks.watch.follow(() => tasks.find(task.id), gone.signal);
   let next = changes.next();
   for (;;) {
-    const change = await Promise.race([next, pulse()]);
+    const pulse = delay(EVENT_PULSE_MS, 'pulse' as const, { ref: false });
+    const change = await Promise.race([next, pulse]);
     if (change === 'pulse') {
       yield ': still there\n\n';
       continue;
@@ -143,12 +145,6 @@ async function* followAsEvents(tasks: Tasks, task: Task, request: FastifyRequest
     yield `event: task\ndata: ${JSON.stringify(toWireTask(change.value))}\n\n`;
     next = changes.next();
   }
-}
-
-async function pulse(): Promise<'pulse'> {
-  return new Promise((resolve) => {
-    setTimeout(() => resolve('pulse'), EVENT_PULSE_MS).unref();
-  });
 }
 
 /** Of one key or user. Source: docs/interface.md §8. */

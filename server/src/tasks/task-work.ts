@@ -257,7 +257,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
 
     async start(): Promise<void> {
       // The lock of the data folder shows that the process that held these is dead.
-      if (!database.isShared) await leaseStore.releaseLeases(database);
+      if (!database.isShared) await leaseStore.releaseLeases(database, 'task');
       leases.start();
       if (parts.runs === false) return;
       isClaimingStarted = true;
@@ -274,7 +274,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
       await leases.close();
       // The process must end while the database is away, too.
       await leaseStore
-        .releaseLeases(database, owner)
+        .releaseLeases(database, 'task', owner)
         .catch((error: unknown) => logger.warn({ err: error }, 'leases could not be given up, they run out'));
     },
 

@@ -27,7 +27,7 @@ import { createTaskWork, type TaskWork } from './task-work.ts';
 
 export * from './poll.ts';
 export * from './task.ts';
-export { isFree, leaseUntil } from './task-lease-store.ts';
+export { isFree, leaseUntil, releaseLeases } from './task-lease-store.ts';
 export { type TaskFailure, WireTaskSchema } from './task-schemas.ts';
 
 export type Tasks = ReturnType<typeof createTasks>;

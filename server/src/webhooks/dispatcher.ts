@@ -9,7 +9,7 @@ import {
 } from '../events/events.ts';
 import { tracedApart } from '../kernel/trace.ts';
 import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
-import { logTrouble, Poll } from '../tasks/tasks.ts';
+import { logTrouble, Poll, releaseLeases } from '../tasks/tasks.ts';
 import { isDelivered, type SendDelivery } from './delivery-sender.ts';
 import { type Attempt, describeUrl, type Endpoint, GIVE_UP_MS, planRetry, writeBody } from './endpoint.ts';
 import * as store from './webhook-store.ts';
@@ -184,7 +184,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     async start(): Promise<void> {
       if (!database.isShared) {
         // The lock of the data folder shows that the process that held these is dead.
-        await store.releaseLanes(database);
+        await releaseLeases(database, 'webhook_queue');
         for (const id of await store.listListenedProjects(database.read)) woken.add(id);
       }
       poll.start();
@@ -196,11 +196,9 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
       await poll.close();
       await Promise.all([...running.values()].map(({ ended }) => ended));
       // The process must end while the database is away, too.
-      await store
-        .releaseLanes(database, owner)
-        .catch((error: unknown) =>
-          logger.warn({ err: error }, 'lanes of webhooks could not be given up, their leases run out'),
-        );
+      await releaseLeases(database, 'webhook_queue', owner).catch((error: unknown) =>
+        logger.warn({ err: error }, 'lanes of webhooks could not be given up, their leases run out'),
+      );
     },
   };
 }

@@ -360,17 +360,6 @@ export async function hurryLanes(tx: ControlTransaction, endpointId: number, now
     .execute();
 }
 
-/** Lets other processes claim what an owner holds, or, without one, all that is leased. */
-export async function releaseLanes(database: Database, owner?: string): Promise<void> {
-  await database.write('rows', (tx) =>
-    tx
-      .updateTable('webhook_queue')
-      .set({ leased_by: null, lease_until: null })
-      .where('leased_by', owner === undefined ? 'is not' : '=', owner ?? null)
-      .execute(),
-  );
-}
-
 /** @returns the ids of tasks by their numbers */
 export async function findTaskIds(tx: ControlTransaction, projectId: number, numbers: readonly number[]) {
   if (numbers.length === 0) return new Map();

@@ -19,15 +19,7 @@ export interface SealedPlace {
   readonly row: readonly (string | number)[];
 }
 
-export interface Secrets {
-  /** @throws secret_key_missing */
-  seal(text: string, place: SealedPlace): string;
-  /** @throws secret_unreadable */
-  unseal(sealed: string, place: SealedPlace): string;
-  readonly canSeal: boolean;
-  /** What texts begin with that were sealed with the present key; undefined while there is no key. */
-  readonly mark: string | undefined;
-}
+export type Secrets = ReturnType<typeof createSecrets>;
 
 /** A key with the name that sealed texts carry. */
 type NamedKey = ReturnType<typeof nameKey>;
@@ -54,7 +46,7 @@ export function createSecrets({
 }: {
   readonly keys: readonly Uint8Array[];
   readonly makeKey?: () => Uint8Array;
-}): Secrets {
+}) {
   const keys = given.map(nameKey);
 
   function keyToSeal(): NamedKey {
@@ -65,14 +57,16 @@ export function createSecrets({
   }
 
   return {
-    seal(text, place) {
+    /** @throws secret_key_missing */
+    seal(text: string, place: SealedPlace): string {
       const { id, bytes } = keyToSeal();
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(CIPHER, bytes, nonce, TAG).setAAD(describePlace(id, place));
       const sealed = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()];
       return `${markOf(id)}${Buffer.concat(sealed).toString('base64url')}`;
     },
-    unseal(sealed, place) {
+    /** @throws secret_unreadable */
+    unseal(sealed: string, place: SealedPlace): string {
       const [version, id = '', text = ''] = sealed.split('.');
       const key = version === VERSION ? keys.find((one) => one.id === id) : undefined;
       if (key === undefined) throw refuse(`it was encrypted with the key ${id.slice(0, 8)}`);
@@ -87,10 +81,11 @@ export function createSecrets({
         throw refuse('it was changed, or belongs to another place', cause);
       }
     },
-    get canSeal() {
+    get canSeal(): boolean {
       return keys.length > 0 || makeKey !== undefined;
     },
-    get mark() {
+    /** What texts begin with that were sealed with the present key; undefined while there is no key. */
+    get mark(): string | undefined {
       return keys[0] && markOf(keys[0].id);
     },
   };

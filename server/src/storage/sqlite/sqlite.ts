@@ -169,14 +169,7 @@ export class CatalogFile {
   }
 }
 
-export interface CatalogFiles {
-  /** @throws storage_full, storage_failed, catalog_damaged */
-  open(projectId: number): CatalogFile;
-  close(projectId: number): void;
-  closeAll(): void;
-  pathOf(projectId: number): string;
-  remove(projectId: number): void;
-}
+export type CatalogFiles = ReturnType<typeof createCatalogFiles>;
 
 /** Whether another service writes the files, which may change while the service runs. */
 export type Follows = Int32Array<SharedArrayBuffer>;
@@ -198,7 +191,7 @@ export function createCatalogFiles(
     keepsLog = false,
     follows = createFollows(),
   }: { markMoves?: MarkMoves; keepsLog?: boolean; follows?: Follows } = {},
-): CatalogFiles {
+) {
   const marks = new DamageMarks(folder, markMoves);
   const files = new Map<number, CatalogFile>();
   const pathOf = (projectId: number) => join(folder, `${projectId}.db`);
@@ -222,7 +215,8 @@ export function createCatalogFiles(
   return {
     pathOf,
     close,
-    open(projectId) {
+    /** @throws storage_full, storage_failed, catalog_damaged */
+    open(projectId: number): CatalogFile {
       marks.refuse(projectId);
       if (files.get(projectId)?.isReadOnly) close(projectId);
       const file = files.get(projectId) ?? openNew(projectId);
@@ -232,12 +226,12 @@ export function createCatalogFiles(
       if (files.size > OPEN_CATALOGS && oldest !== undefined) close(oldest);
       return file;
     },
-    closeAll() {
+    closeAll(): void {
       for (const projectId of [...files.keys()]) close(projectId);
       control.close();
       control = openControlReader(folder);
     },
-    remove(projectId) {
+    remove(projectId: number): void {
       close(projectId);
       for (const suffix of ['', '-wal', '-shm']) rmSync(`${pathOf(projectId)}${suffix}`, { force: true });
       marks.remove(projectId);
