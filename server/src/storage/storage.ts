@@ -5,7 +5,6 @@
  */
 
 import { createHash, randomBytes } from 'node:crypto';
-import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
@@ -25,7 +24,7 @@ import {
   tryWrites,
   watchSchema,
 } from './postgres/postgres.ts';
-import type { SqlSession } from './program.ts';
+import { byEngine, cell, type Program, performNow, performOn, row, sql, text } from './program.ts';
 import type { Secrets } from './secrets/secrets.ts';
 import {
   CONTROL_PRAGMAS,
@@ -35,6 +34,7 @@ import {
   type MarkMoves,
   openControlDatabase,
   openSqlite,
+  programSessionOf,
 } from './sqlite/sqlite.ts';
 
 export * from './byte-cache.ts';
@@ -131,7 +131,7 @@ function openEmbeddedStorage(
   {
     using first = openSqlite(folder.control, CONTROL_PRAGMAS);
     migrate(first, 'control');
-    refuseUnfinishedMoveIn(first);
+    performNow(refuseUnfinishedMove('The data directory'), programSessionOf(first));
   }
   const database = openControlDatabase(folder.control, keepsLog);
   return {
@@ -166,7 +166,7 @@ async function openPostgresStorage(own: PostgresSettings): Promise<Storage> {
   let unwatch: () => void;
   try {
     await migrateSoon(postgres, performance.now() + START_MS);
-    await refuseUnfinishedMove(postgres);
+    await performOn(postgres, SERVICE, refuseUnfinishedMove('The database'));
     unwatch = await watchSchema(postgres, schema);
   } catch (error) {
     await postgres.close();
@@ -275,29 +275,19 @@ export const SERVICE = 0;
 /** The row of the move itself in `move_progress`; the others are of tables. */
 export const MOVE_ROW = 'move';
 
-/** @returns the identity of the store that is moved to this data folder */
-export function findMoveIn(control: DatabaseSync): { identity: string; isCompared: boolean } | undefined {
-  const table = control.prepare("select 1 from sqlite_schema where type = 'table' and name = ?");
-  if (table.get(MOVE_PROGRESS) === undefined) return undefined;
-  const row = control
-    .prepare(`select place as identity, is_done as isCompared from ${MOVE_PROGRESS} where table_name = ?`)
-    .get(MOVE_ROW);
-  return row && { identity: String(row.identity), isCompared: row.isCompared === 1 };
-}
-
-/** Takes a session, so that the service can call it too. @returns the identity of the store that is moved to the database */
-export async function findMoveRow(
-  postgres: SqlSession,
-): Promise<{ identity: string; isCompared: boolean } | undefined> {
-  const [table] = await postgres.rows<{ name: string | null }>('select to_regclass($1)::text as name', [
-    MOVE_PROGRESS,
-  ]);
-  if (!table?.name) return undefined;
-  const [row] = await postgres.rows<{ identity: string; isCompared: number }>(
-    `select place as identity, is_done as "isCompared" from ${MOVE_PROGRESS} where project_id = $1 and table_name = $2`,
-    [SERVICE, MOVE_ROW],
+/** @returns the identity of the store that is moved here, and whether only the end of that is missing */
+export function* findMove(): Program<{ identity: string; isCompared: boolean } | undefined> {
+  const table = yield* cell<string | null>(
+    byEngine({
+      sqlite: sql`select name from sqlite_schema where type = 'table' and name = ${MOVE_PROGRESS}`,
+      postgres: sql`select to_regclass(${MOVE_PROGRESS})::text`,
+    }),
   );
-  return row && { identity: row.identity, isCompared: row.isCompared === 1 };
+  if (!table) return undefined;
+  const move = yield* row<{ identity: string; done: number }>(
+    sql`select place as identity, is_done as done from ${text(MOVE_PROGRESS)} where table_name = ${MOVE_ROW}`,
+  );
+  return move && { identity: move.identity, isCompared: move.done === 1 };
 }
 
 export const unfinished = (name: string): Error =>
@@ -305,12 +295,7 @@ export const unfinished = (name: string): Error =>
     `${name} holds a part of a store that is moved to it: run relata migrate-store again until it has ended, or empty it`,
   );
 
-/** Called before serving a database. @throws Error when it is the target of a move that has not ended */
-export async function refuseUnfinishedMove(postgres: SqlSession): Promise<void> {
-  if ((await findMoveRow(postgres)) !== undefined) throw unfinished('The database');
-}
-
-/** The same for a data folder, by its control database. */
-export function refuseUnfinishedMoveIn(control: DatabaseSync): void {
-  if (findMoveIn(control) !== undefined) throw unfinished('The data directory');
+/** Called before a store is served. @throws Error when it is the target of a move that has not ended */
+export function* refuseUnfinishedMove(name: string): Program<void> {
+  if ((yield* findMove()) !== undefined) throw unfinished(name);
 }

@@ -143,9 +143,8 @@ export async function hasOpenOrdered(database: Database, projectId: number): Pro
   const row = await database.read
     .selectFrom('task')
     .select('number')
-    .where('project_id', '=', projectId)
+    .where((is) => is.and({ project_id: projectId, is_ordered: 1 }))
     .where(isOpen)
-    .where('is_ordered', '=', 1)
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;

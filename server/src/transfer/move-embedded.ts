@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { createPayloadFiles } from '../storage/payloads/payloads.ts';
 import type { SqlValue } from '../storage/postgres/postgres.ts';
-import { CatalogFile, CONTROL_PRAGMAS, openSqlite } from '../storage/sqlite/sqlite.ts';
+import { CatalogFile, CONTROL_PRAGMAS, openSqlite, programSessionOf } from '../storage/sqlite/sqlite.ts';
 import * as storage from '../storage/storage.ts';
 import { CREATE_PROGRESS, type MoveDriver, type MoveTransaction, type Unit } from './move-end.ts';
 import { listed, type MovedRow, quoted, showCatalogRow } from './move-tables.ts';
@@ -62,7 +62,7 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
             control.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run(table, last);
         }
       }),
-    findMove: async () => storage.findMoveIn(control),
+    findMove: async () => storage.performNow(storage.findMove(), programSessionOf(control)),
     settle: async () => {},
     /** The control database says first that the rest is done, and goes last: whatever ends this in between can go on. */
     async endMove() {

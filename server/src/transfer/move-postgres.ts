@@ -7,7 +7,7 @@ import {
   type SqlSession,
   type SqlTransaction,
 } from '../storage/postgres/postgres.ts';
-import { findMoveRow, MOVE_PROGRESS, SERVICE } from '../storage/storage.ts';
+import { findMove, MOVE_PROGRESS, performOn, SERVICE } from '../storage/storage.ts';
 import type { MoveDriver, Unit } from './move-end.ts';
 import { addToCopy, type MovedRow, quoted, sizeOfRow } from './move-tables.ts';
 
@@ -85,7 +85,7 @@ export function createPostgresDriver(postgres: Postgres, name: string): MoveDriv
         const statement = `select setval(${SEQUENCE}, $2::bigint) from ${IDENTITIES} and c.relname = $1`;
         for (const [table, last] of counters) if (last > 0) await tx.run(statement, [table, last]);
       }),
-    findMove: () => findMoveRow(postgres),
+    findMove: () => performOn(postgres, SERVICE, findMove()),
     // What is looked up next would be planned for empty tables.
     settle: () => postgres.transaction(async (tx) => void (await tx.run('analyze'))),
     endMove: async () => void (await postgres.run(`drop table ${MOVE_PROGRESS}`)),

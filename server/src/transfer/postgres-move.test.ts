@@ -12,7 +12,8 @@ import { fillDataFolder, readStoredRows } from '../../test/support/stored-rows.t
 import { findServer } from '../../test/support/test-store.ts';
 import { lockDataFolder } from '../storage/data-folder.ts';
 import { openPostgres } from '../storage/postgres/connections.ts';
-import { MOVE_PROGRESS, refuseUnfinishedMove, refuseUnfinishedMoveIn } from '../storage/storage.ts';
+import { programSessionOf } from '../storage/sqlite/sqlite.ts';
+import { MOVE_PROGRESS, performNow, performOn, refuseUnfinishedMove, SERVICE } from '../storage/storage.ts';
 import { type MoveOptions, type MoveProgress, moveStore } from './move.ts';
 import { describeMove, listUnknown, NOT_MOVED } from './move-tables.ts';
 
@@ -225,7 +226,8 @@ for (const { what, sql, said } of damages) {
     assert.match(differences[0] ?? '', said);
     assert.equal(differences.length, 1, `${differences}`);
     const postgres = openPostgres({ url, connections: 1, prepares: false });
-    const served = refuseUnfinishedMove(postgres).finally(() => postgres.close());
+    const refused = performOn(postgres, SERVICE, refuseUnfinishedMove('The database'));
+    const served = refused.finally(() => postgres.close());
     await assert.rejects(served, /run relata migrate-store again until it has ended/);
   });
 }
@@ -249,7 +251,7 @@ test('a data folder is not served until the move to it has ended', async (t) => 
   const refused = () => {
     const control = new DatabaseSync(join(back, 'control.db'));
     try {
-      refuseUnfinishedMoveIn(control);
+      performNow(refuseUnfinishedMove('The data directory'), programSessionOf(control));
     } finally {
       control.close();
     }

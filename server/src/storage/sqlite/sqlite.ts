@@ -77,6 +77,25 @@ const CATALOG_PRAGMAS = `
   pragma wal_autocheckpoint = 4096;
 `;
 
+/** What programs on a file call, with the rows of the service's own tables that they read. */
+export function programSessionOf(
+  file: { prepare(sql: string): StatementSync },
+  readControl: (statement: Sql) => unknown[] = () => [],
+): ProgramSession {
+  function bind<Answer>(
+    statement: Sql,
+    ask: (prepared: StatementSync, values: SQLInputValue[]) => Answer,
+  ): Answer {
+    const { text, values } = renderFor('sqlite', statement);
+    return ask(file.prepare(text), values as SQLInputValue[]);
+  }
+  return {
+    rows: (statement) => bind(statement, (prepared, values) => prepared.all(...values)),
+    run: (statement) => bind(statement, (prepared, values) => Number(prepared.run(...values).changes)),
+    controlRows: readControl,
+  };
+}
+
 /** An open catalog file with its prepared statements. */
 export class CatalogFile {
   readonly database: DatabaseSync;
@@ -89,17 +108,12 @@ export class CatalogFile {
     if (made.columns().length === 0) made.setReadBigInts(true);
     return made;
   });
-  private readonly session: ProgramSession = {
-    rows: (statement) => this.bind(statement, (prepared, values) => prepared.all(...values)),
-    run: (statement) => this.bind(statement, (prepared, values) => Number(prepared.run(...values).changes)),
-    controlRows: (statement) => this.readControl(statement),
-  };
-  private readonly readControl: (statement: Sql) => unknown[];
+  private readonly session: ProgramSession;
   private readonly projectId: number | undefined;
 
   /** @throws storage_full, storage_failed, and catalog_damaged of a project */
   constructor(path: string, readControl: (statement: Sql) => unknown[] = () => [], projectId?: number) {
-    this.readControl = readControl;
+    this.session = programSessionOf(this, readControl);
     this.projectId = projectId;
     try {
       this.database = openSqlite(path, CATALOG_PRAGMAS);
@@ -111,14 +125,6 @@ export class CatalogFile {
 
   /** @returns the refusal of what could only be read from a sound file */
   refuseDamaged = () => new ServiceError('catalog_damaged', { values: [this.projectId ?? 0] });
-
-  private bind<Answer>(
-    statement: Sql,
-    ask: (prepared: StatementSync, values: SQLInputValue[]) => Answer,
-  ): Answer {
-    const { text, values } = renderFor('sqlite', statement);
-    return ask(this.prepare(text), values as SQLInputValue[]);
-  }
 
   perform<Result>(program: Program<Result>): Result {
     return performNow(program, this.session);
