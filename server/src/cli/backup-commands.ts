@@ -163,7 +163,7 @@ const WHAT: Partial<Record<FailureCode, string>> = {
   storage_failed: 'The disk reports errors',
 };
 
-async function moveShown(options: transfer.MoveOptions): Promise<transfer.MoveSummary> {
+async function moveShown(options: transfer.MoveOptions) {
   const line = new ProgressLine(process.stderr);
   try {
     return await transfer.moveStore({ ...options, onProgress: (progress) => line.show(progress) });

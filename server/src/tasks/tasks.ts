@@ -92,9 +92,8 @@ export function createTasks(parts: TaskParts) {
     endTasks: (tasks: readonly Task[], status: 'FINISHED' | 'CANCELLED'): Promise<readonly Task[]> => {
       const end = { status, finishedAt: clock.now() };
       return work.end(async (tx) => {
-        const ended: Task[] = [];
-        for (const task of tasks) ended.push(...[(await taskStore.endTask(tx, task, end)) ?? []].flat());
-        return ended;
+        const ended = await Array.fromAsync(tasks, (task) => taskStore.endTask(tx, task, end));
+        return ended.filter((task) => task !== undefined);
       });
     },
     readLog: (task: Task): Promise<LogLine[]> => taskStore.listLogLines(database, task),
@@ -244,9 +243,10 @@ async function endFree(work: TaskWork, tasks: readonly Task[]): Promise<readonly
   const { database, clock } = work.parts;
   const end = { status: 'CANCELLED', finishedAt: clock.now() } as const;
   const ended = await work.end(async (tx) => {
-    const done: Task[] = [];
-    for (const task of tasks)
-      done.push(...[(await leaseStore.endUnclaimed(database, tx, { task, ...end })) ?? []].flat());
+    const found = await Array.fromAsync(tasks, (task) =>
+      leaseStore.endUnclaimed(database, tx, { task, ...end }),
+    );
+    const done = found.filter((task) => task !== undefined);
     if (done.length > 0 && done.length < tasks.length) throw new ServiceError('task_taking_effect');
     return done;
   });

@@ -20,11 +20,6 @@ import { listOwnedPayloads } from './owned-payloads.ts';
  * catalogs hold already is marked as done, and task numbers go on above every number that a catalog knows.
  */
 
-export interface BackupSummary {
-  readonly catalogs: number;
-  readonly payloads: number;
-}
-
 /** All pages in one step: each file is one moment, and a busy writer cannot make the copy begin again and again. */
 const ALL_PAGES = 2 ** 31 - 1;
 
@@ -36,7 +31,7 @@ export async function createBackup(
   root: string,
   target: string,
   afterControl: () => Promise<void> = async () => {},
-): Promise<BackupSummary & { readonly isRecorded: boolean }> {
+) {
   const source = storage.existingDataFolder(root);
   storage.refuseFilled(target);
   const place = resolve(target);
@@ -61,11 +56,7 @@ export async function createBackup(
 }
 
 /** @throws Error when the data folder is in use or not empty, or the source is no backup or damaged */
-export async function restoreBackup(
-  from: string,
-  root: string,
-  options: CheckOptions = {},
-): Promise<BackupSummary & { readonly empty: readonly number[] }> {
+export async function restoreBackup(from: string, root: string, options: CheckOptions = {}) {
   const { folder: source, empty } = await openBackup(from, options);
   using _lock = storage.lockDataFolder(root);
   const others = (await readdir(root)).filter((name) => !/^(?:server\.lock|secret-keys$)/.test(name));
@@ -99,7 +90,8 @@ export async function openBackup(from: string, options: CheckOptions = {}) {
   return { folder, ...(await checkBackup(folder, options)) };
 }
 
-async function copyRest(source: storage.DataFolder, copy: storage.DataFolder): Promise<BackupSummary> {
+/** @returns how many */
+async function copyRest(source: storage.DataFolder, copy: storage.DataFolder) {
   using control = new DatabaseSync(copy.control);
   const names = listOwnedPayloads(control).map(({ name }) => name);
   const payloads = await copyPayloads(names, source, copy);

@@ -31,19 +31,12 @@ export interface MoveOptions {
   readonly onProgress?: (progress: MoveProgress) => void;
 }
 
-export interface MoveSummary {
-  readonly catalogs: number;
-  readonly rows: number;
-  readonly payloads: number;
-  /** Empty when both stores are the same; otherwise the target stays marked. */
-  readonly differences: readonly string[];
-}
-
 /**
+ * @returns how much was moved; `differences` is empty when both stores are the same, otherwise the target stays marked
  * @throws Error when the source is served or empty, or the target holds something else, each with what to do
  * @throws not_ready when the database goes away meanwhile
  */
-export async function moveStore({ onProgress = () => {}, ...options }: MoveOptions): Promise<MoveSummary> {
+export async function moveStore({ onProgress = () => {}, ...options }: MoveOptions) {
   const ends = await openEnds(options);
   try {
     const { source, target } = ends;

@@ -5,6 +5,6 @@
 export { createBackup, openBackup, restoreBackup } from './backup.ts';
 export { findMissingIn } from './backup-manifest.ts';
 export { type DistributionOptions, distributeStore } from './distribute.ts';
-export { type MoveOptions, type MoveSummary, moveStore } from './move.ts';
+export { type MoveOptions, moveStore } from './move.ts';
 export { listNeededPayloads } from './owned-payloads.ts';
 export { restoreCatalog } from './restore-catalog.ts';

@@ -181,14 +181,10 @@ export class WatchedFile {
     for (let at = 0; at < pages.length; at += most) {
       const part = pages.slice(at, at + most);
       const bytes = memory.subarray(0, part.length * pageSize);
-      reader.readPages(
-        part.map(({ frame }) => frame),
-        bytes,
-      );
-      yield {
-        head: { kind: 'pages' as const, file: this.name, pageSize, pages: part.map(({ page }) => page) },
-        bytes,
-      };
+      const frames = part.map(({ frame }) => frame);
+      reader.readPages(frames, bytes);
+      const numbers = part.map(({ page }) => page);
+      yield { head: { kind: 'pages' as const, file: this.name, pageSize, pages: numbers }, bytes };
       await setImmediate();
     }
   }
