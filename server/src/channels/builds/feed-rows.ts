@@ -38,11 +38,7 @@ export interface ReadRow {
   readonly absent: readonly string[];
 }
 
-interface ReadProduct {
-  readonly productId: number;
-  readonly identifier: string;
-  readonly upload: StoredUpload;
-}
+type ReadProduct = ReturnType<typeof toRead>;
 
 export interface ReadPage {
   readonly products: number;
@@ -89,9 +85,8 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
   async function makeRows(products: readonly ReadProduct[]): Promise<MadeRow[]> {
     const taken = products.filter(({ upload }) => isTaken(upload));
     const results = await evaluate(expressions, taken);
-    const made = taken.map(({ productId, identifier, upload }, at) => ({
-      ...{ productId, identifier },
-      made: maker.make(upload, results?.[at]),
+    const made = taken.map(({ productId, upload }, at) => ({
+      ...{ productId, identifier: upload.identifier, made: maker.make(upload, results?.[at]) },
     }));
     if (places.length > 0) noteAbsent(absent, products, made);
     return made;
@@ -179,10 +174,9 @@ interface MadeRow {
   readonly made: ReturnType<ReturnType<typeof createRowMaker>['make']>;
 }
 
-function toRead({ productId, raw }: { productId: number; raw: string }): ReadProduct {
-  const upload = new StoredUpload(raw);
-  return { productId, identifier: upload.identifier, upload };
-}
+const toRead = ({ productId, raw }: { productId: number; raw: string }) => ({
+  ...{ productId, upload: new StoredUpload(raw) },
+});
 
 const lastOf = (page: readonly ReadProduct[]): number => page.at(-1)?.productId ?? 0;
 
@@ -190,7 +184,7 @@ const ANEW: ReadPage = { products: 0, rows: [], isAnew: true };
 
 /** What the filter takes out may go out in another feed of the shop. */
 function noteAbsent(absent: HashedTexts, products: readonly ReadProduct[], made: readonly MadeRow[]): void {
-  for (const { identifier, upload } of products) if (!isForEverybody(upload)) absent.add(identifier);
+  for (const { upload } of products) if (!isForEverybody(upload)) absent.add(upload.identifier);
   for (const { identifier, made: row } of made) if (row.isLeftOut) absent.add(identifier);
 }
 

@@ -292,11 +292,6 @@ export interface ChannelState {
 
 export type Channel = Defined<ChannelDefinition, ChannelState>;
 
-export interface FilePiece {
-  readonly name: string;
-  readonly sizeBytes: number;
-}
-
 export interface FeedFile {
   readonly name: string;
   readonly mediaType: string;
@@ -304,7 +299,7 @@ export interface FeedFile {
   readonly rows: number;
   /** Of its bytes, in hexadecimal. */
   readonly sha256: string;
-  readonly pieces: readonly FilePiece[];
+  readonly pieces: readonly { readonly name: string; readonly sizeBytes: number }[];
 }
 
 /** What a channel has published, row by row: the next build is compared with it. */

@@ -246,28 +246,20 @@ class RowCheck {
 
   /** @returns undefined for a value that cannot stand there */
   #read({ field, read: check }: FieldReader, text: string): string | undefined {
+    const { name } = field;
     const read = check(text);
     if ('problem' in read) {
-      this.#refuse(field, { value: text.slice(0, SHOWN), message: `${field.name} ${read.problem}` });
+      this.#refuse(field, { value: text.slice(0, SHOWN), message: `${name} ${read.problem}` });
       return undefined;
     }
     if (read.note !== undefined)
-      this.problems.push({
-        field: field.name,
-        code: 'value_shortened',
-        message: `${field.name} ${read.note}`,
-      });
+      this.problems.push({ field: name, code: 'value_shortened', message: `${name} ${read.note}` });
     return read.value;
   }
 
-  #refuse({ name, isRequired }: Field, { value, message }: { value?: string; message: string }): void {
+  #refuse({ name, isRequired }: Field, why: Pick<FieldProblem, 'value' | 'message'>): void {
     if (isRequired) this.isLeftOut = true;
-    this.problems.push({
-      field: name,
-      code: 'value_invalid',
-      ...(value !== undefined && { value }),
-      message,
-    });
+    this.problems.push({ field: name, code: 'value_invalid', ...why });
   }
 
   #isRefused(name: string): boolean {
