@@ -12,7 +12,15 @@ import {
   pageOf,
   titled,
 } from '../http/answers/answers.ts';
-import { answerAs, inReach, type Routes, type RouteTools, serve, serveKind } from '../http/server/server.ts';
+import {
+  answerAs,
+  fieldsOf,
+  inReach,
+  type Routes,
+  type RouteTools,
+  serve,
+  serveKind,
+} from '../http/server/server.ts';
 import { type Project, type ProjectGroup, type Reach, splitLocale } from './project.ts';
 import type { ReachedProject } from './project-store.ts';
 import type { Projects } from './projects.ts';
@@ -155,19 +163,9 @@ const ManagedProject = titled('ManagedProject', {
   deletedAt: optional.integer({ description: 'only in the list of deleted projects' }),
 });
 
-function toManagedProject(project: Project) {
-  const { id, name, projectGroupId, locale, tags, createdAt, deletedAt } = project;
-  return {
-    id,
-    name,
-    projectGroupId,
-    locale,
-    tags: [...tags],
-    settings: project.settings,
-    createdAt,
-    ...(deletedAt !== null && { deletedAt }),
-  };
-}
+const toFields = fieldsOf(ManagedProject);
+const toManagedProject = ({ deletedAt, ...project }: Project) =>
+  toFields({ ...project, ...(deletedAt !== null && { deletedAt }) });
 
 const ManagedProjectChange = Type.Partial(Type.Object(projectFields), { additionalProperties: false });
 

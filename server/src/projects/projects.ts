@@ -142,7 +142,6 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
   const { clock } = parts;
   const resources = createResources<Project, projectStore.ProjectPlace>(parts, {
     store: projectStore.PROJECTS,
-    lockOf: () => 'all',
     audit: ({ id, name, projectGroupId }) => ({
       ...{ projectId: id, subject: { type: 'project', id, name, projectGroupId } },
     }),
@@ -218,7 +217,6 @@ function createGroupManagement({
 }: ManagementParts & { readonly tellGone: GoneListener }) {
   const resources = createResources<ProjectGroup, Reach>(parts, {
     store: projectStore.GROUPS,
-    lockOf: () => 'all',
     audit: ({ id, name }) => ({ subject: { type: 'project-group', id, name, projectGroupId: id } }),
     show: (group) => group,
     refuse: refuseWithoutGroup,

@@ -18,8 +18,8 @@ export type Beside<Subject> = (tx: ControlTransaction, subject: Subject) => Prom
 /** What all kinds have in common: rows in a table, marks of their states, entries in the audit log. */
 interface Kind<Resource, Place> {
   readonly store: Store<Resource, Place>;
-  /** What a change locks. */
-  lockOf(place: Place): WriteScope;
+  /** What a change locks; default: all other changes. */
+  lockOf?(place: Place): WriteScope;
   /** Of every change, before anything is read: authors who may change nothing of the kind. */
   refuse?(author: Author): void;
   /** Then, in its transaction: an author whose right ended since the request came. */
@@ -76,7 +76,7 @@ export function createResources<Resource extends { readonly id: number }, Place>
     work: (tx: ControlTransaction) => Promise<Result>,
   ): Promise<Result> {
     kind.refuse?.(author);
-    const written = await database.write(kind.lockOf(place), async (tx) => {
+    const written = await database.write(kind.lockOf?.(place) ?? 'all', async (tx) => {
       await kind.refuseFormer?.(tx, author);
       return work(tx);
     });
@@ -164,11 +164,12 @@ export function createResources<Resource extends { readonly id: number }, Place>
         return answered;
       }),
 
-    /** @param removing refuses, or removes what belongs to the resource. @throws not_found, changed_meanwhile */
+    /** @param removing refuses, or removes what belongs to the resource @throws not_found, changed_meanwhile */
     remove: <Result>(
       writer: Writer<Resource, Place>,
       chosen: Chosen,
-      removing: (tx: ControlTransaction, resource: Resource) => Promise<Result>,
+      removing: (tx: ControlTransaction, resource: Resource) => Promise<Result> = async () =>
+        undefined as Result,
     ): Promise<Result> =>
       write(writer, async (tx) => {
         const resource = await getOwn(tx, writer, chosen);

@@ -71,7 +71,6 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
     { database, projects, onWritten },
     {
       store: store.ENDPOINTS,
-      lockOf: () => 'all',
       markOf: markOfEndpoint,
       audit: ({ id, url, scope }) =>
         auditScoped({ type: 'webhook-endpoint', id, name: describeUrl(url) }, scope),

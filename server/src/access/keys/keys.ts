@@ -191,7 +191,6 @@ export function createKeyManagement(parts: KeyManagementParts) {
   const { clock, projects, lastUse } = parts;
   const keys = createResources<ApiKey, Reach>(parts, {
     store: keyStore.KEYS,
-    lockOf: () => 'all',
     audit: ({ id, name, scope }) => auditScoped({ type: 'api-key', id, name }, scope),
     show: ({ lastUsedAt, usedInUrlAt, ...key }) => key,
     refuseOf: rules.refuseHigherKey,
@@ -268,7 +267,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
 
     /** Refused from the moment this returns. @throws not_found */
     deleteKey: (author: Author, id: number, beside?: Beside<ApiKey>): Promise<void> =>
-      keys.remove({ author, place: author, beside }, { id }, async () => {}),
+      keys.remove({ author, place: author, beside }, { id }),
 
     /**
      * @param overlapSeconds  for how long the old value works beside the new one; 0 ends it at once

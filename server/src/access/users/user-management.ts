@@ -35,7 +35,7 @@ interface UserChange {
  */
 export function createUserManagement(parts: UserParts) {
   const users = createResources<User, Pick<Caller, 'accountId'>>(parts, {
-    ...{ store: userStore.USERS, lockOf: () => 'all', ...rights },
+    ...{ store: userStore.USERS, ...rights },
     audit: ({ id, name }) => ({ subject: { type: 'user', id, name } }),
     show: ({ name, role, roles }) => ({ name, role, roles }),
     showDeleted: ({ email, role, roles }) => ({ email, role, roles }),
@@ -129,7 +129,7 @@ interface Acceptance {
 export function createLinks(parts: UserParts) {
   const { database, clock, projects } = parts;
   const invitations = createResources<userStore.Invitation, userStore.InvitationPlace>(parts, {
-    ...{ store: userStore.INVITATIONS, lockOf: () => 'all', ...rights },
+    ...{ store: userStore.INVITATIONS, ...rights },
     audit: ({ id, email }) => ({ subject: { type: 'invitation', id, name: email } }),
     show: ({ role, roles }) => ({ role, roles }),
   });
@@ -183,7 +183,7 @@ export function createLinks(parts: UserParts) {
 
     /** The link ends. @throws not_found */
     async deleteInvitation(author: Caller, id: number, beside?: Beside<userStore.Invitation>): Promise<void> {
-      await invitations.remove({ author, place: placeOf(author), beside }, { id }, async () => {});
+      await invitations.remove({ author, place: placeOf(author), beside }, { id });
     },
 
     /** Once. @throws link_ended, email_taken, request_invalid */

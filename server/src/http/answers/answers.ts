@@ -3,7 +3,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import {
   type TNumberOptions,
   type TProperties,
@@ -112,23 +112,14 @@ function logFault(request: FastifyRequest, refusal: ServiceError): void {
 function toRefusal(thrown: unknown, projectId: number | undefined): ServiceError | undefined {
   const error = translateSqliteError(thrown, projectId);
   if (error instanceof ServiceError) return error;
-  if (isSchemaError(error)) {
-    const details = describeSchemaErrors(error.validation);
-    const code = error.validationContext === 'body' ? 'request_invalid' : 'query_invalid';
-    return new ServiceError(code, { details, cause: error });
+  const { code, validation, validationContext } = (error ?? {}) as Partial<FastifyError>;
+  if (validation !== undefined) {
+    const details = describeSchemaErrors(validation);
+    const isOfBody = validationContext === 'body';
+    return new ServiceError(isOfBody ? 'request_invalid' : 'query_invalid', { details, cause: error });
   }
-  const { code } = (error ?? {}) as { code?: unknown };
-  if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') {
-    return new ServiceError('not_found');
-  }
-  return undefined;
-}
-
-function isSchemaError(error: unknown): error is {
-  validation: Parameters<typeof describeSchemaErrors>[0];
-  validationContext?: string;
-} {
-  return error instanceof Error && 'validation' in error && Array.isArray(error.validation);
+  const isUnreadable = code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH';
+  return isUnreadable ? new ServiceError('not_found') : undefined;
 }
 
 interface Schema {
@@ -405,9 +396,14 @@ interface KeyedRequest extends AnswerKey {
   readonly requestHash: string;
 }
 
+interface Answered<Answer> {
+  readonly answer: Answer;
+  readonly isRepeated: boolean;
+}
+
 /** Source: docs/interface.md §7.5. @throws idempotency_key_reused when the key came with another request before */
 export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
-  const underWay = new Map<string, { requestHash: string; answer: Promise<object> }>();
+  const underWay = new Map<string, { requestHash: string; answered: Promise<Answered<object>> }>();
 
   async function find<Answer extends object>(keyed: KeyedRequest): Promise<Answer | undefined> {
     const known = await findAnswer(database, { ...keyed, since: clock.now() - STORED_MS });
@@ -435,18 +431,14 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
   async function answerKeyed<Answer extends object>(
     keyed: KeyedRequest,
     work: (record: RecordAnswer<Answer>) => Promise<Answer>,
-    onRepeated: () => void,
-  ): Promise<Answer> {
-    let stored = await find<Answer>(keyed);
-    if (stored === undefined) {
-      try {
-        return await work(recordAs(keyed));
-      } catch (error) {
-        stored = await findInstead<Answer>(keyed, error);
-      }
+  ): Promise<Answered<Answer>> {
+    const stored = await find<Answer>(keyed);
+    if (stored !== undefined) return { answer: stored, isRepeated: true };
+    try {
+      return { answer: await work(recordAs(keyed)), isRepeated: false };
+    } catch (error) {
+      return { answer: await findInstead<Answer>(keyed, error), isRepeated: true };
     }
-    onRepeated();
-    return stored;
   }
 
   return async <Answer extends object>(
@@ -463,16 +455,16 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
     const first = underWay.get(place);
     if (first !== undefined) {
       refuseOther(first.requestHash, keyed.requestHash);
-      const shared = (await first.answer) as Answer;
+      const shared = (await first.answered) as Answered<Answer>;
       request.isRepeated = true;
-      return shared;
+      return shared.answer;
     }
-    const answer = answerKeyed(keyed, work, () => {
-      request.isRepeated = true;
-    });
-    underWay.set(place, { requestHash: keyed.requestHash, answer });
+    const answered = answerKeyed(keyed, work);
+    underWay.set(place, { requestHash: keyed.requestHash, answered });
     try {
-      return await answer;
+      const { answer, isRepeated } = await answered;
+      request.isRepeated = isRepeated;
+      return answer;
     } finally {
       underWay.delete(place);
     }

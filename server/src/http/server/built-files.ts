@@ -93,6 +93,9 @@ const policyOf = (...sources: readonly string[]): string =>
     "trusted-types 'none'",
   ].join('; ');
 
+/** Open to all, and not described in the interface. */
+const HIDDEN = { config: { guard: 'none' }, schema: { hide: true } } as const;
+
 /** What `npm run build` makes. Source: docs/interface.md §14.5. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../../../../console/dist/', import.meta.url));
 
@@ -121,20 +124,16 @@ export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
       'the console is not built, /console/ and links to it answer 404: run npm ci && npm run build, then start again',
     );
   }
-  const config = { guard: 'none' } as const;
-  const schema = { hide: true };
 
-  server.get('/console', { config, schema }, async (_request, reply) => reply.redirect('/console/', 308));
+  server.get('/console', HIDDEN, async (_request, reply) => reply.redirect('/console/', 308));
 
-  server.get('/console/', { config, schema }, async (request, reply) => {
+  server.get('/console/', HIDDEN, async (request, reply) => {
     const page = files().get('index.html');
     if (page === undefined) throw new ServiceError('console_missing');
     return sendPage(page, CONSOLE_POLICY, { request, reply });
   });
 
-  server.get('/console/assets/:file', { config, schema }, async (request, reply) => {
-    return sendAsset(files(), request, reply);
-  });
+  server.get('/console/assets/:file', HIDDEN, async (request, reply) => sendAsset(files(), request, reply));
 
   return isBuilt;
 }
@@ -187,9 +186,7 @@ export function serveDocs(server: Server, folder = DOCS_FOLDER, document = DOCUM
     if (page === undefined) throw new ServiceError('not_found', API_MISSING);
     return { page, policy: policyOfApi(page.plain) };
   });
-  const config = { guard: 'none' } as const;
-  const fixed = { ...config, isFixed: true };
-  const schema = { hide: true };
+  const fixed = { guard: 'none', isFixed: true } as const;
 
   server.get('/openapi.json', { config: fixed, schema: documentSchema }, async (request, reply) =>
     sendFile(readDocument(), request, reply.header('cache-control', 'no-cache')),
@@ -200,22 +197,20 @@ export function serveDocs(server: Server, folder = DOCS_FOLDER, document = DOCUM
     return sendPage(page, policy, { request, reply });
   });
 
-  server.get('/docs', { config, schema }, async (_request, reply) => reply.redirect('/docs/', 308));
+  server.get('/docs', HIDDEN, async (_request, reply) => reply.redirect('/docs/', 308));
 
-  server.get('/docs/', { config, schema }, async (request, reply) => {
+  server.get('/docs/', HIDDEN, async (request, reply) => {
     const page = files().get('index.html');
     if (page === undefined) return reply.header('cache-control', 'no-cache').redirect('/docs/api', 302);
     return sendPage(page, DOCS_POLICY, { request, reply });
   });
 
-  server.get('/docs/*', { config, schema }, async (request, reply) => {
+  server.get('/docs/*', HIDDEN, async (request, reply) => {
     const { '*': name } = request.params as { '*': string };
     const page = files().get(name.endsWith('.svg') ? name : `${name}.html`);
     if (page === undefined) throw new ServiceError('not_found');
     return sendPage(page, DOCS_POLICY, { request, reply });
   });
 
-  server.get('/docs/assets/:file', { config, schema }, async (request, reply) =>
-    sendAsset(files(), request, reply),
-  );
+  server.get('/docs/assets/:file', HIDDEN, async (request, reply) => sendAsset(files(), request, reply));
 }
