@@ -31,6 +31,28 @@ test('products are narrowed by identifier, category and words, also by views of 
   await page.getByText('DRILL-112-BLACK').first().waitFor();
 });
 
+test('a field of products says nothing of a part of the catalog in which it found none, and asks again (§4.13 rule 8)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Parts');
+  const page = await enter(`#/projects/${id}`);
+  let parts = 0;
+  await page.route(/products\/search\?.*q=hexagon/i, async (route) => {
+    const response = await route.fetch();
+    const whole = await response.json();
+    const part = { ...whole, items: [], partial: true, nextCursor: null };
+    parts += 1;
+    await route.fulfill({ response, json: parts > 1 ? whole : part });
+  });
+  const field = page.getByLabel('Product', { exact: true });
+  const option = page.getByRole('option').first();
+  await field.click();
+  await option.waitFor();
+  await field.fill('hexagon');
+  await page.getByText('Searching …').waitFor();
+  await option.waitFor();
+  assert.equal(parts, 2);
+});
+
 test('products found by words are narrowed by facets, which stand in the address and can be taken off (§4.13)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Facets');

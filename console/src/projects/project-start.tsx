@@ -9,6 +9,7 @@ import { Figure } from '../parts/show.tsx';
 import { RelatedCard, Walk } from '../products/page/related-graph.tsx';
 import { formatCount, nameTask } from '../rules/format.ts';
 import {
+  readWhole,
   UNTIL_INDEXED,
   useAttributes,
   useCoverage,
@@ -112,7 +113,8 @@ const useStanding = (relation: Relation | undefined) =>
     ['products', 'standing', relation?.source],
     async ({ relata, projectId, signal }) => {
       const query = { filter: JSON.stringify(relation?.source), limit: 1 };
-      return (await relata.products.findManaged(projectId, query, { signal })).items[0]?.identifier ?? null;
+      const find = () => relata.products.findManaged(projectId, query, { signal });
+      return (await readWhole(find)).items[0]?.identifier ?? null;
     },
     { enabled: relation !== undefined, staleTime: 60_000, ...UNTIL_INDEXED },
   );

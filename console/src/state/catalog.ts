@@ -27,6 +27,17 @@ export const UNTIL_INDEXED = {
 /** A search that had no index found a part of the catalog: it is repeated until it finds all. */
 export const againWhile = (isPartial: boolean | undefined) => (isPartial ? AGAIN_MS : false);
 
+/** @returns what such a search finds once there is an index */
+export async function readWhole<Page extends { readonly partial?: boolean | undefined }>(
+  read: () => Promise<Page>,
+): Promise<Page> {
+  for (;;) {
+    const page = await read();
+    if (!page.partial) return page;
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  }
+}
+
 const NONE: readonly string[] = [];
 
 /** The categories of the project as they are typed, on request: the first request makes the service index the catalog. */
@@ -56,21 +67,15 @@ async function readCategories(relata: Relata, projectId: number, signal: AbortSi
 }
 
 /** @returns how many products the project has, once the catalog is indexed */
-export function useTotal(): number | undefined {
-  const { data } = useOfProject(
+export const useTotal = (): number | undefined =>
+  useOfProject(
     ['products', 'total'],
     async ({ relata, projectId, signal }) => {
-      const { total, partial } = await relata.products.findManaged(projectId, { limit: 1 }, { signal });
-      return { total, partial };
+      const find = () => relata.products.findManaged(projectId, { limit: 1 }, { signal });
+      return (await readWhole(find)).total;
     },
-    {
-      staleTime: 30_000,
-      refetchInterval: ({ state }) => againWhile(state.data?.partial),
-      ...UNTIL_INDEXED,
-    },
-  );
-  return data?.partial ? undefined : data?.total;
-}
+    { staleTime: 30_000, ...UNTIL_INDEXED },
+  ).data;
 
 /** A user who chooses waits for each list. */
 const REST_MS = 200;
@@ -88,8 +93,10 @@ export function useFoundProducts(projectId: number, { words, limit, isEnabled }:
   const q = useSettled(typed, REST_MS);
   return useQuery({
     queryKey: ['found-products', projectId, q, limit],
-    queryFn: async ({ signal }) =>
-      (await relata.products.findManaged(projectId, { limit, ...(q && { q }) }, { signal })).items,
+    queryFn: ({ signal }) => relata.products.findManaged(projectId, { limit, ...(q && { q }) }, { signal }),
+    // None of a part of the catalog says nothing yet.
+    select: ({ items, partial }) => (partial && items.length === 0 ? undefined : items),
+    refetchInterval: ({ state }) => againWhile(state.data?.partial),
     // Without words it lists any products: not while a name is being typed.
     enabled: isEnabled && (q !== '' || typed === ''),
     placeholderData: (before) => before,

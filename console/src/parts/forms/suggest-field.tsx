@@ -138,12 +138,12 @@ export function ProductField({ label, value, onChange, onPick }: ProductFieldSha
   const project = useProject();
   const [isFocused, setFocused] = useState(false);
   const search = { words: value, limit: SHOWN, isEnabled: isFocused };
-  const { data: found = NONE, isPending, error } = useFoundProducts(project.id, search);
-  const none = isPending ? t('Searching …') : t('No product has these words');
+  const { data: found, error } = useFoundProducts(project.id, search);
+  const none = found ? t('No product has these words') : t('Searching …');
   return (
     <FieldFrame id={id} label={label}>
       <Autocomplete.Root
-        items={found}
+        items={found ?? NONE}
         filter={null}
         itemToStringValue={({ identifier }: TableProduct) => identifier}
         value={value}

@@ -6,7 +6,7 @@ import { SelectField } from '../../parts/forms/field.tsx';
 import { Answer, FormDialog } from '../../parts/page.tsx';
 import { ProductLinks, saveFile, saveTable } from '../../parts/show.tsx';
 import { separatorOf, toCsvLine } from '../../rules/csv.ts';
-import { deleteProducts, makeIdempotencyKey } from '../../state/catalog.ts';
+import { deleteProducts, makeIdempotencyKey, readWhole } from '../../state/catalog.ts';
 import { goFromHere, projectLink } from '../../state/route.ts';
 import { tell, useCalls, useOfProject } from '../../state/service.tsx';
 import { type ProductFilters, toListing, toQuestion } from '../finding/product-filters.ts';
@@ -218,11 +218,7 @@ type Format = 'csv' | 'ndjson';
 
 /** The products that are seen as a file: of the table, or whole. */
 export function ExportButton({ filters }: { filters: ProductFilters }) {
-  const {
-    relata,
-    project: { name },
-    projectId,
-  } = useCalls();
+  const { relata, project, projectId } = useCalls();
   const columns = useColumns();
   const running = useRef<AbortController>(undefined);
   const [isOpen, setOpen] = useState(false);
@@ -238,10 +234,9 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
     running.current = controller;
     const scope: ExportScope = { relata, projectId, filters, signal: controller.signal };
     const isTable = format === 'csv';
-    const separator = separatorOf(presentLanguage());
-    const pieces = isTable ? writeTable(scope, columns, separator) : writeProducts(scope);
+    const pieces = isTable ? writeTable(scope, columns) : writeProducts(scope);
     const file = await collectPieces(pieces, setWritten);
-    const title = `${name} ${new Date().toISOString().slice(0, 10)}`;
+    const title = `${project.name} ${new Date().toISOString().slice(0, 10)}`;
     if (isTable) saveTable(`${title}.csv`, file.pieces);
     else saveFile(`${title}.ndjson`, file.pieces, 'application/x-ndjson');
     tell.good(
@@ -322,11 +317,13 @@ export async function* listRows(scope: ExportScope): AsyncGenerator<readonly Pro
 interface Page<Item> {
   readonly items: readonly Item[];
   readonly nextCursor?: string | null | undefined;
+  readonly partial?: boolean | undefined;
 }
 
 async function* readPages<Item>(read: (cursor: string | undefined) => Promise<Page<Item>>) {
   for (let cursor: string | undefined, isLast = false; !isLast; ) {
-    const page = await read(cursor);
+    const from = cursor;
+    const page = await readWhole(() => read(from));
     yield page.items;
     cursor = page.nextCursor ?? undefined;
     isLast = cursor === undefined;
@@ -339,12 +336,9 @@ interface Piece {
 }
 
 /** @yields the table as it is seen: identifier, name and the columns, the values of attributes looked up page by page */
-async function* writeTable(
-  scope: ExportScope,
-  columns: readonly Column[],
-  separator: string,
-): AsyncGenerator<Piece> {
+async function* writeTable(scope: ExportScope, columns: readonly Column[]): AsyncGenerator<Piece> {
   const { relata, projectId, signal } = scope;
+  const separator = separatorOf(presentLanguage());
   const hasValues = columns.some((column) => attributeOf(column) !== undefined);
   yield { text: toCsvLine(['identifier', 'name', ...columns.map(nameColumn)], separator), count: 0 };
   for await (const rows of listRows(scope)) {
@@ -352,10 +346,8 @@ async function* writeTable(
     const products =
       hasValues && rows.length > 0 ? await relata.products.lookUp(identifiers, { projectId, signal }) : [];
     const values = new Map(products.map((product) => [product.identifier, toValues(product)]));
-    const lines = rows.map((row) =>
-      toCsvLine(toCells(row, columns, values.get(row.identifier) ?? NO_VALUES), separator),
-    );
-    yield { text: lines.join(''), count: rows.length };
+    const cells = rows.map((row) => toCells(row, columns, values.get(row.identifier) ?? NO_VALUES));
+    yield { text: cells.map((line) => toCsvLine(line, separator)).join(''), count: rows.length };
   }
 }
 

@@ -111,7 +111,7 @@ export function createProductSearch({
       return ask('findUploads', { projectId, question }, { signal, ...briefly });
     },
     /**
-     * A page of all products found, which lacks none of them: it waits for the index as long as a first search.
+     * A page of all products found, which lacks none of them: it waits for the index.
      * @throws query_invalid, search_not_ready
      */
     list: (

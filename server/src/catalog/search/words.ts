@@ -125,7 +125,10 @@ export function hasWords(
   words: readonly string[],
 ): boolean {
   const folded = foldText(text);
-  return words.every((word) => folded.includes(word) || joinWords(listWords(identifier)).startsWith(word));
+  const joined = joinWords(listWords(identifier));
+  // A part number may be grouped otherwise.
+  if (joined === joinWords(words)) return true;
+  return words.every((word) => folded.includes(word) || joined.startsWith(word));
 }
 
 const prefix = (kind: string, words: ReadonlySet<string>) => [...words].map((word) => kind + word);
