@@ -182,7 +182,11 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
       if (error instanceof NotTheWriter) throw error;
       isFailing = true;
       note(error);
-      boundBacklog();
+      try {
+        inData(boundBacklog);
+      } catch (failure) {
+        note(failure);
+      }
       return false;
     }
   }
@@ -199,11 +203,12 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     const isOwn = last !== undefined && last.holder === local?.holder;
     const held = isOwn ? last : await takeNext(leases);
     const own = isOwn ? spansOf(await listSpans(target, ['segments']), leases, last.epoch) : [];
-    seq = Math.max(held.from, ...own.map(({ to }) => to));
+    // No segment leads across what was lost before.
+    seq = Math.max(held.from, ...own.map(({ to }) => to)) + (isLost ? 1 : 0);
     const bases = spansOf(await listSpans(target, ['bases']), [...leases, held], held.epoch);
     const usable = bases.filter(({ from }) => from <= seq);
     state[STATE.basedAt] = Math.max(0, ...usable.map(({ at }) => at));
-    needsBase = usable.length === 0;
+    needsBase = isLost || usable.length === 0;
     if (needsBase) forgetAll();
     // Not before: where one of these calls fails, all of them are made again.
     lease = held;
@@ -378,6 +383,8 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
 
   /** Keeps the logs from filling the disk while the target is away. */
   function boundBacklog(): void {
+    // No cut is found meanwhile, and only what is held is written back here.
+    folder.hold();
     if (isLost) {
       for (const database of folder.databases) database.tidy();
       return;

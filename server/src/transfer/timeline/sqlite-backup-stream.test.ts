@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/support/task-process.ts';
 import { dataFolderAt, makeStoreFolders, migrate } from '../../storage/storage.ts';
 import { createBackupStream, createStreamState, STATE } from './backup-stream.ts';
 import { listBackups } from './listing.ts';
+import { fillFolder } from './restore-timeline.ts';
 import { openTarget } from './target.ts';
+import { stampOf } from './watched-file.ts';
 
-test('a target that fails once the lease is taken gets its base copy when it is back', async (t) => {
+async function createPlace(t: TestContext) {
   const root = await mkdtemp(join(tmpdir(), 'relata-test-'));
   t.after(() => rm(root, { recursive: true }));
   const folder = dataFolderAt(join(root, 'data'));
@@ -22,16 +24,68 @@ test('a target that fails once the lease is taken gets its base copy when it is 
   }
   const target = join(root, 'target');
   makeStoreFolders(dataFolderAt(target));
+  const place = { url: pathToFileURL(target).href, s3: undefined };
+  const createStream = (backlogBytes = 2 ** 30) => {
+    const state = createStreamState();
+    const settings = { key: undefined, keepSecondsHours: 24, keepHoursDays: 30, backlogBytes };
+    return {
+      state,
+      stream: createBackupStream({ dataDir: folder.root, target: place, ...settings }, state),
+    };
+  };
+  return { root, folder, target, place, createStream };
+}
+
+test('a target that fails once the lease is taken gets its base copy when it is back', async (t) => {
+  const { target, place, createStream } = await createPlace(t);
   // It is no folder, so what is in it cannot be listed.
   await writeFile(join(target, 'bases'), '');
-  const place = { url: pathToFileURL(target).href, s3: undefined };
-  const state = createStreamState();
-  const settings = { key: undefined, keepSecondsHours: 24, keepHoursDays: 30, backlogBytes: 2 ** 30 };
-  const stream = createBackupStream({ dataDir: folder.root, target: place, ...settings }, state);
+  const { stream, state } = createStream();
   assert.equal(await stream.start(), undefined);
   assert.equal(state[STATE.failures], 1);
   await rm(join(target, 'bases'));
   await until('there is a base copy', () => Number(state[STATE.basedAt]) > 0);
   await stream.stop();
   assert.equal((await listBackups(openTarget(place))).ranges.length, 1);
+});
+
+test('a target that is away from the start gets a base copy of what was given up', async (t) => {
+  const { root, folder, target, place, createStream } = await createPlace(t);
+  const catalog = join(folder.catalogs, '1.db');
+  using writer = new DatabaseSync(catalog);
+  writer.exec(
+    'pragma journal_mode = wal; pragma wal_autocheckpoint = 0; create table block (id integer primary key, bytes)',
+  );
+  const first = createStream();
+  assert.equal(await first.stream.start(), undefined);
+  await until('there is a base copy', () => Number(first.state[STATE.basedAt]) > 0);
+  await first.stream.stop();
+  const [leases, away] = [join(target, 'leases'), join(target, 'away')];
+  await rename(leases, away);
+  await writeFile(leases, '');
+  const { stream, state } = createStream(64 * 1024);
+  assert.equal(await stream.start(), undefined);
+  const before = stampOf(catalog);
+  const insert = writer.prepare('insert into block (bytes) values (randomblob(1048576))');
+  // A log is written back from 64 MiB on.
+  for (let count = 0; count < 66; count += 1) insert.run();
+  await until('the log is written back', () => stampOf(catalog) !== before);
+  // A file that cannot be opened does not end the backup.
+  await mkdir(join(folder.catalogs, '2.db'));
+  await writeFile(join(folder.catalogs, '2.db-wal'), '');
+  const failures = Number(state[STATE.failures]);
+  await until('it goes on', () => Number(state[STATE.failures]) > failures + 1);
+  for (const name of ['2.db', '2.db-wal']) await rm(join(folder.catalogs, name), { recursive: true });
+  insert.run();
+  await rm(leases);
+  await rename(away, leases);
+  const based = Number(first.state[STATE.basedAt]);
+  await until('there is another base copy', () => Number(state[STATE.basedAt]) > based);
+  await stream.stop();
+  const restored = dataFolderAt(join(root, 'restored'));
+  await fillFolder(openTarget(place), restored.root, { key: undefined, url: place.url });
+  using copy = new DatabaseSync(join(restored.catalogs, '1.db'));
+  assert.equal(copy.prepare('pragma integrity_check').get()?.integrity_check, 'ok');
+  const rows = 'select id, bytes from block';
+  assert.deepEqual(copy.prepare(rows).all(), writer.prepare(rows).all());
 });

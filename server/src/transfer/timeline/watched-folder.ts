@@ -79,8 +79,10 @@ export class WatchedFolder {
     );
   }
 
+  /** Of all catalogs, as the next cut has them, unless those that are active are known. */
   countUnsent(): number {
-    return [this.control, ...this.active].reduce((sum, file) => sum + file.countUnsent(), 0);
+    const files = this.stamp() === this.seen ? [this.control, ...this.active] : this.databases;
+    return files.reduce((sum, file) => sum + file.countUnsent(), 0);
   }
 
   /**
