@@ -230,12 +230,13 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
       url: place.url,
     };
     writeLocalState(dataDir, own);
+    // Before: a lease whose answer is lost is known as its own.
+    local = own;
     const taken = await takeLease(target, last, { holder: own.holder, from: own.seq });
     if (taken === undefined) {
-      if (local === undefined) rmSync(statePath(dataDir));
+      if (own.epoch === 0) rmSync(statePath(dataDir));
       throw new NotTheWriter(`Another service began to write to ${place.url}`);
     }
-    local = own;
     return taken;
   }
 
@@ -455,12 +456,13 @@ function lockChanges(dataDir: string): DatabaseSync {
 
 /** @throws NotTheWriter unless the directory was restored, or follows: one that wrote before has changes of its own */
 function refuseForeign(leases: readonly HeldLease[], local: LocalState | undefined, url: string): void {
-  if (local === undefined)
-    throw new NotTheWriter(
-      `${url} holds the backup of another data directory: restore it first (relata restore --from ${url} DIR), or name an empty place`,
-    );
-  if (leases.some(({ holder }) => holder === local.holder))
+  if (leases.some(({ holder }) => holder === local?.holder))
     throw new NotTheWriter(
       `This data directory was left behind: another service was promoted and has written to ${url} since. Begin anew with an empty directory: relata serve --standby ${url}`,
+    );
+  // Of epoch 0: it has asked for its first lease, and did not get it.
+  if (local === undefined || local.epoch === 0)
+    throw new NotTheWriter(
+      `${url} holds the backup of another data directory: restore it first (relata restore --from ${url} DIR), or name an empty place`,
     );
 }

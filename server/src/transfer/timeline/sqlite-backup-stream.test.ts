@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -47,6 +48,31 @@ test('a target that fails once the lease is taken gets its base copy when it is 
   await until('there is a base copy', () => Number(state[STATE.basedAt]) > 0);
   await stream.stop();
   assert.equal((await listBackups(openTarget(place))).ranges.length, 1);
+});
+
+test('a lease whose answer was lost is its own', async (t) => {
+  const { root, target, createStream } = await createPlace(t);
+  const { stream, state } = createStream();
+  await using folder = await open(root);
+  const sync = t.mock.method(Object.getPrototypeOf(folder), 'sync');
+  // The lease is synced, and its folder is not.
+  sync.mock.mockImplementationOnce(() => Promise.reject(new Error('lost')), 1);
+  assert.equal(await stream.start(), undefined);
+  assert.deepEqual([state[STATE.failures], existsSync(join(target, 'leases', '000001'))], [1, true]);
+  await until('there is a base copy', () => Number(state[STATE.basedAt]) > 0);
+  await stream.stop();
+});
+
+test('a directory whose first lease failed does not go on with the backup of another', async (t) => {
+  const { target, createStream } = await createPlace(t);
+  await writeFile(join(target, 'parts'), '');
+  const { stream, state } = createStream();
+  assert.equal(await stream.start(), undefined);
+  const lease = { holder: 'other', from: 0, at: 1, renewedAt: 1 };
+  await writeFile(join(target, 'leases', '000001'), JSON.stringify(lease));
+  await rm(join(target, 'parts'));
+  await until('it is superseded', () => state[STATE.isSuperseded] === 1, 3_000);
+  await stream.stop();
 });
 
 test('a target that is away from the start gets a base copy of what was given up', async (t) => {
