@@ -53,6 +53,26 @@ test('a field of products says nothing of a part of the catalog in which it foun
   assert.equal(parts, 2);
 });
 
+test('the page of a product asks again while a relation is being built (§12.7)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Being built');
+  const page = await enter(`#/projects/${id}/products`);
+  let answers = 0;
+  await page.route(/products\/BIT-1-04\/relations/, async (route) => {
+    const response = await route.fetch();
+    const { relations } = await response.json();
+    const building = relations.map((one: object) => ({
+      ...one,
+      ...{ state: 'building', asSource: null, asTarget: null },
+    }));
+    answers += 1;
+    await route.fulfill({ response, json: { relations: answers > 1 ? relations : building } });
+  });
+  await page.getByRole('link', { name: 'BIT-1-04' }).click();
+  await page.getByText('It is being built.').waitFor();
+  await page.getByText('leads here').waitFor();
+});
+
 test('products found by words are narrowed by facets, which stand in the address and can be taken off (§4.13)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Facets');

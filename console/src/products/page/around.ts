@@ -1,6 +1,6 @@
-import type { ProductRelation } from '@relata/client';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { listWays } from '../../rules/walk.ts';
+import { againWhile } from '../../state/catalog.ts';
 import { queries, useCalls, useProject } from '../../state/service.tsx';
 
 /** Groups for each relation and direction: as many as are looked at first, and as the service gives. */
@@ -18,8 +18,9 @@ function useQuestions() {
     related: (identifier: string, limit: number) =>
       queryOptions({
         queryKey: ['related', id, identifier, limit],
-        queryFn: async ({ signal }): Promise<readonly ProductRelation[]> =>
+        queryFn: async ({ signal }) =>
           (await relata.products.relationsOf(id, identifier, { limit, signal })).relations,
+        refetchInterval: ({ state }) => againWhile(state.data?.some((one) => one.state === 'building')),
       }),
   };
 }
