@@ -87,7 +87,7 @@ test('from an empty project with a CSV to a right relation in 10 clicks and 2 mi
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.locator('.chip-editor').waitFor({ state: 'detached' });
   }
   await take('sides');
   await page.getByRole('button', { name: /Add a match$/ }).click();
