@@ -76,7 +76,10 @@ export function searchSide(
   if (relation.isListed) return searchListed(view, relation, searched);
   const query = toSearch(relation, searched);
   if (query === undefined) return { groups: [] };
-  const listed = searched.isBestEnough ? listBest(view, query) : listWhole(view, query);
+  return searched.isBestEnough ? findBest(view, query) : toFound(listWhole(view, query));
+}
+
+function toFound(listed: readonly ListedGroup[]): Omit<FoundGroups, 'matchType'> {
   const assumed = new Map(listed.flatMap((group) => group.assumed));
   return { groups: listed.map(({ products }) => products), ...(assumed.size > 0 && { assumed }) };
 }
@@ -144,14 +147,27 @@ function listGroups(view: RelationView, query: SideSearch): ListedGroup[] {
   });
 }
 
-/** Of each group its best product, which is its first candidate: the other variants are not read. */
-function listBest(view: RelationView, query: SideSearch): ListedGroup[] {
-  const make = () => takeFirst(view, forAll(query));
-  const first = view.share?.(`first ${describeSearch(query)}`, make, () => 150);
-  return chooseBest(first ?? listMatching(view, query), query).map(({ group, productId, assumed = [] }) => ({
-    ...{ group, products: [productId] },
-    assumed: assumed.length > 0 ? [[productId, assumed]] : [],
-  }));
+/**
+ * Finds of each group its best product, which is its first candidate: the other variants are not read. Products with the same
+ * values share what is found, but for those that are among it.
+ */
+function findBest(view: RelationView, query: SideSearch): Omit<FoundGroups, 'matchType'> {
+  const choose = (candidates: Iterable<MatchingCandidate>, chosen = query) =>
+    toFound(
+      chooseBest(candidates, chosen).map(({ group, productId, assumed = [] }) => ({
+        ...{ group, products: [productId] },
+        assumed: assumed.length > 0 ? [[productId, assumed]] : [],
+      })),
+    );
+  const make = () => {
+    const first = takeFirst(view, forAll(query));
+    return [{ first, best: choose(first, { ...forAll(query), limit: query.limit }) }];
+  };
+  const weigh = ({ first }: { first: readonly unknown[] }) => 200 + 250 * first.length;
+  const [shared] = view.share?.(`first ${describeSearch(query)}`, make, weigh) ?? [];
+  if (shared === undefined) return choose(listMatching(view, query));
+  const isAmong = shared.first.some((one) => one.productId === query.asked || one.group === query.excluded);
+  return isAmong ? choose(shared.first) : shared.best;
 }
 
 /** @returns the first candidate of each group, of as many groups as are requested */
@@ -345,7 +361,16 @@ export const listRelated = (
     }),
   );
 
-function nameBest(view: RelationView, { groups, quantities }: Omit<FoundGroups, 'matchType'>): RelatedList {
+/** Groups that products share are named once. */
+const named = new WeakMap<FoundGroups['groups'], RelatedList>();
+
+function nameBest(view: RelationView, found: Omit<FoundGroups, 'matchType'>): RelatedList {
+  const list = named.get(found.groups) ?? nameFirst(view, found);
+  named.set(found.groups, list);
+  return list;
+}
+
+function nameFirst(view: RelationView, { groups, quantities }: Omit<FoundGroups, 'matchType'>): RelatedList {
   const best = groups.map(([first]) => first as number);
   const identifiers = best.map((productId) => view.findIdentifier(productId));
   if (quantities === undefined) return { identifiers };

@@ -132,10 +132,12 @@ function withCachedIdentifiers(view: RelationView): RelationView {
   return {
     ...view,
     findIdentifier(productId) {
-      const known = cached.get(productId) ?? view.findIdentifier(productId);
+      const known = cached.get(productId);
+      if (known !== undefined) return known;
       if (cached.size >= CACHED_IDENTIFIERS) cached.clear();
-      cached.set(productId, known);
-      return known;
+      const found = view.findIdentifier(productId);
+      cached.set(productId, found);
+      return found;
     },
   };
 }
