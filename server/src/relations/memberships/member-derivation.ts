@@ -13,7 +13,7 @@ import {
 } from '../definitions/definitions.ts';
 import { encodeKey, encodeRank, encodeValue } from './index-key.ts';
 import { createColumns, type DescribedMember, SideMembers } from './member-columns.ts';
-import { type Membership, packValues, unpackMemberships } from './membership.ts';
+import { type Membership, packValues } from './membership.ts';
 import { type LookedAt, NO_NUMBERS, NumberedProduct, type ReadAttribute } from './numbered-product.ts';
 import { Encodings, NONE, Tuples, UNKNOWN } from './numbering.ts';
 import {
@@ -65,8 +65,7 @@ export class Memberships {
   of(product: DerivedFrom): Membership[] {
     const { sides, product: view } = this.numbered;
     view.look(view.openOne(product), 0);
-    const texts = sides.filter(({ test }) => test(view)).map((side) => side.describe(view).toText());
-    return unpackMemberships(`[${texts.join()}]`);
+    return sides.filter(({ test }) => test(view)).map((side) => side.describe(view).toMembership());
   }
 
   /** @param report hears of a product of which only the first combinations of values count in a build */
@@ -292,6 +291,16 @@ class RuleSide implements DescribedMember {
     const known = this.comparedValues.get(value) ?? this.compared.add(encodeValue(value));
     this.comparedValues.set(value, known);
     return known;
+  }
+
+  toMembership(): Membership {
+    const { build, side, memberKeys, memberCompared, values } = this;
+    return {
+      ...{ build, side, rank: this.ranks.base64(this.rank) },
+      compared: memberCompared.map((number) => (number === NONE ? null : this.compared.base64(number))),
+      keys: memberKeys.map((number) => this.keys.base64(number)),
+      ...(values !== undefined && { values }),
+    };
   }
 
   /** @returns what `packMembership` makes of the membership, as JSON */

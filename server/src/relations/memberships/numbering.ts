@@ -123,4 +123,9 @@ export class Encodings {
     for (const number of this.used) this.places.set(number, 0);
     this.used.length = 0;
   }
+
+  /** @returns as `Membership` has it */
+  base64(number: number): string {
+    return (this.quoted[number] as string).slice(1, -1);
+  }
 }
