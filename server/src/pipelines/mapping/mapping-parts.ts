@@ -197,8 +197,13 @@ function addValues(key: string, { column, userGroups }: ValueSource, { row, prod
   }
 }
 
+interface ReadValue {
+  readonly value: string;
+  readonly row?: number;
+}
+
 /** The values of a column, each of a list of objects by itself, with the number of its object. */
-function* readValues(row: RowView, column: CompiledColumn): Generator<{ value: string; row?: number }> {
+function* readValues(row: RowView, column: CompiledColumn): Generator<ReadValue> {
   const [name = '', ...others] = column.uses;
   const numbers = others.length === 0 ? row.rows?.[name] : undefined;
   if (numbers === undefined) {
@@ -395,7 +400,8 @@ function readTargets(
   count: CompiledColumn | undefined,
   row: RowView,
 ): (string | CountedTarget)[] {
-  const targets = [...readValues(row, column)];
+  const targets: readonly ReadValue[] =
+    count === undefined ? toList(column.read(row)).map((value) => ({ value })) : [...readValues(row, column)];
   const reason = targets.map(({ value }) => findTextProblem(value, IDENTIFIER_LENGTH)).find(Boolean);
   if (reason !== undefined) note(row, { field: 'targets', column, reason });
   const quantities = count === undefined ? [] : [...readValues(row, count)];
@@ -412,9 +418,10 @@ function readTargets(
       ...(count && { column: count }),
       reason: `has ${quantities.length} for ${targets.length} targets`,
     });
+  const byRow = Map.groupBy(quantities, (one) => one.row);
   return targets.map(({ value: identifier, row: own }, at) => {
     const place = quantities.length === 1 ? 0 : at;
-    const found = isByRow ? quantities.find((one) => one.row === own) : quantities[place];
+    const found = isByRow ? byRow.get(own)?.[0] : quantities[place];
     return found === undefined ? identifier : { identifier, quantity: Number(found.value) };
   });
 }
