@@ -110,18 +110,19 @@ type Parts = FitParts & SurveyTime;
 export function readerOperations(catalogs: RelationCatalogs, columns = new ColumnCache()) {
   const constraints = new ConstraintCache();
   const inspecting =
-    ({ isSurvey = false, isFresh = false }) =>
+    ({ limitOf, isFresh = false }: { limitOf: (time: SurveyTime) => WorkLimit; isFresh?: boolean }) =>
     <Asked extends InProject, Result>(
       work: (catalog: InspectedCatalog, asked: Asked, parts: Parts) => Promise<Result>,
     ) =>
     (asked: Asked & Limited, stop?: StopFlag) => {
       const { projectId, limitMs: searchMs } = asked;
-      const limit = new WorkLimit(isSurvey ? Number.POSITIVE_INFINITY : searchMs, stop);
+      const limit = limitOf({ limit: new WorkLimit(Number.POSITIVE_INFINITY, stop), searchMs });
       const parts = { limit, searchMs, constraints, columns };
       return catalogs.inspect({ projectId, limit, isFresh }, (catalog) => work(catalog, asked, parts));
     };
-  const question = inspecting({});
-  const survey = inspecting({ isSurvey: true });
+  const question = inspecting({ limitOf: ({ limit, searchMs }) => limit.within(searchMs) });
+  const survey = inspecting({ limitOf: ({ limit }) => limit });
+  const freshSurvey = inspecting({ limitOf: ({ limit }) => limit, isFresh: true });
   return {
     relate: ({ limitMs, ...input }: MetRelateInput & Limited, stop?: StopFlag) =>
       catalogs.answer({ input, limit: new WorkLimit(limitMs, stop) }, (relations, view) =>
@@ -136,9 +137,10 @@ export function readerOperations(catalogs: RelationCatalogs, columns = new Colum
       shareText(await answerFit(catalog, input, parts)),
     ),
     surveyRelation: survey(surveyStored),
-    tryRelation: inspecting({ isSurvey: true, isFresh: true })(tryRelation),
-    surveyMissing: survey((catalog, { projectId }: InProject, parts) =>
-      surveyMissing(catalog, projectId, { ...parts, limit: readingLimit(parts) }),
+    tryRelation: (asked: TriedRelation & Limited, stop?: StopFlag) =>
+      (isListed(asked.definition) ? survey : freshSurvey)(tryRelation)(asked, stop),
+    surveyMissing: inspecting({ limitOf: readingLimit })((catalog, { projectId }: InProject, parts) =>
+      surveyMissing(catalog, projectId, parts),
     ),
     acceptLinks: (sent: SentLinks & InProject) => acceptLinks(catalogs, sent),
   };
