@@ -180,6 +180,7 @@ const MISTAKES: readonly [string, RegExp][] = [
     /^line 1: \/targets\/0\/quantity must be an integer/,
   ],
   ['{"source":"A1","targets":[{"quantity":1,"n":2}]}', /^line 1: \/targets\/0\/n is not known/],
+  ['{"source":"A1","targets":[[1,1]]}', /^line 1: \/targets\/0 must be an identifier/],
   ['["A1"]', /^line 1 must be an object/],
   [`{"source":"A1","targets":["${'x'.repeat(256)}"]}`, /^line 1: \/targets\/0 must be an identifier/],
   ['{"source":"A\\u0000","targets":[]}', /^line 1: \/source must be an identifier/],

@@ -131,7 +131,8 @@ function listTargetProblems(targets: unknown): string[] {
 }
 
 function listTargetProblem(path: string, target: unknown): string[] {
-  if (typeof target !== 'object' || target === null) return listIdentifierProblem(path, target);
+  if (typeof target !== 'object' || target === null || Array.isArray(target))
+    return listIdentifierProblem(path, target);
   const { identifier, quantity, ...others } = target as Partial<Record<string, unknown>>;
   const problems = Object.keys(others).map(
     (name) => `${path}/${name.slice(0, 100)} is not known, a target has identifier and quantity`,
