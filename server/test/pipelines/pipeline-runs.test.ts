@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
+import { describeProcess, listChildren } from '../support/memory-watch.ts';
 import {
   addPipeline,
   CSV_MAPPING,
@@ -289,6 +291,22 @@ test('a run that is cancelled while its source is slow ends at once and changes 
   assert.deepEqual(await pipeline.list(), []);
   feed.serve(CSV);
   assert.equal((await pipeline.run()).taskStatus, 'FINISHED', 'the next run is not in its way');
+});
+
+test('a run that is cancelled ends the process of its expressions (§13.2)', {
+  skip: !existsSync('/proc/self/task') && 'only Linux says which processes there are',
+}, async () => {
+  // More than is read before the first rows are mapped.
+  const much = CSV + 'A3;Chair;green\n'.repeat(20_000);
+  feed.answer((_, response) => void response.writeHead(200).write(much));
+  const mapping = { ...CSV_MAPPING, name: { expression: 'sku & name' } };
+  const pipeline = await createPipeline(service(), { ...HTTP(feed.url), mapping });
+  const task = await pipeline.start();
+  const isThere = () => listChildren(process.pid).some((pid) => describeProcess(pid).includes('expression'));
+  while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 20));
+  const cancelled = await pipeline.call('POST', `/tasks/${task.id}/cancel`);
+  assert.equal(cancelled.body.task.taskStatus, 'CANCELLED', JSON.stringify(cancelled.body));
+  while (isThere()) await new Promise((resolve) => setTimeout(resolve, 20));
 });
 
 test('a run whose source or mapping takes longer than half a day fails and gives its place back (§13.2)', async (t) => {

@@ -32,15 +32,18 @@ export function watchMemory(limitMb: number, tell: (test: HungryTest) => void): 
 
 /** @returns undefined where it is something else, e.g. the database of all tests */
 function findTestFile(pid: number): string | undefined {
-  const file = read(`/proc/${pid}/cmdline`).split('\0').at(-2);
+  const file = describeProcess(pid).split('\0').at(-2);
   return file?.endsWith('.test.ts') ? file : undefined;
 }
+
+/** @returns its program and arguments; nothing where it has ended */
+export const describeProcess = (pid: number): string => read(`/proc/${pid}/cmdline`);
 
 const listBelow = (pid: number): number[] =>
   listChildren(pid).flatMap((child) => [child, ...listBelow(child)]);
 
 /** Each thread has its own list of those that it started. */
-function listChildren(pid: number): number[] {
+export function listChildren(pid: number): number[] {
   const lists = listThreads(pid).map((thread) => read(`/proc/${pid}/task/${thread}/children`));
   return lists.flatMap((list) => list.trim().split(' ').filter(Boolean).map(Number));
 }
