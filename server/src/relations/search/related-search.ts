@@ -40,7 +40,7 @@ export type SearchedRelation = Pick<
   'build' | 'bound' | 'isListed' | 'twoWay' | 'excludeSameGroup'
 >;
 
-/** A product that is asked about. */
+/** The requested product. */
 interface SearchedProduct {
   readonly identifier: string;
   /** What it is in relations by rules; undefined also for a product that is in none. */
@@ -88,7 +88,7 @@ function toFound(listed: readonly ListedGroup[]): Omit<FoundGroups, 'matchType'>
 interface SideSearch extends CandidateSearch {
   readonly index: RuleIndex | undefined;
   /** The product that is left out. */
-  readonly asked: number | undefined;
+  readonly requested: number | undefined;
   /** Whether that may be among its own results, in which it then gives its group another place. */
   readonly isAmong: boolean;
 }
@@ -105,14 +105,14 @@ function toSearch(
   return {
     ...{ build, side, opposite, operators: rule.operators, limit, index: planIndex(rule) },
     excluded: excludeSameGroup ? source.group : undefined,
-    asked: source.productId,
+    requested: source.productId,
     isAmong: !excludeSameGroup && source.memberships.some((one) => one.build === build && one.side === side),
   };
 }
 
 /** The same for all products with these values: one group more, as each of them leaves its own out. */
 const forAll = (query: SideSearch): SideSearch => ({
-  ...{ ...query, limit: query.limit + 1, excluded: undefined, asked: undefined },
+  ...{ ...query, limit: query.limit + 1, excluded: undefined, requested: undefined },
 });
 
 /** @returns a key that all products with these values have */
@@ -142,7 +142,7 @@ function listWhole(view: RelationView, query: SideSearch): readonly ListedGroup[
 function listGroups(view: RelationView, query: SideSearch): ListedGroup[] {
   const judge = toJudge(query);
   return chooseBest(listMatching(view, query), query).map(({ group }) => {
-    const others = view.listVariants(group).filter(({ productId }) => productId !== query.asked);
+    const others = view.listVariants(group).filter(({ productId }) => productId !== query.requested);
     return { group, ...sortVariants(others, query, judge) };
   });
 }
@@ -166,19 +166,21 @@ function findBest(view: RelationView, query: SideSearch): Omit<FoundGroups, 'mat
   const weigh = ({ first }: { first: readonly unknown[] }) => 200 + 250 * first.length;
   const [shared] = view.share?.(`first ${describeSearch(query)}`, make, weigh) ?? [];
   if (shared === undefined) return choose(listMatching(view, query));
-  const isAmong = shared.first.some((one) => one.productId === query.asked || one.group === query.excluded);
+  const isAmong = shared.first.some(
+    (one) => one.productId === query.requested || one.group === query.excluded,
+  );
   return isAmong ? choose(shared.first) : shared.best;
 }
 
 /** @returns the first candidate of each group, of as many groups as are requested */
 function chooseBest(
   candidates: Iterable<MatchingCandidate>,
-  { excluded, limit, asked }: SideSearch,
+  { excluded, limit, requested }: SideSearch,
 ): MatchingCandidate[] {
   const best = new Map<string, MatchingCandidate>();
   for (const candidate of candidates) {
     const { productId, group } = candidate;
-    if (productId === asked || group === excluded || best.has(group)) continue;
+    if (productId === requested || group === excluded || best.has(group)) continue;
     best.set(group, candidate);
     if (best.size === limit) break;
   }

@@ -111,14 +111,14 @@ export function readerOperations(catalogs: RelationCatalogs, columns = new Colum
   const constraints = new ConstraintCache();
   const inspecting =
     ({ limitOf, isFresh = false }: { limitOf: (time: SurveyTime) => WorkLimit; isFresh?: boolean }) =>
-    <Asked extends InProject, Result>(
-      work: (catalog: InspectedCatalog, asked: Asked, parts: Parts) => Promise<Result>,
+    <Request extends InProject, Result>(
+      work: (catalog: InspectedCatalog, request: Request, parts: Parts) => Promise<Result>,
     ) =>
-    (asked: Asked & Limited, stop?: StopFlag) => {
-      const { projectId, limitMs: searchMs } = asked;
+    (request: Request & Limited, stop?: StopFlag) => {
+      const { projectId, limitMs: searchMs } = request;
       const limit = limitOf({ limit: new WorkLimit(Number.POSITIVE_INFINITY, stop), searchMs });
       const parts = { limit, searchMs, constraints, columns };
-      return catalogs.inspect({ projectId, limit, isFresh }, (catalog) => work(catalog, asked, parts));
+      return catalogs.inspect({ projectId, limit, isFresh }, (catalog) => work(catalog, request, parts));
     };
   const question = inspecting({ limitOf: ({ limit, searchMs }) => limit.within(searchMs) });
   const survey = inspecting({ limitOf: ({ limit }) => limit });
@@ -137,8 +137,8 @@ export function readerOperations(catalogs: RelationCatalogs, columns = new Colum
       shareText(await answerFit(catalog, input, parts)),
     ),
     surveyRelation: survey(surveyStored),
-    tryRelation: (asked: TriedRelation & Limited, stop?: StopFlag) =>
-      (isListed(asked.definition) ? survey : freshSurvey)(tryRelation)(asked, stop),
+    tryRelation: (request: TriedRelation & Limited, stop?: StopFlag) =>
+      (isListed(request.definition) ? survey : freshSurvey)(tryRelation)(request, stop),
     surveyMissing: inspecting({ limitOf: readingLimit })((catalog, { projectId }: InProject, parts) =>
       surveyMissing(catalog, projectId, parts),
     ),

@@ -424,7 +424,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
       working = work();
       return undefined;
     },
-    /** Sends what is left, and lets go of the files: nobody else may have them open any more. */
+    /** Sends what is left, and lets go of the files: no other process may have them open any more. */
     async stop(): Promise<void> {
       stopped.abort();
       await working;

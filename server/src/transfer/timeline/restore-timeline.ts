@@ -50,7 +50,7 @@ interface RestoreOptions {
 }
 
 /**
- * The same for whoever holds the lock of the directory.
+ * The same, for a caller that holds the lock of the directory.
  * @returns `lostAt`: the last of later instants that the target names, which cannot be reached: an object is missing
  */
 export async function fillFolder(target: BackupTarget, root: string, { key, at, url }: RestoreOptions) {
