@@ -161,7 +161,9 @@ function findBest(view: RelationView, query: SideSearch): Omit<FoundGroups, 'mat
     );
   const make = () => {
     const first = takeFirst(view, forAll(query));
-    return [{ first, best: choose(first, { ...forAll(query), limit: query.limit }) }];
+    const best = choose(first, { ...forAll(query), limit: query.limit });
+    sharedNames.set(best.groups, {});
+    return [{ first, best }];
   };
   const weigh = ({ first }: { first: readonly unknown[] }) => 200 + 250 * first.length;
   const [shared] = view.share?.(`first ${describeSearch(query)}`, make, weigh) ?? [];
@@ -363,13 +365,14 @@ export const listRelated = (
     }),
   );
 
-/** Groups that products share are named once. */
-const named = new WeakMap<FoundGroups['groups'], RelatedList>();
+/** Groups that products share are named once; to remember all others would cost more than to name them. */
+const sharedNames = new WeakMap<FoundGroups['groups'], { list?: RelatedList }>();
 
 function nameBest(view: RelationView, found: Omit<FoundGroups, 'matchType'>): RelatedList {
-  const list = named.get(found.groups) ?? nameFirst(view, found);
-  named.set(found.groups, list);
-  return list;
+  const shared = sharedNames.get(found.groups);
+  if (shared === undefined) return nameFirst(view, found);
+  shared.list ??= nameFirst(view, found);
+  return shared.list;
 }
 
 function nameFirst(view: RelationView, { groups, quantities }: Omit<FoundGroups, 'matchType'>): RelatedList {
