@@ -1,5 +1,6 @@
 import type { Image } from '../../catalog/products/products.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
+import { isQuantity, MOST_QUANTITY } from '../../relations/links/links.ts';
 import { type ColumnValue, isSelector } from '../formats/formats.ts';
 import { type CompiledColumn, MappingProblem, quote, type RowView } from './mapping-columns.ts';
 import type { Column, KeyValuesSpec, Mapping } from './mapping-schemas.ts';
@@ -344,7 +345,6 @@ const OWN_PARTS = ['source', 'targets', 'target', 'quantity', 'separator'] as co
 /** Source: docs/interface.md §12.8. Here they are checked by column, so that a report can name it. */
 const IDENTIFIER_LENGTH = 255;
 const TARGETS = 1_000;
-const MOST_QUANTITY = 1_000_000;
 
 export type Compile = (column: Column, field: string) => CompiledColumn;
 
@@ -391,9 +391,6 @@ function splitBy(column: Column, separator: string | undefined): Column {
   return { split: separator, trim: true, ...spec };
 }
 
-const isQuantity = (text: string) =>
-  /^\d{1,7}$/.test(text) && Number(text) >= 1 && Number(text) <= MOST_QUANTITY;
-
 /** A quantity is that of the same object of a list, else the one at the same place; a single one holds for all targets. */
 function readTargets(
   column: CompiledColumn,
@@ -405,19 +402,13 @@ function readTargets(
   const reason = targets.map(({ value }) => findTextProblem(value, IDENTIFIER_LENGTH)).find(Boolean);
   if (reason !== undefined) note(row, { field: 'targets', column, reason });
   const quantities = count === undefined ? [] : [...readValues(row, count)];
-  if (!quantities.every(({ value }) => isQuantity(value)))
-    note(row, {
-      field: 'quantity',
-      ...(count && { column: count }),
-      reason: `is no whole number from 1 to ${MOST_QUANTITY}`,
-    });
+  const refuse = (why: string) =>
+    note(row, { field: 'quantity', ...(count && { column: count }), reason: why });
+  if (!quantities.every(({ value }) => /^\d{1,7}$/.test(value) && isQuantity(Number(value))))
+    refuse(`is no whole number from 1 to ${MOST_QUANTITY}`);
   const isByRow = quantities.some((one) => one.row !== undefined);
   if (!isByRow && quantities.length > 1 && quantities.length !== targets.length)
-    note(row, {
-      field: 'quantity',
-      ...(count && { column: count }),
-      reason: `has ${quantities.length} for ${targets.length} targets`,
-    });
+    refuse(`has ${quantities.length} for ${targets.length} targets`);
   const byRow = Map.groupBy(quantities, (one) => one.row);
   return targets.map(({ value: identifier, row: own }, at) => {
     const place = quantities.length === 1 ? 0 : at;

@@ -142,7 +142,7 @@ function listTargetProblem(path: string, target: unknown): string[] {
   return [...problems, ...listIdentifierProblem(`${path}/identifier`, identifier)];
 }
 
-const isQuantity = (value: unknown): boolean =>
+export const isQuantity = (value: unknown): boolean =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_QUANTITY;
 
 function listIdentifierProblem(path: string, value: unknown): string[] {
