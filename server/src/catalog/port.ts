@@ -119,7 +119,7 @@ export interface CatalogStateOperations
   /** What the index of search takes in next, behind a document: another thread than the one that writes makes it. */
   prepareWalk(after: number): PreparedWalk;
   /** @returns products that the index of search knows */
-  listHits(query: RequestedUploads): HitPart;
+  listHits(query: RequestedUploads): ListedPart<FoundRow>;
   countHits(counted: CountedTier): CountedHits;
   /** @returns hits without their uploads, in the order of their documents */
   listPlaces(query: RequestedHits): readonly HitGroup[];
@@ -256,8 +256,8 @@ export interface IdRange {
   readonly limit: number;
 }
 
-export interface ListedPart {
-  readonly rows: readonly ListedRow[];
+export interface ListedPart<Row extends ListedRow = ListedRow> {
+  readonly rows: readonly Row[];
   /** Whether there are fewer than the limit since their uploads are large. */
   readonly isCut: boolean;
 }
@@ -322,12 +322,6 @@ export interface RequestedUploads extends RequestedHits {
 export interface FoundRow extends PlacedRow {
   /** Its document as it is. */
   readonly present: number;
-}
-
-export interface HitPart {
-  readonly rows: readonly FoundRow[];
-  /** Whether there are fewer than the limit since their uploads are large. */
-  readonly isCut: boolean;
 }
 
 /** A hit: the document that it was found by, and the number of its group. */

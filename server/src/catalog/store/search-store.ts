@@ -176,7 +176,7 @@ export function* listHits({
   limit,
   newer,
   isWhole,
-}: port.RequestedUploads): Program<port.HitPart> {
+}: port.RequestedUploads): Program<port.ListedPart<port.FoundRow>> {
   const { from, where, order } = foundBy(tier);
   const behind = byEngine({
     sqlite: sql`${order} > ${after}`,
