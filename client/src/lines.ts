@@ -41,9 +41,9 @@ export async function* readEvents<Value>(response: Response, name: string): Asyn
       fields.push([field, value]);
       continue;
     }
-    const isWanted = fields.some(([field, value]) => field === 'event' && value === name);
+    const isNamed = fields.some(([field, value]) => field === 'event' && value === name);
     const data = fields.filter(([field]) => field === 'data').map(([, value]) => value);
-    if (isWanted && data.length > 0) yield JSON.parse(data.join('\n')) as Value;
+    if (isNamed && data.length > 0) yield JSON.parse(data.join('\n')) as Value;
     fields = [];
   }
 }

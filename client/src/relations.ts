@@ -55,11 +55,11 @@ function createAnswers({ sendJson, call }: Transport) {
       }),
 
     /**
-     * @param asked the identifiers of the products, or a question with quantities, tags and the rest
+     * @param question the identifiers of the products, or a question with quantities, tags and the rest
      * @returns whether products can be used together, pair by pair, and why
      */
-    fit: (asked: FitQuestion | readonly string[], { projectId, ...options }: ProjectChoice = {}) => {
-      const body = 'items' in asked ? asked : { items: asked.map((identifier) => ({ identifier })) };
+    fit: (question: FitQuestion | readonly string[], { projectId, ...options }: ProjectChoice = {}) => {
+      const body = 'items' in question ? question : { items: question.map((identifier) => ({ identifier })) };
       return call('postSearchRelationsFit', { query: choose(projectId), body }, options);
     },
   };

@@ -21,7 +21,7 @@ export function createSession({ call, sendJson, useCsrfToken }: Transport) {
     signIn: async (
       email: string,
       password: string,
-      usePasskey?: (wanted: PasskeyWanted['passkey']) => Promise<BodyOf<'postManagementSessionPasskey'>>,
+      usePasskey?: (options: PasskeyWanted['passkey']) => Promise<BodyOf<'postManagementSessionPasskey'>>,
     ): Promise<SignedIn> => {
       const body = { email, password };
       const path = '/management/session';
@@ -37,10 +37,10 @@ export function createSession({ call, sendJson, useCsrfToken }: Transport) {
     /** @param make  makes it, in a browser by `navigator.credentials.create` */
     addPasskey: async (
       name: string,
-      make: (wanted: PasskeyOptions) => Promise<Omit<BodyOf<'postManagementSessionPasskeys'>, 'name'>>,
+      make: (options: PasskeyOptions) => Promise<Omit<BodyOf<'postManagementSessionPasskeys'>, 'name'>>,
     ) => {
-      const wanted = await call('postManagementSessionPasskeysStart', {}, {});
-      return call('postManagementSessionPasskeys', { body: { name, ...(await make(wanted)) } }, {});
+      const options = await call('postManagementSessionPasskeysStart', {}, {});
+      return call('postManagementSessionPasskeys', { body: { name, ...(await make(options)) } }, {});
     },
     removePasskey: (id: number, options: CallOptions = {}) =>
       call('deleteManagementSessionPasskeysById', { path: { id } }, options),

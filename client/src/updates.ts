@@ -118,8 +118,8 @@ function createChanges({ call }: Transport) {
 
     /** Undoes the last commit or delete, or all down to `commit`. @throws RelataError 412 where `ifLast` is not the last */
     restore: ({ projectId, commit, ifLast, ...options }: RestoreChoice = {}) => {
-      const asked = { ...(commit !== undefined && { commit }), ...(ifLast !== undefined && { ifLast }) };
-      return call('postProductsBatchRestore', { query: { ...choose(projectId), ...asked } }, options);
+      const limits = { ...(commit !== undefined && { commit }), ...(ifLast !== undefined && { ifLast }) };
+      return call('postProductsBatchRestore', { query: { ...choose(projectId), ...limits } }, options);
     },
   };
 }

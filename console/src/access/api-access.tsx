@@ -15,7 +15,7 @@ import { useFilters } from '../state/route.ts';
 import {
   reread,
   useAllKeys,
-  useAsked,
+  useAnswer,
   useCalls,
   useOfProject,
   useProject,
@@ -100,7 +100,7 @@ export function ApiAccess() {
         ],
       ]}
     >
-      {canChange && <KeptRequests />}
+      {canChange && <RecentRequests />}
       <NewKey isOpen={isCreating} onClose={() => setCreating(false)} onMade={setShown} />
     </ListPage>
   );
@@ -158,7 +158,7 @@ const WIDTH = 96;
 const HEIGHT = 22;
 
 function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
-  const { data } = useAsked(
+  const { data } = useAnswer(
     ['key-traffic', keyId],
     ({ relata, signal }) => relata.apiKeys.statistics(keyId, { signal }),
     { staleTime: 60_000 },
@@ -288,11 +288,11 @@ const REREAD_MS = 10_000;
 const SHOWN = 15;
 
 /** The last requests of the project that failed or were slow; a choice shows one as it was sent. */
-export function KeptRequests() {
+export function RecentRequests() {
   const [{ requests: kind }, change] = useFilters(['requests']);
   const [open, setOpen] = useState<KeptRequest>();
-  const kept = useOfProject(
-    ['kept-requests', kind],
+  const recent = useOfProject(
+    ['recent-requests', kind],
     ({ relata, projectId, signal }) =>
       relata.projects.keptRequests(projectId, {
         ...((kind === 'failed' || kind === 'slow') && { kind }),
@@ -318,7 +318,7 @@ export function KeptRequests() {
         />
       }
     >
-      <Answer of={kept}>
+      <Answer of={recent}>
         {({ items, since, isWhole }) => (
           <>
             <RequestTable items={items} onOpen={setOpen} />

@@ -13,7 +13,7 @@ import {
   afterwards,
   reread,
   tell,
-  useAsked,
+  useAnswer,
   useGroups,
   useProjects,
   useRelata,
@@ -57,7 +57,7 @@ export function Account() {
 
 function Users({ self }: { self: number }) {
   const relata = useRelata();
-  const users = useAsked(['users'], ({ signal }) => relata.users.list({ signal }));
+  const users = useAnswer(['users'], ({ signal }) => relata.users.list({ signal }));
   const [removed, setRemoved] = useState<User>();
   const [changed, setChanged] = useState<User>();
   const nameOf = useScopeName();
@@ -158,7 +158,7 @@ function Invitations() {
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<string>('editor');
   const [roles, setRoles] = useState<PartRole[]>([]);
-  const invitations = useAsked(['invitations'], ({ signal }) => relata.users.listInvitations({ signal }));
+  const invitations = useAnswer(['invitations'], ({ signal }) => relata.users.listInvitations({ signal }));
   const invite = async () => {
     setMade(await relata.users.invite(email, role as Role, { roles: role === 'owner' ? [] : roles }));
     setEmail('');
@@ -336,7 +336,7 @@ function PartRoles({ roles, onChange }: { roles: readonly PartRole[]; onChange(r
 export function Sessions() {
   const { signOut } = useSession();
   const relata = useRelata();
-  const sessions = useAsked(['sessions'], ({ signal }) => relata.session.list({ signal }));
+  const sessions = useAnswer(['sessions'], ({ signal }) => relata.session.list({ signal }));
   const end = (ending: Promise<unknown>) => afterwards(ending, 'sessions');
   const actions = (
     <>
@@ -395,7 +395,7 @@ export function Sessions() {
 export function Passkeys() {
   const relata = useRelata();
   const [name, setName] = useState('');
-  const passkeys = useAsked(['passkeys'], ({ signal }) => relata.session.listPasskeys({ signal }));
+  const passkeys = useAnswer(['passkeys'], ({ signal }) => relata.session.listPasskeys({ signal }));
   const add = async () => {
     await relata.session.addPasskey(name, makePasskey);
     setName('');

@@ -9,7 +9,7 @@ import { Code } from '../parts/show.tsx';
 import { nameRole } from '../rules/roles.ts';
 import { listLanguages, useLanguageChoice } from '../state/language.ts';
 import { linkTo, replaceWith } from '../state/route.ts';
-import { askDevice, tell, useAsked, useRelata, useSession, useSubmit } from '../state/service.tsx';
+import { askDevice, tell, useAnswer, useRelata, useSession, useSubmit } from '../state/service.tsx';
 
 const PRESENT_PASSWORD = {
   ...{ name: 'password', type: 'password', autoComplete: 'current-password', required: true },
@@ -121,7 +121,7 @@ function CompanyAccount({ onError }: { onError(error: unknown): void }) {
   const relata = useRelata();
   const { accept } = useSession();
   const [isBusy, setBusy] = useState(returned !== undefined);
-  const ways = useAsked(['ways'], ({ signal }) => relata.session.findWays({ signal }));
+  const ways = useAnswer(['ways'], ({ signal }) => relata.session.findWays({ signal }));
   const fail = (error: unknown) => {
     onError(error);
     setBusy(false);
@@ -260,7 +260,7 @@ interface EnterShape {
 function EnterForm({ type, token, title, action, about, hasEmail, enter }: EnterShape) {
   const { accept } = useSession();
   // No form is shown for a link that has ended.
-  const link = useAsked(
+  const link = useAnswer(
     ['link', token],
     ({ relata, signal }) => relata.session.checkLink(token, { signal }),
     {

@@ -183,7 +183,7 @@ export interface FieldTrouble {
 
 /** @returns what is missing in the products looked at, then what else is wrong in the first rows, each once */
 export function listProblems({ missing, rows }: Pick<ChannelPreview, 'missing' | 'rows'>): FieldTrouble[] {
-  const lacking = missing.map(({ field, products, identifiers, message }) => ({
+  const ofFields = missing.map(({ field, products, identifiers, message }) => ({
     ...{ field, ...shorten(identifiers, products) },
     words: t('{count, plural, one {# product lacks} other {# products lack}} it: {message}', {
       count: products,
@@ -203,7 +203,7 @@ export function listProblems({ missing, rows }: Pick<ChannelPreview, 'missing' |
     const identifiers = all.map(({ identifier }) => identifier);
     return { field, words, ...shorten(identifiers, all.length) };
   });
-  return [...lacking, ...others];
+  return [...ofFields, ...others];
 }
 
 const shorten = (identifiers: readonly string[], products: number) => ({

@@ -13,7 +13,7 @@ import {
   afterwards,
   reread,
   tell,
-  useAsked,
+  useAnswer,
   useCalls,
   usePages,
   useProject,
@@ -28,7 +28,7 @@ export function Events() {
   const project = useProject();
   const [isCreating, setCreating] = useState(false);
   const [secret, setSecret] = useState<string>();
-  const endpoints = useAsked(
+  const endpoints = useAnswer(
     ['webhook-endpoints'],
     async ({ relata, signal }) => (await relata.webhookEndpoints.list({ limit: 1000, signal })).items,
     {
@@ -67,7 +67,7 @@ export function EventEndpoint() {
   const { canChange } = useRights();
   const id = Number(useRoute().parts[3]);
   const [secret, setSecret] = useState<string>();
-  const endpoint = useAsked(
+  const endpoint = useAnswer(
     ['webhook-endpoints', id],
     ({ relata, signal }) => relata.webhookEndpoints.get(id, { signal }),
     { refetchInterval: ONE_LOOK_MS },

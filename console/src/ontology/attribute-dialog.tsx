@@ -203,12 +203,12 @@ function UsedBy({ attribute }: { attribute: string }) {
 
 function RemoveAttribute({ onRemove }: { onRemove(): void }) {
   const { canChange } = useRights();
-  const [isAsked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   if (!canChange) return null;
-  if (!isAsked)
+  if (!isConfirming)
     return (
       <div className="row">
-        <Button look="danger" onClick={() => setAsked(true)}>
+        <Button look="danger" onClick={() => setConfirming(true)}>
           {t('Remove the attribute …')}
         </Button>
       </div>
@@ -219,7 +219,7 @@ function RemoveAttribute({ onRemove }: { onRemove(): void }) {
         {t('Its values are no longer used, and relations that use it cannot work until you change them.')}
       </p>
       <div className="row">
-        <Button onClick={() => setAsked(false)}>{t('Keep it')}</Button>
+        <Button onClick={() => setConfirming(false)}>{t('Keep it')}</Button>
         <Button look="danger" onClick={onRemove}>
           {t('Remove the attribute')}
         </Button>

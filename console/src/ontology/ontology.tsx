@@ -286,13 +286,13 @@ function Covered({ list, category }: { list: readonly CoveredAttribute[]; catego
   if (list.length === 0)
     return <p className="card-body soft">{t('No product of this category has an attribute.')}</p>;
   const products = projectLink('products');
-  const whole = list.filter(({ lacking }) => lacking === 0);
-  const lacked = list.filter(({ lacking }) => lacking > 0);
+  const whole = list.filter(({ withoutFact }) => withoutFact === 0);
+  const incomplete = list.filter(({ withoutFact }) => withoutFact > 0);
   return (
     <>
-      {lacked.length > 0 && (
+      {incomplete.length > 0 && (
         <Table
-          rows={lacked}
+          rows={incomplete}
           keyOf={({ name: attribute }) => attribute}
           columns={[
             [t('Attribute'), ({ name: attribute }) => attribute],
@@ -309,15 +309,15 @@ function Covered({ list, category }: { list: readonly CoveredAttribute[]; catego
             ],
             [
               t('Without it'),
-              ({ name: attribute, lacking }) => (
+              ({ name: attribute, withoutFact }) => (
                 <a
                   href={linkWith(products, { category, where: writeChosen([{ attribute, lacks: true }]) })}
                   aria-label={t(
                     '{count, plural, one {# product} other {# products}} of {category} without {attribute}',
-                    { count: lacking, category: name, attribute },
+                    { count: withoutFact, category: name, attribute },
                   )}
                 >
-                  {t('{count, plural, one {# product} other {# products}}', { count: lacking })}
+                  {t('{count, plural, one {# product} other {# products}}', { count: withoutFact })}
                 </a>
               ),
             ],
@@ -375,16 +375,16 @@ const SHOWN_MISSING = 10;
 /** Which missing values leave most verdicts unknown, counted on demand, as the service reads every product. */
 export function UnknownVerdicts() {
   const relations = useRelations();
-  const [isAsked, setAsked] = useState(false);
+  const [isCounted, setCounted] = useState(false);
   if (!relations.data?.some(({ constraint, kind }) => constraint || kind === 'total')) return null;
   return (
     <Card title={t('What leaves verdicts unknown')}>
-      {isAsked ? (
+      {isCounted ? (
         <Counted />
       ) : (
         <div className="row">
           <p className="soft">{t('Products that a constraint is about and that lack a value it needs.')}</p>
-          <Button onClick={() => setAsked(true)}>{t('Count missing values')}</Button>
+          <Button onClick={() => setCounted(true)}>{t('Count missing values')}</Button>
         </div>
       )}
     </Card>

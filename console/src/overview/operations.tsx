@@ -7,7 +7,7 @@ import { Ago, Figure, Table, TaskStatus } from '../parts/show.tsx';
 import { formatCount, nameTask } from '../rules/format.ts';
 import { nameAction } from '../rules/roles.ts';
 import { linkTo } from '../state/route.ts';
-import { useAllKeys, useAsked, useProjects, useRelata } from '../state/service.tsx';
+import { useAllKeys, useAnswer, useProjects, useRelata } from '../state/service.tsx';
 import { Statistics } from './statistics.tsx';
 
 /** So many projects are asked what they do: each is a request. */
@@ -97,7 +97,7 @@ const LatestTasks = ({ tasks }: { tasks: readonly Task[] }) => (
 );
 
 function LatestChanges() {
-  const log = useAsked(
+  const log = useAnswer(
     ['audit-log', 'latest'],
     async ({ relata, signal }) => (await relata.projects.auditLog({ limit: SHOWN_TASKS, signal })).items,
   );

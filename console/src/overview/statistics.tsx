@@ -8,7 +8,7 @@ import { Ago, Table } from '../parts/show.tsx';
 import { listSteps, listTicks, markTimes, sayStep, spread, sum } from '../rules/axis.ts';
 import { formatAll, formatCount, formatDuration, formatPercent, formatShort } from '../rules/format.ts';
 import { linkTo, useFilters } from '../state/route.ts';
-import { useAsked } from '../state/service.tsx';
+import { useAnswer } from '../state/service.tsx';
 
 const SHOWN_REQUESTS = 8;
 
@@ -36,7 +36,7 @@ export function Statistics() {
   const ranges = listRanges();
   const range = ranges.find((one) => one.name === name) ?? ranges[0];
   const { days, step } = range;
-  const statistics = useAsked(
+  const statistics = useAnswer(
     ['statistics', days],
     ({ relata, signal }) =>
       relata.installation.statistics({ from: Date.now() - days * DAY_MS, step, signal }),

@@ -68,12 +68,12 @@ const listOf = (what: Defined) => projectLink(`${what}s`);
 
 /** @returns what starts a task and tells of it, and whether it is being done */
 export function useStart<Given = void>(
-  told: string,
+  message: string,
   start: (given: Given) => Promise<unknown>,
   names: readonly string[],
 ) {
   return useAct(async (given: Given) => {
-    await start(given).then(() => tell.good(told), tell.bad);
+    await start(given).then(() => tell.good(message), tell.bad);
     await reread(...names);
   });
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { sayComparison, sayMatched } from '../rules/filters.ts';
 import {
-  type Lack,
+  type Gap,
   listExplained,
   listMissing,
   type Pair,
@@ -55,18 +55,18 @@ const Outcome = ({ found: { related, rank, excluded, matchType } }: { found: Rel
   </p>
 );
 
-function Missing({ missing }: { missing: readonly Lack[] }) {
+function Missing({ missing }: { missing: readonly Gap[] }) {
   if (missing.length === 0) return null;
   return (
     <div>
       <h3>{t('What would have to change')}</h3>
       <ul className="stack small">
-        {missing.map(({ or, ...lack }) => (
-          <li key={`${lack.identifier} ${lack.needs}`}>
-            {sayLack(lack)}
+        {missing.map(({ or, ...gap }) => (
+          <li key={`${gap.identifier} ${gap.needs}`}>
+            {sayGap(gap)}
             {or && (
               <div>
-                {t('or')} {sayLack(or)}
+                {t('or')} {sayGap(or)}
               </div>
             )}
           </li>
@@ -76,7 +76,7 @@ function Missing({ missing }: { missing: readonly Lack[] }) {
   );
 }
 
-function sayLack({ identifier, needs, has }: Lack): ReactNode {
+function sayGap({ identifier, needs, has }: Gap): ReactNode {
   const words = {
     identifier: <span className="mono">{identifier}</span>,
     needs: <strong>{needs}</strong>,

@@ -102,10 +102,10 @@ type PartShape = Exclude<ScopeShape, { type: 'account' }>;
 function useNames(): (scope: PartShape) => string {
   const projects = useProjects();
   const groups = useGroups();
-  return ({ type, id: wanted }) => {
+  return ({ type, id: ownId }) => {
     const list: readonly { id: number; name: string }[] | undefined =
       type === 'project' ? projects.data : groups.data;
-    return list?.find(({ id }) => id === wanted)?.name ?? String(wanted);
+    return list?.find(({ id }) => id === ownId)?.name ?? String(ownId);
   };
 }
 

@@ -104,15 +104,15 @@ const STORED = 'relata-facets';
 
 /** Beside the list once something is looked for, where there is room; there as the user left it. */
 function useFacetsOpen({ q, where, category }: ProductFilters) {
-  const [wanted, setWanted] = useState<boolean>();
+  const [chosen, setChosen] = useState<boolean>();
   const isWide = matchMedia('(min-width: 64rem)').matches;
   const stored = localStorage.getItem(STORED);
   const before = stored === null ? `${q}${where}${category}` !== '' : stored === 'open';
   const setOpen = (isOpen: boolean) => {
-    setWanted(isOpen);
+    setChosen(isOpen);
     if (isWide) localStorage.setItem(STORED, isOpen ? 'open' : 'closed');
   };
-  return [wanted ?? (isWide && before), setOpen] as const;
+  return [chosen ?? (isWide && before), setOpen] as const;
 }
 
 /** Views by name, kept by this browser, and the link that shows the present one to others. */

@@ -5,7 +5,7 @@ import { type Choice, LocaleField, OwnNameField, SelectField, TextField } from '
 import { Answer, Card, Empty, FormDialog, ListPage, Page } from '../parts/page.tsx';
 import { Ago, Table } from '../parts/show.tsx';
 import { goTo, linkTo, replaceWith, useRoute } from '../state/route.ts';
-import { reread, tell, useAsked, useGroups, useProjects, useRelata, useRights } from '../state/service.tsx';
+import { reread, tell, useAnswer, useGroups, useProjects, useRelata, useRights } from '../state/service.tsx';
 
 export function Projects() {
   const projects = useProjects();
@@ -115,7 +115,7 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
 function DeletedProjects() {
   const relata = useRelata();
   const { canChangeGroup } = useRights();
-  const deleted = useAsked(
+  const deleted = useAnswer(
     ['deleted-projects'],
     async ({ signal }) => (await relata.projects.list({ deleted: true, limit: 1000, signal })).items,
   );

@@ -2,8 +2,8 @@ import type { CatalogPoint, KeyStatistics, RequestPoint } from '@relata/client';
 import { formatDayOf, formatHourOf, formatWeekdayOf } from './format.ts';
 
 /** Round values from 0 on, the last of which is at least the largest value. */
-export function listTicks(largest: number, wanted = 4): readonly number[] {
-  const least = Math.max(1, largest) / wanted;
+export function listTicks(largest: number, steps = 4): readonly number[] {
+  const least = Math.max(1, largest) / steps;
   const power = 10 ** Math.floor(Math.log10(least));
   const step = Math.max(1, [1, 2, 5, 10].map((one) => one * power).find((one) => one >= least) ?? least);
   const count = Math.max(1, Math.ceil(largest / step));

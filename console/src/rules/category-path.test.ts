@@ -39,9 +39,9 @@ test('of what products of a category have, the worst covered attribute comes fir
     8,
   );
   assert.deepEqual(list, [
-    { name: 'Chipset', share: 0, lacking: 8 },
-    { name: 'Colour', share: 0.375, lacking: 5 },
-    { name: 'Socket', share: 1, lacking: 0 },
+    { name: 'Chipset', share: 0, withoutFact: 8 },
+    { name: 'Colour', share: 0.375, withoutFact: 5 },
+    { name: 'Socket', share: 1, withoutFact: 0 },
   ]);
   assert.deepEqual(listWorstFirst([], 0), []);
 });

@@ -29,7 +29,7 @@ export interface CoveredAttribute {
   readonly name: string;
   /** 1: all of them have a fact of it. */
   readonly share: number;
-  readonly lacking: number;
+  readonly withoutFact: number;
 }
 
 /** @returns what at least one of the products has a value of, the worst covered first; others do not belong to them */
@@ -39,5 +39,5 @@ export const listWorstFirst = (
 ): readonly CoveredAttribute[] =>
   attributes
     .filter(({ withValue }) => withValue > 0)
-    .map(({ name, withFact }) => ({ name, share: withFact / products, lacking: products - withFact }))
+    .map(({ name, withFact }) => ({ name, share: withFact / products, withoutFact: products - withFact }))
     .sort((a, b) => a.share - b.share || (a.name < b.name ? -1 : 1));

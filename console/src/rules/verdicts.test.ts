@@ -50,7 +50,7 @@ test('what would have to change is said of the product that lacks it (§12.6)', 
   const pair = { source: 'S', target: 'T' };
   assert.deepEqual(
     listMissing(found, pair)
-      .flatMap(({ or, ...lack }) => (or ? [lack, or] : [lack]))
+      .flatMap(({ or, ...gap }) => (or ? [gap, or] : [gap]))
       .map(({ identifier, needs, has }) => `${identifier}: ${needs}; ${has}`),
     [
       'S: Type would have to be Drill; ',

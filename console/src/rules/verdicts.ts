@@ -44,14 +44,14 @@ function readExplained(explained: Explained): Verdict {
   return { holds, words: t('not this'), kind: 'not', inner: [readExplained(explained.not)] };
 }
 
-/** What one product lacks for a pair to be related. */
-export interface Lack {
+/** What one product would have to have for a pair to be related. */
+export interface Gap {
   readonly identifier: string;
   readonly needs: string;
   /** Empty: no value. */
   readonly has: string;
   /** The other product may change instead. */
-  readonly or?: Lack;
+  readonly or?: Gap;
 }
 
 /** Two identifiers: the requested product, and the one that is a result or is not. */
@@ -61,11 +61,11 @@ export interface Pair {
 }
 
 /** @returns what would have to change for the pair to be related, as far as conditions decide it */
-export function listMissing(found: RelationExplanation, pair: Pair): Lack[] {
+export function listMissing(found: RelationExplanation, pair: Pair): Gap[] {
   const { source, target }: Pair =
     found.matchType === 'SECOND_WAY' ? { source: pair.target, target: pair.source } : pair;
   const ofSide = (identifier: string, side: Side) =>
-    readSide(side).flatMap((verdict) => listNeeds(verdict).map((lack) => ({ identifier, ...lack })));
+    readSide(side).flatMap((verdict) => listNeeds(verdict).map((gap) => ({ identifier, ...gap })));
   return [
     ...ofSide(source, found.source),
     ...ofSide(target, found.target),
@@ -75,7 +75,7 @@ export function listMissing(found: RelationExplanation, pair: Pair): Lack[] {
   ];
 }
 
-function listNeeds({ holds, words, need, values, inner, kind }: Verdict): Omit<Lack, 'identifier'>[] {
+function listNeeds({ holds, words, need, values, inner, kind }: Verdict): Omit<Gap, 'identifier'>[] {
   if (holds) return [];
   if (inner === undefined) return [{ needs: need ?? words, has: values ?? '' }];
   if (kind === 'all') return inner.flatMap(listNeeds);
@@ -93,10 +93,10 @@ export const listExplained = (match: RelationExplanation['match']): ExplainedMat
     return one.any !== undefined && one.holds ? inner.filter(({ holds }) => holds) : inner;
   });
 
-function describeMatch(match: ExplainedMatch, { source, target }: Pair): Lack {
+function describeMatch(match: ExplainedMatch, { source, target }: Pair): Gap {
   const { operator, sourceValues, targetValues } = match;
   const any = (values: readonly string[]) => values.join(` ${t('or')} `);
-  const ofSource = (needs: string): Lack => ({
+  const ofSource = (needs: string): Gap => ({
     ...{ identifier: source, needs, has: sourceValues.join(', ') },
   });
   if (sourceValues.length === 0) return ofSource(sayNeed(match.source, 'exists', ''));

@@ -152,8 +152,8 @@ export function SessionProvider({ children }: { children: ReactNode }) {
 }
 
 /** Loaded by those who have a passkey. */
-export const askDevice: Parameters<Relata['session']['signIn']>[2] = async (wanted) =>
-  (await import('./authenticator.ts')).usePasskey(wanted);
+export const askDevice: Parameters<Relata['session']['signIn']>[2] = async (options) =>
+  (await import('./authenticator.ts')).usePasskey(options);
 
 /** @returns where the company's provider signs out too */
 const endSession = async (relata: Relata, everywhere: boolean): Promise<string | undefined> =>
@@ -229,7 +229,7 @@ export const WHILE_TYPING = {
 type Options<Value> = Omit<UseQueryOptions<Value>, 'queryKey' | 'queryFn'>;
 
 /** What the service says, by a name and what else it is of. */
-export function useAsked<Value>(
+export function useAnswer<Value>(
   key: Key,
   ask: (asking: Asking) => Promise<Value>,
   options: Options<Value> = {},
@@ -245,7 +245,7 @@ export function useOfProject<Value>(
   options?: Options<Value>,
 ) {
   const { id: projectId } = useProject();
-  return useAsked([name, projectId, ...of], (asking) => ask({ ...asking, projectId }), options);
+  return useAnswer([name, projectId, ...of], (asking) => ask({ ...asking, projectId }), options);
 }
 
 interface PageOf {
@@ -275,20 +275,20 @@ export function usePages<One extends PageOf>(
 
 /** All projects in reach: up to 1,000, as many as a page of the list holds. */
 export const useProjects = () =>
-  useAsked(
+  useAnswer(
     ['projects'],
     async ({ relata, signal }) => (await relata.projects.list({ limit: 1000, signal })).items,
   );
 
 export const useAllKeys = (select?: (all: ApiKey[]) => ApiKey[]) =>
-  useAsked(
+  useAnswer(
     ['api-keys'],
     async ({ relata, signal }) => (await relata.apiKeys.list({ limit: 1000, signal })).items,
     { ...(select && { select }) },
   );
 
 export const useGroups = () =>
-  useAsked(
+  useAnswer(
     ['groups'],
     async ({ relata, signal }) => (await relata.projects.listGroups({ limit: 1000, signal })).items,
   );

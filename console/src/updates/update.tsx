@@ -8,7 +8,7 @@ import { Ago, Meter, Pairs, ProductLink, saveTable, Table, TaskStatus } from '..
 import { separatorOf, toCsvLine } from '../rules/csv.ts';
 import { formatClock, formatCount, formatDuration, formatMoment, nameTask } from '../rules/format.ts';
 import { projectLink, useRoute } from '../state/route.ts';
-import { reread, tell, useAct, useAsked, useRelata, useRights } from '../state/service.tsx';
+import { reread, tell, useAct, useAnswer, useRelata, useRights } from '../state/service.tsx';
 import { nameOrigins } from './updates.tsx';
 
 /** One task: how far it is, what it did, what it has to say about single products. */
@@ -86,7 +86,7 @@ function Summary({ task }: { task: Task }) {
 }
 
 function TaskLog({ task }: { task: Task }) {
-  const log = useAsked(
+  const log = useAnswer(
     ['task-log', task.id, task.logCounter],
     ({ relata, signal }) => relata.tasks.log(task.id, { signal }),
     { placeholderData: keepPreviousData },
@@ -146,7 +146,7 @@ const aboutOf = ({ attribute, field }: ReportLine) => attribute ?? field;
 
 /** What the task has to say about single products and values. */
 export function TaskReport({ task }: { task: Task }) {
-  const report = useAsked(['task-report', task.id, task.taskStatus], async ({ relata, signal }) => {
+  const report = useAnswer(['task-report', task.id, task.taskStatus], async ({ relata, signal }) => {
     const lines: ReportLine[] = [];
     for await (const line of relata.tasks.report(task.id, { signal })) {
       if (lines.length === SHOWN_LINES) return { lines, hasMore: true };

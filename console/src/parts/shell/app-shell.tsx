@@ -6,7 +6,7 @@ import mark from '../../mark.svg';
 import { useFoundProducts } from '../../state/catalog.ts';
 import { listLanguages, type Theme, useLanguageChoice, useTheme } from '../../state/language.ts';
 import { goTo, linkTo, useQuestion, useRoute } from '../../state/route.ts';
-import { notices, tell, useAsked, useProjects, useRights, useSession } from '../../state/service.tsx';
+import { notices, tell, useAnswer, useProjects, useRights, useSession } from '../../state/service.tsx';
 import { Button, Icon, IconButton, type IconName, Menu } from '../button.tsx';
 import { Dialog } from '../page.tsx';
 
@@ -345,7 +345,7 @@ const toFound =
 
 function useInProject(id: string | undefined, words: string) {
   const projectId = Number(id);
-  const { data: relations = [] } = useAsked(
+  const { data: relations = [] } = useAnswer(
     ['relations', projectId],
     ({ relata, signal }) => relata.relations.list(projectId, { signal }),
     { enabled: id !== undefined },
@@ -387,12 +387,12 @@ export const listProjectPlaces = (id: string): readonly Place[] => [
   ['settings', t('Settings'), 'projects', id, 'settings'],
 ];
 
-/** What can be asked and begun from anywhere in a project. */
+/** What can be why and begun from anywhere in a project. */
 export const listActions = (id: string, canChange: boolean): readonly Place[] => {
-  const asked: Place = ['relations', t('Why, or why not?'), 'projects', id, 'why'];
-  if (!canChange) return [asked];
+  const why: Place = ['relations', t('Why, or why not?'), 'projects', id, 'why'];
+  if (!canChange) return [why];
   return [
-    asked,
+    why,
     ['plus', t('New relation'), 'projects', id, 'relations', 'new'],
     ['plus', t('New pipeline'), 'projects', id, 'pipelines', 'new'],
     ['plus', t('Import a file'), 'projects', id, 'import'],

@@ -315,19 +315,19 @@ function OtherColumns({ onChange }: Pick<ColumnsShape, 'onChange'>) {
   );
 }
 
-const kept = createShared((projectId: number) => localStorage.getItem(columnsOf(projectId)) ?? '');
+const storedColumns = createShared((projectId: number) => localStorage.getItem(columnsOf(projectId)) ?? '');
 
 /** Kept by this browser, for each project. */
 export function storeColumns(projectId: number, columns: readonly Column[]): void {
   localStorage.setItem(columnsOf(projectId), writeColumns(columns));
-  kept.set(kept.get());
+  storedColumns.set(storedColumns.get());
 }
 
 /** Those of the address, as a saved view has them, or those that were chosen last. */
 export function useColumns(): readonly Column[] {
   const { query } = useRoute();
   const { id } = useProject();
-  const stored = kept.useRead((read) => read(id));
+  const stored = storedColumns.useRead((read) => read(id));
   const text = query.get('columns') ?? stored;
   return useMemo(() => readColumns(text), [text]);
 }
