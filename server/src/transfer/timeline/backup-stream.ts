@@ -43,7 +43,7 @@ export const STATE = {
   failures: 5,
   /** Why it does not go on: a place in FAILURES. */
   failure: 6,
-  /** Whether somebody else writes to the target now. */
+  /** Whether another process writes to the target now. */
   isSuperseded: 7,
   /** Epoch milliseconds of the base copy that restores begin with; 0: none is whole yet. */
   basedAt: 8,
@@ -256,7 +256,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     folder.forget();
   }
 
-  /** @throws NotTheWriter when somebody has taken the next epoch */
+  /** @throws NotTheWriter when another writer has taken the next epoch */
   async function checkLease(held: HeldLease): Promise<void> {
     const now = performance.now();
     if (now - checkedAt < LEASE_CHECK_MS) return;

@@ -45,7 +45,7 @@ const LOCK_FILE = 'server.lock';
 interface RestoreOptions {
   readonly key: Uint8Array | undefined;
   readonly at?: number | undefined;
-  /** Of the target, for whoever goes on with it. */
+  /** Of the target, for the writer that goes on with it. */
   readonly url: string;
 }
 
@@ -86,5 +86,5 @@ export async function* readSpanObject(
   }
 }
 
-/** Files of the directory that a span may name: never a path of somebody else's. */
+/** Files of the directory that a span may name: never another path. */
 const FILES = /^(?:control\.db|catalogs\/\d+\.db|payloads\/[\w.-]+|secret-keys)$/;

@@ -90,7 +90,7 @@ export function planRestore(
 const later = (one: Lease | undefined, other: Lease): Lease =>
   one === undefined || other.epoch > one.epoch ? other : one;
 
-/** Of the same number that with the later instant: it was written because nobody knew whether the other one was. */
+/** Of the same number that with the later instant: it was written because it was unknown whether the other one was. */
 const furthest = (one: Span | undefined, other: Span): Span =>
   one === undefined || other.to > one.to || (other.to === one.to && other.at > one.at) ? other : one;
 

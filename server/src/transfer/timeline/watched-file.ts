@@ -16,7 +16,7 @@ import { ENTRY_BYTES, type Entry } from './objects.ts';
 export interface Sent {
   /** Where its log ended; undefined: it had none. */
   readonly log?: WalEnd | undefined;
-  /** Of the main file when all that is sent was in it; another one was written to by somebody else. */
+  /** Of the main file when all that is sent was in it; another one has other writers, too. */
   readonly main?: string | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface Change {
 const CHECKPOINT_BYTES = 64 * 1024 * 1024;
 /** Then a writer has to wait. */
 const PATIENCE_BYTES = 4 * CHECKPOINT_BYTES;
-/** A file that nobody has changed for so long is let go of. */
+/** A file without changes for so long is let go of. */
 const IDLE_MS = 60_000;
 
 export const stampOf = (path: string): string => {
@@ -206,7 +206,7 @@ export class WatchedFile {
     return this.aside === undefined ? this.sent : undefined;
   }
 
-  /** Writes a log back that is long, or that nobody has added to for a while. */
+  /** Writes a log back that is long, or that has not grown for a while. */
   tidy(): void {
     if (this.connection === undefined || this.aside !== undefined) return;
     const end = this.findEnd();

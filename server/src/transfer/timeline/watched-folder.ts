@@ -194,7 +194,7 @@ export class WatchedFolder {
 
 const isMissing = (error: unknown) => (error as { code?: string }).code === 'ENOENT';
 
-/** One that is removed meanwhile is needed by nobody: the control database changes before. */
+/** One that is removed meanwhile is not needed: the control database changes before. */
 function openIfThere(path: string): number | undefined {
   try {
     return openSync(path, 'r');
