@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTempDir } from '../../../../test/support/pipelines/format-reading.ts';
-import { openTextStore } from './xlsx-book.ts';
+import { openTextStore } from './text-store.ts';
 
 test('texts are found by number, in memory or not, whole or across pages', async (t) => {
   const store = await openTextStore(createTempDir(t));

@@ -1,11 +1,10 @@
-import { readSync, writeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { Entry } from 'yauzl';
-import { translateSqliteError } from '../../../storage/storage.ts';
-import { openNamelessFile, openZip, type ZipLimits } from '../../streams.ts';
+import { openZip, type ZipLimits } from '../../streams.ts';
 import { copyText, FormatProblem, ReadingNotes, writePlainNumber } from '../format.ts';
 import { chooseByPath, readElements, type XmlChoice, type XmlElement } from '../xml/xml.ts';
+import type { TextStore } from './text-store.ts';
 
 /** Excel allows 64,000 styles. */
 const STYLES = 65_536;
@@ -292,98 +291,4 @@ function checkSize(total: number, { compressedSize, fileName }: Entry): void {
     throw new FormatProblem('too_large', `The part ${fileName} is larger than 4 GiB, the limit`);
   if (total <= RATIO_FROM_BYTES || total <= compressedSize * RATIO) return;
   throw new FormatProblem('too_large', `The part ${fileName} unpacks to more than ${RATIO} times its size`);
-}
-
-const PAGE_BYTES = 64 * 1024;
-/** 32 MiB: texts are read nearly in the order in which they were added. */
-const CACHED_PAGES = 512;
-/** Offsets are 32 bits. */
-const LARGEST_BYTES = 2 ** 32 - 1;
-/** 16 columns of a full sheet without one text that comes twice; 64 MiB of offsets. */
-const TEXTS = 16 * 1024 * 1024;
-const TOO_MANY = 'The workbook has more texts than can be read: 16,777,216 or 4 GiB';
-
-export type TextStore = Awaited<ReturnType<typeof openTextStore>>;
-
-/**
- * Many texts by number, on disk: a workbook may hold gigabytes of them and its cells refer to any of them. In memory
- * are four bytes for each and the pages used last.
- */
-export async function openTextStore(folder: string) {
-  const file = await openNamelessFile(folder);
-  const pages = new Map<number, Buffer<ArrayBuffer>>();
-  let current = Buffer.allocUnsafeSlow(PAGE_BYTES);
-  let starts = new Uint32Array(1024);
-  let count = 0;
-  let size = 0;
-
-  /** The page that was taken in first gives its room to the next. */
-  function makeRoom(): Buffer<ArrayBuffer> {
-    const oldest = pages.entries().next().value;
-    if (pages.size < CACHED_PAGES || oldest === undefined) return Buffer.allocUnsafeSlow(PAGE_BYTES);
-    pages.delete(oldest[0]);
-    return oldest[1];
-  }
-
-  function finishPage(number: number): void {
-    try {
-      writeSync(file.fd, current, 0, PAGE_BYTES, number * PAGE_BYTES);
-    } catch (error) {
-      throw translateSqliteError(error);
-    }
-    const next = makeRoom();
-    pages.set(number, current);
-    current = next;
-  }
-
-  function readPage(number: number): Buffer {
-    if (number === Math.floor(size / PAGE_BYTES)) return current;
-    const cached = pages.get(number);
-    if (cached !== undefined) return cached;
-    const page = makeRoom();
-    readSync(file.fd, page, 0, PAGE_BYTES, number * PAGE_BYTES);
-    pages.set(number, page);
-    return page;
-  }
-
-  return {
-    /** @throws FormatProblem too_large; ServiceError storage_full */
-    add(text: string): void {
-      const bytes = Buffer.from(text);
-      if (count === TEXTS || size + bytes.length > LARGEST_BYTES)
-        throw new FormatProblem('too_large', TOO_MANY);
-      if (count + 1 >= starts.length) {
-        const grown = new Uint32Array(starts.length * 2);
-        grown.set(starts);
-        starts = grown;
-      }
-      for (let done = 0; done < bytes.length; ) {
-        const at = (size + done) % PAGE_BYTES;
-        const copied = bytes.copy(current, at, done);
-        done += copied;
-        if (at + copied === PAGE_BYTES) finishPage(Math.floor((size + done) / PAGE_BYTES) - 1);
-      }
-      size += bytes.length;
-      count += 1;
-      starts[count] = size;
-    },
-
-    /** @returns undefined for a number that no text has */
-    find(index: number): string | undefined {
-      const start = starts[index];
-      const end = starts[index + 1];
-      if (start === undefined || end === undefined || !(index < count)) return undefined;
-      const first = Math.floor(start / PAGE_BYTES);
-      const offset = first * PAGE_BYTES;
-      if (end <= offset + PAGE_BYTES) return readPage(first).toString('utf8', start - offset, end - offset);
-      const parts: Buffer[] = [];
-      for (let at = start; at < end; at += PAGE_BYTES - (at % PAGE_BYTES)) {
-        const from = at % PAGE_BYTES;
-        parts.push(readPage(Math.floor(at / PAGE_BYTES)).subarray(from, from + end - at));
-      }
-      return Buffer.concat(parts).toString();
-    },
-
-    [Symbol.asyncDispose]: (): Promise<void> => file.close(),
-  };
 }

@@ -15,16 +15,15 @@ import {
   type SourceRow,
 } from '../format.ts';
 import { readElements, type XmlElement } from '../xml/xml.ts';
+import { openTextStore, type TextStore } from './text-store.ts';
 import {
   type Book,
   type NumberStyle,
   openParts,
-  openTextStore,
   readBook,
   readText,
   readTexts,
   type Sheet,
-  type TextStore,
   unescapeText,
   writeNumber,
 } from './xlsx-book.ts';

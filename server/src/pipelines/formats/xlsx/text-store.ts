@@ -1,0 +1,52 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { translateSqliteError } from '../../../storage/storage.ts';
+import { FormatProblem } from '../format.ts';
+
+/** Texts are read nearly in the order in which they were added; cache_size is in KiB. Nothing of it outlives the process. */
+const PRAGMAS = `
+  pragma page_size = 16384;
+  pragma cache_size = -32768;
+  pragma journal_mode = off;
+  pragma synchronous = off;
+  pragma locking_mode = exclusive;
+`;
+/** 16 columns of a full sheet without one text that comes twice. */
+const TEXTS = 16 * 1024 * 1024;
+const TOO_MANY = 'The workbook has more texts than can be read: 16,777,216 or 4 GiB';
+
+export type TextStore = Awaited<ReturnType<typeof openTextStore>>;
+
+/**
+ * Many texts by number, on disk: a workbook may hold gigabytes of them and its cells refer to any of them. In memory are
+ * 32 MiB of pages; the file has no name, as that of `openNamelessFile`.
+ */
+export async function openTextStore(folder: string) {
+  const own = await mkdtemp(join(folder, 'spool-'));
+  const database = new DatabaseSync(join(own, 'texts'));
+  try {
+    database.exec(`${PRAGMAS} create table text (number integer primary key, content text) strict; begin`);
+  } finally {
+    await rm(own, { recursive: true });
+  }
+  const insert = database.prepare('insert into text values (?, ?)');
+  const select = database.prepare('select content from text where number = ?');
+  let count = 0;
+
+  return {
+    /** @throws FormatProblem too_large; ServiceError storage_full */
+    add(text: string): void {
+      if (count === TEXTS) throw new FormatProblem('too_large', TOO_MANY);
+      try {
+        insert.run(count, text);
+      } catch (error) {
+        throw translateSqliteError(error);
+      }
+      count += 1;
+    },
+    /** @returns undefined for a number that no text has */
+    find: (number: number) => select.get(number)?.content as string | undefined,
+    [Symbol.asyncDispose]: async (): Promise<void> => database.close(),
+  };
+}
