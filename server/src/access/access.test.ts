@@ -5,7 +5,7 @@ import { makeTestStore } from '../../test/support/test-store.ts';
 import { createAnswerOnce } from '../http/answers/answers.ts';
 import { createServer } from '../http/server/server.ts';
 import type { Scope } from '../kernel/caller.ts';
-import { commandAuthor, createProjects } from '../projects/projects.ts';
+import { asWriter, commandAuthor, createProjects } from '../projects/projects.ts';
 import { createAccess } from './access.ts';
 import { apiKeyRoutes } from './keys/api-key-routes.ts';
 import type { NewKey } from './keys/keys.ts';
@@ -86,13 +86,13 @@ async function startRoom(context: TestContext) {
 
   await access.createFirstAccount(FIRST_KEY);
   const author = commandAuthor(1, 'test');
-  const tools = (await projects.createGroup(author, { name: 'Tools' })).id;
-  const garden = (await projects.createGroup(author, { name: 'Garden' })).id;
+  const tools = (await projects.createGroup(asWriter(author), { name: 'Tools' })).id;
+  const garden = (await projects.createGroup(asWriter(author), { name: 'Garden' })).id;
   const create = async (name: string, projectGroupId: number) =>
-    (await projects.createProject(author, { name, projectGroupId, locale: 'de-DE' })).id;
+    (await projects.createProject(asWriter(author), { name, projectGroupId, locale: 'de-DE' })).id;
   const ids = { tools, garden, drills: await create('Drills', tools), hoses: await create('Hoses', garden) };
   const make = async (scope: Scope, more: Partial<NewKey> = {}) =>
-    access.createKey(author, { name: `${scope.type} key`, scope, ...more });
+    access.createKey(asWriter(author), { name: `${scope.type} key`, scope, ...more });
   return { ...ids, store, database, clock, logged, projects, access, author, call, make };
 }
 
@@ -230,7 +230,7 @@ test('a key makes keys of its own scope or below (§5.2 rule 6)', async (context
     account: FIRST_KEY,
     group: (await room.make(group(room.tools))).value,
     project: (await room.make(project(room.drills))).value,
-    other: (await room.access.createKey(otherAuthor, { name: 'Other', scope: account })).value,
+    other: (await room.access.createKey(asWriter(otherAuthor), { name: 'Other', scope: account })).value,
   };
   const cases: [key: keyof typeof keys, scope: Scope, status: number][] = [
     ['account', account, 201],
@@ -286,16 +286,23 @@ test('no key gives more access than its own (§5.2 rule 6)', async (context) => 
   const scope = { type: 'account' } as const;
   const { id: keyId } = await room.make(scope, { access: 'write' });
   const author = { accountId: 1, keyId, keyName: 'Writer', scope, access: 'write' } as const;
-  await assert.rejects(room.access.createKey(author, { name: 'More', scope }), { code: 'key_beyond_own' });
-  const made = await room.access.createKey(author, { name: 'Same', scope, access: 'write' });
-  const change = { id: made.id, access: 'manage' } as const;
-  await assert.rejects(room.access.changeKey(author, change), { code: 'key_beyond_own' });
-  await assert.rejects(room.access.changeKey(author, { id: 1, name: 'Mine' }), { code: 'key_beyond_own' });
-  await assert.rejects(room.access.deleteKey(author, 1), { code: 'key_beyond_own' });
-  await assert.rejects(room.access.rotateKey(author, { id: 1, overlapSeconds: 0 }), {
+  await assert.rejects(room.access.createKey(asWriter(author), { name: 'More', scope }), {
     code: 'key_beyond_own',
   });
-  assert.equal((await room.access.changeKey(author, { id: made.id, access: 'read' })).access, 'read');
+  const made = await room.access.createKey(asWriter(author), { name: 'Same', scope, access: 'write' });
+  const change = { access: 'manage' } as const;
+  await assert.rejects(room.access.changeKey(asWriter(author), made, change), { code: 'key_beyond_own' });
+  await assert.rejects(room.access.changeKey(asWriter(author), { id: 1 }, { name: 'Mine' }), {
+    code: 'key_beyond_own',
+  });
+  await assert.rejects(room.access.deleteKey(asWriter(author), { id: 1 }), { code: 'key_beyond_own' });
+  await assert.rejects(room.access.rotateKey(asWriter(author), { id: 1 }, { overlapSeconds: 0 }), {
+    code: 'key_beyond_own',
+  });
+  assert.equal(
+    (await room.access.changeKey(asWriter(author), { id: made.id }, { access: 'read' })).access,
+    'read',
+  );
 });
 
 test('a key with a rate limit or an end makes no user, who has neither (§14.6 rule 1)', async (context) => {
@@ -307,9 +314,9 @@ test('a key with a rate limit or an end makes no user, who has neither (§14.6 r
   const invitation = { email: 'new@shop.example', role: 'viewer' } as const;
   for (const limit of limits) {
     const author = authorOf(await room.make(scope, limit));
-    await assert.rejects(room.access.invite(author, invitation), { code: 'key_beyond_own' });
+    await assert.rejects(room.access.invite(asWriter(author), invitation), { code: 'key_beyond_own' });
   }
-  const { email } = await room.access.invite(authorOf(await room.make(scope)), invitation);
+  const { email } = await room.access.invite(asWriter(authorOf(await room.make(scope))), invitation);
   assert.equal(email, invitation.email);
 });
 
@@ -323,20 +330,22 @@ test('an owner who lost the role meanwhile changes no user and no invitation (§
   };
   const { caller: former } = await signUp('former@example.com');
   const { caller: present } = await signUp('present@example.com');
-  const invited = await access.invite(former, { email: 'guest@example.com', role: 'viewer' });
-  await access.changeUser(present, { id: former.userId, role: 'editor' });
+  const invited = await access.invite(asWriter(former), { email: 'guest@example.com', role: 'viewer' });
+  await access.changeUser(asWriter(present), { id: former.userId }, { role: 'editor' });
 
   for (const id of [present.userId, 9_999]) {
     const changes = [
-      access.changeUser(former, { id, role: 'viewer' }),
-      access.deleteUser(former, id),
-      access.removePasskeysOf(former, id),
+      access.changeUser(asWriter(former), { id }, { role: 'viewer' }),
+      access.deleteUser(asWriter(former), { id }),
+      access.removePasskeysOf(asWriter(former), { id }),
     ];
     await Promise.all(changes.map((change) => assert.rejects(change, { code: 'role_refused' })));
   }
   const guest = { email: 'other@example.com', role: 'owner' } as const;
-  await assert.rejects(access.invite(former, guest), { code: 'role_refused' });
-  await assert.rejects(access.deleteInvitation(former, invited.id), { code: 'role_refused' });
+  await assert.rejects(access.invite(asWriter(former), guest), { code: 'role_refused' });
+  await assert.rejects(access.deleteInvitation(asWriter(former), { id: invited.id }), {
+    code: 'role_refused',
+  });
   assert.equal((await access.listUsers(present, {})).items.length, 2);
 });
 
@@ -433,7 +442,7 @@ test('a change of a key holds at once here and within a second elsewhere (§5.2)
     clock: room.clock,
     projects: createProjects({ database: room.database, clock: room.clock }),
   });
-  await elsewhere.deleteKey(room.author, made.id);
+  await elsewhere.deleteKey(asWriter(room.author), { id: made.id });
   room.clock.time += 1000;
   assert.equal((await list()).status, 401);
 });
@@ -472,11 +481,11 @@ test('rotation never makes a key last longer than it would have (§14.2 rule 7)'
   const room = await startRoom(context);
   const expiresAt = room.clock.time + 10_000;
   const old = await room.make({ type: 'account' }, { expiresAt });
-  const made = await room.access.rotateKey(room.author, { id: old.id, overlapSeconds: 60 });
+  const made = await room.access.rotateKey(asWriter(room.author), { id: old.id }, { overlapSeconds: 60 });
   assert.equal(made.expiresAt, expiresAt);
   assert.equal((await room.access.getKey(room.author, old.id)).expiresAt, expiresAt);
   room.clock.time = expiresAt;
-  await assert.rejects(room.access.rotateKey(room.author, { id: made.id, overlapSeconds: 0 }), {
+  await assert.rejects(room.access.rotateKey(asWriter(room.author), { id: made.id }, { overlapSeconds: 0 }), {
     code: 'request_invalid',
   });
 });
@@ -602,10 +611,10 @@ test('every change of a key is in the audit log, and never its value (§14.4)', 
   const room = await startRoom(context);
   const caller = await room.access.findCaller({ value: FIRST_KEY, inUrl: false });
   const scope: Scope = { type: 'project', id: room.drills };
-  const made = await room.access.createKey(caller, { name: 'Shop', scope });
-  await room.access.changeKey(caller, { id: made.id, rateLimit: { requestsPerMinute: 5 } });
-  const rotated = await room.access.rotateKey(caller, { id: made.id, overlapSeconds: 60 });
-  await room.access.deleteKey(caller, rotated.id);
+  const made = await room.access.createKey(asWriter(caller), { name: 'Shop', scope });
+  await room.access.changeKey(asWriter(caller), { id: made.id }, { rateLimit: { requestsPerMinute: 5 } });
+  const rotated = await room.access.rotateKey(asWriter(caller), { id: made.id }, { overlapSeconds: 60 });
+  await room.access.deleteKey(asWriter(caller), { id: rotated.id });
   const { items } = await room.projects.listChanges(caller, { projectId: room.drills, limit: 4 });
   const subject = { type: 'api-key', id: made.id, name: 'Shop' };
   const untouched = { scope, access: 'manage', expiresAt: null, requestsPerMinute: null };
@@ -633,16 +642,16 @@ test('the keys of a group go with it, those of a project when it is purged (§14
   const ofGroup = await room.make({ type: 'project-group', id: room.garden });
   const ofProject = await room.make({ type: 'project', id: room.hoses });
   const find = (value: string) => room.access.findCaller({ value, inUrl: false });
-  await room.projects.deleteProject(room.author, { id: room.hoses, confirm: 'Hoses' });
+  await room.projects.deleteProject(asWriter(room.author), { id: room.hoses }, { confirm: 'Hoses' });
   assert.equal((await room.call(check, { key: ofProject.value })).status, 401, 'it reaches no project now');
-  await room.projects.restoreProject(room.author, room.hoses);
+  await room.projects.restoreProject(asWriter(room.author), { id: room.hoses });
   assert.equal((await room.call(check, { key: ofProject.value })).status, 200);
-  await room.projects.deleteProject(room.author, { id: room.hoses, confirm: 'Hoses' });
+  await room.projects.deleteProject(asWriter(room.author), { id: room.hoses }, { confirm: 'Hoses' });
   room.clock.time += 30 * 24 * 3_600_000;
   await room.projects.purgeDeleted(async () => {});
   await assert.rejects(find(ofProject.value), { code: 'scope_refused' });
   await find(ofGroup.value);
-  await room.projects.deleteGroup(room.author, room.garden);
+  await room.projects.deleteGroup(asWriter(room.author), { id: room.garden });
   await assert.rejects(find(ofGroup.value), { code: 'scope_refused' });
 });
 

@@ -2,7 +2,7 @@ import type { ListNaming, NamingDefinition } from '../catalog/ontology/ontology.
 import type { Channels } from '../channels/channels.ts';
 import { markOfDefined } from '../definitions/definitions.ts';
 import type { Pipelines } from '../pipelines/pipelines.ts';
-import type { Projects } from '../projects/projects.ts';
+import { asWriter, type Projects } from '../projects/projects.ts';
 import { markOfRelation } from '../relations/definitions/definitions.ts';
 import type { Relations } from '../relations/relations.ts';
 
@@ -55,7 +55,8 @@ export const createNaming =
     const settings: NamingDefinition = {
       ...{ kind: 'project', id: project.id, name: project.name },
       definition: await projects.getSettings(project.id),
-      replace: (next, author) => projects.changeProject(author, { id: project.id, settings: next }),
+      replace: (next, author) =>
+        projects.changeProject(asWriter(author), { id: project.id }, { settings: next }),
     };
     return [...related, ...published, ...fed, settings];
   };

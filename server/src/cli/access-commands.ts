@@ -3,7 +3,7 @@ import { ownerLinkUrl } from '../access/users/users.ts';
 import { baseUrlOf } from '../app/app.ts';
 import { readConfig } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';
-import { type Author, commandAuthor, createProjects } from '../projects/projects.ts';
+import { type Author, asWriter, commandAuthor, createProjects } from '../projects/projects.ts';
 import { existingDataFolder, openStorage } from '../storage/storage.ts';
 
 /** `relata account create NAME`: may run beside a serving process. */
@@ -49,7 +49,7 @@ async function chooseAccount(projects: Projects, accountName: string | undefined
 type Access = ReturnType<typeof createAccess>;
 
 async function printKey(access: Access, author: Author, name: string): Promise<void> {
-  const key = await access.createKey(author, { name, scope: { type: 'account' } });
+  const key = await access.createKey(asWriter(author), { name, scope: { type: 'account' } });
   console.error('The key, shown this once:');
   console.log(key.value);
 }

@@ -53,8 +53,7 @@ export const projectRoutes =
     });
     groups.list({ summary: 'List project groups', list: projects.listGroups });
     groups.create({
-      ...{ summary: 'Create a project group', body: SentProjectGroup },
-      create: ({ author, beside }, sent) => projects.createGroup(author, sent, beside),
+      ...{ summary: 'Create a project group', body: SentProjectGroup, create: projects.createGroup },
     });
     groups.read({ summary: 'Read a project group', get: projects.getGroup });
     groups.change({
@@ -63,13 +62,13 @@ export const projectRoutes =
         summary: 'Rename a project group',
         body: Type.Partial(SentProjectGroup, { additionalProperties: false }),
       },
-      change: ({ author, beside }, { id }, sent) => projects.changeGroup(author, { ...sent, id }, beside),
+      change: projects.changeGroup,
     });
     groups.remove({
       summary: 'Delete an empty project group',
       description:
         'Its keys go with it. 409 while it holds projects, also deleted ones that can be brought back.',
-      remove: ({ author, beside }, { id }) => projects.deleteGroup(author, id, beside),
+      remove: projects.deleteGroup,
     });
 
     const managed = serveKind<Project, Reach>(server, {
@@ -78,27 +77,25 @@ export const projectRoutes =
     });
     managed.list({ summary: 'List projects', query: ManagedProjectQuery, list: projects.pageProjects });
     managed.create({
-      ...{ summary: 'Create a project', body: NewManagedProject },
-      create: ({ author, beside }, sent) => projects.createProject(author, sent, beside),
+      ...{ summary: 'Create a project', body: NewManagedProject, create: projects.createProject },
     });
     managed.read({ summary: 'Read a project', get: projects.getProject });
     managed.change({
       ...{ method: 'PATCH', summary: 'Change a project', body: ManagedProjectChange },
       description: 'Fields and settings that are left out keep what they are.',
-      change: ({ author, beside }, { id }, sent) => projects.changeProject(author, { ...sent, id }, beside),
+      change: projects.changeProject,
     });
     managed.remove({
       ...{ summary: 'Delete a project', query: ProjectDeletionQuery },
       description: 'Needs `confirm` with its exact name. For 30 days it can be brought back.',
-      remove: ({ author, beside }, { id }, { confirm }) =>
-        projects.deleteProject(author, { id, confirm }, beside),
+      remove: projects.deleteProject,
     });
     managed.change({
       ...{ method: 'POST', below: '/restore', config: { findsDeletedProject: true } },
       summary: 'Bring a deleted project back',
       description:
         'Possible for 30 days. `GET /management/projects?deleted=true` lists those that it is possible for.',
-      change: ({ author, beside }, { id }) => projects.restoreProject(author, id, beside),
+      change: projects.restoreProject,
     });
 
     serve(server, 'GET /management/audit-log', {

@@ -7,7 +7,7 @@ import { createServer } from '../http/server/server.ts';
 import type { KeyCaller, Scope } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { projectRoutes } from './project-routes.ts';
-import { commandAuthor, createProjects, type NewProject, type Projects } from './projects.ts';
+import { asWriter, commandAuthor, createProjects, type NewProject, type Projects } from './projects.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const refused = 'You are not allowed to access the requested resource';
@@ -92,11 +92,11 @@ async function fill(projects: Projects) {
   const account = await projects.createAccount('Main');
   const other = await projects.createAccount('Other');
   const author = commandAuthor(account.id, 'test');
-  const tools = await projects.createGroup(author, { name: 'Tools' });
-  const garden = await projects.createGroup(author, { name: 'Garden' });
-  const empty = await projects.createGroup(author, { name: 'Empty' });
+  const tools = await projects.createGroup(asWriter(author), { name: 'Tools' });
+  const garden = await projects.createGroup(asWriter(author), { name: 'Garden' });
+  const empty = await projects.createGroup(asWriter(author), { name: 'Empty' });
   const create = async (name: string, projectGroupId: number, more: Partial<NewProject> = {}) =>
-    (await projects.createProject(author, { name, projectGroupId, locale: 'de-DE', ...more })).id;
+    (await projects.createProject(asWriter(author), { name, projectGroupId, locale: 'de-DE', ...more })).id;
   return {
     account: account.id,
     other: other.id,
@@ -183,7 +183,11 @@ test('GET /projects lists what the key reaches, or the one project asked for (§
 
 test('a route below a project that forgets the check has it all the same (§7.2 rule 1)', async (context) => {
   const room = await startRoom(context);
-  await room.projects.deleteProject(room.callerOf('account'), { id: room.saws, confirm: 'Saws' });
+  await room.projects.deleteProject(
+    asWriter(room.callerOf('account')),
+    { id: room.saws },
+    { confirm: 'Saws' },
+  );
   const cases = [
     { key: 'account', id: room.drills, status: 200 },
     { key: 'group', id: room.drills, status: 200 },
@@ -211,7 +215,11 @@ test('a route below a project that forgets the check has it all the same (§7.2 
 
 test('a call finds its project as §4.10 says', async (context) => {
   const room = await startRoom(context);
-  await room.projects.deleteProject(room.callerOf('account'), { id: room.saws, confirm: 'Saws' });
+  await room.projects.deleteProject(
+    asWriter(room.callerOf('account')),
+    { id: room.saws },
+    { confirm: 'Saws' },
+  );
   const cases = [
     { key: 'account', id: room.drills, finds: room.drills },
     { key: 'account', id: undefined, refusal: 'project_required' },
@@ -243,15 +251,15 @@ test('a project deleted by this process is refused at once, by another within a 
   const choose = () => room.projects.chooseProject(room.callerOf('account'), room.drills);
   assert.deepEqual(await choose(), { id: room.drills, name: 'Drills', accountId: room.account });
   const otherProcess = createProjects({ database: room.database, clock: room.clock });
-  const deletion = { id: room.drills, confirm: 'Drills' };
-  await otherProcess.deleteProject(room.callerOf('account'), deletion);
+  const [drills, deletion] = [{ id: room.drills }, { confirm: 'Drills' }];
+  await otherProcess.deleteProject(asWriter(room.callerOf('account')), drills, deletion);
   room.clock.time += 999;
   await choose();
   room.clock.time += 1;
   await assert.rejects(choose(), { code: 'scope_refused' });
-  await room.projects.restoreProject(room.callerOf('account'), room.drills);
+  await room.projects.restoreProject(asWriter(room.callerOf('account')), { id: room.drills });
   await choose();
-  await room.projects.deleteProject(room.callerOf('account'), deletion);
+  await room.projects.deleteProject(asWriter(room.callerOf('account')), drills, deletion);
   await assert.rejects(choose(), { code: 'scope_refused' });
 });
 
@@ -269,7 +277,11 @@ test('a project group is created, read, renamed, listed and deleted when empty (
 
   const full = await room.call('account', `DELETE /management/project-groups/${room.garden}`);
   assert.equal(full.status, 409);
-  await room.projects.deleteProject(room.callerOf('account'), { id: room.hoses, confirm: 'Hoses' });
+  await room.projects.deleteProject(
+    asWriter(room.callerOf('account')),
+    { id: room.hoses },
+    { confirm: 'Hoses' },
+  );
   const restorable = await room.call('account', `DELETE /management/project-groups/${room.garden}`);
   assert.equal(restorable.status, 409);
   assert.match(restorable.body.details[0] ?? '', /Hoses: deleted, can be brought back/);
@@ -416,9 +428,9 @@ test('only projects deleted 30 days ago are purged, and their group can go then 
   const gone: unknown[] = [];
   room.projects.whenGone(async (_tx, scope) => void gone.push(scope));
   const purge = () => room.projects.purgeDeleted(async (id) => void purged.push(id));
-  await room.projects.deleteProject(account, { id: room.hoses, confirm: 'Hoses' });
+  await room.projects.deleteProject(asWriter(account), { id: room.hoses }, { confirm: 'Hoses' });
   room.clock.time += 30 * DAY_MS - 1;
-  await room.projects.deleteProject(account, { id: room.saws, confirm: 'Saws' });
+  await room.projects.deleteProject(asWriter(account), { id: room.saws }, { confirm: 'Saws' });
   await purge();
   assert.deepEqual(purged, []);
   room.clock.time += 1;
@@ -431,12 +443,12 @@ test('only projects deleted 30 days ago are purged, and their group can go then 
   assert.deepEqual(purged, [room.hoses]);
   await assert.rejects(room.projects.getSettings(room.hoses), { code: 'not_found' });
   await assert.rejects(room.projects.recallSettings(room.hoses), { code: 'not_found' });
-  await room.projects.deleteGroup(account, room.garden);
+  await room.projects.deleteGroup(asWriter(account), { id: room.garden });
   assert.deepEqual(gone, [
     { type: 'project', id: room.hoses },
     { type: 'project-group', id: room.garden },
   ]);
-  await room.projects.restoreProject(account, room.saws);
+  await room.projects.restoreProject(asWriter(account), { id: room.saws });
 });
 
 test('lists are paged: limit 1 to 1000, nextCursor null at the end (§4 rule 3)', async (context) => {
@@ -508,7 +520,11 @@ test('the audit log says who changed what, newest first (§14.4)', async (contex
 
 test('a key sees the audit log of what it reaches, a deleted project included (§14.1)', async (context) => {
   const room = await startRoom(context);
-  await room.projects.deleteProject(room.callerOf('account'), { id: room.hoses, confirm: 'Hoses' });
+  await room.projects.deleteProject(
+    asWriter(room.callerOf('account')),
+    { id: room.hoses },
+    { confirm: 'Hoses' },
+  );
   const read = async (key: string, query = '') => room.call(key, `GET /management/audit-log${query}`);
   const subjects = async (key: string, query = '') =>
     (await read(key, query)).body.items.map(({ subject }) => subject?.name);
@@ -530,9 +546,16 @@ test('a change and its line in the audit log are written together or not at all 
   const room = await startRoom(context);
   const account = room.callerOf('account');
   const fail = async () => assert.fail('what stands beside could not be kept');
-  await assert.rejects(room.projects.createGroup(account, { name: 'Lost' }, fail), /could not be kept/);
   await assert.rejects(
-    room.projects.deleteProject(account, { id: room.saws, confirm: 'Saws' }, fail),
+    room.projects.createGroup({ ...asWriter(account), beside: fail }, { name: 'Lost' }),
+    /could not be kept/,
+  );
+  await assert.rejects(
+    room.projects.deleteProject(
+      { ...asWriter(account), beside: fail },
+      { id: room.saws },
+      { confirm: 'Saws' },
+    ),
     /could not be kept/,
   );
   const log = await room.projects.listChanges(account, {});

@@ -7,10 +7,9 @@
 import { type Caller, type ChosenProject, originOf, type PartScope, type Scope } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
+import type { Base, Chosen, ControlTransaction, Database } from '../storage/storage.ts';
 import { type AuditLog, createAuditLog } from './audit-store.ts';
 import {
-  type Author,
   commandAuthor,
   DEFAULT_SETTINGS,
   type NewProject,
@@ -24,7 +23,7 @@ import {
   reachesProject,
 } from './project.ts';
 import * as projectStore from './project-store.ts';
-import { type Beside, createResources } from './resources.ts';
+import { createResources, type Writer } from './resources.ts';
 
 export { type Change, describeChange } from './audit-store.ts';
 export * from './project.ts';
@@ -127,6 +126,9 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) 
   };
 }
 
+type ProjectWriter = Writer<Project, Reach>;
+type GroupWriter = Writer<ProjectGroup, Reach>;
+
 type ProjectManagement = ReturnType<typeof createProjectManagement>;
 type GroupManagement = ReturnType<typeof createGroupManagement>;
 
@@ -146,7 +148,7 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
       ...{ projectId: id, subject: { type: 'project', id, name, projectGroupId } },
     }),
     show: (project) => project,
-    ...{ refuse: refuseWithoutGroup, refuseOf: refuseReachedAlone },
+    ...{ refuseWriter: refuseWithoutGroup, refuseOf: refuseReachedAlone },
   });
   const deletedIn = (reach: Reach) => ({ ...reach, deletedAfter: clock.now() - RESTORABLE_MS });
 
@@ -162,37 +164,31 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
       return project;
     },
     /** @throws scope_refused, also for a group that is unknown or out of reach */
-    createProject: (author: Author, given: NewProject, beside?: Beside<Project>) =>
-      resources.create({ author, place: author, beside }, async (tx) => {
-        await refuseUnreachedGroup(tx, author, given.projectGroupId);
+    createProject: (writer: ProjectWriter, given: NewProject) =>
+      resources.create(writer, async (tx) => {
+        const { accountId } = writer.place;
+        await refuseUnreachedGroup(tx, writer.place, given.projectGroupId);
         const settings = { ...DEFAULT_SETTINGS, ...given.settings };
         const added = { tags: [], ...given, settings, createdAt: clock.now(), deletedAt: null };
-        return { after: await projectStore.insertProject(tx, { accountId: author.accountId, ...added }) };
+        return { after: await projectStore.insertProject(tx, { accountId, ...added }) };
       }),
     /** Settings that are left out do not change. @throws not_found, scope_refused */
-    changeProject: (
-      author: Author,
-      { id, ...given }: Partial<NewProject> & { id: number },
-      beside?: Beside<Project>,
-    ) =>
-      resources.change({ author, place: author, beside }, { id, what: 'changed' }, async (tx, before) => {
-        if (given.projectGroupId !== undefined) await refuseUnreachedGroup(tx, author, given.projectGroupId);
+    changeProject: (writer: ProjectWriter, chosen: Chosen, given: Partial<NewProject>) =>
+      resources.change(writer, { ...chosen, what: 'changed' }, async (tx, before) => {
+        const { projectGroupId } = given;
+        if (projectGroupId !== undefined) await refuseUnreachedGroup(tx, writer.place, projectGroupId);
         return { after: { ...before, ...given, settings: { ...before.settings, ...given.settings } } };
       }),
     /** It can be brought back for 30 days. @throws not_found, scope_refused, confirm_missing */
-    deleteProject: (
-      author: Author,
-      { id, confirm }: { id: number; confirm: string | undefined },
-      beside?: Beside<Project>,
-    ) =>
-      resources.change({ author, place: author, beside }, { id, what: 'deleted' }, async (_, before) => {
+    deleteProject: (writer: ProjectWriter, chosen: Chosen, { confirm }: { readonly confirm?: string }) =>
+      resources.change(writer, { ...chosen, what: 'deleted' }, async (_, before) => {
         if (confirm !== before.name) throw new ServiceError('confirm_missing');
         return { after: { ...before, deletedAt: clock.now() }, details: {} };
       }),
     /** @throws not_found when it is not deleted or was deleted more than 30 days ago, scope_refused */
-    restoreProject(author: Author, id: number, beside?: Beside<Project>) {
-      const writer = { author, place: deletedIn(author), beside };
-      return resources.change(writer, { id, what: 'restored' }, async (_, before) => ({
+    restoreProject(writer: ProjectWriter, chosen: Chosen) {
+      const ofDeleted = { ...writer, place: deletedIn(writer.place) };
+      return resources.change(ofDeleted, { ...chosen, what: 'restored' }, async (_, before) => ({
         ...{ after: { ...before, deletedAt: null }, details: {} },
       }));
     },
@@ -223,34 +219,25 @@ function createGroupManagement({
   });
 
   return {
-    async listGroups(reach: Reach, page: PageRequest) {
-      refuseWithoutGroup(reach);
-      return resources.list(reach, page);
-    },
+    listGroups: resources.list,
     /** @throws not_found for an unknown group and one out of reach alike */
-    async getGroup(reach: Reach, id: number) {
-      refuseWithoutGroup(reach);
-      return resources.get(reach, id);
-    },
+    getGroup: resources.get,
     /** @throws scope_refused, except for account keys */
-    createGroup: (author: Author, { name }: { name: string }, beside?: Beside<ProjectGroup>) =>
-      resources.create({ author, place: author, beside }, async (tx) => {
-        if (author.scope.type !== 'account') throw new ServiceError('scope_refused');
-        const columns = { account_id: author.accountId, name, created_at: parts.clock.now() };
+    createGroup: (writer: GroupWriter, { name }: { readonly name: string }) =>
+      resources.create(writer, async (tx) => {
+        const { accountId, scope } = writer.place;
+        if (scope.type !== 'account') throw new ServiceError('scope_refused');
+        const columns = { account_id: accountId, name, created_at: parts.clock.now() };
         return { after: await projectStore.GROUPS.insert(tx, columns) };
       }),
     /** @throws as getGroup */
-    changeGroup: (
-      author: Author,
-      { id, ...given }: { id: number; name?: string },
-      beside?: Beside<ProjectGroup>,
-    ) =>
-      resources.change({ author, place: author, beside }, { id, what: 'changed' }, async (_, before) => ({
+    changeGroup: (writer: GroupWriter, chosen: Chosen, given: { readonly name?: string }) =>
+      resources.change(writer, { ...chosen, what: 'changed' }, async (_, before) => ({
         after: { ...before, ...given },
       })),
     /** @throws as getGroup; group_not_empty while it holds projects, also deleted ones that can be brought back */
-    deleteGroup: (author: Author, id: number, beside?: Beside<ProjectGroup>) =>
-      resources.remove({ author, place: author, beside }, { id }, async (tx) => {
+    deleteGroup: (writer: GroupWriter, chosen: Chosen) =>
+      resources.remove(writer, chosen, async (tx, { id }) => {
         const left = await projectStore.findProjectsOfGroup(tx, id);
         const details = left.map(({ name, deletedAt }) =>
           deletedAt === null ? name : `${name}: deleted, can be brought back for 30 days`,

@@ -20,8 +20,10 @@ interface Kind<Resource, Place> {
   readonly store: Store<Resource, Place>;
   /** What a change locks; default: all other changes. */
   lockOf?(place: Place): WriteScope;
+  /** Of every call, before anything is read: callers who may do nothing with the kind. */
+  refuse?(place: Place): void;
   /** Of every change, before anything is read: authors who may change nothing of the kind. */
-  refuse?(author: Author): void;
+  refuseWriter?(author: Author): void;
   /** Then, in its transaction: an author whose right ended since the request came. */
   refuseFormer?(tx: ControlTransaction, author: Author): Promise<void>;
   /** Then authors who may not change or remove this one. */
@@ -49,6 +51,9 @@ export interface Writer<Resource, Place> {
   readonly beside?: Beside<Resource> | undefined;
 }
 
+/** @returns a writer of what its author reaches */
+export const asWriter = <Reaching extends Author>(author: Reaching) => ({ author, place: author });
+
 export interface Planned<Resource> {
   readonly after: Resource;
   /** For the audit log; default: what differs. */
@@ -75,7 +80,8 @@ export function createResources<Resource extends { readonly id: number }, Place>
     { author, place }: Writer<Resource, Place>,
     work: (tx: ControlTransaction) => Promise<Result>,
   ): Promise<Result> {
-    kind.refuse?.(author);
+    kind.refuse?.(place);
+    kind.refuseWriter?.(author);
     const written = await database.write(kind.lockOf?.(place) ?? 'all', async (tx) => {
       await kind.refuseFormer?.(tx, author);
       return work(tx);
@@ -124,12 +130,16 @@ export function createResources<Resource extends { readonly id: number }, Place>
   return {
     record,
     /** @throws not_found */
-    get: (place: Place, id: number) => get(database.read, place, id),
+    async get(place: Place, id: number): Promise<Resource> {
+      kind.refuse?.(place);
+      return get(database.read, place, id);
+    },
     /** @throws not_found */
     getIn: get,
 
     /** By id. @throws query_invalid */
     async list(at: Place, page: PageRequest): Promise<ListPage<Resource>> {
+      kind.refuse?.(at);
       const place = readPlace(page);
       return toPage(await store.list(database.read, at, place), place);
     },

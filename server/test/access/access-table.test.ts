@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { commandAuthor } from '../../src/projects/projects.ts';
+import { asWriter, commandAuthor } from '../../src/projects/projects.ts';
 import { addUser, signUpOwner } from '../support/people.ts';
 import { byUrl } from '../support/pipelines/pipeline-project.ts';
 import { shareService } from '../support/shared-service.ts';
@@ -119,7 +119,7 @@ shareService({}, async (running) => {
 async function makeKeys(running: TestService): Promise<Credential[]> {
   const other = await running.createProject('Other');
   const account = await running.app.projects.createAccount('Other');
-  const foreign = await running.app.access.createKey(commandAuthor(account.id, 'test'), {
+  const foreign = await running.app.access.createKey(asWriter(commandAuthor(account.id, 'test')), {
     ...{ name: 'Key', scope: { type: 'account' } },
   });
   const asking = (key: string | null, whose: Omit<Credential, 'ask'>): Credential => ({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { argon2Sync, createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { ownerLinkUrl } from '../../src/access/users/users.ts';
-import { commandAuthor } from '../../src/projects/projects.ts';
+import { asWriter, commandAuthor } from '../../src/projects/projects.ts';
 import { Browser, PASSWORD } from '../support/browser.ts';
 import { addUser, isSignedIn, nextEmail, signIn, signUpOwner, tokenOf } from '../support/people.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
@@ -665,7 +665,7 @@ test('users see and reach nothing of another account (§5.6 rule 1)', async (t) 
   const guest = await addUser(owner, 'editor', 'guest@x.example');
   const { app, projectId } = running;
   const account = await app.projects.createAccount('Other');
-  const { value: otherKey } = await app.access.createKey(commandAuthor(account.id, 'test'), {
+  const { value: otherKey } = await app.access.createKey(asWriter(commandAuthor(account.id, 'test')), {
     ...{ name: 'other', scope: { type: 'account' } },
   });
   const other = new Browser(running.address);

@@ -324,7 +324,10 @@ test('a key reaches the pipelines of what it reaches, and no others (§14.1)', a
     access: 'manage',
     command: 'test',
   } as const;
-  const stranger = await service().app.access.createKey(author, { name: 'x', scope: { type: 'account' } });
+  const stranger = await service().app.access.createKey(
+    { author, place: author },
+    { name: 'x', scope: { type: 'account' } },
+  );
   assert.equal((await project.manage('GET', `/${id}`, { key: own })).status, 200);
   for (const key of [foreign, stranger.value]) {
     const { source, format } = byUpload();

@@ -64,7 +64,9 @@ async function createStranger(): Promise<string> {
     access: 'manage',
     command: 't',
   } as const;
-  return (await service().app.access.createKey(author, { name: 'x', scope: { type: 'account' } })).value;
+  return (
+    await service().app.access.createKey({ author, place: author }, { name: 'x', scope: { type: 'account' } })
+  ).value;
 }
 
 async function countRuns({ project, pipeline }: Webhook): Promise<number> {

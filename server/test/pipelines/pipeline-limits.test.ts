@@ -115,7 +115,7 @@ async function createStranger() {
   const { id: accountId } = await projects.createAccount(`Stranger ${performance.now()}`);
   const scope = { type: 'account' } as const;
   const author = { accountId, scope, access: 'manage', command: 'test' } as const;
-  const { value: key } = await access.createKey(author, { name: 'all', scope });
+  const { value: key } = await access.createKey({ author, place: author }, { name: 'all', scope });
   const call = async (method: string, path: string, body?: object) => {
     const answer = await service().call(method, path, { key, body });
     assert.ok(answer.status < 300, JSON.stringify(answer.body));

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { commandAuthor } from '../../src/projects/projects.ts';
+import { asWriter, commandAuthor } from '../../src/projects/projects.ts';
 import {
   byUpload,
   byUrl,
@@ -121,7 +121,7 @@ test('who needs no key takes none of the memory: at the sign-in, at paths that t
 test('what a small body unpacks to counts for its key and account until the answer (§7.2 rule 8)', async () => {
   const project = await createPipelineProject(service());
   const { id } = await service().app.projects.createAccount('Other');
-  const { value: key } = await service().app.access.createKey(commandAuthor(id, 'test'), {
+  const { value: key } = await service().app.access.createKey(asWriter(commandAuthor(id, 'test')), {
     ...{ name: 'Key', scope: { type: 'account' } },
   });
   const source = await startSource();

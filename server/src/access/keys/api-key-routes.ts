@@ -132,22 +132,21 @@ export const apiKeyRoutes =
       summary: 'Create an API key',
       description: `A key creates keys of its own scope or below, with no more access, no higher rate limit and no later end than its own. ${onlyOnce}`,
       ...{ body: NewApiKey, made },
-      create: ({ author, beside }, sent) => access.createKey(author, toNewKey(sent), beside),
+      create: (writer, sent) => access.createKey(writer, toNewKey(sent)),
     });
     keys.read({ summary: 'Read an API key', get: access.getKey });
     keys.change({
       ...{ method: 'PATCH', summary: 'Change an API key', body: ApiKeyChange },
-      change: ({ author, beside }, { id }, sent) => access.changeKey(author, { ...sent, id }, beside),
+      change: access.changeKey,
     });
     keys.remove({
       ...{ summary: 'Delete an API key', description: 'It is refused from the answer on.' },
-      remove: ({ author, beside }, { id }) => access.deleteKey(author, id, beside),
+      remove: access.deleteKey,
     });
     keys.change({
       ...{ method: 'POST', below: '/rotate', summary: 'Rotate an API key' },
       description: `Makes a new key with the same properties; the old one ends after the overlap. ${onlyOnce}`,
       ...{ body: KeyRotation, made },
-      change: ({ author, beside }, { id }, { overlapSeconds = 0 }) =>
-        access.rotateKey(author, { id, overlapSeconds }, beside),
+      change: access.rotateKey,
     });
   };

@@ -38,9 +38,7 @@ export interface NewKey {
   readonly rateLimit?: { readonly requestsPerMinute: number } | null;
 }
 
-export interface KeyChange extends Partial<Omit<NewKey, 'scope'>> {
-  readonly id: number;
-}
+export type KeyChange = Partial<Omit<NewKey, 'scope'>>;
 
 /** Refused from the very millisecond on. */
 export function isExpired(key: Pick<ApiKey, 'expiresAt'>, now: number): boolean {

@@ -12,7 +12,6 @@ import {
   type Author,
   actorOf,
   auditScoped,
-  type Beside,
   createResources,
   createShortCache,
   type ListPage,
@@ -20,9 +19,10 @@ import {
   type Planned,
   type Projects,
   type Reach,
+  type Writer,
 } from '../../projects/projects.ts';
 import type { Postgres } from '../../storage/postgres/postgres.ts';
-import type { Base, ControlTransaction, Database } from '../../storage/storage.ts';
+import type { Base, Chosen, ControlTransaction, Database } from '../../storage/storage.ts';
 import type { ApiKey, KeyChange, KeyLimits, NewKey, SecretHash } from './api-key.ts';
 import * as rules from './api-key.ts';
 import * as keyStore from './api-key-store.ts';
@@ -179,6 +179,8 @@ export interface MadeKey extends ApiKey {
   readonly value: string;
 }
 
+type KeyWriter = Writer<ApiKey, Reach>;
+
 interface KeyManagementParts extends Pick<Base, 'clock' | 'database'> {
   readonly projects: Projects;
   readonly lastUse: LastUse;
@@ -239,10 +241,11 @@ export function createKeyManagement(parts: KeyManagementParts) {
     },
 
     /** @throws key_beyond_own, request_invalid */
-    async createKey(author: Author, given: NewKey, beside?: Beside<ApiKey>): Promise<MadeKey> {
+    async createKey(writer: KeyWriter, given: NewKey): Promise<MadeKey> {
+      const { author } = writer;
       await refuseBeyond(projects, author, given);
       const value = makeKeyValue();
-      const key = await keys.create({ author, place: author, beside }, async (tx) => {
+      const key = await keys.create(writer, async (tx) => {
         const { expiresAt = null, rateLimit } = given;
         await refuseWider(tx, author, { expiresAt, requestsPerMinute: rateLimit?.requestsPerMinute ?? null });
         return insertNew(tx, author, { ...given, value });
@@ -251,12 +254,9 @@ export function createKeyManagement(parts: KeyManagementParts) {
     },
 
     /** @throws not_found, key_beyond_own */
-    changeKey: (
-      author: Author,
-      { id, rateLimit, ...change }: KeyChange,
-      beside?: Beside<ApiKey>,
-    ): Promise<ApiKey> =>
-      keys.change({ author, place: author, beside }, { id, what: 'changed' }, async (tx, before) => {
+    changeKey: (writer: KeyWriter, chosen: Chosen, { rateLimit, ...change }: KeyChange): Promise<ApiKey> =>
+      keys.change(writer, { ...chosen, what: 'changed' }, async (tx, before) => {
+        const { author } = writer;
         rules.refuseMoreAccess(author.access, change.access ?? before.access);
         const requestsPerMinute =
           rateLimit === undefined ? before.requestsPerMinute : (rateLimit?.requestsPerMinute ?? null);
@@ -266,30 +266,26 @@ export function createKeyManagement(parts: KeyManagementParts) {
       }),
 
     /** Refused from the moment this returns. @throws not_found */
-    deleteKey: (author: Author, id: number, beside?: Beside<ApiKey>): Promise<void> =>
-      keys.remove({ author, place: author, beside }, { id }),
+    deleteKey: (writer: KeyWriter, chosen: Chosen): Promise<void> => keys.remove(writer, chosen),
 
     /**
      * @param overlapSeconds  for how long the old value works beside the new one; 0 ends it at once
      * @returns the new key with the properties of the old. @throws not_found, key_beyond_own, request_invalid
      */
     async rotateKey(
-      author: Author,
-      { id, overlapSeconds }: { readonly id: number; readonly overlapSeconds: number },
-      beside?: Beside<ApiKey>,
+      writer: KeyWriter,
+      chosen: Chosen,
+      { overlapSeconds = 0 }: { readonly overlapSeconds?: number },
     ): Promise<MadeKey> {
+      const { author } = writer;
       const value = makeKeyValue();
-      const made = await keys.change(
-        { author, place: author, beside },
-        { id, what: 'rotated' },
-        async (tx, old) => {
-          await refuseWider(tx, author, old);
-          const expiresAt = rules.planRotation(old, clock.now(), overlapSeconds);
-          const answered = await insertMade(tx, author, { ...old, value });
-          const details = { rotatedTo: answered.id, oldValueEndsAt: expiresAt };
-          return { after: { ...old, expiresAt, rotatedTo: answered.id }, details, answered };
-        },
-      );
+      const made = await keys.change(writer, { ...chosen, what: 'rotated' }, async (tx, old) => {
+        await refuseWider(tx, author, old);
+        const expiresAt = rules.planRotation(old, clock.now(), overlapSeconds);
+        const answered = await insertMade(tx, author, { ...old, value });
+        const details = { rotatedTo: answered.id, oldValueEndsAt: expiresAt };
+        return { after: { ...old, expiresAt, rotatedTo: answered.id }, details, answered };
+      });
       return { ...made, value };
     },
   };

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Caller, includesRole, type PartRole, type Role } from '../../kernel/caller.ts';
+import { includesRole, type PartRole, type Role } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
   type Author,
   actorOf,
-  type Beside,
   commandAuthor,
   createResources,
   describeChange,
   type PageRequest,
+  type Writer,
 } from '../../projects/projects.ts';
-import type { ControlTransaction, Rows } from '../../storage/storage.ts';
+import type { Chosen, ControlTransaction, Rows } from '../../storage/storage.ts';
 import { hashSecret, makeSecret, refuseLimited } from '../keys/keys.ts';
 import { type Entered, enter, type OpenedSession, type UserParts, type Visitor } from './console-session.ts';
 import { hashPassword, refuseWeakPassword } from './password.ts';
@@ -23,18 +23,20 @@ const INVITATION_MS = 7 * 24 * 3_600_000;
 const OWNER_LINK_MS = 3_600_000;
 
 interface UserChange {
-  readonly id: number;
   readonly name?: string;
   readonly role?: Role;
   readonly roles?: readonly PartRole[];
 }
+
+type UserWriter = Writer<User, Author>;
+type InvitationWriter = Writer<userStore.Invitation, Author>;
 
 /**
  * The users of the caller's account; those of another are not_found. Owners and account keys that may manage
  * may call this, others are refused. Source: docs/interface.md §14.6.
  */
 export function createUserManagement(parts: UserParts) {
-  const users = createResources<User, Pick<Caller, 'accountId'>>(parts, {
+  const users = createResources<User, Author>(parts, {
     ...{ store: userStore.USERS, ...rights },
     audit: ({ id, name }) => ({ subject: { type: 'user', id, name } }),
     show: ({ name, role, roles }) => ({ name, role, roles }),
@@ -44,7 +46,7 @@ export function createUserManagement(parts: UserParts) {
   /** @throws role_of_groups, last_owner, key_beyond_own, request_invalid, scope_refused */
   async function checkRoles(
     tx: ControlTransaction,
-    author: Caller,
+    author: Author,
     { before, after }: { readonly before: User; readonly after: Roles },
   ): Promise<void> {
     // At the next sign-in they would be those of the groups again.
@@ -58,35 +60,27 @@ export function createUserManagement(parts: UserParts) {
   }
 
   return {
-    async listUsers(caller: Caller, page: PageRequest) {
-      refuseUnlessOwner(caller);
-      return await users.list(caller, page);
-    },
+    listUsers: users.list,
     /** Holds from the next request on. @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused */
-    async changeUser(author: Caller, { id, ...change }: UserChange, beside?: Beside<User>): Promise<User> {
-      const chosen = { id, what: 'changed' };
-      return await users.change({ author, place: author, beside }, chosen, async (tx, before) => {
+    changeUser: (writer: UserWriter, chosen: Chosen, change: UserChange): Promise<User> =>
+      users.change(writer, { ...chosen, what: 'changed' }, async (tx, before) => {
         const after = { ...before, ...(change.role === 'owner' && { roles: [] }), ...change };
         const hasOtherRoles = before.role !== after.role || !isDeepStrictEqual(before.roles, after.roles);
-        if (hasOtherRoles) await checkRoles(tx, author, { before, after });
+        if (hasOtherRoles) await checkRoles(tx, writer.author, { before, after });
         return { after };
-      });
-    },
+      }),
     /** Their sessions and the invitations that they made go with them. @throws not_found, last_owner */
-    async deleteUser(author: Caller, id: number, beside?: Beside<User>): Promise<void> {
-      await users.remove({ author, place: author, beside }, { id }, async (tx, user) => {
+    deleteUser: (writer: UserWriter, chosen: Chosen): Promise<void> =>
+      users.remove(writer, chosen, async (tx, user) => {
         if (user.role === 'owner') await refuseLastOwner(tx, user);
-        await userStore.removeBelongings(tx, id);
-      });
-    },
+        await userStore.removeBelongings(tx, user.id);
+      }),
     /** Of a user who lost them. @throws not_found */
-    async removePasskeysOf(author: Caller, id: number, beside?: Beside<User>): Promise<void> {
-      const chosen = { id, what: 'passkeys-removed' };
-      await users.change({ author, place: author, beside }, chosen, async (tx, after) => {
-        const gone = await userStore.removePasskeys(tx, { userId: id });
+    removePasskeysOf: (writer: UserWriter, chosen: Chosen): Promise<User> =>
+      users.change(writer, { ...chosen, what: 'passkeys-removed' }, async (tx, after) => {
+        const gone = await userStore.removePasskeys(tx, { userId: after.id });
         return { after, details: { passkeys: gone.map(({ name }) => name) } };
-      });
-    },
+      }),
   };
 }
 
@@ -128,12 +122,12 @@ interface Acceptance {
 /** Links by which people become users of the caller's account, or recover a lost password. Source: docs/interface.md §14.5, §14.6. */
 export function createLinks(parts: UserParts) {
   const { database, clock, projects } = parts;
-  const invitations = createResources<userStore.Invitation, userStore.InvitationPlace>(parts, {
+  const invitations = createResources<userStore.Invitation, Author & userStore.InvitationPlace>(parts, {
     ...{ store: userStore.INVITATIONS, ...rights },
     audit: ({ id, email }) => ({ subject: { type: 'invitation', id, name: email } }),
     show: ({ role, roles }) => ({ role, roles }),
   });
-  const placeOf = ({ accountId }: Pick<Caller, 'accountId'>) => ({ accountId, now: clock.now() });
+  const presentIn = (author: Author) => ({ ...author, now: clock.now() });
 
   /** @throws link_ended: used, replaced, withdrawn, expired and unknown are alike */
   async function getLink<Link>(
@@ -153,15 +147,15 @@ export function createLinks(parts: UserParts) {
      * @throws email_taken for a user of the account, key_beyond_own
      */
     async invite(
-      author: Caller,
+      writer: InvitationWriter,
       { role, roles = [], ...given }: { email: string; role: Role; roles?: readonly PartRole[] },
-      beside?: Beside<userStore.Invitation>,
     ): Promise<userStore.Invitation & { readonly token: string }> {
+      const { author } = writer;
       refuseUnlessOwner(author);
       await refuseUnfitRoles(projects, author, { role, roles });
-      const [email, token, place] = [normalizeEmail(given.email), makeSecret(), placeOf(author)];
+      const [email, token, place] = [normalizeEmail(given.email), makeSecret(), presentIn(author)];
       const { accountId, now } = place;
-      const invitation = await invitations.create({ author, place, beside }, async (tx) => {
+      const invitation = await invitations.create({ ...writer, place }, async (tx) => {
         await refuseLimited(tx, author);
         // Whether another account has such a user is not for this one to know; it turns out when the link is followed.
         if ((await userStore.findUser(tx, { email }))?.accountId === accountId)
@@ -176,15 +170,11 @@ export function createLinks(parts: UserParts) {
       return { ...invitation, token };
     },
 
-    async listInvitations(caller: Caller, page: PageRequest) {
-      refuseUnlessOwner(caller);
-      return await invitations.list(placeOf(caller), page);
-    },
+    listInvitations: (caller: Author, page: PageRequest) => invitations.list(presentIn(caller), page),
 
     /** The link ends. @throws not_found */
-    async deleteInvitation(author: Caller, id: number, beside?: Beside<userStore.Invitation>): Promise<void> {
-      await invitations.remove({ author, place: placeOf(author), beside }, { id });
-    },
+    deleteInvitation: (writer: InvitationWriter, chosen: Chosen): Promise<void> =>
+      invitations.remove({ ...writer, place: presentIn(writer.place) }, chosen),
 
     /** Once. @throws link_ended, email_taken, request_invalid */
     async acceptInvitation({ token, name, password }: Acceptance, visitor: Visitor): Promise<OpenedSession> {

@@ -25,7 +25,7 @@ import {
 } from '../../http/server/server.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { type Account, WireActor, WirePartScope } from '../../projects/projects.ts';
+import { type Account, asWriter, WireActor, WirePartScope } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
 import type { OpenedSession, Visitor } from './console-session.ts';
 import { ALGORITHMS, type PasskeyChallenge } from './passkeys.ts';
@@ -470,7 +470,7 @@ export const sessionRoutes =
       ...{ tags: ['Users'], summary: 'Remove the passkeys of a user who lost them' },
       ...{ params: UserParams, answer: { 200: DoneAnswer }, answerOnce },
       async handle({ caller, params }, record) {
-        await access.removePasskeysOf(caller, params.id, (tx) => record(tx, done));
+        await access.removePasskeysOf({ ...asWriter(caller), beside: (tx) => record(tx, done) }, params);
         return done;
       },
     });
@@ -523,12 +523,12 @@ export const userRoutes =
     users.change({
       ...{ method: 'PATCH', summary: 'Change the role or the name of a user', body: UserChange },
       description: 'Holds at once, also in sessions that are open.',
-      change: ({ author, beside }, { id }, sent) => access.changeUser(author, { ...sent, id }, beside),
+      change: access.changeUser,
     });
     users.remove({
       summary: 'Delete a user',
       description: 'Their sessions end, and the invitations that they made.',
-      remove: ({ author, beside }, { id }) => access.deleteUser(author, id, beside),
+      remove: access.deleteUser,
     });
 
     const invitations = serveKind<Invitation, Caller>(server, {
@@ -545,10 +545,10 @@ export const userRoutes =
         ...toInvitation(made),
         link: invitationUrl(findBaseUrl(), made.token),
       })),
-      create: ({ author, beside }, sent) => access.invite(author, sent, beside),
+      create: access.invite,
     });
     invitations.remove({
       summary: 'Withdraw an invitation',
-      remove: ({ author, beside }, { id }) => access.deleteInvitation(author, id, beside),
+      remove: access.deleteInvitation,
     });
   };
