@@ -8,7 +8,7 @@ import {
 } from 'kysely';
 import { type ChosenProject, listParts, type PartScope, type Scope } from '../kernel/caller.ts';
 import { padIds } from '../kernel/padded.ts';
-import type { ControlSchema, ControlTransaction, Rows } from '../storage/storage.ts';
+import { type ControlSchema, type ControlTransaction, type Rows, toCamel } from '../storage/storage.ts';
 import type { Actor, PagePlace, Reach } from './project.ts';
 
 export type Columns = Readonly<Record<string, string | number | null | undefined>>;
@@ -36,20 +36,15 @@ interface Scoped {
 /** What the tables of kinds with a scope have in common: callers see what is within their reach. */
 export const inReachTable = { keyOf: ({ id }: Scoped) => ({ id }), within: isScopeInReach };
 
-export const readScoped = (
-  row: Selectable<ControlSchema['api_key'] | ControlSchema['webhook_endpoint']>,
-): Scoped => ({
-  id: row.id,
-  accountId: row.account_id,
-  scope:
-    row.scope_type === 'account' || row.scope_id === null
-      ? { type: 'account' }
-      : { type: row.scope_type, id: row.scope_id },
-  createdAt: row.created_at,
-  createdBy: JSON.parse(row.created_by),
-});
+type ScopedRow = Pick<Selectable<ControlSchema['api_key']>, 'scope_type' | 'scope_id' | 'created_by'>;
 
-/** Of `readScoped`; only an insert writes them. */
+/** @returns the columns of a row in the names of fields, with its scope and its author */
+export function readScoped<Row extends ScopedRow>({ scope_type: type, scope_id: id, ...row }: Row) {
+  const scope: Scope = type === 'account' || id === null ? { type: 'account' } : { type, id };
+  return { ...toCamel(row), scope, createdBy: JSON.parse(row.created_by) as Actor };
+}
+
+/** What `readScoped` reads; only an insert writes it. */
 export const toScopedColumns = ({ accountId, scope, createdAt, createdBy }: Omit<Scoped, 'id'>) => ({
   account_id: accountId,
   scope_type: scope.type,

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES, type EventType } from '../events/events.ts';
 import { closed, Id, Instant, optional, orNull, pageOf, titled } from '../http/answers/answers.ts';
+import { fieldsOf } from '../http/server/server.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
 import { toWireScope, WireActor, WireScope } from '../projects/projects.ts';
 import { type Endpoint, type MadeEndpoint, overlapEnd } from './endpoint.ts';
@@ -98,19 +99,15 @@ export const WireDelivery = titled('WebhookDelivery', {
 
 export const DeliveryPage = pageOf(WireDelivery);
 
-export const toWireEndpoint = (endpoint: Endpoint, now: number) => ({
-  id: endpoint.id,
-  url: endpoint.url,
-  events: endpoint.events,
-  scope: toWireScope(endpoint.scope),
-  enabled: endpoint.isEnabled,
-  switchedOff: endpoint.switchedOff,
-  failingSince: endpoint.failingSince,
-  overlapEndsAt: overlapEnd(endpoint.secrets, now),
-  createdAt: endpoint.createdAt,
-  createdBy: endpoint.createdBy,
-  updatedAt: endpoint.updatedAt,
-});
+const toFields = fieldsOf(WireEndpoint);
+
+export const toWireEndpoint = (endpoint: Endpoint, now: number) =>
+  toFields({
+    ...endpoint,
+    scope: toWireScope(endpoint.scope),
+    enabled: endpoint.isEnabled,
+    overlapEndsAt: overlapEnd(endpoint.secrets, now),
+  });
 
 export const toWireMade = (endpoint: MadeEndpoint, now: number) => ({
   ...toWireEndpoint(endpoint, now),

@@ -16,15 +16,12 @@ import type { Attempt, Endpoint, SwitchedOff } from './endpoint.ts';
 const table: Table<Endpoint, Reach> = {
   ...inReachTable,
   name: 'webhook_endpoint',
-  read: (row: Selectable<ControlSchema['webhook_endpoint']>) => ({
+  read: ({ is_enabled, ...row }: Selectable<ControlSchema['webhook_endpoint']>) => ({
     ...readScoped(row),
-    url: row.url,
     events: JSON.parse(row.events),
     secrets: JSON.parse(row.secrets),
-    isEnabled: row.is_enabled === 1,
+    isEnabled: is_enabled === 1,
     switchedOff: row.switched_off === null ? null : JSON.parse(row.switched_off),
-    failingSince: row.failing_since,
-    updatedAt: row.updated_at,
   }),
   toColumns: (endpoint) => ({
     url: endpoint.url,

@@ -10,30 +10,24 @@ import {
   toScopedColumns,
 } from '../../projects/projects.ts';
 import type { Postgres } from '../../storage/postgres/postgres.ts';
-import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
+import {
+  type ControlSchema,
+  type ControlTransaction,
+  type Database,
+  type Rows,
+  toSnake,
+} from '../../storage/storage.ts';
 import type { ApiKey, SecretHash } from './api-key.ts';
 
 const table: Table<ApiKey, Reach> = {
   ...inReachTable,
   name: 'api_key',
-  read: (row: Selectable<ControlSchema['api_key']>) => ({
+  read: ({ hash: _, last_used_in_url_at: usedInUrlAt, ...row }: Selectable<ControlSchema['api_key']>) => ({
     ...readScoped(row),
-    name: row.name,
-    access: row.access,
-    firstCharacters: row.first_characters,
-    lastUsedAt: row.last_used_at,
-    usedInUrlAt: row.last_used_in_url_at,
-    expiresAt: row.expires_at,
-    requestsPerMinute: row.requests_per_minute,
-    rotatedTo: row.rotated_to,
+    usedInUrlAt,
   }),
-  toColumns: (key) => ({
-    name: key.name,
-    access: key.access,
-    expires_at: key.expiresAt,
-    requests_per_minute: key.requestsPerMinute,
-    rotated_to: key.rotatedTo,
-  }),
+  toColumns: ({ name, access, expiresAt, requestsPerMinute, rotatedTo }) =>
+    toSnake({ name, access, expiresAt, requestsPerMinute, rotatedTo }),
 };
 export const KEYS = createStore(table);
 
