@@ -441,7 +441,7 @@ export type Difference = { readonly [Kind in keyof ChangeCounts]: CountedProduct
 
 export interface StagedBatch {
   readonly batch: number;
-  /** JSON: [name, {unit, isBoolean}][] */
+  /** JSON: [name, Observed][] */
   readonly observed: string;
   /** JSON: {revision, drafts: [name, definition][]} */
   readonly extractedBy: string;

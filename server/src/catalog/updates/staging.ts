@@ -251,19 +251,6 @@ interface ExtractedBy {
   readonly drafts: readonly (readonly [name: string, definition: string])[];
 }
 
-/** What earlier versions noted of the values in an open full update: their unit, null where they were not all numbers. */
-interface FormerlyObserved {
-  readonly unit: string | null;
-  readonly isBoolean: boolean;
-}
-
-const updateObserved = ({ unit, isBoolean }: FormerlyObserved): Observed => ({
-  ...{ first: '', isBoolean },
-  ...(unit === null
-    ? { units: [], misfits: { plain: '', comma: '', point: '' } }
-    : { units: [[unit, '']], misfits: { comma: '' } }),
-});
-
 /** @returns what judged a batch, for its row */
 const describeExtraction = (revision: number, drafts: readonly Attribute[]): string =>
   JSON.stringify({
@@ -282,7 +269,5 @@ function isSettled(made: ExtractedBy, revision: number, known: ReadonlyMap<strin
   );
 }
 
-function readObserved({ observed }: StagedBatch): Observations {
-  const read = JSON.parse(observed) as [string, Observed | FormerlyObserved][];
-  return new Map(read.map(([name, seen]) => [name, 'misfits' in seen ? seen : updateObserved(seen)]));
-}
+const readObserved = ({ observed }: StagedBatch): Observations =>
+  new Map(JSON.parse(observed) as [string, Observed][]);
