@@ -30,7 +30,7 @@ import {
   UNCERTAIN,
   ZERO,
 } from './readers.ts';
-import { IntList, SpanTable } from './span-table.ts';
+import { IntList, SpanNumbers } from './span-table.ts';
 
 /** An attribute key of this body, and what its values look like so far. */
 export interface ScannedKey {
@@ -57,6 +57,8 @@ const createKey = (name: string, number: number): ScannedKey => ({
 
 const { key: KeySchema, value: TextSchema, row: RowSchema } = ValueSchema.properties;
 const [KEY, VALUE] = [sizesOf(KeySchema), sizesOf(TextSchema)];
+/** Of a body; each takes memory of its own. */
+const MOST_KEYS = 16_384;
 const SPACE = 0x20;
 const ASCII = 0x80;
 
@@ -74,7 +76,7 @@ export class AttributeScan {
   /** Where the rows of values begin and end, by the place of the value in `values`. */
   private readonly rows = new Map<number, readonly [start: number, end: number]>();
   private readonly bytes: Buffer;
-  private readonly table: SpanTable;
+  private readonly numbers: SpanNumbers;
   private readonly keys: ScannedKey[] = [];
   private readonly byName = new Map<string, ScannedKey>();
   private readonly first = createKey('', UNCERTAIN);
@@ -88,7 +90,7 @@ export class AttributeScan {
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
-    this.table = new SpanTable(bytes);
+    this.numbers = new SpanNumbers(bytes);
     const readRow = readerOf(bytes, { ...RowSchema, type: ['string', 'integer'] }, new Map());
     const noting = new Map<object, Reader>([
       [KeySchema, (at) => this.afterKey(at)],
@@ -166,8 +168,8 @@ export class AttributeScan {
 
   private afterKey(at: number): number {
     const end = afterText(this.bytes, at, KEY);
-    const number = end < 0 ? UNCERTAIN : this.table.add(at, end);
-    if (number < 0) return UNCERTAIN;
+    const number = end < 0 ? UNCERTAIN : this.numbers.add(at, end);
+    if (number < 0 || number >= MOST_KEYS) return UNCERTAIN;
     this.found = this.keys[number] ?? this.addKey(at, end);
     this.keyEnd = end;
     return end;

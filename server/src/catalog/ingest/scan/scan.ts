@@ -12,7 +12,6 @@ import { AttributeScan, type ScannedKey } from './attribute-scan.ts';
 import {
   afterSameAgain,
   afterText,
-  BACKSLASH,
   hasEscape,
   irregularities,
   LOWER_N,
@@ -27,7 +26,7 @@ import {
   UNCERTAIN,
 } from './readers.ts';
 import { ScannedProducts } from './scanned-products.ts';
-import { SpanTable } from './span-table.ts';
+import { SpanNumbers } from './span-table.ts';
 
 /**
  * The door of the scan: a body of products is checked and its names are listed in one pass over its bytes, where it is
@@ -59,11 +58,13 @@ const IMAGE_SCHEMAS: readonly object[] = [image, images.items];
  */
 export function scanBody(bytes: Buffer): ScannedBody | undefined {
   if (!isUtf8(bytes)) return undefined;
-  const identifiers = new SpanTable(bytes);
+  const identifiers = new SpanNumbers(bytes);
   const attributes = new AttributeScan(bytes);
   const categories = scanCategories(bytes);
   const products = new ScannedProducts(bytes, attributes);
   let sent = 0;
+  /** Whether an identifier may be one of the others in another spelling. */
+  let isEscaped = false;
   /** Of the product, the one that stands alone among them. */
   let images = 0;
 
@@ -75,7 +76,10 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
     };
   const afterIdentifier: Reader = (at) => {
     const end = afterText(bytes, at, IDENTIFIER);
-    return end < 0 || identifiers.add(at, end) < 0 ? UNCERTAIN : end;
+    // Those that were chosen to fall on one place have larger numbers.
+    if (end < 0 || identifiers.add(at, end) >= PRODUCTS_PER_REQUEST) return UNCERTAIN;
+    isEscaped ||= hasEscape(bytes, at, end);
+    return end;
   };
   /** A member that is null was not sent. */
   const noteMember =
@@ -111,24 +115,18 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
   const start = skipSpace(bytes, 0);
   const end = bytes[start] === OPENS_LIST ? readProducts(start) : readBody(start);
   if (end < 0 || skipSpace(bytes, end) < bytes.length) return undefined;
-  if (hasEscaped(bytes, identifiers) && new Set(products.listIdentifiers()).size < sent) return undefined;
+  if (isEscaped && new Set(products.listIdentifiers()).size < sent) return undefined;
   return {
     ...{ sent, products, keys: attributes.distinct, observed: attributes.observed },
     paths: categories.listPaths(),
   };
 }
 
-/** An identifier in two spellings; the table finds one that is repeated as it was written. */
-function hasEscaped(bytes: Buffer, { starts, ends }: SpanTable): boolean {
-  const isEscaped = (start: number, index: number) => hasEscape(bytes, start, ends[index] as number);
-  return bytes.includes(BACKSLASH) && starts.some(isEscaped);
-}
-
 const { path, categoryId } = CategorySchema.properties;
 
 /** Reads the categories of products, and keeps the paths that came without an id. */
 function scanCategories(bytes: Buffer) {
-  const table = new SpanTable(bytes);
+  const numbers = new SpanNumbers(bytes);
   /** Numbers of paths, each once, in the order in which they came. */
   const unnumbered = new Set<number>();
   let last = NO_SPAN;
@@ -144,9 +142,9 @@ function scanCategories(bytes: Buffer) {
     const before = irregularities.count;
     const end = readPath(at);
     if (end < 0) return UNCERTAIN;
-    number = table.add(at, end);
+    number = numbers.add(at, end);
     last = { start: at, length: end - at, irregularities: irregularities.count - before };
-    return number < 0 ? UNCERTAIN : end;
+    return end;
   };
   const afterId: Reader = (at) => {
     hasId = bytes[at] !== LOWER_N;
@@ -167,10 +165,8 @@ function scanCategories(bytes: Buffer) {
     read,
     /** @returns the paths as JSON, each once */
     listPaths(): string[] {
-      const texts = Array.from(unnumbered, (path) =>
-        bytes.toString('utf8', table.starts[path], table.ends[path]),
-      );
-      return [...new Set(texts.map((one) => JSON.stringify(JSON.parse(one))))];
+      const texts = Array.from(unnumbered, (path) => JSON.stringify(JSON.parse(numbers.textOf(path))));
+      return [...new Set(texts)];
     },
   };
 }
