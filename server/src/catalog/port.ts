@@ -36,15 +36,17 @@ export interface CatalogComparisons {
   listDeleted(page: DeletedPage): readonly ListedRow[];
 }
 
-/** Changes that are durable when their promise resolves. */
-export interface CatalogChanges {
+/** Changes that are durable when their promise resolves. Those with a `ChangeOrder` are done once, however often a task runs. */
+export interface CatalogWrites {
   /** @returns the new ontology; `changed` false when nothing differs. @throws changed_meanwhile */
   replaceOntology(requested: RequestedOntology): { ontology: Ontology; changed: boolean };
   followOntology(followed: ChangeOrder & FollowedProducts): void;
-}
-
-/** The same without the catalog's lock: nothing that a reader sees changes. */
-export interface CatalogEventChanges {
+  commit(order: ChangeOrder & CommitOrder): CommitResult;
+  applyProducts(order: ChangeOrder & AppliedProducts): ChangeCounts | Stale;
+  /** @throws delete_guard */
+  deleteProducts(order: ChangeOrder & DeleteOrder): { deleted: number; unknown: readonly string[] };
+  /** @returns null when there is nothing to undo */
+  restore(order: ChangeOrder & RestoreOrder): { result: RestoreResult | OtherLast | null };
   /** Forgets events, by their ids. */
   dropEvents(ids: readonly string[]): void;
 }
@@ -68,16 +70,6 @@ export interface CatalogRepeatables {
   walkSearch(walked: { readonly prepared?: PreparedWalk | undefined }): SearchStep;
 }
 
-/** The work of ordered tasks: done once, however often a task runs. */
-export interface CatalogTasks {
-  commit(order: ChangeOrder & CommitOrder): CommitResult;
-  applyProducts(order: ChangeOrder & AppliedProducts): ChangeCounts | Stale;
-  /** @throws delete_guard */
-  deleteProducts(order: ChangeOrder & DeleteOrder): { deleted: number; unknown: readonly string[] };
-  /** @returns null when there is nothing to undo */
-  restore(order: ChangeOrder & RestoreOrder): { result: RestoreResult | OtherLast | null };
-}
-
 type OfProject = [projectId: number];
 
 /**
@@ -86,7 +78,7 @@ type OfProject = [projectId: number];
  */
 export interface CatalogStore
   extends Calls<CatalogReads & CatalogStateReads & CatalogComparisons, OfProject>,
-    Calls<CatalogChanges & CatalogEventChanges & CatalogRepeatables & CatalogTasks, OfProject> {
+    Calls<CatalogWrites & CatalogRepeatables, OfProject> {
   /**
    * @returns what is served of the products found, in the order of the request; each once, unknown ones left out. undefined: so
    * much that it must be made by another thread
@@ -100,16 +92,18 @@ export interface CatalogStore
 
 /** Reads of one state of a catalog by the threads that parse and scan: by whole batches, so that it may be far away. */
 export interface CatalogStateOperations
-  extends Pick<CatalogReads & CatalogStateReads, 'listRange' | 'measureDocuments' | 'findProduct'> {
+  extends CatalogStateReads,
+    Pick<CatalogReads, 'countProducts' | 'listRange' | 'measureDocuments'> {
   readOntology(): Ontology;
   readCatalogVersion(): number;
   /** @returns the attributes as they were until a person changed them; undefined when that is long ago */
   readPastOntology(revision: number): readonly Attribute[] | undefined;
   /** @returns the ids of category paths, as JSON; unknown ones are left out */
   findCategories(paths: readonly string[]): ReadonlyMap<string, number>;
+  /** @returns those of these products that the catalog holds, each at the place of its identifier */
+  findPresent(identifiers: readonly string[]): readonly (PresentProduct | undefined)[];
   findPatched(identifiers: readonly string[]): readonly PatchedProduct[];
   listOutdated(page: { revision: number; after: number; limit: number }): readonly OutdatedProduct[];
-  countRange(range: IdentifierRange): number;
   /** @returns products by id, with their whole uploads */
   listById(range: IdRange): ListedPart;
   /** @returns the largest id of a product, 0 without one */
@@ -149,8 +143,6 @@ export interface CatalogStateOperations
 /** One state of a catalog. */
 export interface CatalogSnapshot extends Calls<CatalogStateOperations> {
   openDerivation(): Promise<OpenDerivation>;
-  /** @returns those of these products that the catalog holds, each at the place of its identifier */
-  findPresent(identifiers: readonly string[]): Promise<readonly (PresentProduct | undefined)[]>;
 }
 
 /** Where a parsing thread reads catalogs and accepted bodies. */

@@ -282,7 +282,7 @@ export interface SurveyResult {
 }
 
 /** Counts, and what commits changed: for a page, a product or a whole restore much of the undo log may have to be read. */
-const LONG_READS = ['countRange', 'listCommitChanges', 'listProductChanges', 'weighRestore'] as const;
+const LONG_READS = ['countProducts', 'listCommitChanges', 'listProductChanges', 'weighRestore'] as const;
 type LongRead = (typeof LONG_READS)[number];
 
 interface Tally {
@@ -347,7 +347,7 @@ async function openSurvey(
   openSuggestions: OpenTally,
 ) {
   const tally = openTally(await snapshot.readOntology(), question, openSuggestions);
-  const products = await snapshot.countRange(planRange());
+  const products = await snapshot.countProducts();
   const largest = await snapshot.readLargestId();
   const most = isWhole ? products : Math.min(SAMPLE[question.kind], products);
   const sampled = most < products;
@@ -421,10 +421,7 @@ export function createScans(threads: ThreadPool) {
   const run = <Output>(operation: string, order: { readonly projectId: number }, signal?: AbortSignal) =>
     threads.run<Output>(operation, order, { key: order.projectId, unordered: true, signal });
   return {
-    countProducts(projectId: number) {
-      const all = { projectId, input: planRange() };
-      return run<number>('countRange', all);
-    },
+    countProducts: (projectId: number) => run<number>('countProducts', { projectId }),
     read: <Name extends LongRead>(
       name: Name,
       order: { readonly projectId: number; readonly input: Parameters<CatalogSnapshot[Name]>[0] },

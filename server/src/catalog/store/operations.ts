@@ -10,71 +10,12 @@ import {
 import { type Operation, Passed, type ThreadPool } from '../../storage/threads/threads.ts';
 import type * as port from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
-import {
-  applyProducts,
-  collectGarbage,
-  commit,
-  compareStaged,
-  deleteProducts,
-  followOntology,
-  listDeleted,
-  listStagedDocuments,
-} from './commit-store.ts';
-import {
-  countProducts,
-  countRange,
-  findPatched,
-  findProduct,
-  hasAny,
-  listById,
-  listOutdated,
-  listRange,
-  measureDocuments,
-  readLargestId,
-} from './product-list-store.ts';
-import {
-  countHits,
-  findLiving,
-  listDocuments,
-  listFronts,
-  listHits,
-  listPlaces,
-  listTail,
-  listWords,
-  prepareWalk,
-  readSearchState,
-  walkSearch,
-  weighDocuments,
-} from './search-store.ts';
-import {
-  type DocumentWriter,
-  dropOutdated,
-  keepSkipped,
-  listStagedBatches,
-  readStagedReports,
-  reviewBatch,
-  stageBatch,
-} from './staged-store.ts';
-import {
-  applyOnce,
-  type CatalogState,
-  change,
-  findCategoryIds,
-  findCategoryPath,
-  listCategoryPaths,
-  readCatalogVersion,
-  readOntology,
-  readPastOntology,
-  replaceOntology,
-  reserveIds,
-} from './state-store.ts';
-import {
-  listCommitChanges,
-  listProductChanges,
-  listUndoableCommits,
-  restore,
-  weighRestore,
-} from './undo-store.ts';
+import * as commits from './commit-store.ts';
+import * as lists from './product-list-store.ts';
+import * as search from './search-store.ts';
+import * as staged from './staged-store.ts';
+import * as states from './state-store.ts';
+import * as undo from './undo-store.ts';
 
 /**
  * The programs of the operations that `../port.ts` names, by how they are run. Only what each engine does in its own way is not
@@ -82,50 +23,103 @@ import {
  */
 
 const READS: Programs<port.CatalogReads> = {
-  ...{ readVersion: readCatalogVersion, countProducts, listRange, measureDocuments, hasAny },
-  ...{ getOntology: readOntology, listStagedBatches, listUndoableCommits, listEvents: listCatalogEvents },
+  readVersion: states.readCatalogVersion,
+  countProducts: lists.countProducts,
+  listRange: lists.listRange,
+  measureDocuments: lists.measureDocuments,
+  hasAny: lists.hasAny,
+  getOntology: states.readOntology,
+  listStagedBatches: staged.listStagedBatches,
+  listUndoableCommits: undo.listUndoableCommits,
+  listEvents: listCatalogEvents,
 };
 
-const STATE_READS: Programs<port.CatalogStateReads> = { findProduct };
+const STATE_READS: Programs<port.CatalogStateReads> = { findProduct: lists.findProduct };
 
-export const COMPARISONS: Programs<port.CatalogComparisons> = { compareStaged, listDeleted };
+export const COMPARISONS: Programs<port.CatalogComparisons> = {
+  compareStaged: commits.compareStaged,
+  listDeleted: commits.listDeleted,
+};
 
 const OF_SNAPSHOT: Programs<port.CatalogStateOperations> = {
-  ...{ listRange, measureDocuments, findProduct, readOntology, readCatalogVersion, readPastOntology },
-  ...{ findCategories: findCategoryIds, findPatched, listOutdated, countRange, listById, readLargestId },
-  ...{ readSearchState, prepareWalk, listHits, countHits, listPlaces, listWords, listTail },
-  ...{ listDocuments, listFronts, weighDocuments, listCategoryPaths, findCategoryPath, findLiving },
-  ...{ listCommitChanges, listProductChanges, weighRestore, listStagedDocuments },
+  countProducts: lists.countProducts,
+  listRange: lists.listRange,
+  measureDocuments: lists.measureDocuments,
+  findProduct: lists.findProduct,
+  findPresent: lists.findPresent,
+  findPatched: lists.findPatched,
+  listOutdated: lists.listOutdated,
+  listById: lists.listById,
+  readLargestId: lists.readLargestId,
+  readOntology: states.readOntology,
+  readCatalogVersion: states.readCatalogVersion,
+  readPastOntology: states.readPastOntology,
+  findCategories: states.findCategoryIds,
+  listCategoryPaths: states.listCategoryPaths,
+  findCategoryPath: states.findCategoryPath,
+  readSearchState: search.readSearchState,
+  prepareWalk: search.prepareWalk,
+  listHits: search.listHits,
+  countHits: search.countHits,
+  listPlaces: search.listPlaces,
+  listWords: search.listWords,
+  listTail: search.listTail,
+  findLiving: search.findLiving,
+  listDocuments: search.listDocuments,
+  listFronts: search.listFronts,
+  weighDocuments: search.weighDocuments,
+  listCommitChanges: undo.listCommitChanges,
+  listProductChanges: undo.listProductChanges,
+  weighRestore: undo.weighRestore,
+  listStagedDocuments: commits.listStagedDocuments,
 };
 
-/** A program of a change gets the state of the catalog, its input, and how documents are written. */
-type Changing<Input extends unknown[], Result> = (
-  ...given: [state: CatalogState, ...input: Input, documents: DocumentWriter]
+/** Programs that get their input, and how documents are written. */
+type WritePrograms<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends (input: infer Input) => infer Result
+    ? (input: Input, documents: staged.DocumentWriter) => Program<Result>
+    : never;
+};
+
+/** What a program does under the lock of the catalog, whose state it gets. */
+type Changing<Input, Result> = (
+  ...given: [state: states.CatalogState, input: Input, documents: staged.DocumentWriter]
 ) => Program<Result>;
 
-type ChangePrograms<Table> = {
-  [Name in keyof Table]: Table[Name] extends (...input: infer Input) => infer Result
-    ? Changing<Input, Result>
-    : never;
+const locked =
+  <Input, Result>(program: Changing<Input, Result>) =>
+  (input: Input, documents: staged.DocumentWriter) =>
+    states.change((state) => program(state, input, documents));
+
+/** Of an ordered task: `isDone` when it needs no repetition. */
+const once =
+  <Order extends port.ChangeOrder, Result extends object>(
+    program: Changing<Order, { result: Result; isDone: boolean }>,
+  ) =>
+  (order: Order, documents: staged.DocumentWriter) =>
+    states.applyOnce(order, (state) => program(state, order, documents));
+
+const WRITES: WritePrograms<port.CatalogWrites> = {
+  replaceOntology: locked(states.replaceOntology),
+  followOntology: locked(commits.followOntology),
+  commit: once(commits.commit),
+  applyProducts: once(commits.applyProducts),
+  deleteProducts: once(commits.deleteProducts),
+  restore: once(undo.restore),
+  // Nothing that a reader sees changes, so that it waits for no commit.
+  dropEvents: dropCatalogEvents,
 };
 
-/** Of ordered tasks: `isDone` when the task needs no repetition. */
-type TaskPrograms<Table> = {
-  [Name in keyof Table]: Table[Name] extends (...input: infer Input) => infer Result
-    ? Changing<Input, { result: Result; isDone: boolean }>
-    : never;
+const REPEATABLES: WritePrograms<port.CatalogRepeatables> = {
+  reserveIds: locked(states.reserveIds),
+  stageBatch: locked(staged.stageBatch),
+  dropOutdated: locked(staged.dropOutdated),
+  reviewBatch: locked(staged.reviewBatch),
+  keepSkipped: locked(staged.keepSkipped),
+  readStagedReports: locked(staged.readStagedReports),
+  collectGarbage: locked(commits.collectGarbage),
+  walkSearch: locked(search.walkSearch),
 };
-
-const CHANGES: ChangePrograms<port.CatalogChanges> = { replaceOntology, followOntology };
-
-const EVENT_CHANGES: Programs<port.CatalogEventChanges> = { dropEvents: dropCatalogEvents };
-
-const REPEATABLES: ChangePrograms<port.CatalogRepeatables> = {
-  ...{ stageBatch, dropOutdated, reviewBatch, keepSkipped, readStagedReports, reserveIds },
-  ...{ collectGarbage, walkSearch },
-};
-
-const TASKS: TaskPrograms<port.CatalogTasks> = { commit, applyProducts, deleteProducts, restore };
 
 /** Runs a program on a catalog. */
 export type Perform = <Result>(projectId: number, program: Program<Result>) => Promise<Result>;
@@ -154,10 +148,8 @@ export function createCatalogWrites(writers: ThreadPool) {
     return writers.run<never>(operation, order, { key: projectId, transfer });
   };
   return {
-    ...callsOfThreads<port.CatalogChanges>(CHANGES, write),
-    ...callsOfThreads<port.CatalogEventChanges>(EVENT_CHANGES, write),
+    ...callsOfThreads<port.CatalogWrites>(WRITES, write),
     ...callsOfThreads<port.CatalogRepeatables>(REPEATABLES, write),
-    ...callsOfThreads<port.CatalogTasks>(TASKS, write),
     removeCatalog: (projectId: number): Promise<void> => write('removeCatalog', projectId),
   };
 }
@@ -165,41 +157,25 @@ export function createCatalogWrites(writers: ThreadPool) {
 /** Runs the program of a change in one transaction of an engine. */
 export type Transact = <Result>(
   projectId: number,
-  work: (documents: DocumentWriter) => Program<Result>,
+  work: (documents: staged.DocumentWriter) => Program<Result>,
 ) => Result | Promise<Result>;
 
 /** What the writing threads do by programs. `repeatable`: transactions that a loss of power may take. */
 export function programOperations(transaction: Transact, repeatable: Transact): Record<string, Operation> {
-  type Changing = (state: CatalogState, input: never, documents: DocumentWriter) => Program<unknown>;
-  type Ordered = (
-    ...given: [state: CatalogState, order: port.ChangeOrder, documents: DocumentWriter]
-  ) => Program<{ result: object; isDone: boolean }>;
-  const changing = (transact: Transact) => (program: Changing) =>
-    onCatalog<never>((projectId, input) =>
-      transact(projectId, (documents) => change((state) => program(state, input, documents))),
-    );
-  return {
-    ...mapTable(CHANGES, changing(transaction)),
-    ...mapTable(REPEATABLES, changing(repeatable)),
-    ...mapTable(EVENT_CHANGES, (program: (input: never) => Program<unknown>) =>
-      onCatalog<never>((projectId, input) => transaction(projectId, () => program(input))),
-    ),
-    ...mapTable(TASKS, (program: Ordered) =>
-      onCatalog<port.ChangeOrder>((projectId, order) =>
-        transaction(projectId, (documents) => applyOnce(order, (state) => program(state, order, documents))),
-      ),
-    ),
-  };
+  type Write = (input: never, documents: staged.DocumentWriter) => Program<unknown>;
+  const writeIn = (transact: Transact) => (program: Write) =>
+    onCatalog((projectId, input) => transact(projectId, (documents) => program(input, documents)));
+  return { ...mapTable(WRITES, writeIn(transaction)), ...mapTable(REPEATABLES, writeIn(repeatable)) };
 }
 
 /** The operations of threads that compare whole catalogs. */
 export const comparisonOperations = (readState: Perform): Record<string, Operation> =>
   mapTable(COMPARISONS, (program: (input: never) => Program<unknown>) =>
-    onCatalog<never>((projectId, input) => readState(projectId, program(input))),
+    onCatalog((projectId, input) => readState(projectId, program(input))),
   );
 
 /** The thread needs packed products in shared memory no more when the operation has ended. */
 const onCatalog =
-  <Input>(work: (projectId: number, input: Input) => unknown): Operation =>
-  async ({ projectId, input }: Order<Input & { packed?: PackedProducts }>) =>
-    new Passed(await work(projectId, input), input.packed?.bytes.length ?? 0);
+  (work: (projectId: number, input: never) => unknown): Operation =>
+  async ({ projectId, input }: Order<{ packed?: PackedProducts }>) =>
+    new Passed(await work(projectId, input as never), input.packed?.bytes.length ?? 0);

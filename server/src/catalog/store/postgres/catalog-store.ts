@@ -26,13 +26,7 @@ import {
   type StoredOntology,
   toOntology,
 } from '../../ontology/ontology.ts';
-import type {
-  CatalogSnapshot,
-  CatalogSnapshots,
-  CatalogStore,
-  ChangeOrder,
-  PresentProduct,
-} from '../../port.ts';
+import type { CatalogSnapshot, CatalogSnapshots, CatalogStore, ChangeOrder } from '../../port.ts';
 import { rawOf } from '../../products/products.ts';
 import {
   COMPARISONS,
@@ -57,14 +51,12 @@ import {
 /** How the parsing threads read catalogs in PostgreSQL, and the reads of lookups. */
 
 /**
- * Products of project $1 with the identifiers $2, `w.identifier`: found one by one by the index, which `limit` makes
- * sure of. Compared with `any` or joined as they are, PostgreSQL may read the whole table instead, when it has no
+ * Products of project $1 with the identifiers $2, `w.identifier`, and their documents: found one by one by the index, which `limit`
+ * makes sure of. Compared with `any` or joined as they are, PostgreSQL may read the whole table instead, when it has no
  * statistics yet or plans for any list: 14 s for 10,000 of 60,000 products.
  */
-const REQUESTED_PRODUCTS = `unnest($2::text[]) w (identifier) cross join lateral
-  (select * from product where project_id = $1 and identifier = w.identifier limit 1) p`;
-/** The same with their documents. */
-const REQUESTED_DOCUMENTS = `${REQUESTED_PRODUCTS} cross join lateral
+const REQUESTED_DOCUMENTS = `unnest($2::text[]) w (identifier) cross join lateral
+  (select * from product where project_id = $1 and identifier = w.identifier limit 1) p cross join lateral
   (select * from document where project_id = $1 and id = p.document_id limit 1) d`;
 
 /** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
@@ -88,14 +80,6 @@ function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDer
       revision: await performOn(session, projectId, readDerivationRevision()),
       derive: await derivation.open(session, projectId),
     }),
-    async findPresent(identifiers) {
-      const rows = await session.rows<PresentProduct & { identifier: string }>(
-        `select w.identifier, p.id, encode(p.hash, 'hex') as hash, p.document_id as document from ${REQUESTED_PRODUCTS}`,
-        [projectId, identifiers],
-      );
-      const found = new Map(rows.map(({ identifier, ...present }) => [identifier, present]));
-      return identifiers.map((identifier) => found.get(identifier));
-    },
   };
 }
 

@@ -17,7 +17,6 @@ import type {
   CatalogSnapshots,
   CatalogStore,
   ChangeOrder,
-  PresentProduct,
 } from '../../port.ts';
 import { rawOf } from '../../products/products.ts';
 import {
@@ -73,30 +72,6 @@ const findOrigin = (file: CatalogFile, identifier: string) =>
     .prepare('select document_id as document, updated_at as "at" from product where identifier = ?')
     .get(identifier) as { document: number; at: number } | undefined;
 
-const HASH_DIGITS = 32;
-
-/** One row of lists: a row for each product takes five times as long. */
-function findPresent(
-  file: CatalogFile,
-  identifiers: readonly string[],
-): readonly (PresentProduct | undefined)[] {
-  const found = file
-    .prepare(
-      `select json_group_array(w.key) as places, json_group_array(p.id) as ids,
-         json_group_array(p.document_id) as documents, lower(group_concat(hex(p.hash), '')) as hashes
-       from json_each(iif(exists (select 1 from product), ?, '[]')) w
-         cross join product p on p.identifier = w.value`,
-    )
-    .get(JSON.stringify(identifiers)) as Record<'places' | 'ids' | 'documents' | 'hashes', string>;
-  const [ids, documents] = [JSON.parse(found.ids) as number[], JSON.parse(found.documents) as number[]];
-  const present: (PresentProduct | undefined)[] = new Array(identifiers.length).fill(undefined);
-  for (const [at, place] of (JSON.parse(found.places) as number[]).entries()) {
-    const hash = found.hashes.slice(at * HASH_DIGITS, (at + 1) * HASH_DIGITS);
-    present[place] = { id: ids[at] as number, document: documents[at] as number, hash };
-  }
-  return present;
-}
-
 /** Read for each path of each product that an answer is made of: a program costs more than the read. */
 export function findCategoryId(file: CatalogFile, path: string): number | undefined {
   return file.prepare('select id from category where path = ?').get(path)?.id as number | undefined;
@@ -117,7 +92,6 @@ export const createSqliteSnapshots = (parts: {
         revision: file.perform(readDerivationRevision()),
         derive: parts.derivation.open(file),
       }),
-      findPresent: async (identifiers) => findPresent(file, identifiers),
     };
     return file.snapshot(() => work(snapshot));
   },
