@@ -7,8 +7,8 @@
 import type jsonataOf from 'jsonata';
 import type { Expression, JsonataOptions } from 'jsonata';
 import type { RE2JS as Re2js } from 're2js';
-import type { ExpressionResult } from '../mapping-columns.ts';
-import type { FromProcess, LoadExpressions, ReadPatterns, ToProcess } from './expressions.ts';
+import type { ExpressionResult, PatternReading } from '../mapping-columns.ts';
+import type { ProcessAnswer, ProcessLimits, ToProcess } from './expressions.ts';
 
 /** Named by the parent: this process may read these packages and nothing beside them. */
 const [jsonataUrl = '', re2Url = ''] = process.argv.slice(2);
@@ -63,13 +63,12 @@ const options: JsonataOptions = {
   ...{ timeout: 0, stack: STACK, sequence: SEQUENCE },
 };
 let loaded: Expression[] = [];
-let limits: LoadExpressions['limits'] = { rowMs: 0, textLength: 0, listLength: 0 };
+let limits: ProcessLimits = { rowMs: 0, textLength: 0, listLength: 0 };
 
 /** @returns what is wrong with each expression, null where nothing is */
-function load(message: LoadExpressions): (string | null)[] {
+function load(texts: readonly string[]): (string | null)[] {
   loaded = [];
-  limits = message.limits;
-  return message.load.map((text) => {
+  return texts.map((text) => {
     try {
       const expression = jsonata(text, options);
       compilePatternsIn(expression.ast(), new Set());
@@ -91,20 +90,23 @@ function compilePatternsIn(node: unknown, seen: Set<unknown>): void {
 }
 
 /** Each is answered at once: should one be too much, it is the one behind the last answer. */
-async function readPatterns({ patterns: texts, maxSteps }: ReadPatterns): Promise<void> {
+async function readPatterns(texts: readonly string[], maxSteps: number): Promise<void> {
   let steps = 0;
   for (const text of texts) {
-    try {
-      const pattern = RE2JS.compile(text);
-      steps += pattern.programSize();
-      await send({ pattern: { steps: pattern.programSize(), groups: pattern.groupCount() } });
-    } catch (error) {
-      // As with expressions.
-      await send({ pattern: { problem: describeError(error) } });
-    }
-    if (steps > maxSteps) break;
+    const reading = steps > maxSteps ? null : readPattern(text);
+    if (reading !== null && 'steps' in reading) steps += reading.steps;
+    await send([reading]);
   }
-  await send({ isRead: true });
+}
+
+function readPattern(text: string): PatternReading {
+  try {
+    const pattern = RE2JS.compile(text);
+    return { steps: pattern.programSize(), groups: pattern.groupCount() };
+  } catch (error) {
+    // As with expressions.
+    return { problem: describeError(error) };
+  }
 }
 
 async function evaluateRow(row: unknown): Promise<ExpressionResult[]> {
@@ -171,7 +173,7 @@ async function evaluateRows(rows: readonly unknown[]): Promise<void> {
   for (const [at, row] of rows.entries()) {
     results.push(await evaluateRow(row));
     if (at < rows.length - 1 && performance.now() - flushed < FLUSH_MS) continue;
-    await send({ results });
+    await send(results);
     results = [];
     flushed = performance.now();
   }
@@ -181,10 +183,10 @@ async function evaluateRows(rows: readonly unknown[]): Promise<void> {
  * Waits until it is out. The parent may be gone, with rows left that take a second each: a send that fails shows it, as the
  * loop of events has no turn between rows for `disconnect`.
  */
-function send(message: FromProcess): Promise<void> {
+function send(answers: readonly ProcessAnswer[]): Promise<void> {
   return new Promise((resolve) => {
     if (process.send === undefined) process.exit();
-    process.send(message, (error: Error | null) => {
+    process.send(answers, (error: Error | null) => {
       if (error) process.exit();
       setImmediate(resolve);
     });
@@ -192,8 +194,13 @@ function send(message: FromProcess): Promise<void> {
 }
 
 process.on('disconnect', () => process.exit());
-process.on('message', (message: ToProcess) => {
-  if ('load' in message) void send({ loaded: load(message) });
-  else void ('patterns' in message ? readPatterns(message) : evaluateRows(message.rows));
+process.on('message', (question: ToProcess) => {
+  if (question.kind === 'rows') void evaluateRows(question.items);
+  else if (question.kind === 'patterns') void readPatterns(question.items, question.maxSteps);
+  else {
+    limits = question.limits;
+    void send(load(question.items));
+  }
 });
-await send({ isReady: true });
+// Ready for questions.
+await send([]);

@@ -22,27 +22,21 @@ import {
   TEXT_LENGTH,
 } from '../mapping-columns.ts';
 
-export interface LoadExpressions {
-  readonly load: readonly string[];
-  readonly limits: { readonly rowMs: number; readonly textLength: number; readonly listLength: number };
+/** A question to the process: each of its items is answered, in their order. */
+export type ToProcess =
+  | { readonly kind: 'expressions'; readonly items: readonly string[]; readonly limits: ProcessLimits }
+  /** Those behind the steps are not compiled any more. */
+  | { readonly kind: 'patterns'; readonly items: readonly string[]; readonly maxSteps: number }
+  | { readonly kind: 'rows'; readonly items: readonly unknown[] };
+
+export interface ProcessLimits {
+  readonly rowMs: number;
+  readonly textLength: number;
+  readonly listLength: number;
 }
 
-/** Compiled one after another until they take more steps. */
-export interface ReadPatterns {
-  readonly patterns: readonly string[];
-  readonly maxSteps: number;
-}
-
-export type ToProcess = LoadExpressions | ReadPatterns | { readonly rows: readonly unknown[] };
-
-export type FromProcess =
-  | { readonly isReady: true }
-  | { readonly loaded: readonly (string | null)[] }
-  /** Of the next pattern; then that there are no more. */
-  | { readonly pattern: PatternReading }
-  | { readonly isRead: true }
-  /** Of the next rows, in their order. */
-  | { readonly results: readonly (readonly ExpressionResult[])[] };
+/** What is wrong with an expression, null where nothing is; the reading of a pattern; what the expressions give for a row. */
+export type ProcessAnswer = string | null | PatternReading | readonly ExpressionResult[];
 
 export interface ExpressionLimits {
   /** All expressions of one row together. */
@@ -57,12 +51,12 @@ export const EXPRESSION_LIMITS: ExpressionLimits = { rowMs: 1_000, memoryMib: 96
 
 const LIST_LENGTH = 10_000;
 
-const LOST: Readonly<Record<Lost['lost'], string>> = {
+const LOST: Readonly<Record<Lost, string>> = {
   time: 'the expression takes too long',
   memory: 'the expression needs too much memory',
 };
 
-type Results = (readonly ExpressionResult[])[];
+type Result = readonly ExpressionResult[];
 
 /** The process starts with the first rows and lives until `close`. */
 export function openExpressions(expressions: readonly string[], limits = EXPRESSION_LIMITS) {
@@ -75,15 +69,17 @@ export function openExpressions(expressions: readonly string[], limits = EXPRESS
     await ended?.close();
   }
 
-  async function getChild(): Promise<Child> {
+  /** @returns the process, or why it was lost while it read the expressions */
+  async function getChild(): Promise<Child | Lost> {
     if (child !== undefined) return child;
     child = startChild(limits);
-    const problem = (await loadExpressions(child, expressions, limits)).find((one) => one !== null);
+    const { answers, lost } = await loadExpressions(child, expressions, limits);
+    const problem = answers.find((one) => one !== null);
     if (typeof problem === 'string') throw new MappingProblem(problem);
-    return child;
+    return lost ?? child;
   }
 
-  function countRunaways(results: Results): void {
+  function countRunaways(results: readonly Result[]): void {
     runaways += results.filter((row) => row.some(isRunaway)).length;
     if (runaways <= limits.runaways) return;
     throw new MappingProblem(
@@ -91,52 +87,42 @@ export function openExpressions(expressions: readonly string[], limits = EXPRESS
     );
   }
 
-  async function readResults(rows: readonly unknown[], results: Results): Promise<void> {
-    for await (const message of (await getChild()).ask({ rows })) {
-      if ('results' in message) results.push(...message.results);
-      if (results.length >= rows.length) break;
-    }
-    countRunaways(results);
-  }
-
-  /** `lost`: the process was, in the row behind the results. */
-  async function ask(rows: readonly unknown[]): Promise<{ results: Results; lost?: Lost['lost'] }> {
-    const results: Results = [];
+  /**
+   * @param isAlone  whether there is one row, so that it is the one in which the process is lost
+   * @returns `lost` where the process was, in the row behind the answers, or in the one that was alone
+   */
+  async function ask(rows: readonly unknown[], isAlone: boolean): Promise<Answered<Result>> {
     try {
-      await readResults(rows, results);
-      return { results };
+      const asked = await getChild();
+      const { answers, lost } =
+        typeof asked === 'string'
+          ? { answers: [], lost: asked }
+          : await asked.ask<Result>({ kind: 'rows', items: rows });
+      if (lost !== undefined) await end();
+      const culprit = (why: Lost) => expressions.map(() => ({ problem: LOST[why], isRunaway: true }));
+      const results = isAlone && lost !== undefined ? [culprit(lost)] : answers;
+      countRunaways(results);
+      return { answers: results, ...(lost && { lost }) };
     } catch (error) {
       await end();
-      if (!isLost(error)) throw error;
-      return { results, lost: error.lost };
+      throw error;
     }
-  }
-
-  /** Which of several rows it was is not known, so they go one by one until it happens again. */
-  async function findCulprit(rows: readonly unknown[]): Promise<Results> {
-    const done: Results = [];
-    for (const row of rows) {
-      const { results, lost } = await ask([row]);
-      done.push(...results);
-      if (lost === undefined) continue;
-      const culprit = expressions.map(() => ({ problem: LOST[lost], isRunaway: true }));
-      countRunaways([culprit]);
-      return [...done, culprit];
-    }
-    return done;
   }
 
   return {
     /**
+     * Which of several rows it was that the process was lost in is not known, so they go one by one until it happens again.
      * @returns for each row what each expression gives
      * @throws MappingProblem when too many rows ran away
      */
-    async evaluate(rows: readonly unknown[]): Promise<Results> {
-      const done: Results = [];
+    async evaluate(rows: readonly unknown[]): Promise<readonly Result[]> {
+      const done: Result[] = [];
+      let isAlone = false;
       while (done.length < rows.length) {
-        const { results, lost } = await ask(rows.slice(done.length));
-        done.push(...results);
-        if (lost !== undefined) done.push(...(await findCulprit(rows.slice(done.length))));
+        const end = isAlone ? done.length + 1 : rows.length;
+        const { answers, lost } = await ask(rows.slice(done.length, end), isAlone);
+        done.push(...answers);
+        if (lost !== undefined) isAlone = !isAlone;
       }
       return done;
     },
@@ -144,28 +130,25 @@ export function openExpressions(expressions: readonly string[], limits = EXPRESS
   };
 }
 
-const isLost = (error: unknown): error is Lost => error instanceof Error && 'lost' in error;
-
 function isRunaway(result: ExpressionResult): boolean {
   return typeof result === 'object' && result !== null && 'isRunaway' in result && result.isRunaway === true;
 }
 
-/** @returns for each expression what is wrong with it; null where nothing is. @throws Lost */
-async function loadExpressions(
-  child: Child,
-  expressions: readonly string[],
-  { rowMs }: ExpressionLimits,
-): Promise<readonly (string | null)[]> {
-  const limits = { rowMs, textLength: TEXT_LENGTH, listLength: LIST_LENGTH };
-  for await (const message of child.ask({ load: expressions, limits })) {
-    if ('loaded' in message) return message.loaded;
-  }
-  return [];
-}
+/** @returns for each expression what is wrong with it, null where nothing is */
+const loadExpressions = (child: Child, items: readonly string[], { rowMs }: ExpressionLimits) =>
+  child.ask<string | null>({
+    kind: 'expressions',
+    items,
+    limits: { rowMs, textLength: TEXT_LENGTH, listLength: LIST_LENGTH },
+  });
 
 /** Why a process is gone: it was too slow and ended by us, or it ended by itself, which only memory makes it do. */
-interface Lost extends Error {
-  readonly lost: 'time' | 'memory';
+type Lost = 'time' | 'memory';
+
+/** Fewer than the items of the question where the process is gone. */
+interface Answered<Answer> {
+  readonly answers: readonly Answer[];
+  readonly lost?: Lost;
 }
 
 type Child = ReturnType<typeof startChild>;
@@ -183,11 +166,11 @@ function startChild(limits: ExpressionLimits) {
   });
   const watch = watchMemory(child, limits.memoryMib);
   void ended.then(() => clearInterval(watch));
-  let lost: Lost['lost'] = 'memory';
+  let lost: Lost = 'memory';
   let isReady = false;
 
-  /** @returns the next answer; undefined when the process is gone */
-  async function next(): Promise<FromProcess | undefined> {
+  /** @returns the next answers, none when the process is ready; undefined when it is gone. @throws Error when it did not start */
+  async function next(): Promise<readonly ProcessAnswer[] | undefined> {
     const allowedMs = isReady ? limits.rowMs + GRACE_MS : START_MS;
     const timer = setTimeout(() => {
       lost = 'time';
@@ -195,16 +178,25 @@ function startChild(limits: ExpressionLimits) {
     }, allowedMs);
     const { value } = await messages.next().finally(() => clearTimeout(timer));
     isReady ||= value !== undefined;
+    if (!isReady) throw new Error('The process for expressions does not start');
     return value?.[0];
   }
 
   return {
-    /** The answers to one question; the caller stops reading when it has all. @throws Lost */
-    async *ask(question: ToProcess): AsyncGenerator<FromProcess> {
+    /** @param ms  of all answers together, beside those of each */
+    async ask<Answer extends ProcessAnswer>(
+      question: ToProcess,
+      ms = Number.POSITIVE_INFINITY,
+    ): Promise<Answered<Answer>> {
+      const end = performance.now() + ms;
+      const answers: Answer[] = [];
       if (child.connected) child.send(question, () => {});
-      for (let answer = await next(); answer !== undefined; answer = await next()) yield answer;
-      if (!isReady) throw new Error('The process for expressions does not start');
-      throw Object.assign(new Error('The process for expressions is gone'), { lost });
+      while (answers.length < question.items.length) {
+        const more = performance.now() > end ? undefined : await next();
+        if (more === undefined) return { answers, lost };
+        answers.push(...(more as readonly Answer[]));
+      }
+      return { answers };
     },
     async close(): Promise<void> {
       child.kill('SIGKILL');
@@ -333,12 +325,18 @@ export async function checkTexts(
   const stop = () => void child.close();
   signal?.addEventListener('abort', stop, { once: true });
   try {
-    const problems = await readExpressions(child, expressions, limits);
-    const readings = problems === undefined ? [] : await readPatterns(child, texts);
+    const loaded = await loadExpressions(child, expressions, limits);
+    const problemAt = (at: number) => (loaded.lost === undefined ? loaded.answers[at] : UNREADABLE);
+    const readings = loaded.lost === undefined ? await readPatterns(child, texts) : [];
     signal?.throwIfAborted();
-    const wrong = [...patterns.listProblems((_, at) => readings[at])];
+    const wrong = [...patterns.listProblems((_, at) => readings[at] ?? undefined)];
     return {
-      expressions: problems ?? new Map(expressions.map((text) => [text, UNREADABLE])),
+      expressions: new Map(
+        expressions.flatMap((text, at) => {
+          const problem = problemAt(at);
+          return problem ? [[text, problem] as const] : [];
+        }),
+      ),
       patterns: new Map(wrong.map(({ pattern, problem }) => [pattern, problem])),
     };
   } catch (error) {
@@ -350,35 +348,9 @@ export async function checkTexts(
   }
 }
 
-/** @returns what is wrong, by the text; undefined when the process was lost */
-async function readExpressions(
-  child: Child,
-  expressions: readonly string[],
-  limits: ExpressionLimits,
-): Promise<ReadonlyMap<string, string> | undefined> {
-  if (expressions.length === 0) return new Map();
-  try {
-    const loaded = await loadExpressions(child, expressions, limits);
-    return new Map(expressions.flatMap((text, at) => (loaded[at] ? [[text, loaded[at]]] : [])));
-  } catch (error) {
-    if (isLost(error)) return undefined;
-    throw error;
-  }
-}
-
-/** @returns a reading of each, up to the one that goes too far */
-async function readPatterns(child: Child, patterns: readonly string[]): Promise<PatternReading[]> {
-  const readings: PatternReading[] = [];
-  const began = performance.now();
-  try {
-    for await (const message of child.ask({ patterns, maxSteps: PATTERN_STEPS })) {
-      if ('isRead' in message) return readings;
-      if ('pattern' in message) readings.push(message.pattern);
-      if (performance.now() - began > PATTERNS_MS) break;
-    }
-  } catch (error) {
-    // The process ended at its limit: patterns without an answer are the problem, and are named below.
-    if (!isLost(error)) throw error;
-  }
-  return [...readings, { problem: RUNAWAY }];
+/** @returns a reading of each; where the process was lost, or took too long, the next one is the problem */
+async function readPatterns(child: Child, items: readonly string[]) {
+  const question = { kind: 'patterns', items, maxSteps: PATTERN_STEPS } as const;
+  const { answers, lost } = await child.ask<PatternReading | null>(question, PATTERNS_MS);
+  return lost === undefined ? answers : [...answers, { problem: RUNAWAY }];
 }
