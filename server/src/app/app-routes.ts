@@ -18,8 +18,7 @@ import { createAnswerOnce } from '../http/answers/answers.ts';
 import { createScanLimit, createSessionCookie } from '../http/guards/guards.ts';
 import { serveRoot } from '../http/server/health-routes.ts';
 import { type Server, serveConsole, serveDocs } from '../http/server/server.ts';
-import { pipelineRoutes } from '../pipelines/definitions/pipeline-routes.ts';
-import { pipelineRunRoutes } from '../pipelines/runs/pipeline-run-routes.ts';
+import { pipelineRoutes } from '../pipelines/runs/pipeline-routes.ts';
 import { webhookRoutes } from '../pipelines/runs/webhook-routes.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
 import { relatedRoutes } from '../relations/answers/related-routes.ts';
@@ -57,7 +56,6 @@ const ROUTES = [
   surveyRoutes,
   ontologyRoutes,
   pipelineRoutes,
-  pipelineRunRoutes,
   webhookRoutes,
   webhookEndpointRoutes,
   agentRoutes,

@@ -1,7 +1,7 @@
 /**
  * The door of pipelines: what feeds a catalog without a client. A pipeline is a stored definition; a run of it is a
  * task. What starts one (a call, an upload, a schedule, a webhook) is decided here, across processes by the database;
- * what a run does is in `pipeline-runs.ts`. Pipelines know catalogs and never how products are stored.
+ * what a run does is in `runs/`. Pipelines know catalogs and never how products are stored.
  */
 import {
   createDefinitions,

@@ -3,19 +3,29 @@
  * expressions of the mapping gave for it (`createRowMapper` has them evaluated, in a process of their own).
  */
 
+import { Value } from 'typebox/value';
+import {
+  CONDITIONS_PER_FILTER,
+  type Comparable,
+  combineTests,
+  compileOperator,
+  FILTER_DEPTH,
+  type Test,
+} from '../../catalog/filters/filters.ts';
 import type { RowProblem, SourceRow } from '../formats/formats.ts';
 import { type ExpressionLimits, openExpressions } from './expressions/expressions.ts';
 import {
   type CellProblem,
   type CompiledColumn,
   compileColumn,
+  compileNumber,
   type ExpressionResult,
   MappingProblem,
   MappingTexts,
+  matchPattern,
   PatternList,
   type RowView,
 } from './mapping-columns.ts';
-import { compileRowFilter } from './mapping-filter.ts';
 import {
   type Compile,
   checkAttributes,
@@ -36,11 +46,17 @@ import {
 } from './mapping-parts.ts';
 import {
   type AttributeSpec,
+  ColumnSchema,
+  EXPRESSION_LENGTH,
   type ImageSpec,
   isOfPairs,
   type Mapping,
+  PATTERN_LENGTH,
   type PathSpec,
   type PipelineMode,
+  ROW_OPERATORS,
+  type RowCondition,
+  type RowOperator,
 } from './mapping-schemas.ts';
 
 export { CellProblem, type ExpressionResult, MappingProblem } from './mapping-columns.ts';
@@ -295,4 +311,162 @@ function compileValues(key: string, spec: AttributeSpec, compile: Compile): Valu
   if (typeof spec === 'string') return { column: compile(spec, field), userGroups: undefined };
   const { userGroups, ...column } = spec;
   return { column: compile(column, field), userGroups };
+}
+
+type RowTest = Test<RowView>;
+
+interface FilterPlace {
+  readonly texts: MappingTexts;
+  /** Columns that conditions read by name. */
+  readonly uses: Set<string>;
+}
+
+/**
+ * A filter is given as it came, since it stands in itself.
+ * Operators and comparison are those of all filters (docs/interface.md §12.2): no condition holds without a value, and of
+ * several values one is enough. `startsWith`, `matches` and expressions are for rows only.
+ * @throws MappingProblem
+ */
+function compileRowFilter(filter: unknown, texts: MappingTexts) {
+  const place: FilterPlace = { texts, uses: new Set() };
+  let conditions = 0;
+  function compile(given: unknown, depth: number): RowTest {
+    if (depth > FILTER_DEPTH) throw new MappingProblem(`filter is deeper than ${FILTER_DEPTH}`);
+    const { kind, filter: one } = readFilter(given);
+    if (kind !== 'expression' && kind !== 'column')
+      return combineTests(
+        kind,
+        [one[kind]].flat().map((part) => compile(part, depth + 1)),
+      );
+    conditions += 1;
+    if (conditions > CONDITIONS_PER_FILTER)
+      throw new MappingProblem(`filter has more than ${CONDITIONS_PER_FILTER} conditions`);
+    return kind === 'expression'
+      ? compileTest(one.expression as string, place)
+      : compileCondition(one as unknown as RowCondition, place);
+  }
+  return { takes: compile(filter, 1), uses: place.uses as ReadonlySet<string> };
+}
+
+type FilterKind = 'all' | 'any' | 'not' | 'expression' | 'column';
+
+const KEYS: Readonly<Record<FilterKind, readonly string[]>> = {
+  all: ['all'],
+  any: ['any'],
+  not: ['not'],
+  expression: ['expression'],
+  column: ['column', 'operator', 'value'],
+};
+
+function readFilter(given: unknown): { kind: FilterKind; filter: Record<string, unknown> } {
+  const filter = (typeof given === 'object' ? given : undefined) ?? {};
+  const kind = (Object.keys(KEYS) as FilterKind[]).find((key) => Object.hasOwn(filter, key));
+  if (kind === undefined || Array.isArray(given))
+    throw new MappingProblem('filter is an object with all, any, not, expression or column');
+  const unknown = Object.keys(filter).find((key) => !KEYS[kind].includes(key));
+  if (unknown !== undefined)
+    throw new MappingProblem(`filter: ${JSON.stringify(unknown)} stands beside ${kind}`);
+  checkPart(kind, (filter as Record<string, unknown>)[kind]);
+  return { kind, filter: filter as Record<string, unknown> };
+}
+
+function checkPart(kind: FilterKind, part: unknown): void {
+  const isList = kind === 'all' || kind === 'any';
+  if (isList && !Array.isArray(part)) throw new MappingProblem(`filter: ${kind} is a list of filters`);
+  if (kind === 'not' && Array.isArray(part)) throw new MappingProblem('filter: not takes one filter');
+  const isExpression = typeof part === 'string' && part !== '' && part.length <= EXPRESSION_LENGTH;
+  if (kind === 'expression' && !isExpression)
+    throw new MappingProblem(`filter: expression is a text of 1 to ${EXPRESSION_LENGTH} characters`);
+}
+
+/** What gives nothing, as a comparison with a column that is not there, is not true. */
+function compileTest(expression: string, { texts }: FilterPlace): RowTest {
+  const at = texts.addExpression(expression);
+  return (row) => {
+    const result = row.results[at];
+    if (typeof result === 'boolean') return result;
+    if (result === null || result === undefined) return false;
+    const isProblem = typeof result === 'object' && 'problem' in result;
+    const reason = isProblem ? result.problem : 'the expression gives neither true nor false';
+    row.problems.push({ field: 'filter', reason });
+    return false;
+  };
+}
+
+function compileCondition({ column, operator, value }: RowCondition, place: FilterPlace): RowTest {
+  if (!Value.Check(ColumnSchema, column)) throw new MappingProblem('filter: column is no column');
+  if (!ROW_OPERATORS.includes(operator))
+    throw new MappingProblem(`filter: ${String(operator).slice(0, 50)} is no operator`);
+  const read: CompiledColumn = compileColumn(column, { field: 'filter', texts: place.texts });
+  for (const name of read.uses) place.uses.add(name);
+  if (operator === 'exists') {
+    if (value !== undefined) throw new MappingProblem('filter: exists takes no value');
+    return (row) => read.read(row) !== undefined;
+  }
+  const holds = operator === 'matches' ? compileMatches(value, place) : compileComparison(operator, value);
+  return (row) => {
+    const present = read.read(row);
+    if (present === undefined) return false;
+    return typeof present === 'string' ? holds(present) : present.some(holds);
+  };
+}
+
+const VALUES = 10_000;
+
+function compileComparison(
+  operator: Exclude<RowOperator, 'exists' | 'matches'>,
+  value: unknown,
+): Test<string> {
+  if (operator === 'startsWith') {
+    const start = readOperandText(operator, value);
+    return (present) => present.startsWith(start);
+  }
+  const operands = readOperands(operator, value);
+  const texts = operands.filter((one) => typeof one === 'string');
+  const numbers = operands.filter((one) => typeof one === 'number');
+  const tests: Test<string>[] = [];
+  if (texts.length > 0) tests.push(compileOperator(operator, texts));
+  if (numbers.length > 0) tests.push(compileNumbers(compileOperator(operator, numbers)));
+  return combineTests('any', tests);
+}
+
+const compileMatches = (pattern: unknown, { texts }: FilterPlace): Test<string> =>
+  matchPattern(texts.patterns.add(readOperandText('matches', pattern), { field: 'filter' }));
+
+const readPlain = compileNumber({ decimal: 'point', group: '' });
+
+/** A column has no type: a number in the condition reads it as one, and what is no number does not satisfy it. */
+function compileNumbers(holds: Test<Comparable>): Test<string> {
+  return (present) => {
+    const number = readPlain(present);
+    return number !== undefined && holds(Number(number));
+  };
+}
+
+function readOperands(operator: RowOperator, value: unknown): Comparable[] {
+  if (operator === 'contains') return [readOperandText(operator, value)];
+  if (operator !== 'in' && operator !== 'between') return [readOperand(operator, value)];
+  const operands = readList(operator, value).map((one) => readOperand(operator, one));
+  const kinds = new Set(operands.map((one) => typeof one));
+  if (operator === 'between' && (operands.length !== 2 || kinds.size > 1))
+    throw new MappingProblem('filter: between takes two numbers or two texts');
+  return operands;
+}
+
+const readOperand = (operator: string, value: unknown): Comparable =>
+  typeof value === 'number' && Number.isFinite(value) ? value : readOperandText(operator, value, true);
+
+function readOperandText(operator: string, value: unknown, mayBeEmpty = false): string {
+  const isGood = typeof value === 'string' && value.length <= PATTERN_LENGTH && (mayBeEmpty || value !== '');
+  if (!isGood)
+    throw new MappingProblem(
+      `filter: ${operator} takes a number or a text of up to ${PATTERN_LENGTH} characters`,
+    );
+  return value;
+}
+
+function readList(operator: string, value: unknown): unknown[] {
+  if (!Array.isArray(value) || value.length === 0 || value.length > VALUES)
+    throw new MappingProblem(`filter: ${operator} takes a list`);
+  return value;
 }

@@ -1,6 +1,5 @@
 /**
  * The door of runs: what starts a pipeline and what a run does. A run is a task; its reading happens on a thread of its own.
  */
-export { createPipelineRuns, type PipelineRunParts } from './pipeline-runs.ts';
-export { createPipelineSchedule, createPipelineTriggers } from './pipeline-triggers.ts';
+export * from './pipeline-runs.ts';
 export { createRunThreads, type RunThreadData, type RunThreads, runThreadOperations } from './run-client.ts';

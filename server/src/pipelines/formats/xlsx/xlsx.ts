@@ -1,7 +1,11 @@
+import type { FileHandle } from 'node:fs/promises';
+import { posix } from 'node:path';
 import { Type } from 'typebox';
-import { type ByteStream, openNamelessFile, writeSpool } from '../../streams.ts';
+import type { Entry } from 'yauzl';
+import { type ByteStream, openNamelessFile, openZip, writeSpool, type ZipLimits } from '../../streams.ts';
 import {
   type ColumnValue,
+  copyText,
   createColumns,
   cutChunks,
   defineFormat,
@@ -13,20 +17,10 @@ import {
   ReadingNotes,
   type RowProblem,
   type SourceRow,
+  writePlainNumber,
 } from '../format.ts';
-import { readElements, type XmlElement } from '../xml/xml.ts';
+import { chooseByPath, readElements, type XmlChoice, type XmlElement } from '../xml/xml.ts';
 import { openTextStore, type TextStore } from './text-store.ts';
-import {
-  type Book,
-  type NumberStyle,
-  openParts,
-  readBook,
-  readText,
-  readTexts,
-  type Sheet,
-  unescapeText,
-  writeNumber,
-} from './xlsx-book.ts';
 
 export const xlsx = defineFormat({
   type: 'xlsx',
@@ -141,7 +135,6 @@ interface Cell {
 
 /** The last column that a sheet can have is XFD. */
 const COLUMNS = 16_384;
-const NUMBER: NumberStyle = { kind: 'number' };
 
 /** What the cells of a sheet refer to. */
 interface CellPlace {
@@ -208,4 +201,291 @@ function readColumn(reference: string | undefined): number | undefined {
     column = column * 26 + letter;
   }
   return column === 0 ? undefined : column - 1;
+}
+
+/** Excel allows 64,000 styles. */
+const STYLES = 65_536;
+const SHEETS = 10_000;
+const LINKS = 10_000;
+/** Names, addresses and formats of a workbook have some dozen characters; they are in memory while it is read. */
+const NAME_CHARACTERS = 500;
+
+type Book = Awaited<ReturnType<typeof readBook>>;
+
+interface Sheet {
+  readonly name: string;
+  readonly part: string;
+  readonly isHidden: boolean;
+}
+
+/** Reads which sheets a workbook has and how its numbers are meant. @throws FormatProblem */
+async function readBook(parts: ZipParts) {
+  const bookPart = await findBookPart(parts);
+  const links = await readLinks(parts, bookPart);
+  const sheets: Sheet[] = [];
+  let startsIn1904 = false;
+  const isChosen = (name: string) => name === 'sheet' || name === 'workbookPr';
+  for await (const element of readPart(parts, bookPart, { isChosen })) {
+    if (element.name === 'workbookPr') startsIn1904 = isTrue(element.attributes.get('date1904'));
+    else if (sheets.length < SHEETS) sheets.push(...readSheet(element, links));
+  }
+  const stylesPart = findByKind(links, 'styles');
+  return {
+    sheets,
+    startsIn1904,
+    /** By the number that a cell gives. */
+    styles: stylesPart !== undefined && parts.has(stylesPart) ? await readStyles(parts, stylesPart) : [],
+    /** Part that holds the shared texts. */
+    textsPart: findByKind(links, 'sharedStrings'),
+  };
+}
+
+interface Link {
+  readonly id: string;
+  /** Last word of the address that names the kind of the link. */
+  readonly kind: string;
+  readonly part: string;
+}
+
+async function findBookPart(parts: ZipParts): Promise<string> {
+  const links = parts.has('_rels/.rels') ? await readLinks(parts, '') : [];
+  const part = findByKind(links, 'officeDocument') ?? 'xl/workbook.xml';
+  if (part.endsWith('.bin')) {
+    const message = 'The file is a binary workbook (.xlsb). Please save it as .xlsx';
+    throw new FormatProblem('refused', message);
+  }
+  if (parts.has(part)) return part;
+  throw new FormatProblem('damaged', 'The file is a zip archive, but no workbook (.xlsx)');
+}
+
+async function readLinks(parts: ZipParts, ofPart: string): Promise<Link[]> {
+  const folder = posix.dirname(ofPart);
+  const linksPart = posix.join(folder, '_rels', `${posix.basename(ofPart)}.rels`);
+  if (!parts.has(linksPart)) return [];
+  const links: Link[] = [];
+  const isChosen = (name: string) => name === 'Relationship';
+  for await (const { attributes } of readPart(parts, linksPart, { isChosen })) {
+    if (links.length === LINKS)
+      throw new FormatProblem('too_large', 'The workbook has more than 10,000 links');
+    const target = shorten(attributes.get('Target'));
+    links.push({
+      id: shorten(attributes.get('Id')),
+      kind: posix.basename(shorten(attributes.get('Type'))),
+      part: target.startsWith('/') ? target.slice(1) : posix.join(folder, target),
+    });
+  }
+  return links;
+}
+
+const findByKind = (links: readonly Link[], kind: string): string | undefined =>
+  links.find((link) => link.kind === kind)?.part;
+
+function readSheet({ attributes }: XmlElement, links: readonly Link[]): Sheet[] {
+  // The attribute is r:id; prefixes are dropped.
+  const link = links.find(({ id }) => id === attributes.get('id'));
+  if (link === undefined || link.kind !== 'worksheet') return [];
+  const state = attributes.get('state') ?? 'visible';
+  return [{ name: shorten(attributes.get('name')), part: link.part, isHidden: state !== 'visible' }];
+}
+
+async function readStyles(parts: ZipParts, part: string): Promise<NumberStyle[]> {
+  const isStyle = chooseByPath('styleSheet/cellXfs/xf');
+  const codes = new Map<number, string>();
+  const formatIds: number[] = [];
+  const isChosen: XmlChoice['isChosen'] = (name, path) => name === 'numFmt' || isStyle(name, path);
+  for await (const { name, attributes } of readPart(parts, part, { isChosen })) {
+    const formatId = Number(attributes.get('numFmtId'));
+    if (name === 'xf') formatIds.push(formatId);
+    else codes.set(formatId, shorten(attributes.get('formatCode')));
+    if (formatIds.length > STYLES || codes.size > STYLES)
+      throw new FormatProblem('too_large', 'The workbook has more than 65,536 styles');
+  }
+  return formatIds.map((formatId) => readNumberStyle(formatId, codes.get(formatId)));
+}
+
+/** The texts that cells share, by number. */
+async function readTexts(parts: ZipParts, { textsPart }: Book, into: TextStore): Promise<void> {
+  if (textsPart === undefined || !parts.has(textsPart)) return;
+  const choice = { isChosen: (name: string) => name === 'si', keepsSpace: true };
+  for await (const element of readPart(parts, textsPart, choice)) into.add(readText(element));
+}
+
+/** Plain text of a shared or inline text: `t`, or the runs of a formatted one; how it is pronounced (rPh) is left out. */
+function readText(element: XmlElement): string {
+  let text = '';
+  for (const child of element.children) {
+    if (child.name === 't') text += child.text;
+    else if (child.name === 'r') text += readText(child);
+  }
+  return unescapeText(text);
+}
+
+/** Characters that XML cannot hold are written `_x000D_`. Source: ECMA-376, part 1, 22.9.2.19. */
+function unescapeText(text: string): string {
+  if (!text.includes('_x')) return text;
+  return text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
+}
+
+/** The chosen elements of a part, one after another. */
+async function* readPart(parts: ZipParts, part: string, choice: XmlChoice): AsyncGenerator<XmlElement> {
+  for await (const elements of readElements(parts.read(part), new ReadingNotes(), choice)) yield* elements;
+}
+
+const shorten = (text: string | undefined): string => copyText((text ?? '').slice(0, NAME_CHARACTERS));
+const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true';
+
+/** How the number of a cell is meant. */
+type NumberStyle =
+  | { readonly kind: 'number' }
+  /** Shown with zeros in front: article numbers and postal codes. */
+  | { readonly kind: 'padded'; readonly digits: number }
+  | { readonly kind: 'date' }
+  | { readonly kind: 'duration' };
+
+/** Formats that have a number and no text. Source: ECMA-376, part 1, 18.8.30. */
+const DATE_FORMATS = [
+  [14, 22],
+  [27, 36],
+  [45, 47],
+  [50, 58],
+] as const;
+const DURATION_FORMAT = 46;
+const PADDED = /^0{2,64}$/;
+/** What is no code of a date: texts in quotes, escaped or padding characters, colours, conditions and locales. */
+const NO_CODE = /"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]/gi;
+
+const NUMBER: NumberStyle = { kind: 'number' };
+
+/** @param code the text of a format that the workbook defines */
+function readNumberStyle(formatId: number, code: string | undefined): NumberStyle {
+  if (code === undefined) return readBuiltInStyle(formatId);
+  const [positive = ''] = code.slice(0, 1_000).replace(NO_CODE, '').split(';');
+  if (/\[[hms]+\]/i.test(positive)) return { kind: 'duration' };
+  if (/[ymdhs]/i.test(positive)) return { kind: 'date' };
+  return PADDED.test(positive) ? { kind: 'padded', digits: positive.length } : NUMBER;
+}
+
+function readBuiltInStyle(formatId: number): NumberStyle {
+  if (formatId === DURATION_FORMAT) return { kind: 'duration' };
+  return DATE_FORMATS.some(([first, last]) => formatId >= first && formatId <= last)
+    ? { kind: 'date' }
+    : NUMBER;
+}
+
+/** Excel shows and keeps 15 digits; the file has more, which are noise: 0.30000000000000004. */
+const DIGITS = 15;
+const PLAIN_INTEGER = /^-?\d+$/;
+
+/** @returns the number as text, without an exponent; what is no number as it stands */
+function writeNumber(text: string, style: NumberStyle, startsIn1904: boolean): string {
+  if (style.kind === 'date' || style.kind === 'duration') {
+    const serial = Number(text);
+    const moment = style.kind === 'date' ? writeDate(serial, startsIn1904) : writeDuration(serial);
+    if (moment !== undefined) return moment;
+  }
+  const plain = writePlain(text);
+  if (style.kind !== 'padded' || !PLAIN_INTEGER.test(plain) || plain.startsWith('-')) return plain;
+  return plain.padStart(style.digits, '0');
+}
+
+function writePlain(text: string): string {
+  if (PLAIN_INTEGER.test(text)) return text;
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value)) return text;
+  return writePlainNumber(String(Number(value.toPrecision(DIGITS))));
+}
+
+const DAY_SECONDS = 86_400;
+/** Day 0 of both calendars as days since 1970. */
+const EPOCH_1900 = -25_569;
+const EPOCH_1904 = -24_107;
+/** Excel counts a 29 February 1900 that never was. */
+const DAYS_BEFORE_LEAP = 60;
+/** 9999-12-31 */
+const LAST_DAY = 2_958_466;
+
+/** @returns `2024-05-31`, `2024-05-31T14:30:00` or, without a day, `14:30:00`; undefined for what is no date */
+function writeDate(serial: number, startsIn1904: boolean): string | undefined {
+  if (!(serial >= 0 && serial < LAST_DAY)) return undefined;
+  const seconds = Math.round(serial * DAY_SECONDS);
+  const days = Math.floor(seconds / DAY_SECONDS);
+  const clock = writeClock(seconds - days * DAY_SECONDS);
+  if (days === 0 && !startsIn1904) return clock;
+  const missing = !startsIn1904 && days < DAYS_BEFORE_LEAP ? 1 : 0;
+  const sinceEpoch = days + missing + (startsIn1904 ? EPOCH_1904 : EPOCH_1900);
+  const date = new Date(sinceEpoch * DAY_SECONDS * 1_000).toISOString().slice(0, 10);
+  return seconds % DAY_SECONDS === 0 ? date : `${date}T${clock}`;
+}
+
+function writeDuration(serial: number): string | undefined {
+  return serial >= 0 && serial < LAST_DAY ? writeClock(Math.round(serial * DAY_SECONDS)) : undefined;
+}
+
+function writeClock(seconds: number): string {
+  const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  return parts.map((part) => String(part).padStart(2, '0')).join(':');
+}
+
+/** A workbook has a few dozen parts; one with many pictures some thousand. */
+const PARTS = 10_000;
+/** What the directory says about a part; names are short, and remarks are not written. */
+const ENTRY_BYTES = 2_000;
+/** A sheet with 1,048,576 rows of twenty columns has about 1 GiB of XML. */
+const PART_BYTES = 4 * 1024 * 1024 * 1024;
+/** XML of a sheet shrinks to a tenth, one of equal rows to a fiftieth; a bomb shrinks to a thousandth. */
+const RATIO = 200;
+const RATIO_FROM_BYTES = 64 * 1024 * 1024;
+/** The first bytes of an old .xls file, and of a new one with a password. */
+const COMPOUND_FILE = 'd0cf11e0';
+
+const limits: ZipLimits = {
+  entries: PARTS,
+  check({ fileNameLength, extraFieldLength, fileCommentLength }) {
+    if (fileNameLength + extraFieldLength + fileCommentLength > ENTRY_BYTES)
+      throw new FormatProblem('too_large', 'A part of the workbook has an endless name');
+  },
+  tooMany: () =>
+    new FormatProblem('too_large', `The workbook has more than ${PARTS.toLocaleString('en')} parts`),
+  damaged: (cause) =>
+    new FormatProblem('damaged', `The file is no whole workbook (.xlsx): ${cause.message}`, { cause }),
+};
+
+/** The parts of an Office file: a zip whose entries are read by name. */
+type ZipParts = Awaited<ReturnType<typeof openParts>>;
+
+/** @throws FormatProblem damaged, refused, too_large */
+async function openParts(file: FileHandle) {
+  const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
+  if (buffer.toString('hex') === COMPOUND_FILE) {
+    const message =
+      'The file is an old Excel file (.xls) or protected by a password. Please save it as .xlsx without one';
+    throw new FormatProblem('refused', message);
+  }
+  const zip = await openZip(file, limits);
+  // The standard compares names in lower case.
+  const entries = new Map(zip.entries.map((entry) => [entry.fileName.toLowerCase(), entry]));
+  return {
+    has: (name: string): boolean => entries.has(name.toLowerCase()),
+    /** @throws FormatProblem not_found, damaged, refused, too_large */
+    async *read(name: string): AsyncGenerator<Uint8Array> {
+      const entry = entries.get(name.toLowerCase());
+      if (entry === undefined) throw new FormatProblem('not_found', `The workbook has no part ${name}`);
+      if (entry.isEncrypted()) throw new FormatProblem('refused', 'The workbook is encrypted');
+      let total = 0;
+      for await (const chunk of zip.read(entry)) {
+        total += chunk.length;
+        checkSize(total, entry);
+        yield chunk;
+      }
+    },
+  };
+}
+
+function checkSize(total: number, { compressedSize, fileName }: Entry): void {
+  if (total > PART_BYTES)
+    throw new FormatProblem('too_large', `The part ${fileName} is larger than 4 GiB, the limit`);
+  if (total <= RATIO_FROM_BYTES || total <= compressedSize * RATIO) return;
+  throw new FormatProblem('too_large', `The part ${fileName} unpacks to more than ${RATIO} times its size`);
 }

@@ -1,8 +1,19 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { ListQuery, type RecordAnswer } from '../../http/answers/answers.ts';
-import { type BodyStream, type Routes, type RouteTools, serve } from '../../http/server/server.ts';
+import { markOfDefined, type Shown } from '../../definitions/definitions.ts';
+import { ListQuery, ProjectParams, type RecordAnswer } from '../../http/answers/answers.ts';
+import { whileCallerWaits } from '../../http/guards/guards.ts';
+import {
+  answerAs,
+  type BodyStream,
+  inProject,
+  type Routes,
+  type RouteTools,
+  serve,
+  serveKind,
+} from '../../http/server/server.ts';
+import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
@@ -11,32 +22,67 @@ import {
   PipelineParams,
   RunPage,
   RunQuery,
+  SentPipeline,
+  SentPreview,
   TriggeredAnswer,
   toTriggered,
+  toWirePipeline,
   toWireRun,
   UploadQuery,
+  WirePipeline,
+  WirePreview,
 } from '../definitions/definitions.ts';
 import type { Pipelines } from '../pipelines.ts';
 import { readCharset } from '../sources/sources.ts';
 
-interface RunRouteParts extends RouteTools {
-  readonly pipelines: Pipelines;
-}
-
-/** Who may change products may also have a pipeline change them. Source: docs/interface.md §14.1. */
-const runs = { guard: 'management', access: 'write' } as const;
-const PATH = '/management/projects/:id/pipelines/:pipelineId';
-const about = { tags: ['Pipelines'], params: PipelineParams };
+/** A mapping may name 2,000 attributes; a list holds many of them. */
+const takesDefinition = { body: SentPipeline, config: { maxBodyMib: 2 } };
+/** 8 MiB as base64, and the definition. */
+const takesFile = { maxBodyMib: 14, holds: { text: 14 * 1024 * 1024 } } as const;
 /** Nothing parses it. */
 const File = Type.Unsafe<BodyStream | undefined>({ type: 'string', format: 'binary' });
+const PATH = '/management/projects/:id/pipelines';
+/** Who may change products may also have a pipeline change them. Source: docs/interface.md §14.1. */
+const runs = { guard: 'management', access: 'write' } as const;
+const aboutOne = { tags: ['Pipelines'], params: PipelineParams };
 
-/** Source: docs/interface.md §13.2, §13.6. */
-export const pipelineRunRoutes =
-  (parts: RunRouteParts): Routes =>
+/** Source: docs/interface.md §13. */
+export const pipelineRoutes =
+  ({
+    pipelines,
+    answerOnce,
+    findBaseUrl,
+    sourceMaxMib,
+  }: RouteTools & { readonly pipelines: Pipelines }): Routes =>
   (server) => {
-    const { pipelines, answerOnce, sourceMaxMib } = parts;
-    serve(server, `POST ${PATH}/run`, {
-      ...about,
+    const kind = serveKind<Shown<Pipeline>, ChosenProject>(server, {
+      ...{ ...inProject, path: PATH, idName: 'pipelineId', tags: ['Pipelines'], answerOnce },
+      answer: answerAs(WirePipeline, (shown) => toWirePipeline(shown, findBaseUrl)),
+      markOf: ({ resource }) => markOfDefined(resource),
+      markOfAnswer: markOfDefined,
+    });
+    kind.list({ summary: 'List the pipelines of a project', list: pipelines.list });
+    kind.create({ summary: 'Create a pipeline', ...takesDefinition, create: pipelines.create });
+    serve(server, `POST ${PATH}/preview`, {
+      config: { guard: 'management', access: 'manage', ...takesFile },
+      ...{ tags: ['Pipelines'], params: ProjectParams },
+      summary: 'Try a definition on the first rows of its real source, without storing it',
+      description: 'Without a mapping one is suggested from the names of the columns and what is in them.',
+      ...{ body: SentPreview, answer: { 200: WirePreview } },
+      handle: ({ project, body }, reply) =>
+        whileCallerWaits(reply, (signal) => pipelines.preview(project, body, signal)),
+    });
+    kind.read({ summary: 'Read a pipeline; the ETag is for If-Match', get: pipelines.getShown });
+    kind.remove({ summary: 'Delete a pipeline that is not running', remove: pipelines.remove });
+    kind.change({
+      ...{ method: 'PUT', summary: 'Replace a pipeline', ...takesDefinition, change: pipelines.replace },
+    });
+    kind.change({
+      ...{ method: 'POST', below: '/trigger-id' },
+      ...{ summary: 'Give the webhook another URL; the old one ends', change: pipelines.renewTriggerId },
+    });
+    serve(server, `POST ${PATH}/:pipelineId/run`, {
+      ...aboutOne,
       config: { ...runs, body: 'ignored' },
       summary: 'Start a run by hand',
       ...{ query: RunQuery, answer: { 200: TriggeredAnswer } },
@@ -44,13 +90,13 @@ export const pipelineRunRoutes =
         const { project, params, query } = request;
         const pipeline = await pipelines.get(project, params.pipelineId);
         return answerOnce(request, async (record) => {
-          const alongside = noteRun(parts, request, { pipeline, record });
+          const alongside = noteRun(pipelines, request, { pipeline, record });
           return toTriggered(await pipelines.run(pipeline, project, { isForced: query.force, alongside }));
         });
       },
     });
-    serve(server, `POST ${PATH}/upload`, {
-      ...about,
+    serve(server, `POST ${PATH}/:pipelineId/upload`, {
+      ...aboutOne,
       config: { ...runs, body: 'stream', maxBodyMib: sourceMaxMib },
       summary: 'Send the file of an upload source in; it starts a run',
       description:
@@ -64,13 +110,13 @@ export const pipelineRunRoutes =
         return pipelines.upload({ pipeline, project, sent }, (digest, start) => {
           request.bodyDigest = digest;
           return answerOnce(request, async (record) =>
-            toTriggered(await start(noteRun(parts, request, { pipeline, record }))),
+            toTriggered(await start(noteRun(pipelines, request, { pipeline, record }))),
           );
         });
       },
     });
-    serve(server, `GET ${PATH}/runs`, {
-      ...about,
+    serve(server, `GET ${PATH}/:pipelineId/runs`, {
+      ...aboutOne,
       config: { guard: 'management', access: 'manage' },
       summary: 'List the runs of a pipeline',
       ...{ query: ListQuery, answer: { 200: RunPage } },
@@ -83,7 +129,7 @@ export const pipelineRunRoutes =
 
 /** @returns what is written with a run: who started it, and the answer */
 function noteRun(
-  { pipelines }: RunRouteParts,
+  pipelines: Pipelines,
   { caller }: FastifyRequest,
   { pipeline, record }: { pipeline: Pipeline; record: RecordAnswer<ReturnType<typeof toTriggered>> },
 ) {
