@@ -641,7 +641,7 @@ test('the keys of a group go with it, those of a project when it is purged (§14
   const room = await startRoom(context);
   const ofGroup = await room.make({ type: 'project-group', id: room.garden });
   const ofProject = await room.make({ type: 'project', id: room.hoses });
-  const find = (value: string) => room.access.findCaller({ value, inUrl: false });
+  const find = async (value: string) => room.access.findCaller({ value, inUrl: false });
   await room.projects.deleteProject(asWriter(room.author), { id: room.hoses }, { confirm: 'Hoses' });
   assert.equal((await room.call(check, { key: ofProject.value })).status, 401, 'it reaches no project now');
   await room.projects.restoreProject(asWriter(room.author), { id: room.hoses });

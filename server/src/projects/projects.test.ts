@@ -232,7 +232,7 @@ test('a call finds its project as §4.10 says', async (context) => {
     { key: 'stranger', id: room.drills, refusal: 'scope_refused' },
   ];
   for (const { key, id, finds, refusal } of cases) {
-    const choosing = room.projects.chooseProject(room.callerOf(key), id);
+    const choosing = Promise.try(room.projects.chooseProject, room.callerOf(key), id);
     if (refusal !== undefined) await assert.rejects(choosing, { code: refusal }, `${key} ${id}`);
     else assert.equal((await choosing).id, finds, `${key} ${id}`);
   }
@@ -248,7 +248,7 @@ test('the account of a project is known from its first request on', async (conte
 
 test('a project deleted by this process is refused at once, by another within a second (§4.10)', async (context) => {
   const room = await startRoom(context);
-  const choose = () => room.projects.chooseProject(room.callerOf('account'), room.drills);
+  const choose = async () => room.projects.chooseProject(room.callerOf('account'), room.drills);
   assert.deepEqual(await choose(), { id: room.drills, name: 'Drills', accountId: room.account });
   const otherProcess = createProjects({ database: room.database, clock: room.clock });
   const [drills, deletion] = [{ id: room.drills }, { confirm: 'Drills' }];

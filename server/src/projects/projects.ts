@@ -4,6 +4,7 @@
  * never whether a key is good: that is access. It never touches a catalog; a purge goes through every room that
  * listens.
  */
+import { type AtOnce, andThen } from '../kernel/at-once.ts';
 import { type Caller, type ChosenProject, originOf, type PartScope, type Scope } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
@@ -265,14 +266,14 @@ function createProjectChoice(database: Database, clock: Clock) {
 
   const recall = (id: number) => projects.get(id, () => projectStore.findProject(database.read, id));
 
-  async function findInReach(reach: Reach, id: number): Promise<Project | undefined> {
-    const project = await recall(id);
-    return project !== undefined && project.deletedAt === null && reachesProject(reach, project)
-      ? project
-      : undefined;
-  }
+  const findInReach = (reach: Reach, id: number): AtOnce<Project | undefined> =>
+    andThen(recall(id), (project) =>
+      project !== undefined && project.deletedAt === null && reachesProject(reach, project)
+        ? project
+        : undefined,
+    );
 
-  async function findOnly(reach: Reach): Promise<Project | undefined> {
+  function findOnly(reach: Reach): AtOnce<Project | undefined> {
     const { accountId, scope } = reach;
     if (scope.type === 'project') return findInReach(reach, scope.id);
     return onlyProjects.get(`${accountId} ${JSON.stringify(scope)}`, () =>
@@ -289,11 +290,13 @@ function createProjectChoice(database: Database, clock: Clock) {
   return {
     choose,
     /** Source: docs/interface.md §4.10. @throws project_required, scope_refused */
-    async chooseProject(caller: Caller, projectId: number | undefined): Promise<ChosenProject> {
-      const project = projectId === undefined ? await findOnly(caller) : await findInReach(caller, projectId);
-      if (project === undefined)
-        throw new ServiceError(projectId === undefined ? 'project_required' : 'scope_refused');
-      return choose(project, caller);
+    chooseProject(caller: Caller, projectId: number | undefined): AtOnce<ChosenProject> {
+      const found = projectId === undefined ? findOnly(caller) : findInReach(caller, projectId);
+      return andThen(found, (project) => {
+        if (project === undefined)
+          throw new ServiceError(projectId === undefined ? 'project_required' : 'scope_refused');
+        return choose(project, caller);
+      });
     },
     /** Unknown, deleted and out of reach are alike. */
     reachesProject: async (reach: Reach, projectId: number) =>
@@ -329,17 +332,25 @@ export function createShortCache<Key, Value>(clock: Clock, maxEntries: number) {
     if (entries.size > maxEntries && !oldest.done) entries.delete(oldest.value);
   }
 
+  async function readNow(
+    key: Key,
+    read: () => Promise<Value | undefined>,
+    now: number,
+  ): Promise<Value | undefined> {
+    const dropsBefore = drops;
+    const value = await read();
+    // A write that ended during the read has made this value old.
+    if (value !== undefined && dropsBefore === drops) remember(key, value, now);
+    return value;
+  }
+
   return {
-    /** Misses are not cached, so that unknown keys cost no memory. */
-    async get(key: Key, read: () => Promise<Value | undefined>): Promise<Value | undefined> {
+    /** Misses are not cached, so that unknown keys cost no memory. @returns a promise for what is not remembered */
+    get(key: Key, read: () => Promise<Value | undefined>): AtOnce<Value | undefined> {
       const now = clock.now();
       const known = entries.get(key);
-      if (known !== undefined && now >= known.readAt && now - known.readAt < MAX_AGE_MS) return known.value;
-      const dropsBefore = drops;
-      const value = await read();
-      // A write that ended during the read has made this value old.
-      if (value !== undefined && dropsBefore === drops) remember(key, value, now);
-      return value;
+      const isFresh = known !== undefined && now >= known.readAt && now - known.readAt < MAX_AGE_MS;
+      return isFresh ? known.value : readNow(key, read, now);
     },
     drop(): void {
       drops += 1;

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { type Access, allows, includesRole, isUser, type Scope } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Actor, Author } from '../../projects/projects.ts';
@@ -9,7 +9,7 @@ export type SecretHash = string;
 /** The value of a key or a session, the token of a link: 32 random bytes are 43 characters. */
 export const makeSecret = (): string => randomBytes(32).toString('base64url');
 
-export const hashSecret = (secret: string): SecretHash => createHash('sha256').update(secret).digest('hex');
+export const hashSecret = (secret: string): SecretHash => hash('sha256', secret);
 
 /** The fields of a key. Source: docs/interface.md §5.2 rule 3. */
 export interface ApiKey {

@@ -6,6 +6,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { PresentedKey, RateState } from '../../http/guards/guards.ts';
+import { type AtOnce, andThen } from '../../kernel/at-once.ts';
 import type { KeyCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
@@ -40,7 +41,7 @@ export const makeKeyValue = (): string => `rk_${rules.makeSecret()}`;
 const REMEMBERED_KEYS = 20_000;
 
 interface FoundKey {
-  readonly hash: SecretHash;
+  readonly hash: Buffer;
   readonly expiresAt: number | null;
   readonly caller: KeyCaller;
 }
@@ -64,23 +65,27 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
     const { id, name, accountId, scope, access, expiresAt, requestsPerMinute } = found.key;
     const caller = { accountId, keyId: id, keyName: name, scope, access };
     if (requestsPerMinute !== null) limits.set(caller, requestsPerMinute);
-    return { hash: found.hash, expiresAt, caller };
+    return { hash: Buffer.from(found.hash), expiresAt, caller };
   }
 
   return {
     /** @throws scope_refused when the key is unknown, deleted or expired. Source: docs/interface.md §5.1 rule 8. */
-    async findCaller({ value, inUrl }: PresentedKey): Promise<KeyCaller> {
+    findCaller({ value, inUrl }: PresentedKey): AtOnce<KeyCaller> {
       const hash = rules.hashSecret(value);
-      const found = await keys.get(hash, () => read(hash));
-      const now = clock.now();
-      // In a time that does not depend on where they differ. Source: docs/interface.md §5.2 rule 5.
-      const isSame = found && timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash));
-      if (!isSame || rules.isExpired(found, now)) throw new ServiceError('scope_refused');
-      lastUse.note({ id: found.caller.keyId, at: now, inUrlAt: inUrl ? now : null });
-      return found.caller;
+      return andThen(
+        keys.get(hash, () => read(hash)),
+        (found) => {
+          const now = clock.now();
+          // In a time that does not depend on where they differ. Source: docs/interface.md §5.2 rule 5.
+          const isSame = found && timingSafeEqual(found.hash, Buffer.from(hash));
+          if (!isSame || rules.isExpired(found, now)) throw new ServiceError('scope_refused');
+          lastUse.note({ id: found.caller.keyId, at: now, inUrlAt: inUrl ? now : null });
+          return found.caller;
+        },
+      );
     },
     /** @returns undefined for a key without a limit. Source: docs/interface.md §5.3. */
-    async countRequest(caller: KeyCaller): Promise<RateState | undefined> {
+    countRequest(caller: KeyCaller): AtOnce<RateState | undefined> {
       const limit = limits.get(caller);
       return limit === undefined ? undefined : rateLimits.count(caller.keyId, limit);
     },

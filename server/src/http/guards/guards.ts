@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { type AtOnce, andThen } from '../../kernel/at-once.ts';
 import {
   allows,
   type Caller,
@@ -19,6 +20,9 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { OpenCounts } from '../../kernel/open-counts.ts';
 import { describeRefusal, describeSchemaErrors, ProjectParams } from '../answers/answers.ts';
 import { joinTwins } from '../bodies/bodies.ts';
+import { parsingHook, requestHook } from './hooks.ts';
+
+export * from './hooks.ts';
 
 /** A key as it came in a request, and by which way. */
 export interface PresentedKey {
@@ -36,53 +40,60 @@ export interface RateState {
 /** What the rooms to the right know about keys, sessions and projects, which the server needs before a handler runs. */
 export interface Guards {
   /** @throws scope_refused when the key is unknown, deleted or expired */
-  findCaller(key: PresentedKey): KeyCaller | Promise<KeyCaller>;
+  findCaller(key: PresentedKey): AtOnce<KeyCaller>;
   /** @throws not_signed_in when there is no such console session, or it has ended */
-  findUser(sessionValue: string): UserCaller | Promise<UserCaller>;
+  findUser(sessionValue: string): AtOnce<UserCaller>;
   /** @throws rate_limited; @returns undefined for a key without a limit */
-  countRequest(caller: KeyCaller): Promise<RateState | undefined>;
+  countRequest(caller: KeyCaller): AtOnce<RateState | undefined>;
   /** @throws project_required, scope_refused */
-  chooseProject(caller: Caller, projectId: number | undefined): ChosenProject | Promise<ChosenProject>;
+  chooseProject(caller: Caller, projectId: number | undefined): AtOnce<ChosenProject>;
   /** @throws not_found for a project that does not exist or is out of reach */
-  choosePathProject(caller: Caller, projectId: number): ChosenProject | Promise<ChosenProject>;
+  choosePathProject(caller: Caller, projectId: number): AtOnce<ChosenProject>;
 }
 
 /** Credentials, rate, project: the checks before parameters and body. Source: docs/interface.md §7.2. */
-export function createGuardHook(guards: Guards, cookie: SessionCookie) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+export const createGuardHook = (guards: Guards, cookie: SessionCookie) =>
+  requestHook((request, reply) => {
     const { guard = 'key' } = request.routeOptions.config;
     if (guard === 'none' || guard === 'own' || request.routeOptions.url === undefined) return;
     reply.header('cache-control', 'no-store');
     if (guard === 'sign-in') return cookie.refuseForeign(request);
-    request.checkCaller = checkOf(guards, { request, reply, cookie });
-    await request.checkCaller();
-    await chargeRequest(guards, request, reply).catch(async (error: unknown) => {
-      // Over its rate, a batch of a full update is a failed batch of this project all the same (§3.1).
-      if (guard === 'project') await chooseProject(guards, request).catch(() => undefined);
-      throw error;
-    });
-    if (guard === 'project') await chooseProject(guards, request).catch(awaitBody(request));
-  };
-}
+    const check = checkOf(guards, { request, reply, cookie });
+    request.checkCaller = check;
+    return andThen(check(), () => chargeAndChoose(guards, request, reply));
+  });
 
 /**
  * Made outside the hook: with a function that kept the hook's own variables, each request outlived the collections of young
  * objects, and the collector took 14 µs of the 290 of a lookup of 100 products.
  */
-function checkOf(guards: Guards, incoming: Incoming): () => Promise<void> {
+function checkOf(guards: Guards, incoming: Incoming): () => AtOnce<void> {
   const { request } = incoming;
-  return async () => {
-    request.caller = await findCaller(guards, incoming);
-    refuseLowCaller(request);
-    await refuseLostProject(guards, request);
-  };
+  return () =>
+    andThen(findCaller(guards, incoming), (caller) => {
+      request.caller = caller;
+      refuseLowCaller(request);
+      return refuseLostProject(guards, request);
+    });
 }
 
-/** Of a request whose body may still name the project. */
-const awaitBody = (request: FastifyRequest) => (error: unknown) => {
-  const isMissing = error instanceof ServiceError && error.code === 'project_required';
-  if (!isMissing || request.routeOptions.config.takesProjectInBody !== true) throw error;
-};
+/** @throws rate_limited, project_required, scope_refused, query_invalid */
+function chargeAndChoose(guards: Guards, request: FastifyRequest, reply: FastifyReply): AtOnce<void> {
+  const choosesProject = request.routeOptions.config.guard === 'project';
+  const rate = isUser(request.caller) ? undefined : guards.countRequest(request.caller);
+  if (rate === undefined) return choosesProject ? chooseProject(guards, request) : undefined;
+  const charge = async () => {
+    try {
+      refuseOverRate(reply, await rate);
+    } catch (error) {
+      // Over its rate, a batch of a full update is a failed batch of this project all the same (§3.1).
+      if (choosesProject) await Promise.try(chooseProject, guards, request).catch(() => undefined);
+      throw error;
+    }
+    if (choosesProject) await chooseProject(guards, request);
+  };
+  return charge();
+}
 
 /** @throws project_required, scope_refused, query_invalid where query and body name two projects */
 async function chooseFromBody(guards: Guards, request: FastifyRequest): Promise<void> {
@@ -103,17 +114,23 @@ const CHECK_HOLDS_MS = 1_000;
  * then, before anything is done. So is a sender whose project was deleted meanwhile.
  */
 export function createLateCheck(guards: Guards) {
-  const choosePathProject = createPathProjectHook(guards);
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  const choosePathProject = createPathProjectChoice(guards);
+  async function check(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (reply.elapsedTime < CHECK_HOLDS_MS) return;
+    await request.checkCaller?.();
+    if (request.routeOptions.config.isBelowProject === true) await choosePathProject(request);
+  }
+  async function checkLate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     await chooseFromBody(guards, request);
-    const check = async () => {
-      if (reply.elapsedTime < CHECK_HOLDS_MS) return;
-      await request.checkCaller?.();
-      await choosePathProject(request);
-    };
-    if (request.routeOptions.config.body !== 'stream') return check();
-    if (request.body) request.body = endWith(request.body as AsyncGenerator<Uint8Array>, check);
-  };
+    if (request.routeOptions.config.body !== 'stream') return check(request, reply);
+    if (request.body)
+      request.body = endWith(request.body as AsyncGenerator<Uint8Array>, () => check(request, reply));
+  }
+  return requestHook((request, reply) => {
+    const { takesProjectInBody, body } = request.routeOptions.config;
+    const isQuick = reply.elapsedTime < CHECK_HOLDS_MS && takesProjectInBody !== true && body !== 'stream';
+    return isQuick ? undefined : checkLate(request, reply);
+  });
 }
 
 /** @returns why the caller may call no more; while the database is away, no caller is refused for it */
@@ -158,7 +175,7 @@ interface Incoming {
 const KEY_IN_URL_DEPRECATED = '@1767225600';
 
 /** A key counts before a session. @throws token_missing, scope_refused, not_signed_in, origin_refused, csrf_refused */
-async function findCaller(guards: Guards, { request, reply, cookie }: Incoming): Promise<Caller> {
+function findCaller(guards: Guards, { request, reply, cookie }: Incoming): AtOnce<Caller> {
   const { guard } = request.routeOptions.config;
   const key = guard === 'session' ? undefined : readPresentedKey(request, guard === 'management');
   if (key?.inUrl) reply.header('deprecation', KEY_IN_URL_DEPRECATED);
@@ -166,21 +183,39 @@ async function findCaller(guards: Guards, { request, reply, cookie }: Incoming):
   const value = cookie.read(request);
   if (value === undefined) throw new ServiceError(guard === 'session' ? 'not_signed_in' : 'token_missing');
   cookie.refuseForeign(request);
-  const user = await guards.findUser(value);
-  refuseForged(request, value);
-  return user;
+  return andThen(guards.findUser(value), (user) => {
+    refuseForged(request, value);
+    return user;
+  });
 }
 
-async function chooseProject(guards: Guards, request: FastifyRequest): Promise<void> {
+/** @throws project_required unless the body may still name the project, scope_refused, query_invalid */
+function chooseProject(guards: Guards, request: FastifyRequest): AtOnce<void> {
   const projectId = readProjectId(request.query, request.params);
-  request.project = await chooseByRole(request, projectId, guards.chooseProject);
+  if (request.routeOptions.config.takesProjectInBody !== true)
+    return andThen(chooseByRole(request, projectId, guards.chooseProject), (project) => {
+      request.project = project;
+    });
+  return chooseOrAwaitBody(guards, request, projectId);
+}
+
+async function chooseOrAwaitBody(
+  guards: Guards,
+  request: FastifyRequest,
+  projectId: number | undefined,
+): Promise<void> {
+  try {
+    request.project = await chooseByRole(request, projectId, guards.chooseProject);
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.code === 'project_required')) throw error;
+  }
 }
 
 /** The roles of a user change while an answer goes out or a body comes in. @throws scope_refused, role_refused */
-async function refuseLostProject(guards: Guards, request: FastifyRequest): Promise<void> {
+function refuseLostProject(guards: Guards, request: FastifyRequest): AtOnce<void> {
   const { caller, project } = request as Partial<FastifyRequest>;
   if (project === undefined || caller === undefined || caller.scope.type !== 'parts') return;
-  await chooseByRole(request, project.id, guards.chooseProject);
+  return andThen(chooseByRole(request, project.id, guards.chooseProject), () => {});
 }
 
 /** @throws scope_refused, role_refused */
@@ -214,7 +249,11 @@ export async function chargeRequest(
   reply: FastifyReply,
 ): Promise<void> {
   if (isUser(request.caller)) return;
-  const rate = await guards.countRequest(request.caller);
+  refuseOverRate(reply, await guards.countRequest(request.caller));
+}
+
+/** Says how much of its limit a key has used. @throws rate_limited */
+function refuseOverRate(reply: FastifyReply, rate: RateState | undefined): void {
   if (rate === undefined) return;
   // draft-ietf-httpapi-ratelimit-headers-10: a policy and its present state, as structured fields.
   reply.header('ratelimit-policy', `"key";q=${rate.limit};w=60`);
@@ -230,7 +269,10 @@ function readProjectId(query: unknown, params: unknown): number | undefined {
   const parameters = query as Record<string, unknown>;
   if (parameters.projectId === '') delete parameters.projectId;
   const { projectId: inPath } = params as { projectId?: string };
-  const { projectId: given } = joinTwins({ projectId: parameters.projectId }, { projectId: inPath });
+  const given =
+    inPath === undefined
+      ? parameters.projectId
+      : joinTwins({ projectId: parameters.projectId }, { projectId: inPath }).projectId;
   if (given === undefined || given === '') return undefined;
   if (typeof given === 'string' && /^\d{1,15}$/.test(given)) return Number(given);
   throw new ServiceError('query_invalid', '/projectId must be integer');
@@ -254,8 +296,14 @@ export function markProjectRoute(route: RouteOptions): void {
 
 /** Finds the project of the path, before the other parameters and the body are read. Source: docs/interface.md §7.2. */
 export function createPathProjectHook(projects: Pick<Guards, 'choosePathProject'>) {
+  const choose = createPathProjectChoice(projects);
+  return parsingHook((request) =>
+    request.routeOptions.config.isBelowProject === true ? choose(request) : undefined,
+  );
+}
+
+function createPathProjectChoice(projects: Pick<Guards, 'choosePathProject'>) {
   return async (request: FastifyRequest): Promise<void> => {
-    if (request.routeOptions.config.isBelowProject !== true) return;
     const check = request.getValidationFunction('params');
     if (check === undefined) throw new Error(`no room knows the project of ${request.routeOptions.url}`);
     if (!check(request.params)) {
@@ -291,13 +339,30 @@ function narrowToRole(request: FastifyRequest, user: UserCaller): UserCaller {
  * Finds the project among those that the caller may look at, then what the caller may do there.
  * @throws role_refused, and what `find` throws
  */
-async function chooseByRole(
+function chooseByRole(
   request: FastifyRequest,
   id: number | undefined,
   find: Guards['chooseProject'],
-): Promise<ChosenProject> {
+): AtOnce<ChosenProject> {
   const { caller } = request;
-  if (!isUser(caller) || caller.roles.length === 0) return find(caller, id);
+  return isUser(caller) && caller.roles.length > 0
+    ? chooseByRoles(request, { caller, id, find })
+    : find(caller, id);
+}
+
+/** The same of a user with roles in parts of the account. */
+async function chooseByRoles(
+  request: FastifyRequest,
+  {
+    caller,
+    id,
+    find,
+  }: {
+    readonly caller: UserCaller;
+    readonly id: number | undefined;
+    readonly find: Guards['chooseProject'];
+  },
+): Promise<ChosenProject> {
   const project = await find({ ...caller, scope: reachOf(caller, 'viewer') }, id);
   const required = requiredRole(request);
   const canChange = await Promise.try(find, { ...caller, scope: reachOf(caller, 'editor') }, project.id).then(

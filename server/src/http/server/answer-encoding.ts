@@ -46,11 +46,7 @@ const packedOnce = new WeakMap<Uint8Array, Map<keyof typeof ENCODINGS, Promise<U
 const NAMES = Object.keys(ENCODINGS) as (keyof typeof ENCODINGS)[];
 
 /** @returns the answer, packed where that pays and the caller takes it */
-export async function packForCaller(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-): Promise<unknown> {
+export function packForCaller(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
   if (!mayBePacked(request, reply)) return payload;
   const content = readContent(payload);
   if (content === undefined) return payload;

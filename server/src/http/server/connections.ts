@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { FailureBody } from '../answers/answers.ts';
+import { parsingHook, sendingHook } from '../guards/guards.ts';
 import type { Server } from './endpoint.ts';
 import { createRefusalLog } from './request-log.ts';
 
@@ -72,12 +73,15 @@ export function boundConnections(server: Server, strangerMs: number): void {
     done(fault);
   });
   // Before the handler, which may take long: events go on for hours.
-  server.addHook('preParsing', async (request) => noteCaller(request));
-  server.addHook('onSend', async (request, reply) => {
-    noteCaller(request);
-    const { isKnown = true, openedAt = 0 } = connections.get(request.raw.socket) ?? {};
-    if (!isKnown && performance.now() - openedAt > strangerMs) reply.header('connection', 'close');
-  });
+  server.addHook('preParsing', parsingHook(noteCaller));
+  server.addHook(
+    'onSend',
+    sendingHook((request, reply) => {
+      noteCaller(request);
+      const { isKnown = true, openedAt = 0 } = connections.get(request.raw.socket) ?? {};
+      if (!isKnown && performance.now() - openedAt > strangerMs) reply.header('connection', 'close');
+    }),
+  );
   server.addHook('onResponse', (request, _reply, done) => {
     const { raw } = request;
     change(raw.socket, { underWay: Math.max(0, countUnderWay(raw.socket) - 1) });

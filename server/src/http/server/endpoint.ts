@@ -89,7 +89,7 @@ declare module 'fastify' {
     /** Set by the guard; reading it on an open route is a bug. */
     caller: Caller;
     /** Finds the caller once more; throws when that is not allowed any longer. Undefined where no caller has to be known. */
-    checkCaller: (() => Promise<void>) | undefined;
+    checkCaller: (() => void | Promise<void>) | undefined;
     /** Set by the guard, of the query or the path. */
     project: ChosenProject;
     rawBody: RawBody | undefined;

@@ -5,6 +5,7 @@ import type { Caller } from '../../kernel/caller.ts';
 import { type FailureCode, ServiceError } from '../../kernel/errors.ts';
 import { dataFolderAt, findLastBackup } from '../../storage/storage.ts';
 import { ErrorAnswer, type Reason } from '../answers/answers.ts';
+import { requestHook } from '../guards/guards.ts';
 import type { Server } from './endpoint.ts';
 import { describeSent, type SentRequest, SLOW_MS } from './request-log.ts';
 
@@ -159,24 +160,27 @@ export function measureRequests(
   measures: readonly ((request: MeasuredRequest) => void)[],
   keep?: Keep,
 ): void {
-  server.addHook('onResponse', async (request, reply) => {
-    const { isPatient = false } = request.routeOptions.config;
-    const { caller, project } = request as Partial<typeof request>;
-    const measured: MeasuredRequest = {
-      method: request.method,
-      route: request.routeOptions.url ?? 'unknown',
-      status: reply.statusCode,
-      seconds: reply.elapsedTime / 1000,
-      requestId: request.id,
-      reason: request.failure?.reason,
-      caller,
-      projectId: project?.id,
-      isPatient: isPatient || isLongAnswer(request),
-    };
-    for (const measure of measures) measure(measured);
-    const isNoted = reply.statusCode >= 400 || (reply.elapsedTime >= SLOW_MS && !measured.isPatient);
-    if (isNoted && caller !== undefined) keep?.(measured, () => describeSent(request));
-  });
+  server.addHook(
+    'onResponse',
+    requestHook((request, reply) => {
+      const { isPatient = false } = request.routeOptions.config;
+      const { caller, project } = request as Partial<typeof request>;
+      const measured: MeasuredRequest = {
+        method: request.method,
+        route: request.routeOptions.url ?? 'unknown',
+        status: reply.statusCode,
+        seconds: reply.elapsedTime / 1000,
+        requestId: request.id,
+        reason: request.failure?.reason,
+        caller,
+        projectId: project?.id,
+        isPatient: isPatient || isLongAnswer(request),
+      };
+      for (const measure of measures) measure(measured);
+      const isNoted = reply.statusCode >= 400 || (reply.elapsedTime >= SLOW_MS && !measured.isPatient);
+      if (isNoted && caller !== undefined) keep?.(measured, () => describeSent(request));
+    }),
+  );
 }
 
 /** The caller waits for a task, or follows what is searched. */

@@ -20,6 +20,9 @@ import {
   findCallerRefusal,
   type Guards,
   markProjectRoute,
+  parsingHook,
+  requestHook,
+  sendingHook,
   watchStream,
 } from '../guards/guards.ts';
 import { createAnswerMemory, packForCaller } from './answer-encoding.ts';
@@ -119,17 +122,20 @@ export function createServer(
   server.addHook('onRequest', createGuardHook(guards, cookie));
   server.addHook('preHandler', createLateCheck(guards));
   const holdAnswer = createAnswerMemory(settings.bodyBudgetMib * bodies.MIB);
-  server.addHook('onSend', async (request, reply, payload) => {
-    reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
-    if (request.isRepeated) reply.header('idempotency-replayed', 'true');
-    if (hasAlready(request, reply)) {
-      reply.code(304).removeHeader('content-type').removeHeader('content-length');
-      return null;
-    }
-    watchStream(request, reply, payload);
-    holdAnswer(request, reply, payload);
-    return packForCaller(request, reply, payload);
-  });
+  server.addHook(
+    'onSend',
+    sendingHook((request, reply, payload) => {
+      reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
+      if (request.isRepeated) reply.header('idempotency-replayed', 'true');
+      if (hasAlready(request, reply)) {
+        reply.code(304).removeHeader('content-type').removeHeader('content-length');
+        return null;
+      }
+      watchStream(request, reply, payload);
+      holdAnswer(request, reply, payload);
+      return packForCaller(request, reply, payload);
+    }),
+  );
   endConnectionsOnClose(server, settings.closeMs ?? CLOSE_MS);
   return server;
 }
@@ -146,9 +152,12 @@ function endConnectionsOnClose(server: Server, closeMs: number): void {
     timer = setTimeout(() => server.server.closeAllConnections(), closeMs);
   });
   server.addHook('onClose', async () => clearTimeout(timer));
-  server.addHook('onSend', async (_, reply) => {
-    if (isClosing) reply.header('connection', 'close');
-  });
+  server.addHook(
+    'onSend',
+    sendingHook((_, reply) => {
+      if (isClosing) reply.header('connection', 'close');
+    }),
+  );
 }
 
 /** Values of bodies are strings by contract and stay what they are; parameters of a URL are text and are converted. */
@@ -159,11 +168,14 @@ function readParameters(server: Server): void {
     httpPart === 'body' ? compileBody(schema as object) : compileParameters(schema as object),
   );
   // Parameters are checked before the body is read. Source: docs/interface.md §7.2.
-  server.addHook('preParsing', async (request) => {
-    const check = request.getValidationFunction('querystring');
-    if (check === undefined || check(request.query)) return;
-    throw new ServiceError('query_invalid', { details: describeSchemaErrors(check.errors ?? []) });
-  });
+  server.addHook(
+    'preParsing',
+    parsingHook((request) => {
+      const check = request.getValidationFunction('querystring');
+      if (check === undefined || check(request.query)) return;
+      throw new ServiceError('query_invalid', { details: describeSchemaErrors(check.errors ?? []) });
+    }),
+  );
   server.addHook('onRoute', (route: RouteOptions) => {
     // A raw body is checked by the thread that parses it, a streamed one is not checked; its schema is here for the documentation.
     if (route.config?.body !== 'raw' && route.config?.body !== 'stream') return;
@@ -205,12 +217,15 @@ function readBodies(server: Server, budget: bodies.MemoryBudget, readElsewhere: 
       : bodies.readJsonBody(raw, { ...terms, ...jsonTermsOf(request), readElsewhere });
   });
   // Bodies are JSON whatever they call themselves; Fastify refuses a media type that it cannot read.
-  server.addHook('onRequest', async (request, reply) => {
-    const { headers } = request.raw;
-    request.rawReply = reply.raw;
-    request.sentType = headers['content-type'];
-    if (headers['content-type'] !== undefined) headers['content-type'] = 'application/json';
-  });
+  server.addHook(
+    'onRequest',
+    requestHook((request, reply) => {
+      const { headers } = request.raw;
+      request.rawReply = reply.raw;
+      request.sentType = headers['content-type'];
+      if (headers['content-type'] !== undefined) headers['content-type'] = 'application/json';
+    }),
+  );
 }
 
 /** Strangers would keep it from those who have a key; what they may send is small. */

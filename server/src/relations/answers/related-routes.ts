@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { readIdentifierList, refuseCommas } from '../../catalog/products/products.ts';
 import { orNull, ProjectParams, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import { joinTwins, takeNoBody } from '../../http/bodies/bodies.ts';
-import { whileCallerWaits } from '../../http/guards/guards.ts';
+import { requestHook, whileCallerWaits } from '../../http/guards/guards.ts';
 import { type RawAnswer, type Routes, sendJson, serve, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -42,10 +42,10 @@ const hooks = { preValidation: takeNoBody };
 /** Before anything else is looked at: the text of the refusal is the contract's. Source: docs/interface.md §4.8 rule 6. */
 const common = {
   hooks: {
-    onRequest: async ({ query }: FastifyRequest) => {
+    onRequest: requestHook(({ query }) => {
       const { includeRelations, includeTags } = query as Readonly<Record<string, unknown>>;
       if (isNothing(includeRelations) && isNothing(includeTags)) checkIncluded({});
-    },
+    }),
   },
 };
 const isNothing = (given: unknown) => given === undefined || given === '' || given === '[]';
