@@ -91,6 +91,7 @@ const SOURCES_PER_STEP = 100;
  */
 export function createRelatedAnswers({ store, cache, recallSettings }: RelatedAnswerParts) {
   const memory = new AnswerMemory(cache);
+  const plans = new Plans();
 
   return async (
     project: ChosenProject,
@@ -100,7 +101,8 @@ export function createRelatedAnswers({ store, cache, recallSettings }: RelatedAn
     const { identifiers, form, explain = false, assumed = false } = request;
     const { brandAttribute } = await recallSettings(project.id);
     const { mark, relations } = await store.open(project.id);
-    const tags = planAnswer(request, relations);
+    const { tags, groups } = plans.find(project.id, request, relations);
+    checkSize(identifiers.length, groups);
     const input = { projectId: project.id, identifiers, tags, form, explain, assumed, brandAttribute };
     return answerInSteps(input, mark, { store, memory, signal });
   };
@@ -153,25 +155,60 @@ export function checkIncluded(included: IncludedRelations): void {
   throw new ServiceError('bad_request', { details: ['send includeRelations, includeTags or both'] });
 }
 
+/** What is to be answered for each product. */
+interface AnswerPlan {
+  readonly tags: readonly RequestedTag[];
+  /** For one product: as many as are requested, a relation each time that it is mentioned. */
+  readonly groups: number;
+}
+
+/** Plans that are remembered, of all projects, and the characters of what is requested by one of them. */
+const PLANS = { most: 1_000, longest: 1_000 };
+
+/**
+ * Plans of answers. The pages of a shop request the same few things for one product after another: to plan them anew took a tenth
+ * of an answer out of memory.
+ */
+class Plans {
+  private readonly known = new Map<string, AnswerPlan & { readonly relations: readonly Relation[] }>();
+
+  /** @param relations  of the present version of the catalog @throws bad_request */
+  find(
+    projectId: number,
+    { includeTags, includeRelations }: IncludedRelations,
+    relations: readonly Relation[],
+  ): AnswerPlan {
+    const included = { includeTags, includeRelations };
+    const requested = JSON.stringify([projectId, includeTags, includeRelations]);
+    const known = this.known.get(requested);
+    if (known?.relations === relations) return known;
+    checkIncluded(included);
+    const plan = planAnswer(included, relations);
+    if (requested.length > PLANS.longest) return plan;
+    if (this.known.size >= PLANS.most) this.known.clear();
+    this.known.set(requested, { ...plan, relations });
+    return plan;
+  }
+}
+
 /**
  * Tags in the order of their first mention, `includeTags` first; in a tag relations by id, each once with the larger
- * limit. Source: docs/interface.md §4.8 rules 12, 13 and 15. @throws bad_request, query_invalid
+ * limit. Source: docs/interface.md §4.8 rules 12, 13 and 15.
  */
-function planAnswer(request: RelatedRequest, relations: readonly Relation[]): RequestedTag[] {
-  checkIncluded(request);
-  const included = listIncluded(request, relations);
+function planAnswer(requested: IncludedRelations, relations: readonly Relation[]): AnswerPlan {
+  const included = listIncluded(requested, relations);
   const groups = included.reduce((sum, { limit }) => sum + limit, 0);
-  checkSize(request.identifiers.length, groups);
   const tags = new Map<string, Map<number, number>>();
   for (const { id, tag, limit } of included) {
     if (tag === undefined) continue;
     const limits = tags.get(tag) ?? new Map<number, number>();
     tags.set(tag, limits.set(id, Math.max(limits.get(id) ?? 0, limit)));
   }
-  return [...tags].map(([tag, limits]) => ({
+  const planned = [...tags].map(([tag, limits]) => ({
     tag,
     relations: [...limits].map(([id, limit]) => ({ id, limit })).sort((a, b) => a.id - b.id),
   }));
+  return { tags: planned, groups };
 }
 
 /** @returns each mention of a relation, by itself or by its tag; without a tag where no relation answers */
@@ -216,6 +253,8 @@ class AnswerMemory {
   private readonly cache: ByteCache;
   private readonly buffers = createAnswerBuffers();
   private readonly signatures = new Map<string, number>();
+  /** The numbers of a plan, by what else an answer depends on. */
+  private readonly numbers = new WeakMap<readonly RequestedTag[], Map<string, number>>();
   private lastNumber = 0;
 
   constructor(cache: ByteCache) {
@@ -279,7 +318,17 @@ class AnswerMemory {
     return { bytes: buffer.subarray(0, length), release };
   }
 
-  private numberOf({ tags, form, explain, assumed, brandAttribute }: RelateInput): number {
+  private numberOf(input: RelateInput): number {
+    const { tags, form, explain, assumed, brandAttribute } = input;
+    const numbers = this.numbers.get(tags) ?? new Map<string, number>();
+    this.numbers.set(tags, numbers);
+    const rest = `${form} ${explain} ${assumed} ${brandAttribute}`;
+    const number = numbers.get(rest) ?? this.findNumber(input);
+    numbers.set(rest, number);
+    return number;
+  }
+
+  private findNumber({ tags, form, explain, assumed, brandAttribute }: RelateInput): number {
     const signature = JSON.stringify([tags, form, explain, assumed, brandAttribute]);
     const known = this.signatures.get(signature);
     if (known !== undefined) return known;
