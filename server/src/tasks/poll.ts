@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 
@@ -118,6 +118,8 @@ export const createDueWatch = <Found>({ listDue, startDue, ...parts }: DueWatchP
         await startDue(found).catch((error: unknown) => {
           failure ??= { error };
         });
+        // Reads of the embedded store never wait: a round of a thousand would be one piece of work.
+        await nextTurn();
       }
       if (failure !== undefined) throw failure.error;
     },

@@ -7,6 +7,7 @@
  * renew leases, and on a database that others share to see what those did.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '../kernel/errors.ts';
 import type { ControlTransaction, Database } from '../storage/storage.ts';
 import { pause } from './poll.ts';
@@ -178,6 +179,8 @@ async function* readReport(database: Database, task: Task): AsyncGenerator<strin
     const lines = await taskStore.findReportPart(database, task, part);
     if (lines === undefined) return;
     yield lines;
+    // Reads of the embedded store never wait, and a fast receiver does not either: the whole report would be one piece of work.
+    await nextTurn();
   }
 }
 
