@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { createPayloadFiles } from '../../../storage/payloads/payloads.ts';
 import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
 import { callsOfThreads } from '../../../storage/storage.ts';
@@ -117,11 +118,15 @@ export function createSqliteCatalogStore({
   /** Each for as long as its file is open. */
   const answerWriters = new WeakMap<CatalogFile, CachedWriter>();
   const writes = createCatalogWrites(writers);
+  const reads = createCatalogReads(
+    async (projectId, program) => files.open(projectId).perform(program),
+    readStateOf(files),
+  );
   return {
-    ...createCatalogReads(
-      async (projectId, program) => files.open(projectId).perform(program),
-      readStateOf(files),
-    ),
+    ...reads,
+    // Of a catalog that was never written there is no file, and to make one takes 10 ms: a start asks for that of every channel.
+    readVersion: async (projectId) =>
+      existsSync(files.pathOf(projectId)) ? reads.readVersion(projectId) : 0,
     ...callsOfThreads<CatalogComparisons>(COMPARISONS, (operation, projectId, input) =>
       readers.run(operation, { projectId, input }, { key: projectId, unordered: true }),
     ),
