@@ -16,7 +16,9 @@ export interface CatalogReads {
   measureDocuments(identifiers: readonly string[]): readonly MeasuredDocument[];
   hasAny(identifiers: readonly string[]): boolean;
   getOntology(): Ontology;
-  listStagedBatches(fullUpdateId: number): readonly StagedBatch[];
+  /** @returns the numbers of the batches alone, in their order: what was noted of one may be megabytes */
+  listStagedBatches(fullUpdateId: number): readonly Pick<StagedBatch, 'batch'>[];
+  findStagedBatch(key: BatchKey): StagedBatch | undefined;
   /** @returns the commits and deletes that can be undone, the last one first */
   listUndoableCommits(): readonly UndoableCommit[];
   /** @returns the oldest events that were recorded with changes of the catalog */
@@ -369,7 +371,8 @@ export interface StagedProducts extends BatchKey {
   readonly derivationRevision: number;
   readonly observed: string;
   readonly extractedBy: string;
-  readonly report: string;
+  /** NDJSON; as bytes it passes from thread to thread without a copy. */
+  readonly report: string | Uint8Array<ArrayBuffer>;
 }
 
 /** Products of an incremental or partial update, by which ontology and derivation they are what they are. */

@@ -62,10 +62,10 @@ export function openPassage(run: TaskRun) {
   }
 
   return {
-    /** Others of the thread have their turn meanwhile. */
-    async pass(lines: string): Promise<void> {
+    /** @param lines  NDJSON. Others of the thread have their turn meanwhile */
+    async pass(lines: string | Uint8Array): Promise<void> {
       let count = 0;
-      for (const text of eachLine(lines)) {
+      for (const text of eachLine(typeof lines === 'string' ? [lines] : eachPart(lines))) {
         take(text);
         count += 1;
         if (count % LINES_AT_ONCE === 0) await nextTurn();
@@ -93,12 +93,28 @@ export function openPassage(run: TaskRun) {
 }
 
 /** Splitting a report at its cap takes as long as many calls may wait. */
-function* eachLine(lines: string): Generator<string, void> {
+function* eachLine(parts: Iterable<string>): Generator<string, void> {
+  for (const lines of parts) {
+    for (let at = 0; at < lines.length; ) {
+      const end = lines.indexOf('\n', at);
+      const text = lines.slice(at, end < 0 ? lines.length : end);
+      if (text !== '') yield text;
+      at += text.length + 1;
+    }
+  }
+}
+
+/** Of a report in bytes, made text at once; whole lines, so at least one. */
+const PART_BYTES = 256 * 1024;
+const LINE_END = 0x0a;
+
+function* eachPart(bytes: Uint8Array): Generator<string, void> {
+  const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   for (let at = 0; at < lines.length; ) {
-    const end = lines.indexOf('\n', at);
-    const text = lines.slice(at, end < 0 ? lines.length : end);
-    if (text !== '') yield text;
-    at += text.length + 1;
+    const found = lines.indexOf(LINE_END, at + PART_BYTES);
+    const end = found < 0 ? lines.length : found + 1;
+    yield lines.toString('utf8', at, end);
+    at = end;
   }
 }
 

@@ -78,7 +78,7 @@ export interface AttributeRow {
 
 function toAttribute(row: AttributeRow, unitAliases: UnitAliases): Attribute {
   const { id, name, type, unitName, decimal, synonyms, reason = null, typing = null } = row;
-  const others = JSON.parse(synonyms) as string[];
+  const others = synonyms === '[]' ? [] : (JSON.parse(synonyms) as string[]);
   return {
     id,
     name,

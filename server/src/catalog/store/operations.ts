@@ -30,6 +30,7 @@ const READS: Programs<port.CatalogReads> = {
   hasAny: lists.hasAny,
   getOntology: states.readOntology,
   listStagedBatches: staged.listStagedBatches,
+  findStagedBatch: staged.findStagedBatch,
   listUndoableCommits: undo.listUndoableCommits,
   listEvents: listCatalogEvents,
 };
@@ -142,8 +143,10 @@ interface Order<Input> {
 /** The writes of a catalog store, which its writing threads do. */
 export function createCatalogWrites(writers: ThreadPool) {
   const write = (operation: string, projectId: number, input: object = {}) => {
-    // Buffers of packed products are transferred.
+    // Buffers of packed products, and reports as bytes, are transferred.
     const transfer = 'packed' in input ? transferOf(input.packed as PackedProducts) : [];
+    if ('report' in input && input.report instanceof Uint8Array)
+      transfer.push(input.report.buffer as ArrayBuffer);
     const order: Order<object> = { projectId, input };
     return writers.run<never>(operation, order, { key: projectId, transfer });
   };

@@ -55,7 +55,7 @@ export interface DocumentWriter {
  */
 export function* stageBatch(
   state: CatalogState,
-  { packed, derivationRevision, ...staged }: port.StagedProducts,
+  { packed, derivationRevision, report, ...staged }: port.StagedProducts,
   documents: DocumentWriter,
 ): Program<boolean> {
   const known = yield* row(sql`select 1 from staged_batch where ${ofBatch(staged)}`);
@@ -74,6 +74,7 @@ export function* stageBatch(
   const range = yield* writeDocuments(state, packed, { documents, created, changed, idOf });
   yield* insertBatch({
     ...{ ...staged, catalogVersion: packed.catalogVersion, ...range },
+    report: typeof report === 'string' ? report : Buffer.from(report).toString(),
     identifiers: created.map(({ identifier }) => identifier),
     products: present.map(idOf),
     gaining: unchanged.filter(({ row }) => packed.gains[row] === 1).map(idOf),
@@ -116,9 +117,13 @@ interface PackedBatch {
   readonly hashes: Uint8Array;
 }
 
-type BatchRow = Omit<port.StagedProducts, 'packed' | 'derivationRevision'> &
+type BatchRow = Omit<port.StagedProducts, 'packed' | 'derivationRevision' | 'report'> &
   DocumentRange &
-  PackedBatch & { readonly catalogVersion: number; readonly gaining: readonly number[] };
+  PackedBatch & {
+    readonly catalogVersion: number;
+    readonly gaining: readonly number[];
+    readonly report: string;
+  };
 
 const insertBatch = ({ identifiers, products, gaining, ...row }: BatchRow): Program<number> => {
   const lists = { identifiers, products, gaining };
@@ -129,11 +134,13 @@ const ofUpdate = (fullUpdateId: number) => sql`${own()} and full_update_id = ${f
 const ofBatch = ({ fullUpdateId, batch }: port.BatchKey) =>
   sql`${ofUpdate(fullUpdateId)} and batch = ${batch}`;
 
-export const listStagedBatches = (fullUpdateId: number): Program<port.StagedBatch[]> =>
+export const listStagedBatches = (fullUpdateId: number): Program<Pick<port.StagedBatch, 'batch'>[]> =>
   rows(
-    sql`select batch, observed, extracted_by as "extractedBy" from staged_batch
-      where ${ofUpdate(fullUpdateId)} and batch > ${NO_BATCH} order by batch`,
+    sql`select batch from staged_batch where ${ofUpdate(fullUpdateId)} and batch > ${NO_BATCH} order by batch`,
   );
+
+export const findStagedBatch = (key: port.BatchKey): Program<port.StagedBatch | undefined> =>
+  row(sql`select batch, observed, extracted_by as "extractedBy" from staged_batch where ${ofBatch(key)}`);
 
 /** Of a report, in one part. */
 const PART_CHARACTERS = 4 * 1024 * 1024;

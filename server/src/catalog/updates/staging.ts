@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import { traced } from '../../kernel/trace.ts';
 import type { Database } from '../../storage/storage.ts';
@@ -10,7 +10,6 @@ import {
   draftAttribute,
   indexByKey,
   isWaiting,
-  joinObservations,
   joinObserved,
   type Observations,
   type Observed,
@@ -108,11 +107,9 @@ export function createStaging(
     fullUpdateId: number,
     ontology: Ontology,
   ): Promise<DraftedAttribute[] | undefined> {
-    const batches = await store.listStagedBatches(projectId, fullUpdateId);
-    const drafts = await findDrafts(projectId, ontology, batches);
-    const known = indexByKey(ontology.attributes);
-    for (const { batch, extractedBy } of batches) {
-      if (isSettled(JSON.parse(extractedBy) as ExtractedBy, ontology.revision, known)) continue;
+    const { known, observed, unsettled } = await readNotes(projectId, fullUpdateId, ontology);
+    const drafts = await findDrafts(projectId, ontology, { known, observed });
+    for (const batch of unsettled) {
       const { revision, ...reviewed } = await ingest.review(projectId, { fullUpdateId, batch, drafts });
       if (revision !== ontology.revision) return undefined;
       const anew = describeExtraction(revision, drafts);
@@ -121,16 +118,40 @@ export function createStaging(
     return drafts;
   }
 
+  /** @returns what all batches observed, and which of them another ontology judged */
+  async function readNotes(projectId: number, fullUpdateId: number, ontology: Ontology) {
+    const { mode, revision } = ontology;
+    const known = indexByKey(ontology.attributes);
+    const observed = new Map<string, Observed>();
+    const unsettled: number[] = [];
+    for await (const staged of readStaged(projectId, fullUpdateId)) {
+      if (mode !== 'own') await joinInTurns(observed, readObserved(staged));
+      const extractedBy = JSON.parse(staged.extractedBy) as ExtractedBy;
+      if (!isSettled(extractedBy, revision, known)) unsettled.push(staged.batch);
+    }
+    return { known, observed, unsettled };
+  }
+
+  /** One after another, and others of the thread have their turn in between: what was noted of each may be megabytes. */
+  async function* readStaged(projectId: number, fullUpdateId: number): AsyncGenerator<StagedBatch, void> {
+    for (const { batch } of await store.listStagedBatches(projectId, fullUpdateId)) {
+      const staged = await store.findStagedBatch(projectId, { fullUpdateId, batch });
+      if (staged !== undefined) yield staged;
+      await nextTurn();
+    }
+  }
+
   async function openSession(projectId: number, fullUpdateId: number): Promise<Session> {
     const known = sessions.get(fullUpdateId);
     if (known !== undefined) return known;
-    const staged = await store.listStagedBatches(projectId, fullUpdateId);
+    const observed = new Map<string, Observed>();
+    for await (const staged of readStaged(projectId, fullUpdateId))
+      await joinInTurns(observed, readObserved(staged));
     const locale = await getLocale(projectId);
     const opened = sessions.get(fullUpdateId);
     if (opened !== undefined) return opened;
     const session: Session = {
-      ...{ projectId, fullUpdateId, own: new Set(), locale },
-      observed: joinObservations(staged.map(readObserved)),
+      ...{ projectId, fullUpdateId, own: new Set(), observed, locale },
       ...{ turn: Promise.resolve(), write: Promise.resolve(true), failure: undefined },
     };
     sessions.set(fullUpdateId, session);
@@ -151,7 +172,7 @@ export function createStaging(
     const { projectId, fullUpdateId, observed: seen, locale } = session;
     const extracted = await ingest.extract(projectId, { source, context: { observed: seen, locale } });
     const { packed, report, revision, derivationRevision, observed, drafts, loan } = extracted;
-    for (const [name, one] of observed) seen.set(name, joinObserved(seen.get(name), one));
+    await joinInTurns(seen, observed);
     await loan.unlessFailed(session.write);
     const staged = {
       ...{ fullUpdateId, batch, packed, derivationRevision, report },
@@ -223,27 +244,44 @@ export function createStaging(
   /** What the full update is to create: attributes of its batches that the ontology does not know. */
   async function findDrafts(
     projectId: number,
-    { mode, attributes, unitAliases }: Ontology,
-    batches: readonly StagedBatch[],
+    { mode, unitAliases }: Ontology,
+    { known, observed }: { known: ReadonlyMap<string, Attribute>; observed: Observations },
   ): Promise<DraftedAttribute[]> {
     if (mode === 'own') return [];
-    const known = indexByKey(attributes);
-    const observed = [...joinObservations(batches.map(readObserved))].filter(
-      ([name]) => isWaiting(known.get(name)) || !known.has(name),
-    );
-    if (observed.length === 0) return [];
-    const names = observed.map(([name]) => name);
+    const open = [...observed].filter(([name]) => isWaiting(known.get(name)) || !known.has(name));
+    if (open.length === 0) return [];
+    const names = open.map(([name]) => name);
     const ids = await store.reserveIds(projectId, { names, paths: [] });
     const settings = { locale: await getLocale(projectId), unitAliases };
-    return observed.map(([name, seen]) => {
+    const drafts: DraftedAttribute[] = [];
+    await inTurns(open, ([name, seen]) => {
       const { synonyms } = known.get(name) ?? {};
       const draft = draftAttribute({ id: ids.get(name) as number, name }, seen, settings);
-      return { ...draft, ...(synonyms && { synonyms }) };
+      drafts.push({ ...draft, ...(synonyms && { synonyms }) });
     });
+    return drafts;
   }
 
   return { add, complete, settle, forget: (fullUpdateId: number) => void sessions.delete(fullUpdateId) };
 }
+
+/** Joined, or judged, in one turn of the event loop: of 100 batches with 10,000 names each, all took seconds. */
+const NAMES_AT_ONCE = 1_000;
+
+async function inTurns<One>(all: Iterable<One>, work: (one: One) => void): Promise<void> {
+  let count = 0;
+  for (const one of all) {
+    work(one);
+    count += 1;
+    if (count % NAMES_AT_ONCE === 0) await nextTurn();
+  }
+}
+
+const joinInTurns = (
+  joined: Map<string, Observed>,
+  observed: Iterable<readonly [name: string, observed: Observed]>,
+): Promise<void> =>
+  inTurns(observed, ([name, one]) => void joined.set(name, joinObserved(joined.get(name), one)));
 
 /** With which definitions the values of a batch were judged. */
 interface ExtractedBy {
