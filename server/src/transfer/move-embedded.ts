@@ -86,6 +86,8 @@ function spreadRuns(file: DatabaseSync): void {
   file.exec(`begin immediate;
     create temp table spread as select * from relation_entry where run is not null;
     delete from relation_member where run is not null;
+    delete from relation_run;
+    delete from relation_dropped_run;
     delete from relation_list;
     insert into relation_member (${MEMBER_COLUMNS}) select ${MEMBER_COLUMNS} from spread;
     drop table spread;

@@ -97,7 +97,7 @@ function readEmbeddedColumns(): Map<string, EmbeddedTable> {
         `select t.name as "table", c.name as "column", lower(c.type) as type, c.pk as "keyPlace"
          from (select rowid, name from sqlite_schema where type = 'table' union all select 1e9, name from sqlite_temp_schema where type = 'view') t,
            pragma_table_info(t.name) c
-         where t.name not like 'sqlite\\_%' escape '\\' and t.name not in ('meta', 'relation_run', 'relation_list')
+         where t.name not like 'sqlite\\_%' escape '\\' and t.name not in ('meta', 'relation_run', 'relation_dropped_run', 'relation_list')
          order by t.rowid, c.cid`,
       )
       .all() as unknown as ColumnRow[];

@@ -12,6 +12,16 @@ interface Step {
 
 /** Newest first. */
 const STEPS = {
+  droppedRuns: {
+    ...{ catalog: 15, postgres: 28 },
+    undo: (isOwn) =>
+      isOwn
+        ? ''
+        : `drop trigger relation_run_of_member; drop table relation_dropped_run;
+          create trigger relation_run_of_member after delete on relation_member when old.run is not null begin
+            delete from relation_run where id = old.run; end;
+          alter table relation_list drop column gone;`,
+  },
   quantities: {
     ...{ catalog: 14, postgres: 27 },
     undo: () => 'alter table relation_link drop column quantity;',

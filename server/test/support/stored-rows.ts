@@ -26,7 +26,7 @@ function readFile(path: string, file: string, stored: StoredRows): void {
   const database = new DatabaseSync(path);
   const tables = database
     .prepare(
-      "select name from sqlite_schema where type = 'table' and name not in ('relation_run', 'relation_list')",
+      "select name from sqlite_schema where type = 'table' and name not in ('relation_run', 'relation_dropped_run', 'relation_list')",
     )
     .all();
   for (const { name } of tables) {
@@ -131,7 +131,7 @@ function fillFile(path: string, kind: 'control' | 'catalog', { rows }: { rows: n
   migrate(database, kind);
   const tables = database
     .prepare(
-      "select name from sqlite_schema where type = 'table' and name not in ('meta', 'sqlite_sequence', 'relation_run', 'relation_list')",
+      "select name from sqlite_schema where type = 'table' and name not in ('meta', 'sqlite_sequence', 'relation_run', 'relation_dropped_run', 'relation_list')",
     )
     .all();
   database.exec('begin');

@@ -3,6 +3,7 @@ import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { ChangedCatalog } from '../../catalog/store/store.ts';
 import {
   among,
+  ask,
   byEngine,
   cell,
   deleteSome,
@@ -71,6 +72,8 @@ export function* findMemberships(documents: readonly number[]): Program<Readonly
 /** A catalog that is changed, with its join index. */
 export interface ChangedIndex extends ChangedCatalog {
   readonly extend: ExtendIndex;
+  /** Removes a part of what rows that are gone had elsewhere. @returns whether there may be more */
+  removeStray(): boolean;
 }
 
 /** Walks a part of the documents that are older than the next builds; the last part makes them those that answer. */
@@ -198,13 +201,14 @@ const ROWS_OF_BUILDS = {
 } as const;
 
 /** Removes a part of the rows of unused builds. @returns whether there may be more */
-export function* dropBuilds(): Program<boolean> {
+export function* dropBuilds({ removeStray }: ChangedIndex): Program<boolean> {
   const over = yield* findUnusedBuild();
   if (over === undefined) return false;
   for (const [table, key] of Object.entries(ROWS_OF_BUILDS)) {
     const changed = yield* run(deleteSome(table, key, { where: sql`build_id = ${over}`, limit: STEP }));
     if (changed === STEP) return true;
   }
+  if (yield* ask(removeStray)) return true;
   yield* run(sql`delete from relation_build where ${own()} and id = ${over}`);
   return true;
 }

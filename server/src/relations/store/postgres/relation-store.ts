@@ -30,7 +30,7 @@ export const postgresRelationWriterOperations = (postgres: Postgres): Record<str
     read: (projectId, program) => performOn(postgres, projectId, program),
     change: (projectId, work) =>
       changePostgresCatalog(postgres, projectId, (catalog, tx) =>
-        work({ ...catalog, extend: extendIn(tx, projectId) }),
+        work({ ...catalog, extend: extendIn(tx, projectId), removeStray: () => false }),
       ),
     apply: (projectId, order, work) => applyPostgresChange(postgres, { projectId, ...order }, work),
   });

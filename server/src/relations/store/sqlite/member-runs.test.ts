@@ -138,6 +138,61 @@ for (const rankBytes of [2, 0]) {
   });
 }
 
+test('a step of a merge reads a bounded number of members, whichever lists they are in', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'relata-runs-'));
+  const files = createCatalogFiles(folder);
+  t.after(() => {
+    files.closeAll();
+    rmSync(folder, { recursive: true });
+  });
+  const file = files.open(1);
+  const { remove, tidy } = relationDerivation();
+  const keys = ['01', '02', '03', '04', '05'].map((key) => Buffer.from(key, 'hex').toString('base64'));
+  const upsert = file.prepare(`insert or replace into product values (?, ?, ?, x'', 1, 1, 1)`);
+  const put = (from: number, count: number, firstDocument: number) =>
+    file.transaction(() => {
+      const extended = Array.from({ length: count }, (_, at) => {
+        const rank = ((at * 7_919) % 5_000).toString(16).padStart(4, '0');
+        const memberships = [{ ...describe(rank, '0001'), keys }];
+        const [id, productId] = [firstDocument + at, from + at];
+        upsert.run(productId, `p${productId}`, id);
+        return { id, productId, group: 'g', memberships, added: memberships };
+      });
+      file.perform(extendIn(file)(extended));
+    });
+  const newest = () => Number(file.prepare('select max(run) as run from relation_member').get()?.run);
+  const countSince = (run: number) =>
+    Number(file.prepare('select count(*) as count from relation_entry where run > ?').get(run)?.count);
+
+  function mergeAll(): number[] {
+    const steps: number[] = [];
+    for (let isMore = true; isMore; ) {
+      const before = newest();
+      isMore = file.transaction(() => tidy(file));
+      steps.push(countSince(before));
+    }
+    return steps.filter((members) => members > 0);
+  }
+
+  for (let batch = 0; batch < 3; batch += 1) put(batch * 2_000 + 1, 2_000, batch * 2_000 + 1);
+  const steps = mergeAll();
+  assert.equal(steps.length, 5, JSON.stringify(steps));
+  assert.ok(Math.max(...steps) < 8_100, JSON.stringify(steps));
+
+  // Members whose document may be gone take twice as much.
+  put(1, 3_000, 10_001);
+  file.transaction(() =>
+    remove(
+      file,
+      Array.from({ length: 3_000 }, (_, at) => at + 1),
+    ),
+  );
+  const again = mergeAll();
+  assert.ok(again.length >= 10 && Math.max(...again) < 4_100, JSON.stringify(again));
+  const members = file.prepare('select count(*) as count from relation_entry').get()?.count;
+  assert.equal(members, 5 * 6_000);
+});
+
 const compareMembers = ([a, one]: [number, Member], [b, other]: [number, Member]) => {
   if (one.rank === other.rank) return a - b;
   return one.rank < other.rank ? -1 : 1;

@@ -188,9 +188,9 @@ function noteAdded(file: CatalogFile, { build, side, key }: List, members: numbe
 
 /** @returns false for a list without runs */
 function noteRemoved(file: CatalogFile, { build, side, key }: List, members: number): boolean {
-  const sql =
-    'update relation_list set changed = changed + ? where build_id = ? and side = ? and match_key = ?';
-  return Number(file.prepare(sql).run(members, build, side, key).changes) > 0;
+  const sql = `update relation_list set changed = changed + ?, gone = gone + ?
+    where build_id = ? and side = ? and match_key = ?`;
+  return Number(file.prepare(sql).run(members, members, build, side, key).changes) > 0;
 }
 
 /** Members of a list with runs stay until it is merged: they count only while their document is their product's present one. */
@@ -296,71 +296,140 @@ function* takeBefore(open: OpenRun[], end?: RunMember): Generator<RunMember, voi
 export const readRun = (file: CatalogFile, run: number): string =>
   String(file.prepare('select members from relation_run where id = ?').get(run)?.members);
 
-/** Members that merges read at once, about: an update of the project waits for them. */
+/** Members that merges read at once, 13 ms of processor: an update of the project waits for them. */
 const MERGED_AT_ONCE = 8_000;
+/** What a member takes whose document may be gone, in members that are not looked up. */
+const LOOKED_UP = 2;
 
 /** A list of which a quarter came in runs or went out of them since it was merged. */
 interface DueList extends List {
   readonly size: number;
+  /** Members whose document may be gone. */
+  readonly gone: number;
   /** Members before the place where the merge is. */
   readonly merged: number;
   readonly rank: Uint8Array | null;
   readonly productId: number | null;
 }
 
-const FIND_DUE = `select build_id as build, side, match_key as key, size, merged, at_rank as rank, at_product as productId
+const FIND_DUE = `select build_id as build, side, match_key as key, size, gone, merged, at_rank as rank,
+  at_product as productId
   from relation_list indexed by relation_list_due where (at_rank is not null) + (changed > 64 and changed * 4 > size) > 0 limit 1`;
 
 /** Merges a part of the lists that are due; each step leaves lists that answer. @returns whether there may be more */
 function mergeSome(file: CatalogFile): boolean {
-  for (let left = MERGED_AT_ONCE; left > 0; ) {
+  // Of what is left last too few members would be ready when the step ends.
+  for (let left = MERGED_AT_ONCE; left > MERGED_AT_ONCE / 4; ) {
     const due = file.prepare(FIND_DUE).get() as (DueList & { readonly key: Uint8Array }) | undefined;
-    if (due === undefined) return false;
-    left -= mergePart(file, { ...due, key: Buffer.from(due.key) });
+    if (due === undefined) return removeRuns(file);
+    const each = due.gone === 0 ? 1 : LOOKED_UP;
+    left -= each * mergePart(file, { ...due, key: Buffer.from(due.key) }, left / each);
   }
   return true;
 }
 
-/** Without members whose document is gone. @returns how many were read, about */
-function mergePart(file: CatalogFile, list: DueList): number {
-  const { read, next, count } = readPart(file, list);
-  const members = read
-    .flatMap((row) => (row.run === null ? [readAlone(row)] : [...parseRun(readRun(file, row.run))]))
-    .sort((a, b) => (isBefore(a, b) ? -1 : 1));
-  const isGone = findGone(file, members);
-  const lines = members.flatMap((member): Line | [] => {
-    const [first, rank, productId, document] = member;
-    return isGone.has(document) ? [] : { first, rank, productId, document, text: JSON.stringify(member) };
-  });
+const REMOVED_AT_ONCE = 2_000;
+
+/** Runs that no row has any more. @returns whether there may be more */
+export function removeRuns(file: CatalogFile): boolean {
+  const some = `select id from relation_dropped_run order by id limit ${REMOVED_AT_ONCE}`;
+  file.prepare(`delete from relation_run where id in (${some})`).run();
+  return file.prepare(`delete from relation_dropped_run where id in (${some})`).run().changes > 0;
+}
+
+/**
+ * Without members whose document is gone.
+ * @param most  members that are read: a run goes beyond it, and what is written of one product
+ * @returns how many were read
+ */
+function mergePart(file: CatalogFile, list: DueList, most: number): number {
+  const { found, next } = readPart(file, list, most);
+  const isGone = list.gone === 0 ? NONE_GONE : findGone(file, found);
+  const lines = sortLines(isGone.size === 0 ? found : found.filter((line) => !isGone.has(line)));
   const ahead = next === undefined ? -1 : lines.findIndex((line) => isBehind(line, next));
   const merged = ahead < 0 ? lines.length : ahead;
-  const drop = file.prepare(`delete from relation_member where (${KEY}) = (?, ?, ?, ?, ?, ?)`);
-  for (const { rank, productId, document } of read) {
-    drop.run(list.build, list.side, list.key, bytesOf(rank), productId, document);
-  }
+  dropPart(file, list, next);
   writeRuns(file, list, lines.slice(0, merged));
   writeRuns(file, list, lines.slice(merged));
   noteMerged(file, list, { merged: list.merged + merged, next });
-  return count;
+  return found.length;
 }
+
+const NONE_GONE: ReadonlySet<Line> = new Set();
+
+/** To parse them takes twice as long, and they are written as they are. */
+function listLines(members: string): Line[] {
+  const lines: Line[] = [];
+  for (let at = 0; at < members.length; ) {
+    const next = members.indexOf('\n', at);
+    const end = next < 0 ? members.length : next;
+    const first = readFirst(members, at);
+    const rankAt = at + (first === null ? 'null'.length : first.length + 2) + '[,"'.length;
+    const rankEnd = members.indexOf('"', rankAt);
+    const productEnd = members.indexOf(',', rankEnd + 2);
+    lines.push({
+      first,
+      rank: members.slice(rankAt, rankEnd),
+      productId: Number(members.slice(rankEnd + 2, productEnd)),
+      document: Number(members.slice(productEnd + 1, members.indexOf(',', productEnd + 1))),
+      text: members.slice(at, end),
+    });
+    at = end + 1;
+  }
+  return lines;
+}
+
+/** Most ranks stand in many lines: to compare all lines would take three times as long. */
+function sortLines(lines: Iterable<Line>): Line[] {
+  const byRank = new Map<string, Line[]>();
+  for (const line of lines) {
+    const equals = byRank.get(line.rank);
+    if (equals === undefined) byRank.set(line.rank, [line]);
+    else equals.push(line);
+  }
+  const ranks = [...byRank.keys()].sort();
+  return ranks.flatMap((rank) => (byRank.get(rank) as Line[]).sort(compareProducts));
+}
+
+const compareProducts = (a: Line, b: Line) => a.productId - b.productId || a.document - b.document;
 
 const isBehind = (line: Line, { rank, productId }: StoredRun) =>
   line.rank > rank || (line.rank === rank && line.productId >= productId);
 
-/** What comes while a merge is under way counts for the next one. */
+/** The rows from where the merge is. */
+function dropPart(
+  file: CatalogFile,
+  { build, side, key, rank, productId }: DueList,
+  next: StoredRun | undefined,
+): void {
+  const from = [build, side, key, rank ?? Buffer.alloc(0), productId ?? 0] as const;
+  const sql = `delete from relation_member where build_id = ? and side = ? and match_key = ? and (rank, product_id) >= (?, ?)`;
+  if (next === undefined) file.prepare(sql).run(...from);
+  else {
+    file.prepare(`${sql} and (rank, product_id) < (?, ?)`).run(...from, bytesOf(next.rank), next.productId);
+  }
+}
+
+/**
+ * What comes while a merge is under way counts for the next one; and while members go, those before the place where it is may be
+ * gone afterwards.
+ */
 function noteMerged(
   file: CatalogFile,
   { build, side, key, size, rank }: DueList,
   { merged, next }: { merged: number; next: StoredRun | undefined },
 ): void {
+  const begins = Number(rank === null);
+  const ends = Number(next === undefined);
   file
     .prepare(
-      `update relation_list set size = ?, merged = ?, at_rank = ?, at_product = ?, changed = iif(?, 0, changed)
+      `update relation_list set size = ?, merged = ?, at_rank = ?, at_product = ?, changed = iif(?, 0, changed),
+         gone = iif(? and (? or changed = 0), 0, gone)
        where build_id = ? and side = ? and match_key = ?`,
     )
     .run(
       ...(next ? [size, merged, bytesOf(next.rank), next.productId] : [merged, 0, null, null]),
-      ...[Number(rank === null), build, side, key],
+      ...[begins, ends, begins, build, side, key],
     );
   // A key that no product has any more.
   if (merged > 0 || next !== undefined) return;
@@ -371,14 +440,22 @@ function noteMerged(
     .run(build, side, key);
 }
 
-function findGone(file: CatalogFile, members: readonly RunMember[]): ReadonlySet<number> {
-  const documents = JSON.stringify(members.map(([, , , document]) => document));
+/**
+ * By their products, in the order in which those lie: their rows are a quarter of those of documents, and most documents are the
+ * present ones.
+ */
+function findGone(file: CatalogFile, lines: readonly Line[]): ReadonlySet<Line> {
+  const ordered = lines.toSorted(compareProducts);
   const gone = file
     .prepare(
-      'select value as id from json_each(?) where not exists (select 1 from relation_document where document_id = value)',
+      `select key as at from json_each(?) e
+       where not exists (select 1 from product p where p.id = e.value ->> 0 and p.document_id = e.value ->> 1)
+         and not exists (select 1 from relation_document d where d.document_id = e.value ->> 1)`,
     )
-    .all(documents) as { id: number }[];
-  return new Set(gone.map(({ id }) => id));
+    .all(`[${ordered.map(({ productId, document }) => `[${productId},${document}]`).join()}]`) as {
+    at: number;
+  }[];
+  return new Set(gone.map(({ at }) => ordered[at] as Line));
 }
 
 type ReadRow = StoredRun & { readonly compared: string };
@@ -386,15 +463,16 @@ type ReadRow = StoredRun & { readonly compared: string };
 const HEX_OF = (column: string) => `iif(${column} is null, null, lower(hex(${column})))`;
 
 /** Columns without a value behind the last one with one are those that the rule does not compare. */
-function readAlone(row: ReadRow): RunMember {
-  const compared = JSON.parse(row.compared) as (string | null)[];
-  const width = compared.findLastIndex((value) => value !== null) + 1;
-  const [value = null, ...others] = compared.slice(0, width);
-  return [value, row.rank, row.productId, row.document, row.group, ...others];
+function readAlone({ rank, productId, document, group, compared }: ReadRow): Line {
+  const values = JSON.parse(compared) as (string | null)[];
+  const width = values.findLastIndex((value) => value !== null) + 1;
+  const [first = null, ...others] = values.slice(0, width);
+  const member: RunMember = [first, rank, productId, document, group, ...others];
+  return { first, rank, productId, document, text: JSON.stringify(member) };
 }
 
-/** @returns rows of a list, from where its merge is, and the row behind them */
-function readPart(file: CatalogFile, { build, side, key, rank, productId }: DueList) {
+/** @returns members of a list in rows from where its merge is, and the row behind them */
+function readPart(file: CatalogFile, { build, side, key, rank, productId }: DueList, most: number) {
   const rows = file
     .prepare(
       `select lower(hex(rank)) as rank, product_id as productId, document_id as document, group_identifier as "group", run,
@@ -409,14 +487,18 @@ function readPart(file: CatalogFile, { build, side, key, rank, productId }: DueL
       rank ?? Buffer.alloc(0),
       productId ?? 0,
     ) as Iterable<unknown> as Iterable<ReadRow>;
-  const read: ReadRow[] = [];
-  let count = 0;
+  const found: Line[] = [];
+  let last: ReadRow | undefined;
   for (const row of rows) {
-    const last = read.at(-1);
-    const isNew = row.rank !== last?.rank || row.productId !== last.productId;
-    if (count >= MERGED_AT_ONCE && isNew) return { read, count, next: row };
-    count += row.run === null ? 1 : RUN_MEMBERS;
-    read.push(row);
+    if (found.length >= most && !isSamePlace(row, last)) return { found, next: row };
+    for (const line of linesOf(file, row)) found.push(line);
+    last = row;
   }
-  return { read, count, next: undefined };
+  return { found, next: undefined };
 }
+
+const isSamePlace = (row: ReadRow, other: ReadRow | undefined) =>
+  row.rank === other?.rank && row.productId === other.productId;
+
+const linesOf = (file: CatalogFile, row: ReadRow): Line[] =>
+  row.run === null ? [readAlone(row)] : listLines(readRun(file, row.run));

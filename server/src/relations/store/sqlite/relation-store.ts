@@ -26,7 +26,7 @@ import {
   type RelationThreads,
   writerOperations,
 } from '../threaded-relations.ts';
-import { extendIn } from './membership-store.ts';
+import { extendIn, removeRuns } from './membership-store.ts';
 import { createFileView, listSources } from './search-store.ts';
 
 /** The operations of the writing threads for relations. */
@@ -35,7 +35,9 @@ export const relationWriterOperations = (files: CatalogFiles): Record<string, Op
     read: performIn(files),
     change(projectId, work) {
       const file = files.open(projectId);
-      return changeSqliteCatalog(file, (catalog) => work({ ...catalog, extend: extendIn(file) }));
+      return changeSqliteCatalog(file, (catalog) =>
+        work({ ...catalog, extend: extendIn(file), removeStray: () => removeRuns(file) }),
+      );
     },
     apply: (projectId, order, work) => applySqliteChange(files.open(projectId), order, work),
   });
