@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { deserialize, serialize } from 'node:v8';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifyRequest } from 'fastify';
+import { parse as parseJson } from 'secure-json-parse';
 import { ServiceError } from '../../kernel/errors.ts';
 import {
   countJson,
@@ -296,25 +297,14 @@ function parseCounted(plain: Uint8Array, counts: JsonCounts, limits: JsonLimits)
   if (excess !== undefined) throw new ServiceError('request_invalid', excess);
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(plain);
-    const value: unknown = JSON.parse(text);
-    return mayNamePrototype(text) ? dropPrototypeKeys(value) : value;
+    return parseJson(text, NO_PROTOTYPE);
   } catch (error) {
     throw new ServiceError('body_not_json', { details: [(error as Error).message], cause: error });
   }
 }
 
-const mayNamePrototype = (text: string) => text.includes('__proto__') || text.includes('\\u00');
-
-/**
- * `__proto__` in a management document means nothing and must not reach an object that is merged elsewhere. A reviver would
- * take ten times as long as the parser.
- */
-function dropPrototypeKeys(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
-  for (const one of Object.values(value)) dropPrototypeKeys(one);
-  return value;
-}
+/** `__proto__` in a management document means nothing and must not reach an object that is merged elsewhere. */
+const NO_PROTOTYPE = { protoAction: 'remove', constructorAction: 'ignore' } as const;
 
 const described = new WeakMap<object, string>();
 
