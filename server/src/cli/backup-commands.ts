@@ -3,7 +3,7 @@ import { readConfig } from '../config.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import * as timeline from '../transfer/timeline/timeline.ts';
 import * as transfer from '../transfer/transfer.ts';
-import { ProgressLine } from './progress-line.ts';
+import { openProgressLine } from './progress-line.ts';
 
 /** `relata backup DIR`: may run beside a serving process. */
 export async function backupCommand(target: string): Promise<number> {
@@ -164,7 +164,7 @@ const WHAT: Partial<Record<FailureCode, string>> = {
 };
 
 async function moveShown(options: transfer.MoveOptions) {
-  const line = new ProgressLine(process.stderr);
+  const line = openProgressLine(process.stderr);
   try {
     return await transfer.moveStore({ ...options, onProgress: (progress) => line.show(progress) });
   } catch (error) {

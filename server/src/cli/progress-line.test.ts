@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import type { MoveProgress } from '../transfer/move.ts';
 import { createMeter } from '../transfer/move.ts';
 import type { MovedTable } from '../transfer/move-tables.ts';
-import { ProgressLine } from './progress-line.ts';
+import { openProgressLine } from './progress-line.ts';
 
 /** What is written while time passes as the test says. */
 function startLine({ isTTY, columns = 200 }: { isTTY: boolean; columns?: number }) {
   let now = 0;
   const written: string[] = [];
-  const line = new ProgressLine({ isTTY, columns, write: (text) => written.push(text) }, () => now);
+  const line = openProgressLine({ isTTY, columns, write: (text) => written.push(text) }, () => now);
   return {
     written,
     end: () => line.end(),
@@ -75,7 +75,7 @@ test('without a terminal a move of seconds says how far it is too', () => {
 
 test('a phase ends with 100 %, whatever its tables add up to', () => {
   const written: string[] = [];
-  const line = new ProgressLine({ write: (text) => written.push(text) });
+  const line = openProgressLine({ write: (text) => written.push(text) });
   const table = { name: 'document' } as MovedTable;
   const units = [0.1, 0.2, 0.3].map((bytes, at) => ({ table, projectId: at + 1, rows: 3, bytes }));
   const meter = createMeter('comparing', { units, payloads: [] }, (progress) => line.show(progress));

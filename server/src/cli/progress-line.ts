@@ -25,69 +25,58 @@ const LINE_MS = 10_000;
 const TENTH_MS = 1_000;
 const BAR_CELLS = 24;
 
-/** Shows how far a move is: one line that is drawn again and again on a terminal, a line now and then elsewhere. */
-export class ProgressLine {
-  private readonly stream: ProgressStream;
-  private readonly now: () => number;
-  private phase = '';
-  private startedAt = 0;
-  private shownAt = 0;
-  private rowsAtStart = 0;
-  private last: Progress | undefined;
-  private drawn: Progress | undefined;
+/** Shows how far something is: one line that is drawn again and again on a terminal, a line now and then elsewhere. */
+export function openProgressLine(stream: ProgressStream, now = () => performance.now()) {
+  let phase = '';
+  let startedAt = 0;
+  let shownAt = 0;
+  let rowsAtStart = 0;
+  let last: Progress | undefined;
+  let drawn: Progress | undefined;
 
-  constructor(stream: ProgressStream, now: () => number = () => performance.now()) {
-    this.stream = stream;
-    this.now = now;
+  function waitFor({ done = 0 }: Progress): number {
+    if (stream.isTTY) return DRAW_MS;
+    const tenthOf = (share: number) => Math.floor(share * 10);
+    return tenthOf(done) > tenthOf(drawn?.done ?? 0) ? TENTH_MS : LINE_MS;
   }
 
-  show(progress: Progress): void {
-    const now = this.now();
-    const isNew = progress.phase !== this.phase;
-    if (isNew) this.begin(progress, now);
-    // What an earlier run did counts neither for the rate nor for the time that is left.
-    if (progress.done !== undefined && progress.done <= progress.doneBefore) this.rowsAtStart = progress.rows;
-    this.last = progress;
-    if (isNew || now - this.shownAt >= this.waitFor(progress)) this.draw(progress, now);
+  function draw(progress: Progress): void {
+    shownAt = now();
+    drawn = progress;
+    const elapsed = { elapsedMs: shownAt - startedAt, rowsBefore: rowsAtStart };
+    const text = describeProgress(progress, { ...elapsed, hasBar: stream.isTTY ?? false });
+    if (!stream.isTTY) stream.write(`${text}\n`);
+    // Cut to the line, or the terminal would break it and the next one would not draw over it; then erase the rest.
+    else stream.write(`\r${text.slice(0, (stream.columns ?? 80) - 1)}\x1b[K`);
   }
 
   /** Shows the last state of a phase, which stays. */
-  end(): void {
-    if (this.last !== undefined && this.last !== this.drawn) this.draw(this.last, this.now());
-    if (this.last !== undefined && this.stream.isTTY) this.stream.write('\n');
-    this.last = undefined;
-    this.phase = '';
+  function end(): void {
+    if (last !== undefined && last !== drawn) draw(last);
+    if (last !== undefined && stream.isTTY) stream.write('\n');
+    last = undefined;
+    phase = '';
   }
 
-  private waitFor({ done = 0 }: Progress): number {
-    if (this.stream.isTTY) return DRAW_MS;
-    const tenthOf = (share: number) => Math.floor(share * 10);
-    return tenthOf(done) > tenthOf(this.drawn?.done ?? 0) ? TENTH_MS : LINE_MS;
-  }
-
-  private begin(progress: Progress, now: number): void {
-    this.end();
-    this.phase = progress.phase;
-    this.startedAt = now;
-    this.rowsAtStart = progress.rows;
-  }
-
-  private draw(progress: Progress, now: number): void {
-    this.shownAt = now;
-    this.drawn = progress;
-    const text = describeProgress(progress, {
-      elapsedMs: now - this.startedAt,
-      rowsBefore: this.rowsAtStart,
-      hasBar: this.stream.isTTY ?? false,
-    });
-    if (!this.stream.isTTY) this.stream.write(`${text}\n`);
-    // Cut to the line, or the terminal would break it and the next one would not draw over it; then erase the rest.
-    else this.stream.write(`\r${text.slice(0, (this.stream.columns ?? 80) - 1)}\x1b[K`);
-  }
+  return {
+    end,
+    show(progress: Progress): void {
+      const isNew = progress.phase !== phase;
+      if (isNew) {
+        end();
+        ({ phase, rows: rowsAtStart } = progress);
+        startedAt = now();
+      }
+      // What an earlier run did counts neither for the rate nor for the time that is left.
+      if (progress.done !== undefined && progress.done <= progress.doneBefore) rowsAtStart = progress.rows;
+      last = progress;
+      if (isNew || now() - shownAt >= waitFor(progress)) draw(progress);
+    },
+  };
 }
 
 /** @returns e.g. `copying  42 %  1,200,000 of 2,900,000 rows  21,000 rows/s  1 min 20 s left  project 3, document` */
-export function describeProgress(
+function describeProgress(
   { phase, place, rows, allRows, noun = 'rows', done = 0, doneBefore }: Progress,
   { elapsedMs, rowsBefore, hasBar }: { elapsedMs: number; rowsBefore: number; hasBar: boolean },
 ): string {

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { FullUpdatePreview, PushOptions, PushResult, PushState } from '@relata/client';
 import { readClientSettings } from '../../config.ts';
-import { ProgressLine } from '../progress-line.ts';
+import { openProgressLine } from '../progress-line.ts';
 import {
   type Connection,
   type ConnectionFlags,
@@ -39,7 +39,7 @@ export async function push(files: readonly string[], flags: PushFlags): Promise<
   const progress = measureFiles(files);
   await connect(flags).relata.installation.live();
   const record = openRecord({ ...connection, mode, files, size, isResumed: flags.resume === true });
-  const line = new ProgressLine(process.stderr);
+  const line = openProgressLine(process.stderr);
   let sent = record.state?.batches ?? 0;
   let deletes = 0;
   const { projectId, relata } = connection;

@@ -216,7 +216,7 @@ export async function readBody(request: IncomingMessage, terms: BodyTerms): Prom
       request.pause();
       finish(() => reject(error));
     };
-    const pace = new SenderPace({ allowedMib: (declared ?? maxMib * MIB) / MIB, ...terms, refuse: fail });
+    const pace = watchSender({ allowedMib: (declared ?? maxMib * MIB) / MIB, ...terms, refuse: fail });
     const finish = (settle: () => void) => {
       pace.end();
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
@@ -320,7 +320,7 @@ async function* streamSent(request: IncomingMessage, terms: BodyTerms): AsyncGen
   const { promise: refused, reject: refuse } = Promise.withResolvers<never>();
   // The reader may be busy with a chunk while the sender is refused.
   refused.catch(() => {});
-  const pace = new SenderPace({
+  const pace = watchSender({
     allowedMib: declared === undefined ? maxMib : declared / MIB,
     ...terms,
     refuse,
@@ -365,64 +365,56 @@ interface PaceTerms {
   refuse(error: Error): void;
 }
 
-/** Whether the sender of a body is fast enough and may go on, checked each second until the body has ended. */
-class SenderPace {
-  /** The sender waits for us: its time stands still. */
-  isHeld = false;
-  hasEnded = false;
-  private readonly terms: PaceTerms;
-  private readonly timer: NodeJS.Timeout;
-  private readonly allowedSeconds: number;
-  private seconds = 0;
-  private silentSeconds = 0;
-  private bytesOfMinute = 0;
-  private isAsking = false;
+/** Checks each second whether the sender of a body is fast enough and may go on, until the body has ended. */
+function watchSender({ allowedMib, findRefusal, refuse }: PaceTerms) {
+  const allowedSeconds = BASE_SECONDS + Math.ceil(allowedMib * SECONDS_PER_MIB);
+  let seconds = 0;
+  let silentSeconds = 0;
+  let bytesOfMinute = 0;
+  let isAsking = false;
 
-  constructor(terms: PaceTerms) {
-    this.terms = terms;
-    this.allowedSeconds = BASE_SECONDS + Math.ceil(terms.allowedMib * SECONDS_PER_MIB);
-    this.timer = setInterval(() => this.check(), 1_000);
+  const pace = {
+    /** The sender waits for us: its time stands still. */
+    isHeld: false,
+    hasEnded: false,
+    arrived(bytes: number): void {
+      silentSeconds = 0;
+      bytesOfMinute += bytes;
+    },
+    end(): void {
+      pace.hasEnded = true;
+      clearInterval(timer);
+    },
+  };
+  const timer = setInterval(() => {
+    const fault = pace.isHeld ? undefined : findFault();
+    if (fault !== undefined) endWith(fault);
+    else if (!isAsking) void requestRefusal();
+  }, 1_000);
+
+  function findFault(): ServiceError | undefined {
+    seconds += 1;
+    silentSeconds += 1;
+    if (silentSeconds >= STALL_SECONDS) return new ServiceError('body_stalled', { values: [STALL_SECONDS] });
+    const isMinuteOver = seconds % 60 === 0;
+    const isSlow = isMinuteOver && bytesOfMinute < LEAST_BYTES_PER_MINUTE;
+    if (isMinuteOver) bytesOfMinute = 0;
+    if (!isSlow && seconds < allowedSeconds) return undefined;
+    return new ServiceError('body_slow', { values: [allowedSeconds] });
   }
 
-  arrived(bytes: number): void {
-    this.silentSeconds = 0;
-    this.bytesOfMinute += bytes;
+  async function requestRefusal(): Promise<void> {
+    isAsking = true;
+    const refusal = await findRefusal();
+    isAsking = false;
+    if (refusal !== undefined) endWith(refusal);
   }
 
-  end(): void {
-    this.hasEnded = true;
-    clearInterval(this.timer);
+  function endWith(error: Error): void {
+    if (pace.hasEnded) return;
+    pace.end();
+    refuse(error);
   }
 
-  private check(): void {
-    const error = this.isHeld ? undefined : this.findFault();
-    if (error !== undefined) this.refuse(error);
-    else void this.requestRefusal();
-  }
-
-  private findFault(): ServiceError | undefined {
-    this.seconds += 1;
-    this.silentSeconds += 1;
-    if (this.silentSeconds >= STALL_SECONDS)
-      return new ServiceError('body_stalled', { values: [STALL_SECONDS] });
-    const isMinuteOver = this.seconds % 60 === 0;
-    const isSlow = isMinuteOver && this.bytesOfMinute < LEAST_BYTES_PER_MINUTE;
-    if (isMinuteOver) this.bytesOfMinute = 0;
-    if (!isSlow && this.seconds < this.allowedSeconds) return undefined;
-    return new ServiceError('body_slow', { values: [this.allowedSeconds] });
-  }
-
-  private async requestRefusal(): Promise<void> {
-    if (this.isAsking) return;
-    this.isAsking = true;
-    const refusal = await this.terms.findRefusal();
-    this.isAsking = false;
-    if (refusal !== undefined) this.refuse(refusal);
-  }
-
-  private refuse(error: Error): void {
-    if (this.hasEnded) return;
-    this.end();
-    this.terms.refuse(error);
-  }
+  return pace;
 }
