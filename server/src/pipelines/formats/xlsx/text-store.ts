@@ -14,6 +14,8 @@ const PRAGMAS = `
 `;
 /** 16 columns of a full sheet without one text that comes twice. */
 const TEXTS = 16 * 1024 * 1024;
+/** The disk is shared with all projects. */
+const LARGEST_BYTES = 4 * 1024 ** 3;
 const TOO_MANY = 'The workbook has more texts than can be read: 16,777,216 or 4 GiB';
 
 export type TextStore = Awaited<ReturnType<typeof openTextStore>>;
@@ -33,11 +35,13 @@ export async function openTextStore(folder: string) {
   const insert = database.prepare('insert into text values (?, ?)');
   const select = database.prepare('select content from text where number = ?');
   let count = 0;
+  let bytes = 0;
 
   return {
     /** @throws FormatProblem too_large; ServiceError storage_full */
     add(text: string): void {
-      if (count === TEXTS) throw new FormatProblem('too_large', TOO_MANY);
+      bytes += Buffer.byteLength(text);
+      if (count === TEXTS || bytes > LARGEST_BYTES) throw new FormatProblem('too_large', TOO_MANY);
       try {
         insert.run(count, text);
       } catch (error) {
