@@ -8,6 +8,7 @@ import {
   type Programs,
 } from '../../storage/storage.ts';
 import { type Operation, Passed, type ThreadPool } from '../../storage/threads/threads.ts';
+import type { Derive } from '../derivation.ts';
 import type * as port from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
 import * as commits from './commit-store.ts';
@@ -131,8 +132,17 @@ export const createCatalogReads = (read: Perform, readState: Perform) => ({
   ...callsOfProject(STATE_READS, readState),
 });
 
-export const createSnapshotReads = (read: <Result>(program: Program<Result>) => Promise<Result>) =>
-  callsOfState(OF_SNAPSHOT, read);
+/** One state of a catalog. `openDerive`: what is derived from its products by now. */
+export const openSnapshot = (
+  read: <Result>(program: Program<Result>) => Promise<Result>,
+  openDerive: () => Derive | Promise<Derive>,
+): port.CatalogSnapshot => ({
+  ...callsOfState(OF_SNAPSHOT, read),
+  openDerivation: async () => ({
+    revision: await read(states.readDerivationRevision()),
+    derive: await openDerive(),
+  }),
+});
 
 /** What a writing thread gets. */
 interface Order<Input> {

@@ -206,7 +206,7 @@ export interface ChangedCatalog {
   affect(what: 'answers' | 'derivation'): void;
 }
 
-export type CatalogWork<Result> = (catalog: ChangedCatalog) => Program<Result>;
+type CatalogWork<Result> = (catalog: ChangedCatalog) => Program<Result>;
 
 export const changeFromOutside = <Result>(work: CatalogWork<Result>): Program<Result> =>
   change((state) => work(openChanged(state)));

@@ -2,4 +2,4 @@
  * The door of the stores, which implement `../port.ts` on SQLite files and on PostgreSQL. Programs that both engines run are
  * beside this file; neither engine imports the other.
  */
-export { type ChangedCatalog, readOntology } from './state-store.ts';
+export { applyFromOutside, type ChangedCatalog, changeFromOutside, readOntology } from './state-store.ts';

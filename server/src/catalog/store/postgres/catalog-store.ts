@@ -26,27 +26,19 @@ import {
   type StoredOntology,
   toOntology,
 } from '../../ontology/ontology.ts';
-import type { CatalogSnapshot, CatalogSnapshots, CatalogStore, ChangeOrder } from '../../port.ts';
+import type { CatalogSnapshots, CatalogStore } from '../../port.ts';
 import { rawOf } from '../../products/products.ts';
 import {
   COMPARISONS,
   createCatalogReads,
   createCatalogWrites,
-  createSnapshotReads,
+  openSnapshot,
   type Perform,
   programOperations,
   type Transact,
 } from '../operations.ts';
 import type { DocumentWriter } from '../staged-store.ts';
-import {
-  applyFromOutside,
-  type CatalogWork,
-  type ChangedCatalog,
-  change,
-  changeFromOutside,
-  findCategoryIds,
-  readDerivationRevision,
-} from '../state-store.ts';
+import { change, findCategoryIds } from '../state-store.ts';
 
 /** How the parsing threads read catalogs in PostgreSQL, and the reads of lookups. */
 
@@ -70,18 +62,15 @@ export const createPostgresSnapshots = ({
   derivation: BatchDerivation;
 }): CatalogSnapshots => ({
   readPayload,
-  read: (projectId, work) => postgres.snapshot((session) => work(snapshotOf(session, projectId, derivation))),
-});
-
-function snapshotOf(session: SqlSession, projectId: number, derivation: BatchDerivation): CatalogSnapshot {
-  return {
-    ...createSnapshotReads((program) => performOn(session, projectId, program)),
-    openDerivation: async () => ({
-      revision: await performOn(session, projectId, readDerivationRevision()),
-      derive: await derivation.open(session, projectId),
+  read: (projectId, work) =>
+    postgres.snapshot((session) => {
+      const snapshot = openSnapshot(
+        (program) => performOn(session, projectId, program),
+        () => derivation.open(session, projectId),
+      );
+      return work(snapshot);
     }),
-  };
-}
+});
 
 interface PostgresCatalogParts extends LookupParts {
   readonly postgres: Postgres;
@@ -279,24 +268,3 @@ const writeTo = (tx: SqlTransaction, projectId: number, derivation: BatchDerivat
 function* removeRows(): Program<void> {
   for (const table of DISTRIBUTED) yield* run(sql`delete from ${text(table)} where ${own()}`);
 }
-
-/** A change by another room. */
-export const changePostgresCatalog = <Result>(
-  postgres: Postgres,
-  projectId: number,
-  work: (catalog: ChangedCatalog, tx: SqlTransaction) => Program<Result>,
-): Promise<Result> =>
-  postgres.transaction((tx) =>
-    performOn(
-      tx,
-      projectId,
-      changeFromOutside((catalog) => work(catalog, tx)),
-    ),
-  );
-
-/** The same for the work of an ordered task. */
-export const applyPostgresChange = <Result extends object>(
-  postgres: Postgres,
-  { projectId, ...order }: ChangeOrder & { projectId: number },
-  work: CatalogWork<{ result: Result; isDone: boolean }>,
-): Promise<Result> => postgres.transaction((tx) => performOn(tx, projectId, applyFromOutside(order, work)));

@@ -12,32 +12,20 @@ import {
   type ServedAnswer,
 } from '../../lookup/lookup.ts';
 import type { AnswerWriter } from '../../ontology/ontology.ts';
-import type {
-  CatalogComparisons,
-  CatalogSnapshot,
-  CatalogSnapshots,
-  CatalogStore,
-  ChangeOrder,
-} from '../../port.ts';
+import type { CatalogComparisons, CatalogSnapshots, CatalogStore } from '../../port.ts';
 import { rawOf } from '../../products/products.ts';
 import {
   COMPARISONS,
   comparisonOperations,
   createCatalogReads,
   createCatalogWrites,
-  createSnapshotReads,
+  openSnapshot,
   type Perform,
   programOperations,
   type Transact,
 } from '../operations.ts';
 import type { DocumentWriter } from '../staged-store.ts';
-import {
-  applyFromOutside,
-  type CatalogWork,
-  changeFromOutside,
-  readDerivationRevision,
-  readOntology,
-} from '../state-store.ts';
+import { readOntology } from '../state-store.ts';
 
 /** Statements that only read a catalog file; used by the thread that serves and by those that parse. */
 
@@ -87,13 +75,10 @@ export const createSqliteSnapshots = (parts: {
   readPayload: createPayloadFiles(parts.payloads).read,
   read(projectId, work) {
     const file = parts.files.open(projectId);
-    const snapshot: CatalogSnapshot = {
-      ...createSnapshotReads(async (program) => file.perform(program)),
-      openDerivation: async () => ({
-        revision: file.perform(readDerivationRevision()),
-        derive: parts.derivation.open(file),
-      }),
-    };
+    const snapshot = openSnapshot(
+      async (program) => file.perform(program),
+      () => parts.derivation.open(file),
+    );
     return file.snapshot(() => work(snapshot));
   },
 });
@@ -214,17 +199,6 @@ const writeTo = (file: CatalogFile, derivation: Derivation): DocumentWriter => (
   removeDerived: (documents) => derivation.remove(file, documents),
   tidyDerived: () => derivation.tidy(file),
 });
-
-/** A change by another room. */
-export const changeSqliteCatalog = <Result>(file: CatalogFile, work: CatalogWork<Result>): Result =>
-  file.transaction(() => file.perform(changeFromOutside(work)));
-
-/** The same for the work of an ordered task. */
-export const applySqliteChange = <Result extends object>(
-  file: CatalogFile,
-  order: ChangeOrder,
-  work: CatalogWork<{ result: Result; isDone: boolean }>,
-): Result => file.transaction(() => file.perform(applyFromOutside(order, work)));
 
 /** The operations of the reading threads. */
 export const readerOperations = (files: CatalogFiles): Record<string, Operation> =>

@@ -1,5 +1,4 @@
-import { applyPostgresChange, changePostgresCatalog } from '../../../catalog/store/postgres/postgres.ts';
-import { readOntology } from '../../../catalog/store/store.ts';
+import { applyFromOutside, changeFromOutside, readOntology } from '../../../catalog/store/store.ts';
 import { createPayloadRows } from '../../../storage/payloads/payloads.ts';
 import { isTimedOut, type Postgres, type SqlSession } from '../../../storage/postgres/postgres.ts';
 import { performOn } from '../../../storage/storage.ts';
@@ -29,10 +28,16 @@ export const postgresRelationWriterOperations = (postgres: Postgres): Record<str
   writerOperations({
     read: (projectId, program) => performOn(postgres, projectId, program),
     change: (projectId, work) =>
-      changePostgresCatalog(postgres, projectId, (catalog, tx) =>
-        work({ ...catalog, extend: extendIn(tx, projectId), removeStray: () => false }),
-      ),
-    apply: (projectId, order, work) => applyPostgresChange(postgres, { projectId, ...order }, work),
+      postgres.transaction((tx) => {
+        const index = { extend: extendIn(tx, projectId), removeStray: () => false };
+        return performOn(
+          tx,
+          projectId,
+          changeFromOutside((catalog) => work({ ...catalog, ...index })),
+        );
+      }),
+    apply: (projectId, order, work) =>
+      postgres.transaction((tx) => performOn(tx, projectId, applyFromOutside(order, work))),
   });
 
 /** Relations in PostgreSQL. Only answers may be read from replicas. */

@@ -1,9 +1,5 @@
-import {
-  applySqliteChange,
-  changeSqliteCatalog,
-  readCatalogVersion,
-} from '../../../catalog/store/sqlite/sqlite.ts';
-import { readOntology } from '../../../catalog/store/store.ts';
+import { readCatalogVersion } from '../../../catalog/store/sqlite/sqlite.ts';
+import { applyFromOutside, changeFromOutside, readOntology } from '../../../catalog/store/store.ts';
 import type { PayloadFiles } from '../../../storage/payloads/payloads.ts';
 import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
 import type { Program } from '../../../storage/storage.ts';
@@ -35,11 +31,15 @@ export const relationWriterOperations = (files: CatalogFiles): Record<string, Op
     read: performIn(files),
     change(projectId, work) {
       const file = files.open(projectId);
-      return changeSqliteCatalog(file, (catalog) =>
-        work({ ...catalog, extend: extendIn(file), removeStray: () => removeRuns(file) }),
+      const index = { extend: extendIn(file), removeStray: () => removeRuns(file) };
+      return file.transaction(() =>
+        file.perform(changeFromOutside((catalog) => work({ ...catalog, ...index }))),
       );
     },
-    apply: (projectId, order, work) => applySqliteChange(files.open(projectId), order, work),
+    apply(projectId, order, work) {
+      const file = files.open(projectId);
+      return file.transaction(() => file.perform(applyFromOutside(order, work)));
+    },
   });
 
 const performIn =
