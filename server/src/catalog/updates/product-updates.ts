@@ -1,9 +1,9 @@
-import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RecordAnswer } from '../../http/answers/answers.ts';
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import type { ControlTransaction } from '../../storage/storage.ts';
 import type { PartRequest, Task, TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
 import type { IngestSource } from '../ingest/ingest.ts';
 import type { CatalogParts } from '../parts.ts';
@@ -157,16 +157,8 @@ export function createProductUpdates(
     { record, ...request }: { project: ChosenProject; payload: Payload } & Recording<Answer>,
     describe: (task: Task) => Answer,
   ): Promise<Answer> {
-    let answer: Answer | undefined;
-    await tasks.accept(definition, {
-      ...request,
-      alongside(tx, task) {
-        answer = describe(task);
-        return record(tx, answer);
-      },
-    });
-    assert(answer !== undefined);
-    return answer;
+    const alongside = (tx: ControlTransaction, task: Task) => record(tx, describe(task));
+    return describe(await tasks.accept(definition, { ...request, alongside }));
   }
 
   async function runUpdate({ source }: UpdatePayload, run: TaskRun): Promise<void> {
