@@ -103,6 +103,11 @@ export class LookupAnswers {
     return this.join({ space, places, read: [] }, frame);
   }
 
+  /** @returns the catalog as it was answered last; what is in memory is right if it still is so */
+  lastKnown(projectId: number): AnsweredCatalog | undefined {
+    return this.catalogs.get(projectId);
+  }
+
   /** Whether all of it is in memory, if the catalog is of that version still. */
   holdsAll(catalog: AnsweredCatalog, identifiers: readonly string[]): boolean {
     return !this.open(catalog).findAll(identifiers).includes(-1);
@@ -176,7 +181,7 @@ export class LookupAnswers {
       at += length + 1;
       return part;
     });
-    const catalog = this.catalogs.get(projectId);
+    const catalog = this.lastKnown(projectId);
     // Of another version it may be of another ontology, too.
     if (bytes.length <= JOINED_AT_ONCE_BYTES && catalog?.version === version) {
       const space = this.open(catalog);

@@ -80,8 +80,6 @@ interface PostgresCatalogParts extends LookupParts {
   readonly writers: ThreadPool;
 }
 
-const KNOWN_VERSIONS = 10_000;
-
 /** Catalogs in PostgreSQL, shared by any number of processes. */
 export function createPostgresCatalogStore(parts: PostgresCatalogParts): CatalogStore {
   const { postgres, readPostgres, writers } = parts;
@@ -98,14 +96,6 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     );
     return new Map(rows.map(({ id, version }) => [id, version]));
   });
-  /** The last known version of each catalog; cached answers are valid if it is still the present one. */
-  const versions = new Map<number, number>();
-
-  function note(projectId: number, version: number): AnsweredCatalog {
-    if (versions.size >= KNOWN_VERSIONS) versions.clear();
-    versions.set(projectId, version);
-    return catalogIn(projectId, version);
-  }
 
   return {
     ...createCatalogReads(read, readState),
@@ -113,16 +103,16 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     ...createCatalogWrites(writers),
     makeAnswers: (order, signal) => answers.make(order, signal),
     async findAnswers({ projectId, identifiers, frame }) {
-      const last = versions.get(projectId);
-      if (last !== undefined && answers.holdsAll(catalogIn(projectId, last), identifiers)) {
-        const present = note(projectId, (await readVersion(projectId)) ?? 0);
+      const last = answers.lastKnown(projectId);
+      if (last !== undefined && answers.holdsAll(last, identifiers)) {
+        const present = catalogIn(projectId, (await readVersion(projectId)) ?? 0);
         const cached = answers.findCached(present, identifiers, frame);
         if (cached !== undefined) return cached;
       }
       const storable = identifiers.filter(isStorableText);
       const { version, served } = await findServed(readPostgres(), projectId, storable);
       return answers.answer(
-        note(projectId, version),
+        catalogIn(projectId, version),
         { identifiers, frame },
         { find: (one) => served.get(one) },
       );
