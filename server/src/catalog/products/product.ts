@@ -20,19 +20,10 @@ export interface UploadedProduct {
   readonly settings?: ProductSettings;
 }
 
-interface UploadedCategory {
-  readonly path: readonly string[];
-  readonly priority?: number;
-  readonly categoryId?: number;
-}
-
-export interface AttributeValue {
-  readonly key: string;
-  readonly value: string;
-  readonly userGroups?: readonly string[];
-  /** Values of one product with the same row belong together. */
-  readonly row?: string | number;
-}
+/** What was sent, without what was sent as null. */
+type Given<Value> = { readonly [Field in keyof Value]: NonNullable<Value[Field]> };
+type UploadedCategory = Given<SentCategory>;
+export type AttributeValue = Given<SentValue>;
 
 interface ProductSettings {
   readonly includeUserGroups?: readonly string[];
