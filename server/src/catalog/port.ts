@@ -1,9 +1,10 @@
+import type { Static } from 'typebox';
 import type { RecordedEvent } from '../events/events.ts';
-import type { Actor } from '../projects/projects.ts';
+import type { Sent } from '../http/server/server.ts';
 import type { Calls } from '../storage/storage.ts';
 import type { OpenDerivation } from './derivation.ts';
 import type { Attribute, Ontology, OntologyMode, RequestedOntology } from './ontology/ontology.ts';
-import type { PackedProducts } from './products/products.ts';
+import type { Commit, PackedProducts, RestoreEffect as RestoreEffectSchema } from './products/products.ts';
 
 /** What a store reads for callers: each of one version of the catalog. */
 export interface CatalogReads {
@@ -456,11 +457,7 @@ export interface ChangeOrder {
 }
 
 /** Who made a change, as the list of commits says it. */
-export interface ChangeAuthor {
-  readonly type: Actor['type'] | 'pipeline';
-  readonly id: number | null;
-  readonly name: string;
-}
+export type ChangeAuthor = NonNullable<UndoableCommit['author']>;
 
 /** What a commit or delete leaves in the undo log. */
 export interface UndoOrder {
@@ -481,17 +478,7 @@ export interface RestoreOrder {
 }
 
 /** An entry of the undo log. */
-export interface UndoableCommit {
-  readonly id: number;
-  readonly at: number;
-  readonly kind: 'commit' | 'delete';
-  /** null: of an earlier version. */
-  readonly author: ChangeAuthor | null;
-  readonly catalogVersion: number | null;
-  readonly created: number;
-  readonly changed: number;
-  readonly deleted: number;
-}
+export type UndoableCommit = Omit<Sent<Static<typeof Commit>>, 'taskId' | 'origin'>;
 
 export type Stale = { readonly stale: true };
 
@@ -525,16 +512,7 @@ export interface ChangePlace {
 }
 
 /** What a restore would do to the catalog. */
-export interface RestoreEffect {
-  /** How many commits and deletes it would undo. */
-  readonly commits: number;
-  readonly last: number;
-  readonly created: number;
-  readonly changed: number;
-  readonly deleted: number;
-  /** Products that were changed after the commits, which would be overwritten. */
-  readonly changedSince: number;
-}
+export type RestoreEffect = Sent<Static<typeof RestoreEffectSchema>>;
 
 /** A restore finds another last commit than its caller did. */
 export interface OtherLast {

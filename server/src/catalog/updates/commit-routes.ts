@@ -7,34 +7,14 @@ import {
   orNull,
   ProjectParams,
   ProjectQuery,
-  titled,
 } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type Routes, type RouteTools, serve, serveOnce } from '../../http/server/server.ts';
 import type { Projects } from '../../projects/projects.ts';
 import type { Catalog } from '../catalog.ts';
-import { ProductParams } from '../products/products.ts';
+import { Commit, ProductParams, RestoreEffect } from '../products/products.ts';
 import { TaskStarted } from './update-answers.ts';
 
-const Commit = titled('Commit', {
-  id: Type.Integer({ description: 'never given again' }),
-  at: Type.Integer({ description: 'epoch milliseconds' }),
-  kind: oneOf(['commit', 'delete']),
-  author: orNull(
-    Type.Object({
-      type: oneOf(['key', 'user', 'command', 'pipeline']),
-      id: orNull(Type.Integer(), 'of a key or user'),
-      name: Type.String({ description: 'as it was then' }),
-    }),
-    'null: made by an earlier version of the service',
-  ),
-  catalogVersion: orNull(Type.Integer(), 'null: made by an earlier version of the service'),
-  created: Type.Integer({ description: 'products' }),
-  changed: Type.Integer(),
-  deleted: Type.Integer(),
-  taskId: orNull(Type.String(), 'null: the task is no longer kept'),
-  origin: orNull(Type.String(), 'of the task, as there'),
-});
 const reach = {
   keptCommits: Type.Integer({ description: 'the setting of the project' }),
   keptDays: orNull(Type.Integer(), 'the setting of the project; null: whatever their age'),
@@ -66,15 +46,6 @@ const ProductHistory = Type.Object({
   }),
   ...reach,
 });
-const RestoreEffect = titled('RestoreEffect', {
-  commits: Type.Integer({ description: 'commits and deletes that would be undone' }),
-  last: Type.Integer({ description: 'the id of the last commit, for ifLast of the restore' }),
-  created: Type.Integer({ description: 'products that would be there again' }),
-  changed: Type.Integer({ description: 'products that would get another upload' }),
-  deleted: Type.Integer({ description: 'products that would go' }),
-  changedSince: Type.Integer({ description: 'products whose later changes would be overwritten' }),
-});
-
 const CommitParams = Type.Object({ ...ProjectParams.properties, commitId: Id });
 const ChangeQuery = Type.Object({
   kind: Type.Optional(change.kind),
