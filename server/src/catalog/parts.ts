@@ -1,4 +1,5 @@
 import type { FailureCode } from '../kernel/errors.ts';
+import type { ProjectSettings } from '../projects/projects.ts';
 import type { Base } from '../storage/storage.ts';
 import type { ThreadPool } from '../storage/threads/threads.ts';
 import type { TaskRun, Tasks } from '../tasks/tasks.ts';
@@ -6,17 +7,12 @@ import type { Scans } from './browse/browse.ts';
 import type { Ingest } from './ingest/ingest.ts';
 import type { ListNaming } from './ontology/ontology.ts';
 import type { CatalogStore, ChangeCounts } from './port.ts';
-import type { OnInvalid } from './products/products.ts';
 
 /** Settings of a project that concern its catalog. Source: docs/interface.md §14.2. */
-export interface CatalogSettings {
-  readonly maxDeletePercent: number;
-  readonly keptCommits: number;
-  /** null: whatever their age. */
-  readonly keptDays: number | null;
-  readonly onInvalid: OnInvalid;
-  readonly priceAttribute: string;
-}
+export type CatalogSettings = Pick<
+  ProjectSettings,
+  'maxDeletePercent' | 'keptCommits' | 'keptDays' | 'onInvalid' | 'priceAttribute'
+>;
 
 /** Products that a task created, changed and deleted; after a restore none of them is said. */
 export type WrittenCounts = Partial<Pick<ChangeCounts, 'created' | 'changed' | 'deleted'>>;
