@@ -40,15 +40,15 @@ export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = 
   const limit = text(`limit ${PAGE}`);
   function* addAll(from: number, select: (after: number) => Sql): Program<void> {
     for (let after: number | undefined = from; after !== undefined; ) {
-      const found: EntryRow[] = yield* rows<EntryRow>(select(after));
+      const found: LoggedChange[] = yield* rows<LoggedChange>(select(after));
       yield* pages.add(found.map((row) => toChanged(row, isReversed)));
-      after = found.at(-1)?.id;
+      after = found.at(-1)?.productId;
     }
   }
   yield* addAll(
     0,
-    (after) => sql`select product_id as id, identifier, document_before as "before", document_after as "after"
-      from undo_change where ${ofEntry} and product_id > ${after} order by product_id ${limit}`,
+    (after) => sql`select ${LOGGED} from undo_change where ${ofEntry} and product_id > ${after}
+      order by product_id ${limit}`,
   );
   const created = yield* pairs<number, number>(
     sql`select first_product, first_product + created from undo_created where ${ofEntry} order by first_product`,
@@ -56,7 +56,9 @@ export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = 
   for (const [first, end] of created)
     yield* addAll(
       first - 1,
-      (after) => sql`select id, identifier, null as "before", document_id as "after" from product
+      (
+        after,
+      ) => sql`select id as "productId", identifier, null as "before", document_id as "after" from product
         where ${own()} and id > ${after} and id < ${end} order by id ${limit}`,
     );
   yield* pages.end();
@@ -97,14 +99,19 @@ export function* announceFollowed(order: ChangeOrder, products: readonly number[
   );
 }
 
-interface EntryRow {
-  readonly id: number;
+/** A row of the undo log, with the documents of its product. */
+export interface LoggedChange {
+  readonly productId: number;
   readonly identifier: string;
   readonly before: number | null;
   readonly after: number | null;
 }
 
-function toChanged({ identifier, before, after }: EntryRow, isReversed: boolean): ChangedProduct {
+export const LOGGED = text(
+  'product_id as "productId", identifier, document_before as "before", document_after as "after"',
+);
+
+function toChanged({ identifier, before, after }: LoggedChange, isReversed: boolean): ChangedProduct {
   const [from, to] = isReversed ? [after, before] : [before, after];
   return { identifier, kind: from === null ? 'created' : to === null ? 'deleted' : 'changed' };
 }

@@ -18,7 +18,7 @@ import {
   text,
 } from '../../storage/storage.ts';
 import type * as port from '../port.ts';
-import { announceEntry } from './change-events-store.ts';
+import { announceEntry, LOGGED, type LoggedChange } from './change-events-store.ts';
 import { productsOf, uploadText } from './product-list-store.ts';
 import { type CatalogState, planForParts, planForWholeTables } from './state-store.ts';
 
@@ -197,17 +197,6 @@ function* playBack({ ontologyRevision }: CatalogState, last: number): Program<po
 
 /** What commits and deletes changed, as far as the undo log reaches. */
 
-/** A row of the log, with its documents. */
-interface LoggedChange {
-  readonly productId: number;
-  readonly identifier: string;
-  readonly before: number | null;
-  readonly after: number | null;
-}
-
-const LOGGED = text(`u.product_id as "productId", u.identifier, u.document_before as "before",
-  u.document_after as "after"`);
-
 /** @returns undefined for a commit that is not in the log */
 export function* listCommitChanges(page: port.ChangePage): Program<port.CommitChange[] | undefined> {
   const entries = yield* listEntries();
@@ -255,7 +244,7 @@ function* findLogged(
   { productId, identifier }: Pick<LoggedChange, 'productId' | 'identifier'>,
 ): Program<LoggedChange | undefined> {
   const changed = yield* row<LoggedChange>(
-    sql`select ${LOGGED} from undo_change u where ${own('u')} and u.undo_id = ${entry} and u.product_id = ${productId}`,
+    sql`select ${LOGGED} from undo_change where ${own()} and undo_id = ${entry} and product_id = ${productId}`,
   );
   if (changed !== undefined) return changed;
   const created = yield* cell<number>(
@@ -266,9 +255,9 @@ function* findLogged(
 }
 
 const OF_KIND = {
-  created: 'u.document_before is null',
-  changed: 'u.document_before is not null and u.document_after is not null',
-  deleted: 'u.document_after is null',
+  created: 'document_before is null',
+  changed: 'document_before is not null and document_after is not null',
+  deleted: 'document_after is null',
 };
 
 /** Those that were there first, then those that the commit created. */
@@ -282,9 +271,9 @@ function* listLogged(
     after.part === 'created'
       ? []
       : yield* rows<LoggedChange>(
-          sql`select ${LOGGED} from undo_change u where ${own('u')} and u.undo_id = ${entry}
-            and u.product_id > ${after.productId} and ${text(kind ? OF_KIND[kind] : 'true')}
-            order by u.product_id limit ${limit}`,
+          sql`select ${LOGGED} from undo_change where ${own()} and undo_id = ${entry}
+            and product_id > ${after.productId} and ${text(kind ? OF_KIND[kind] : 'true')}
+            order by product_id limit ${limit}`,
         );
   if (found.length === limit || (kind !== undefined && kind !== 'created')) return found;
   const from = after.part === 'created' ? after.productId : 0;
