@@ -11,6 +11,7 @@ import {
   type Ontology,
   whyNoFact,
 } from './attribute.ts';
+import { shorten } from './extraction.ts';
 import { findNumericOnly, type RequestedAttribute } from './ontology-change.ts';
 
 /** How an ontology fits a catalog, counted product by product. Source: docs/interface.md §11.6. */
@@ -26,10 +27,6 @@ const SHOWN_EXAMPLES = 20;
 const DISTINGUISHED = 5_000;
 /** Keys that the ontology does not know; a longer list is of no use to readers. */
 const UNKNOWN_KEYS = 1_000;
-const SHOWN_CHARACTERS = 200;
-
-const shorten = (value: string) =>
-  value.length > SHOWN_CHARACTERS ? `${value.slice(0, SHOWN_CHARACTERS)}…` : value;
 
 /** Values, of which some are named. */
 interface Examples {

@@ -114,7 +114,9 @@ function allFit({ type, unitName = '', decimal, unitAliases }: Attribute, observ
     units.every(([unit]) => isSameUnit(unit, unitName, unitAliases))
   );
 }
-const shorten = (value: string) => (value.length > 200 ? `${value.slice(0, 200)}…` : value);
+
+/** @returns as much of a value as people are shown */
+export const shorten = (value: string) => (value.length > 200 ? `${value.slice(0, 200)}…` : value);
 
 /** @returns why values such as this one are no facts any more */
 export const explainDropped = ({ attribute, value, why }: Unextracted): string =>
