@@ -84,9 +84,12 @@ export interface PlacedDocument {
   readonly productId: number;
 }
 
-interface DerivedText extends PlacedDocument {
-  /** Among the rows that were packed. */
+/** A document to be written, of a row of packed products. */
+export interface PlannedDocument extends PlacedDocument {
   readonly row: number;
+}
+
+interface DerivedText extends PlannedDocument {
   /** Not ''. */
   readonly derived: string;
 }
@@ -98,10 +101,7 @@ export interface PlacedBatch {
   readonly columns: DerivedColumns | undefined;
 }
 
-export const placeDerived = (
-  packed: PackedProducts,
-  placed: readonly (PlacedDocument & { readonly row: number })[],
-): PlacedBatch => ({
+export const placeDerived = (packed: PackedProducts, placed: readonly PlannedDocument[]): PlacedBatch => ({
   documents: placed.flatMap(({ row, id, productId }) => {
     const derived = derivedOf(packed, row);
     return derived === '' ? [] : [{ row, id, productId, derived }];

@@ -17,6 +17,7 @@ import {
   text,
 } from '../../storage/storage.ts';
 import { refuseOtherBytes } from '../../storage/threads/threads.ts';
+import type { PlannedDocument } from '../derivation.ts';
 import type * as port from '../port.ts';
 import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
 import { keepRequestLines, listSkipped, SKIPPED } from '../report-lines.ts';
@@ -31,13 +32,6 @@ import { discard } from './undo-store.ts';
 
 /** The batch of products that are in none: of those that were left out as not valid. */
 const NO_BATCH = 0;
-
-/** A document to be written: the row of packed products that it comes from, and what it is. */
-export interface PlannedDocument {
-  readonly row: number;
-  readonly id: number;
-  readonly productId: number;
-}
 
 /** What each engine does in its own way, in the transaction of a change. */
 export interface DocumentWriter {
