@@ -69,6 +69,19 @@ test('words are found in any order, without case and accents, each by its beginn
   assert.deepEqual(await find(catalog, { q: '"*\' & | ! : ~ <-> NOT AND' }), [], 'signs mean nothing');
 });
 
+test('signs of four bytes are found by their beginnings, and as whole values (§4.13 rules 3, 5)', async () => {
+  const catalog = await fill([
+    within(['𐌰𐌱', 'Tools'], product('G-1', '𐌰𐌱𐌲 drill', { 𐌺: '𐌻𐌼' })),
+    product('G-2', '𐌰𐌳𐌲 drill', { 𐌺: '𐌻' }),
+  ]);
+  assert.deepEqual(await find(catalog, { q: '𐌰' }), ['G-1', 'G-2']);
+  assert.deepEqual(await find(catalog, { q: '𐌰𐌱' }), ['G-1']);
+  assert.deepEqual(await find(catalog, { q: '𐌰𐌱𐌲' }), ['G-1']);
+  assert.deepEqual(await find(catalog, { q: '𐌻' }), ['G-1', 'G-2']);
+  assert.deepEqual(await find(catalog, { filter: '"𐌺" = "𐌻"' }), ['G-2']);
+  assert.deepEqual(await find(catalog, { q: '𐌰', filter: { category: ['𐌰𐌱'] } }), ['G-1']);
+});
+
 test('the identifier comes first, then identifier, name and brand, then all values (§4.13 rule 4)', async () => {
   const catalog = await fill([
     product('1', 'Case', { Fits: 'X9' }),

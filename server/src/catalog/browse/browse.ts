@@ -113,22 +113,6 @@ export const describeBriefly = ({ identifier, groupIdentifier, name, images, cat
 /** @returns the number by which products under a category path are found; 53 bits, so that no two paths of a catalog share it */
 export const keyOfCategory = (path: readonly string[]): number => computeValueId(0, JSON.stringify(path));
 
-/** Names the categories of a product and those above them with their keys, each once. */
-export function visitCategories(
-  { categories }: Pick<UploadFront, 'categories'>,
-  visit: (key: number, path: readonly string[]) => void,
-): void {
-  const keys = new Set<number>();
-  for (const { path } of categories) {
-    for (let depth = 1; depth <= path.length; depth += 1) {
-      const above = path.slice(0, depth);
-      const key = keyOfCategory(above);
-      if (!keys.has(key)) visit(key, above);
-      keys.add(key);
-    }
-  }
-}
-
 const MAX_DEPTH = 20;
 
 /** Reads a category of a query. @throws query_invalid */

@@ -1,8 +1,9 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { StopFlag } from '../../storage/threads/threads.ts';
 import type { CatalogSnapshot, FoundRow, ListedRow, PlacedRow, SearchState } from '../port.ts';
+import { listLexemes } from './lexemes.ts';
 import { isInTier, type SearchTiers, type WordedSearch } from './tiers.ts';
-import { hasWords, listLexemes } from './words.ts';
+import { hasWords } from './words.ts';
 
 /**
  * The index of search: the lexemes of every document, made at the first search and brought up to date after every

@@ -22,6 +22,7 @@ import type {
 import type { UploadedProduct } from '../products/products.ts';
 import { type CategoryQuestion, listCategories } from './category-list.ts';
 import { FACETED, FacetTally } from './facets.ts';
+import { listForgivable, listLexemes } from './lexemes.ts';
 import {
   type HitPlace,
   type IndexOrder,
@@ -49,8 +50,8 @@ import {
   type Sorting,
 } from './shop-search.ts';
 import { holdsAll, isInTier, planTiers } from './tiers.ts';
-import { errorsOf, listForgivable, listMeant } from './typing-errors.ts';
-import { keyOfGroup, listLexemes } from './words.ts';
+import { errorsOf, listMeant } from './typing-errors.ts';
+import { keyOfGroup } from './words.ts';
 
 type Order<Question> = IndexOrder & { readonly question: Question };
 
@@ -196,7 +197,7 @@ function encode(answer: string): Uint8Array {
 async function forgive(plan: SearchPlan, { snapshot, tail, isMade }: OpenIndex): Promise<SearchPlan> {
   const { words } = plan.worded;
   if (!isMade || words.every((word) => errorsOf(word) === 0)) return plan;
-  const ofTail = listForgivable(tail.map(({ lexemes }) => [...lexemes].join(' ')));
+  const ofTail = tail.flatMap(({ lexemes }) => listForgivable(lexemes));
   const meant: string[][] = [];
   for (const word of words) {
     const most = errorsOf(word);

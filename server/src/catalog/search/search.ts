@@ -2,6 +2,7 @@
  * The door of search: products found by words and filters, out of an index beside the catalog. The index is derived from
  * documents, made at the first search, and never part of what an update must do.
  */
+export { LexemeWriter } from './lexemes.ts';
 export { createProductSearch } from './product-search.ts';
 export {
   NEW_WALK,
@@ -15,5 +16,4 @@ export type { SearchQuestion } from './search-plan.ts';
 export { searchOperations } from './search-run.ts';
 export type { SearchAnswer } from './search-schemas.ts';
 export type { ShopFilter, ShopQuestion } from './shop-search.ts';
-export { listForgivable } from './typing-errors.ts';
-export { keyOfGroup, writeLexemes } from './words.ts';
+export { keyOfGroup } from './words.ts';

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { normaliseProduct } from '../products/products.ts';
+import { listLexemes } from './lexemes.ts';
 import { isInTier, planTiers } from './tiers.ts';
-import { listLexemes, listWords } from './words.ts';
+import { listWords } from './words.ts';
 
 test('words are folded: case, accents, letters that are spelt, signs of Chinese and Japanese (§4.13 rule 2)', () => {
   assert.deepEqual(listWords('Ångström-Straße Łódź'), ['angstrom', 'strasse', 'lodz']);
@@ -37,4 +38,21 @@ test('a product of any size has a bounded number of lexemes (§4.13 rule 3)', ()
   const attributes = Array.from({ length: 40 }, (_, at) => ({ key: `K${at}`, value: `${at} ${words}` }));
   const lexemes = listLexemes(normaliseProduct({ identifier: 'A', name: 'A', attributes }));
   assert.ok([...lexemes].join(' ').length < 400_000);
+});
+
+test('a product has its own lexemes, however many words those before it had (§4.13 rule 3)', () => {
+  for (let at = 0; at < 6; at += 1) {
+    const words = Array.from({ length: 12_000 }, (_, word) => `${at}x${word}`);
+    const attributes = [
+      { key: 'Brand', value: 'Łódź Acme' },
+      { key: 'Text', value: words.join(' ') },
+    ];
+    const product = normaliseProduct({ identifier: `P${at}`, name: 'Acme chain', attributes });
+    const lexemes = [...listLexemes(product)];
+    const ofKind = (kind: string) => lexemes.flatMap((one) => (one[0] === kind ? one.slice(1) : [])).sort();
+    const head = [`p${at}`, 'acme', 'chain', 'lodz'].sort();
+    assert.deepEqual(ofKind('n'), head);
+    assert.deepEqual(ofKind('a'), [...head, ...words].sort());
+    assert.deepEqual(ofKind('i'), [`p${at}`]);
+  }
 });

@@ -11,14 +11,8 @@ export const errorsOf = (word: string): number => {
   return word.length < 8 ? 1 : 2;
 };
 
-/** @returns of texts of lexemes the words that a question can have meant, each once */
-export function listForgivable(texts: readonly string[]): string[] {
-  const words = new Set<string>();
-  for (const text of texts) {
-    for (const lexeme of text.slice(0, text.indexOf(' n')).split(' ')) words.add(lexeme.slice(1));
-  }
-  return [...words].filter((word) => LETTERS.test(word));
-}
+/** Whether somebody can have meant a word that a product has. */
+export const isForgivable = (word: string): boolean => LETTERS.test(word);
 
 /** @returns those of the words, nearest first, that are the given one with at most so many typing errors; not itself */
 export function listMeant(word: string, known: Iterable<string>): string[] {

@@ -1,0 +1,257 @@
+import { keyOfCategory } from '../browse/browse.ts';
+import { isBlank } from '../ontology/ontology.ts';
+import type { UploadedProduct } from '../products/products.ts';
+import { isForgivable } from './typing-errors.ts';
+import { growTo, MOST_WORDS, Vocabulary } from './vocabulary.ts';
+import {
+  joinWords,
+  keyOfGroup,
+  LETTERS_PER_PRODUCT,
+  listWords,
+  type NumberKind,
+  numberOf,
+  signsOf,
+} from './words.ts';
+
+/**
+ * The lexemes of products as bytes: most words, values and categories are those of products before, so that what is known of these
+ * is copied.
+ */
+
+const FIRST_BYTES = 1 << 16;
+const SPACE = 0x20;
+const LINE_END = 0x0a;
+const IN_HEAD = 0x6e;
+const ANYWHERE = 0x61;
+const IDENTITY = 0x69;
+/** A space, and three signs beyond U+FFFF. */
+const NUMBER_BYTES = 13;
+const BRAND = 'brand';
+
+interface KnownKey {
+  readonly number: number;
+  readonly isHead: boolean;
+  readonly values: Map<string, KnownValue>;
+  /** The last product that had it. */
+  product: number;
+}
+
+interface KnownValue {
+  readonly number: number;
+  /** By their numbers in the vocabulary. */
+  readonly words: readonly number[];
+}
+
+/** A category by its name, with those under it. */
+interface KnownCategory {
+  readonly number: number;
+  readonly below: Map<string, KnownCategory>;
+  product: number;
+}
+
+const KNOWN_ENTRIES = 20_000;
+/** Longer values are seldom those of other products. */
+const KNOWN_LENGTH = 100;
+/** Values that were met once, of which most never come again, by the last bits of their numbers. */
+const MET_ONCE = 1 << 14;
+
+/** What the products of a thread have in common. */
+class KnownParts {
+  readonly vocabulary = new Vocabulary();
+  /** Of each word the last product that has it, and the last list of words of letters. */
+  readonly anywhere = new Int32Array(MOST_WORDS);
+  readonly inHead = new Int32Array(MOST_WORDS);
+  readonly listed = new Int32Array(MOST_WORDS);
+  private readonly metOnce = new Float64Array(MET_ONCE);
+  private readonly keys = new Map<string, KnownKey>();
+  private readonly categories = new Map<string, KnownCategory>();
+  private entries = 0;
+  private products = 0;
+  private lists = 0;
+
+  startList(): number {
+    this.lists += 1;
+    return this.lists;
+  }
+
+  /** Forgets everything where that is much. @returns the number of the product that begins */
+  startProduct(): number {
+    this.products += 1;
+    if (this.vocabulary.isFull || this.entries > KNOWN_ENTRIES) {
+      this.vocabulary.clear();
+      this.keys.clear();
+      this.categories.clear();
+      this.listed.fill(0);
+      this.entries = 0;
+    }
+    return this.products;
+  }
+
+  findKey(key: string): KnownKey {
+    const known = this.keys.get(key);
+    if (known !== undefined) return known;
+    const isHead = key.toLowerCase() === BRAND;
+    const made = { number: numberOf.key(key), isHead, values: new Map(), product: 0 };
+    this.keys.set(key, made);
+    this.entries += 1;
+    return made;
+  }
+
+  /** @param value  with how many letters more its product may have */
+  findValue(
+    key: string,
+    { values }: KnownKey,
+    { value, letters }: { value: string; letters: number },
+  ): KnownValue {
+    const known = values.get(value);
+    if (known !== undefined) return known;
+    const made = { number: numberOf.value(key, value), words: this.vocabulary.listNumbers(value, letters) };
+    const isShort = key.length + value.length <= KNOWN_LENGTH && value.length <= letters;
+    const place = made.number & (MET_ONCE - 1);
+    if (isShort && this.metOnce[place] === made.number) {
+      values.set(value, made);
+      this.entries += 1;
+    }
+    this.metOnce[place] = made.number;
+    return made;
+  }
+
+  findCategory(above: KnownCategory | undefined, path: readonly string[]): KnownCategory {
+    const name = path.at(-1) ?? '';
+    const siblings = above?.below ?? this.categories;
+    const known = siblings.get(name);
+    if (known !== undefined) return known;
+    const made = { number: keyOfCategory(path), below: new Map(), product: 0 };
+    siblings.set(name, made);
+    this.entries += 1;
+    return made;
+  }
+}
+
+const known = new KnownParts();
+
+/** Writes lexemes with spaces between, a line for each product. */
+export class LexemeWriter {
+  /** Words of letters alone, which may be meant where a question has typing errors. */
+  readonly forgivable: string[] = [];
+  private readonly list = known.startList();
+  private bytes: Uint8Array<ArrayBuffer> = new Uint8Array(FIRST_BYTES);
+  private at = 0;
+  private product = 0;
+  /** Of the words of the product. */
+  private letters = 0;
+
+  /** @returns UTF-8 */
+  finish(): Buffer {
+    return Buffer.from(this.bytes.buffer, 0, this.at);
+  }
+
+  add(product: UploadedProduct): void {
+    this.product = known.startProduct();
+    this.letters = 0;
+    const joined = joinWords(listWords(product.identifier));
+    this.addText(product.identifier, true);
+    this.addWords([known.vocabulary.numberOf(joined)], true);
+    this.addText(product.name, true);
+    this.addWord(IDENTITY, known.vocabulary.numberOf(joined));
+    this.addNumber('identifier', numberOf.identifier(product.identifier));
+    this.addNumber('group', keyOfGroup(product.groupIdentifier));
+    for (const { path } of product.categories) this.addCategories(path);
+    for (const { key, value } of product.attributes) if (!isBlank(value)) this.addAttribute(key, value);
+    this.makeRoom(1);
+    this.bytes[this.at] = LINE_END;
+    this.at += 1;
+  }
+
+  private addCategories(path: readonly string[]): void {
+    let category: KnownCategory | undefined;
+    for (let depth = 1; depth <= path.length; depth += 1) {
+      category = known.findCategory(category, path.slice(0, depth));
+      if (category.product !== this.product) this.addNumber('category', category.number);
+      category.product = this.product;
+    }
+  }
+
+  private addAttribute(key: string, value: string): void {
+    const ofKey = known.findKey(key);
+    if (ofKey.product !== this.product) this.addNumber('key', ofKey.number);
+    ofKey.product = this.product;
+    const letters = LETTERS_PER_PRODUCT - this.letters;
+    const ofValue = known.findValue(key, ofKey, { value, letters });
+    this.addNumber('value', ofValue.number);
+    this.addWords(ofValue.words, ofKey.isHead);
+  }
+
+  private addText(text: string, isHead: boolean): void {
+    this.addWords(known.vocabulary.listNumbers(text, LETTERS_PER_PRODUCT - this.letters), isHead);
+  }
+
+  private addWords(words: readonly number[], isHead: boolean): void {
+    const { letters } = known.vocabulary;
+    for (const word of words) {
+      this.letters += letters[word] as number;
+      if (this.letters > LETTERS_PER_PRODUCT) return;
+      this.addOnce(ANYWHERE, word, known.anywhere);
+      if (isHead) this.addOnce(IN_HEAD, word, known.inHead);
+      if (known.listed[word] !== this.list) this.listWord(word);
+    }
+  }
+
+  /** @param lastOf  of each word the last product that has it */
+  private addOnce(kind: number, word: number, lastOf: Int32Array): void {
+    if (lastOf[word] === this.product) return;
+    lastOf[word] = this.product;
+    this.addWord(kind, word);
+  }
+
+  private listWord(word: number): void {
+    const { listed, vocabulary } = known;
+    listed[word] = this.list;
+    const text = vocabulary.read(word);
+    if (isForgivable(text)) this.forgivable.push(text);
+  }
+
+  private addWord(kind: number, word: number): void {
+    const { bytes: from, starts } = known.vocabulary;
+    const end = starts[word + 1] as number;
+    let place = starts[word] as number;
+    this.makeRoom(end - place + 2);
+    const { bytes } = this;
+    let { at } = this;
+    bytes[at++] = SPACE;
+    bytes[at++] = kind;
+    for (; place < end; place += 1) bytes[at++] = from[place] as number;
+    this.at = at;
+  }
+
+  private addNumber(kind: NumberKind, number: number): void {
+    this.makeRoom(NUMBER_BYTES);
+    this.bytes[this.at++] = SPACE;
+    for (const sign of signsOf(kind, number)) this.addSign(sign);
+  }
+
+  /** One beyond U+FFFF. */
+  private addSign(sign: number): void {
+    this.bytes[this.at++] = 0xf0 | (sign >>> 18);
+    this.bytes[this.at++] = 0x80 | ((sign >>> 12) & 0x3f);
+    this.bytes[this.at++] = 0x80 | ((sign >>> 6) & 0x3f);
+    this.bytes[this.at++] = 0x80 | (sign & 0x3f);
+  }
+
+  private makeRoom(bytes: number): void {
+    if (this.at + bytes > this.bytes.length) this.bytes = growTo(2 * (this.at + bytes), this.bytes);
+  }
+}
+
+/** @returns what a product is found by, each once */
+export function listLexemes(product: UploadedProduct): ReadonlySet<string> {
+  const writer = new LexemeWriter();
+  writer.add(product);
+  return new Set(writer.finish().toString().trim().split(' '));
+}
+
+/** @returns the words of letters alone */
+export function listForgivable(lexemes: ReadonlySet<string>): readonly string[] {
+  const words = [...lexemes].flatMap((one) => (one.charCodeAt(0) === ANYWHERE ? one.slice(1) : []));
+  return words.filter(isForgivable);
+}

@@ -1,0 +1,137 @@
+import { isAscii, LETTERS_PER_PRODUCT, listWords, WORD_LENGTH } from './words.ts';
+
+/** Of more words all are forgotten before the next product: most of them never come again. */
+const KNOWN = 1 << 15;
+/** A product has fewer words than letters. */
+export const MOST_WORDS = KNOWN + LETTERS_PER_PRODUCT;
+const SLOTS = 1 << 18;
+const FIRST_BYTES = 1 << 18;
+/** Random, so that callers cannot construct words that collide in one slot. */
+const SEED = (Math.random() * 2 ** 32) | 0;
+
+/**
+ * Words that products had lately, each by a number, with its bytes: to recognise a word in a text takes a third of the time of
+ * making a text of it, and of finding that in a set.
+ */
+export class Vocabulary {
+  /** UTF-8 of all words, one after another. */
+  bytes = new Uint8Array(FIRST_BYTES);
+  /** Where the bytes of each word begin; those of the next one begin where they end. */
+  readonly starts = new Int32Array(MOST_WORDS + 1);
+  /** How many letters each word has. */
+  readonly letters = new Uint8Array(MOST_WORDS);
+  private readonly hashes = new Int32Array(MOST_WORDS);
+  /** The number of a word plus one, by its hash; 0 is free. */
+  private readonly slots = new Int32Array(SLOTS);
+  private count = 0;
+  /** What words are looked for in; each of its units stands for a byte. */
+  private text = '';
+
+  get isFull(): boolean {
+    return this.count > KNOWN;
+  }
+
+  /** From then on numbers are those of other words. */
+  clear(): void {
+    this.slots.fill(0);
+    this.count = 0;
+  }
+
+  /**
+   * @param most  letters; the word that goes beyond them is the last one
+   * @returns the numbers of the words of a text in their order
+   */
+  listNumbers(text: string, most: number): number[] {
+    if (most <= 0) return [];
+    if (isAscii(text)) return this.listPlain(text, most);
+    const numbers: number[] = [];
+    let letters = 0;
+    for (const word of listWords(text)) {
+      numbers.push(this.numberOf(word));
+      letters += word.length;
+      if (letters > most) break;
+    }
+    return numbers;
+  }
+
+  numberOf(word: string): number {
+    this.text = isAscii(word) ? word : Buffer.from(word).toString('latin1');
+    let hash = SEED;
+    for (let at = 0; at < this.text.length; at += 1) hash = addToHash(hash, this.text.charCodeAt(at));
+    const number = this.find(0, this.text.length, hash);
+    this.letters[number] = word.length;
+    return number;
+  }
+
+  read(number: number): string {
+    const { bytes, starts } = this;
+    return Buffer.from(bytes.subarray(starts[number], starts[number + 1])).toString();
+  }
+
+  /** Runs of a to z and 0 to 9: a third of the time of the pattern. */
+  private listPlain(text: string, most: number): number[] {
+    this.text = text.toLowerCase();
+    const numbers: number[] = [];
+    let letters = 0;
+    for (let at = 0; at < text.length && letters <= most; at += 1) {
+      const start = at;
+      let hash = SEED;
+      for (let code = this.text.charCodeAt(at); isPlain(code); code = this.text.charCodeAt(at)) {
+        if (at - start < WORD_LENGTH) hash = addToHash(hash, code);
+        at += 1;
+      }
+      if (at === start) continue;
+      const end = Math.min(at, start + WORD_LENGTH);
+      numbers.push(this.find(start, end, hash));
+      letters += end - start;
+    }
+    return numbers;
+  }
+
+  private find(start: number, end: number, hash: number): number {
+    const { slots, hashes } = this;
+    for (let slot = (hash ^ (hash >>> 15)) & (SLOTS - 1); ; slot = (slot + 1) & (SLOTS - 1)) {
+      const number = (slots[slot] as number) - 1;
+      if (number < 0) {
+        slots[slot] = this.count + 1;
+        hashes[this.count] = hash;
+        return this.add(start, end);
+      }
+      if (hashes[number] === hash && this.isAt(number, start, end)) return number;
+    }
+  }
+
+  private isAt(number: number, start: number, end: number): boolean {
+    const { bytes, starts, text } = this;
+    const first = starts[number] as number;
+    if ((starts[number + 1] as number) - first !== end - start) return false;
+    for (let at = start; at < end; at += 1)
+      if (bytes[first + at - start] !== text.charCodeAt(at)) return false;
+    return true;
+  }
+
+  private add(start: number, end: number): number {
+    const number = this.count;
+    let place = this.starts[number] as number;
+    if (place + end - start > this.bytes.length) this.bytes = growTo(2 * this.bytes.length, this.bytes);
+    for (let at = start; at < end; at += 1) {
+      this.bytes[place] = this.text.charCodeAt(at);
+      place += 1;
+    }
+    this.letters[number] = end - start;
+    this.count += 1;
+    this.starts[this.count] = place;
+    return number;
+  }
+}
+
+const isPlain = (code: number): boolean => (code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39);
+
+const addToHash = (hash: number, byte: number): number => Math.imul(hash ^ byte, 0x01000193);
+
+/** @returns the same bytes with room for more behind them */
+export function growTo(length: number, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const grown = new Uint8Array(length);
+  grown.set(bytes);
+  return grown;
+}
