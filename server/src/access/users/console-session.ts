@@ -81,7 +81,7 @@ export const enter = (
     const user = { ...found, signedInAt: now };
     if (sessionValue !== undefined) await userStore.removeSessionByHash(tx, hashSecret(sessionValue));
     const value = makeSecret();
-    const id = await userStore.insertSession(tx, {
+    const { id } = await userStore.insertSession(tx, {
       ...{ userId: user.id, hash: hashSecret(value), createdAt: now, expiresAt: now + LIFETIME_MS },
       ...{ address, userAgent: userAgent?.slice(0, USER_AGENT_LENGTH) ?? null },
     });
@@ -151,8 +151,8 @@ export function createOwnSessions(parts: UserParts) {
     async listSessions({ userId }: UserCaller, page: PageRequest) {
       const place = readPlace(page);
       const now = clock.now();
-      const filter = { userId, place, expiresAfter: now, usedAfter: now - IDLE_MS };
-      return toPage(await userStore.listSessions(database.read, filter), place);
+      const present = { userId, expiresAfter: now, usedAfter: now - IDLE_MS };
+      return toPage(await userStore.SESSIONS.list(database.read, present, place), place);
     },
     /** Ends the session of the caller. */
     signOut: (caller: UserCaller) =>

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import type { Static } from 'typebox';
 import type { UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { hashSecret, makeSecret } from '../keys/keys.ts';
@@ -10,6 +11,7 @@ import {
   type Visitor,
   writeSessions,
 } from './console-session.ts';
+import type { NewPasskey, PasskeySignature } from './passkey-schemas.ts';
 import type { PasswordLimit } from './password.ts';
 import { invalid, type User } from './user.ts';
 import * as userStore from './user-store.ts';
@@ -78,7 +80,7 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
     /** @throws attempt_ended, passkey_refused, request_invalid */
     async addPasskey(
       caller: UserCaller,
-      given: SentPasskey & { name: string },
+      given: Static<typeof NewPasskey>,
       origin: string,
     ): Promise<userStore.Passkey> {
       const { challenge, userId } = await takeAttempt(given.clientDataJSON, 'add');
@@ -107,7 +109,7 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
       }),
 
     /** The second step of a sign-in. @throws attempt_ended, passkey_refused */
-    async signInByPasskey(given: SentSignature, visitor: Visitor): Promise<OpenedSession> {
+    async signInByPasskey(given: Static<typeof PasskeySignature>, visitor: Visitor): Promise<OpenedSession> {
       const { challenge, userId } = await takeAttempt(given.clientDataJSON, 'sign-in');
       const passkeys = await userStore.listPasskeys(database.read, userId);
       const passkey = passkeys.find(({ credentialId }) => credentialId === given.id);
@@ -124,22 +126,6 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
       return opened;
     },
   };
-}
-
-/** What a browser sends of a passkey that it made. */
-interface SentPasskey {
-  readonly id: string;
-  readonly clientDataJSON: string;
-  readonly attestationObject: string;
-  readonly transports?: readonly string[];
-}
-
-/** What a browser sends of a passkey that it used. */
-interface SentSignature {
-  readonly id: string;
-  readonly clientDataJSON: string;
-  readonly authenticatorData: string;
-  readonly signature: string;
 }
 
 /** ES256, EdDSA and RS256, by which every authenticator signs one. Source: IANA COSE Algorithms. */
@@ -179,7 +165,7 @@ const common = ({ challenge, origin }: Expected) => ({
 
 /** @throws passkey_refused */
 async function checkNewPasskey(
-  { id, clientDataJSON, attestationObject, transports = [] }: SentPasskey,
+  { id, clientDataJSON, attestationObject, transports = [] }: Static<typeof NewPasskey>,
   expected: Expected,
 ): Promise<Pick<userStore.Passkey, 'credentialId' | 'publicKey' | 'counter' | 'transports'>> {
   return refuseUnfit(async () => {
@@ -207,7 +193,7 @@ async function checkNewPasskey(
 
 /** @returns the new count of signatures. @throws passkey_refused, also for one that is not higher */
 async function checkSignature(
-  { id, clientDataJSON, authenticatorData, signature }: SentSignature,
+  { id, clientDataJSON, authenticatorData, signature }: Static<typeof PasskeySignature>,
   expected: Expected,
   { publicKey, counter }: userStore.Passkey,
 ): Promise<number> {

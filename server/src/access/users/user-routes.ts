@@ -28,6 +28,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { type Account, asWriter, WireActor, WirePartScope } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
 import type { OpenedSession, Visitor } from './console-session.ts';
+import { NewPasskey, PasskeySignature } from './passkey-schemas.ts';
 import { ALGORITHMS, type PasskeyChallenge } from './passkeys.ts';
 import { consoleUrl, invitationUrl, originOf, type User, userOf } from './user.ts';
 import type { ConsoleSession, Invitation } from './user-store.ts';
@@ -169,11 +170,6 @@ const toUser = fieldsOf(SignedInUser);
 const toSession = fieldsOf(WireSession);
 const toInvitation = fieldsOf(WireInvitation);
 
-/** Web Authentication, Level 3, §5.1: at most 1,023 bytes. */
-const CredentialId = Type.String({ minLength: 1, maxLength: 1_364, pattern: '^[\\w-]+$' });
-const bytes = (maxLength: number) =>
-  Type.String({ minLength: 1, maxLength, pattern: '^[\\w-]+$', description: 'base64url' });
-const Transports = Type.Array(Type.String({ minLength: 1, maxLength: 32 }), { maxItems: 10 });
 const Descriptors = Type.Array(
   Type.Object({ id: Type.String(), type: Type.Literal('public-key'), transports: Type.Array(Type.String()) }),
 );
@@ -208,21 +204,6 @@ const PasskeyOptions = titled('PasskeyOptions', {
     userVerification: Type.Literal('discouraged'),
   }),
   excludeCredentials: Descriptors,
-});
-
-const NewPasskey = closed({
-  name: Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' }),
-  id: CredentialId,
-  clientDataJSON: bytes(4_096),
-  attestationObject: bytes(16_384),
-  transports: Type.Optional(Transports),
-});
-
-const PasskeySignature = closed({
-  id: CredentialId,
-  clientDataJSON: bytes(4_096),
-  authenticatorData: bytes(4_096),
-  signature: bytes(2_048),
 });
 
 const WirePasskey = titled('Passkey', {

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { PartRole, PartScope } from '../../kernel/caller.ts';
 import { padToPowerOfTwo } from '../../kernel/padded.ts';
-import { type Actor, areEqual, type Columns, createStore, type PagePlace } from '../../projects/projects.ts';
+import { type Actor, areEqual, type Columns, createStore } from '../../projects/projects.ts';
 import {
   type ControlSchema,
   type ControlTransaction,
@@ -210,6 +210,22 @@ export interface ConsoleSession {
   readonly userAgent: string | null;
 }
 
+/** A user's that go on. */
+interface SessionPlace {
+  readonly userId: number;
+  readonly expiresAfter: number;
+  readonly usedAfter: number;
+}
+
+export const SESSIONS = createStore<ConsoleSession, SessionPlace>({
+  name: 'console_session',
+  keyOf: ({ id }) => ({ id }),
+  within: ({ userId, expiresAfter, usedAfter }) =>
+    sql`user_id = ${userId} and expires_at > ${expiresAfter} and used_at > ${usedAfter}`,
+  read: ({ hash: _, user_id: __, ...row }: Selectable<ControlSchema['console_session']>) => toCamel(row),
+  toColumns: ({ usedAt }) => ({ used_at: usedAt }),
+});
+
 /** By the index of the unique hash. @returns the session with the user as they are now */
 export async function findSession(
   rows: Rows,
@@ -228,40 +244,16 @@ export async function findSession(
   return { session, user: toUser(row) };
 }
 
-export async function insertSession(
+export const insertSession = (
   tx: ControlTransaction,
   session: Omit<ConsoleSession, 'id' | 'usedAt'> & { userId: number; hash: SecretHash },
-): Promise<number> {
-  const { id } = await tx
-    .insertInto('console_session')
-    .values(toSnake({ ...session, usedAt: session.createdAt }))
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  return id;
-}
+): Promise<ConsoleSession> => SESSIONS.insert(tx, toSnake({ ...session, usedAt: session.createdAt }));
 
 /** Never moves the instant back: other processes write too. */
 export async function noteSessionUse(database: Database, id: number, at: number): Promise<void> {
   const set = (tx: ControlTransaction) => tx.updateTable('console_session').set({ used_at: at });
   await database.write('rows', (tx) => set(tx).where('id', '=', id).where('used_at', '<', at).execute());
 }
-
-/** @returns those that go on, by id. */
-export const listSessions = (
-  rows: Rows,
-  filter: { userId: number; expiresAfter: number; usedAfter: number; place: PagePlace },
-): Promise<ConsoleSession[]> =>
-  rows
-    .selectFrom('console_session')
-    .select(['id', 'created_at as createdAt', 'used_at as usedAt', 'expires_at as expiresAt'])
-    .select(['address', 'user_agent as userAgent'])
-    .where('user_id', '=', filter.userId)
-    .where('expires_at', '>', filter.expiresAfter)
-    .where('used_at', '>', filter.usedAfter)
-    .where('id', '>', filter.place.after ?? 0)
-    .orderBy('id')
-    .limit(filter.place.count)
-    .execute();
 
 /** @returns whether the user had it */
 export async function removeSession(
@@ -302,21 +294,11 @@ export async function dropExpired(
 }
 
 /** The second factor of a user. Source: docs/interface.md §5.8. */
-export interface Passkey {
-  readonly id: number;
-  readonly userId: number;
-  readonly name: string;
-  readonly credentialId: string;
-  readonly publicKey: string;
-  readonly counter: number;
-  readonly transports: readonly string[];
-  readonly host: string;
-  readonly createdAt: number;
-  readonly usedAt: number | null;
-}
+export type Passkey = Readonly<ReturnType<typeof toPasskey>>;
 
-const toPasskey = (row: Selectable<ControlSchema['passkey']>): Passkey => ({
-  ...{ ...toCamel(row), transports: JSON.parse(row.transports) as string[] },
+const toPasskey = (row: Selectable<ControlSchema['passkey']>) => ({
+  ...toCamel(row),
+  transports: JSON.parse(row.transports) as readonly string[],
 });
 
 /** @returns by id; there are few */
