@@ -11,7 +11,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Reach } from '../projects/projects.ts';
 import type { Endpoint, MadeEndpoint } from './endpoint.ts';
 import * as schemas from './webhook-endpoint-schemas.ts';
-import type { ShownDelivery } from './webhook-store.ts';
+import type { Delivery } from './webhook-store.ts';
 import { markOfEndpoint, type Webhooks } from './webhooks.ts';
 
 const config = { guard: 'management', access: 'manage' } as const;
@@ -79,7 +79,7 @@ export const webhookEndpointRoutes =
       description: 'Once, at once, with the same `webhook-id`; the list of deliveries shows what came of it.',
       async handle({ caller, params: { id: endpointId, deliveryId: id } }, record) {
         const { url } = await webhooks.getEndpoint(caller, endpointId);
-        const toWire = (added: ShownDelivery) => schemas.toWireDelivery(added, url);
+        const toWire = (added: Delivery) => schemas.toWireDelivery(added, url);
         return toWire(
           await webhooks.replay(caller, { endpointId, id }, (tx, added) => record(tx, toWire(added))),
         );
@@ -90,7 +90,7 @@ export const webhookEndpointRoutes =
       description: 'Once, at once, of the type `webhook.test`, also to an endpoint that is switched off.',
       async handle({ caller, params }, record) {
         const { url } = await webhooks.getEndpoint(caller, params.id);
-        const toWire = (added: ShownDelivery) => schemas.toWireDelivery(added, url);
+        const toWire = (added: Delivery) => schemas.toWireDelivery(added, url);
         return toWire(await webhooks.test(caller, params.id, (tx, added) => record(tx, toWire(added))));
       },
     });

@@ -5,7 +5,7 @@ import { fieldsOf } from '../http/server/server.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
 import { toWireScope, WireActor, WireScope } from '../projects/projects.ts';
 import { type Endpoint, type MadeEndpoint, overlapEnd } from './endpoint.ts';
-import type { ShownDelivery } from './webhook-store.ts';
+import type { Delivery } from './webhook-store.ts';
 
 const OptionalInstant = (description: string) => Type.Union([Instant, Type.Null()], { description });
 const Url = Type.String({
@@ -114,7 +114,7 @@ export const toWireMade = (endpoint: MadeEndpoint, now: number) => ({
   secret: endpoint.secret,
 });
 
-export function toWireDelivery(delivery: ShownDelivery, url: string) {
+export function toWireDelivery(delivery: Delivery, url: string) {
   const { message, lastAttempt: last, status } = delivery;
   const timestamp = last && { 'webhook-timestamp': String(last.timestamp) };
   const headers: Record<string, string> = {
@@ -126,7 +126,7 @@ export function toWireDelivery(delivery: ShownDelivery, url: string) {
     ...{ id: delivery.id, webhookId: message.id, type: message.type, projectId: message.projectId },
     ...{ kind: delivery.kind, status, attempts: delivery.attempts, createdAt: delivery.createdAt },
     lastAttemptAt: last?.at ?? null,
-    nextAttemptAt: delivery.dueAt ?? null,
+    nextAttemptAt: delivery.dueAt,
     finishedAt: delivery.finishedAt,
     durationMs: last?.durationMs ?? null,
     request: { url: last?.url ?? url, headers, body: message.body },

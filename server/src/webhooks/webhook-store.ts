@@ -169,24 +169,27 @@ const selectDeliveries = (rows: Rows, endpointId: number) =>
   rows
     .selectFrom('webhook_delivery as delivery')
     .innerJoin('webhook_message as message', 'message.number', 'delivery.message_number')
-    .select(['delivery.id', 'endpoint_id as endpointId', 'lane', 'kind', 'status', 'attempts'])
+    .leftJoin('webhook_queue as queue', (join) =>
+      join.onRef('queue.endpoint_id', '=', 'delivery.endpoint_id').onRef('queue.lane', '=', 'delivery.lane'),
+    )
+    .select(['delivery.id', 'delivery.endpoint_id as endpointId', 'delivery.lane', 'kind', 'status'])
     .select(['created_at as createdAt', 'first_attempt_at as firstAttemptAt', 'finished_at as finishedAt'])
-    .select('last_attempt as lastAttempt')
+    .select(['attempts', 'last_attempt as lastAttempt', 'due_at as dueAt'])
     .select(['number', 'message.id as messageId', 'project_id as projectId', 'type', 'at', 'body'])
-    .where('endpoint_id', '=', endpointId);
+    .where('delivery.endpoint_id', '=', endpointId);
 
 /** One event for one endpoint. Source: docs/interface.md §6.4. */
 export type Delivery = ReturnType<typeof toDelivery>;
 /** What is sent of an event; its id is the webhook-id. */
 export type Message = Delivery['message'];
 export type DeliveryStatus = Delivery['status'];
-/** A delivery with the instant at which it is tried again, if it is. */
-export type ShownDelivery = Delivery & { readonly dueAt: number | undefined };
 
 function toDelivery(row: Awaited<ReturnType<ReturnType<typeof selectDeliveries>['execute']>>[number]) {
-  const { number, messageId, projectId, type, at, body, lastAttempt, ...delivery } = row;
+  const { number, messageId, projectId, type, at, body, lastAttempt, dueAt, ...delivery } = row;
   return {
     ...delivery,
+    /** When it is tried next, as its lane is; null: it has ended. */
+    dueAt: delivery.status === 'pending' ? dueAt : null,
     lastAttempt: lastAttempt === null ? null : (JSON.parse(lastAttempt) as Attempt),
     message: { number, id: messageId, projectId, type, at, body },
   };
@@ -195,7 +198,7 @@ function toDelivery(row: Awaited<ReturnType<ReturnType<typeof selectDeliveries>[
 /** @returns the delivery of a lane that goes out next */
 export async function findNext(rows: Rows, { endpointId, lane }: Lane): Promise<Delivery | undefined> {
   const row = await selectDeliveries(rows, endpointId)
-    .where((is) => is.and({ lane, status: 'pending' }))
+    .where((is) => is.and({ 'delivery.lane': lane, status: 'pending' }))
     .orderBy('delivery.id')
     .limit(1)
     .executeTakeFirst();
@@ -220,16 +223,6 @@ export async function listDeliveries(
     .limit(place.count)
     .execute();
   return found.map(toDelivery);
-}
-
-/** @returns when lanes of an endpoint go on, by lane */
-export async function listDue(rows: Rows, endpointId: number): Promise<ReadonlyMap<number, number>> {
-  const found = await rows
-    .selectFrom('webhook_queue')
-    .select(['lane', 'due_at'])
-    .where('endpoint_id', '=', endpointId)
-    .execute();
-  return new Map(found.map(({ lane, due_at }) => [lane, due_at]));
 }
 
 export async function saveAttempt(

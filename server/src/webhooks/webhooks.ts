@@ -93,19 +93,18 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
     }: {
       kind: 'replay' | 'test';
       findMessage(tx: ControlTransaction, endpoint: Endpoint): Promise<number | undefined>;
-      beside: Beside<store.ShownDelivery>;
+      beside: Beside<store.Delivery>;
     },
-  ): Promise<store.ShownDelivery> {
+  ): Promise<store.Delivery> {
     const added = await database.write('all', async (tx) => {
       const message = await findMessage(tx, await endpoints.getIn(tx, author, endpointId));
       if (message === undefined) throw new ServiceError('not_found');
-      const dueAt = clock.now();
-      const [id = 0] = await store.insertDeliveries(tx, [{ endpointId, lane: 0, message, kind }], dueAt);
+      const requested = { endpointId, lane: 0, message, kind };
+      const [id = 0] = await store.insertDeliveries(tx, [requested], clock.now());
       const delivery = await store.findDelivery(tx, { endpointId, id });
       if (delivery === undefined) throw new Error(`the delivery ${id} is not there`);
-      const shown = { ...delivery, dueAt };
-      await beside(tx, shown);
-      return shown;
+      await beside(tx, delivery);
+      return delivery;
     });
     onWritten();
     return added;
@@ -189,21 +188,17 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
       reach: Reach,
       endpointId: number,
       { status, ...page }: PageRequest & { status?: store.DeliveryStatus },
-    ): Promise<ListPage<store.ShownDelivery>> {
+    ): Promise<ListPage<store.Delivery>> {
       await endpoints.get(reach, endpointId);
       const place = readPlace(page);
-      const found = await store.listDeliveries(database.read, endpointId, { place, status });
-      const due = await store.listDue(database.read, endpointId);
-      const dueOf = (one: store.Delivery) => (one.status === 'pending' ? due.get(one.lane) : undefined);
-      const { items, nextCursor } = toPage(found, place);
-      return { items: items.map((one) => ({ ...one, dueAt: dueOf(one) })), nextCursor };
+      return toPage(await store.listDeliveries(database.read, endpointId, { place, status }), place);
     },
 
     /** Sends an event once more, under its own id. @throws not_found */
     replay: (
       author: Author,
       { endpointId, id }: Pick<store.Delivery, 'endpointId' | 'id'>,
-      beside: Beside<store.ShownDelivery>,
+      beside: Beside<store.Delivery>,
     ) =>
       addRequested(author, endpointId, {
         ...{ kind: 'replay', beside },
@@ -211,7 +206,7 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
       }),
 
     /** Sends an event that means nothing. @throws not_found */
-    test: (author: Author, endpointId: number, beside: Beside<store.ShownDelivery>) =>
+    test: (author: Author, endpointId: number, beside: Beside<store.Delivery>) =>
       addRequested(author, endpointId, {
         ...{ kind: 'test', beside },
         async findMessage(tx, { scope }) {
