@@ -1,13 +1,11 @@
 import { type Static, type TObject, Type } from 'typebox';
 import { type Filter, OPERATORS, OWN, type OwnField } from '../../catalog/filters/filters.ts';
-import { Id, orNull, PageQuery, titled } from '../../http/answers/answers.ts';
+import { closed, closedAs, Id, Name, orNull, PageQuery, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { SentTable } from './table-schemas.ts';
 
-const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
-const AttributeName = Type.String({ minLength: 1, maxLength: 255 });
-const closed = { additionalProperties: false } as const;
 const named = { minLength: 1, maxLength: 255 };
+const AttributeName = Type.String(named);
 const plus = {
   ...{ type: ['number', 'string'], ...named },
   description: 'added after that: a number in the unit of the attribute, or with a unit of its dimension',
@@ -26,7 +24,7 @@ export type ComputedValue = Sent<Static<TObject<typeof computed>>>;
 export type MatchedValue = string | { readonly field: OwnField } | ComputedValue;
 /** `checkDefinition` checks which members stand together, and says where. */
 const MatchedValue = Type.Unsafe<MatchedValue>({
-  ...{ type: ['string', 'object'], title: 'MatchedValue', ...named, ...closed },
+  ...{ type: ['string', 'object'], title: 'MatchedValue', ...named, additionalProperties: false },
   properties: {
     field: { type: 'string', enum: Object.keys(OWN) },
     attribute: { type: 'string', ...named },
@@ -49,7 +47,7 @@ const match = {
     Type.String({ ...named, description: 'of equals: a table whose pairs hold too (§12.9)' }),
   ),
 };
-const Match = Type.Object(match, { ...closed, title: 'Match' });
+const Match = closedAs('Match', match);
 /** Read from the target: its value, the operator, the value of the source. */
 export type Match = Sent<Static<typeof Match>>;
 /** `any`: one of the matches must hold. `together`: one row of the target satisfies all of them with one row of the source. */
@@ -58,18 +56,15 @@ export type MatchElement =
   | { readonly any: readonly Match[] }
   | { readonly together: readonly Match[] };
 const WireElement = Type.Unsafe<MatchElement>(
-  Type.Object(
-    {
-      ...Type.Partial(Type.Object(match)).properties,
-      any: Type.Optional(Type.Array(Match, { description: '2 to 8 matches, of which one must hold' })),
-      together: Type.Optional(
-        Type.Array(Match, {
-          description: '2 to 6 matches that one row of the target satisfies with one row of the source',
-        }),
-      ),
-    },
-    { ...closed, title: 'MatchElement' },
-  ),
+  closedAs('MatchElement', {
+    ...Type.Partial(Type.Object(match)).properties,
+    any: Type.Optional(Type.Array(Match, { description: '2 to 8 matches, of which one must hold' })),
+    together: Type.Optional(
+      Type.Array(Match, {
+        description: '2 to 6 matches that one row of the target satisfies with one row of the source',
+      }),
+    ),
+  }),
 );
 
 export const RelationParams = Type.Object({ id: Id, relationId: Id });
@@ -113,12 +108,10 @@ const definition = {
   target: WireFilter,
   match: Type.Optional(MatchElements),
   sort: Type.Optional(
-    Type.Array(Type.Object({ attribute: AttributeName, direction: Type.Enum(['asc', 'desc']) }, closed), {
-      maxItems: 8,
-    }),
+    Type.Array(closed({ attribute: AttributeName, direction: Type.Enum(['asc', 'desc']) }), { maxItems: 8 }),
   ),
   names: Type.Optional(
-    Type.Array(Type.Object({ locale: Type.String({ minLength: 2, maxLength: 35 }), name: Name }, closed), {
+    Type.Array(closed({ locale: Type.String({ minLength: 2, maxLength: 35 }), name: Name }), {
       maxItems: 100,
     }),
   ),
@@ -128,14 +121,14 @@ const definition = {
   ),
   total: Type.Optional(
     Type.Object(total, {
-      ...closed,
+      additionalProperties: false,
       description: 'of a total: the numeric attribute whose sum over the target side is compared',
     }),
   ),
   operator: Type.Optional(Type.Enum([...TOTAL_OPERATORS])),
   limit: Type.Optional(
     Type.Object(computed, {
-      ...closed,
+      additionalProperties: false,
       description: 'of a total: what the sum is compared with, of the source side',
     }),
   ),
@@ -159,14 +152,11 @@ const answered = {
 };
 
 /** The answer of GET can be sent back: fields that the service adds are ignored. */
-export const SentRelation = Type.Object(
-  {
-    ...{ ...definition, ...answered },
-    source: Type.Optional({ ...WireFilter, description: 'needed in a rule' }),
-    target: Type.Optional({ ...WireFilter, description: 'needed in a rule' }),
-  },
-  { ...closed, title: 'RelationDefinition' },
-);
+export const SentRelation = closedAs('RelationDefinition', {
+  ...{ ...definition, ...answered },
+  source: Type.Optional({ ...WireFilter, description: 'needed in a rule' }),
+  target: Type.Optional({ ...WireFilter, description: 'needed in a rule' }),
+});
 export type SentRelation = Static<typeof SentRelation>;
 
 export const WireRelation = titled('Relation', {
@@ -188,24 +178,15 @@ export const RelationListQuery = Type.Object({
   tag: Type.Optional(Type.String({ maxLength: 255, description: 'those with this tag' })),
   state: Type.Optional(Type.String({ maxLength: 32, description: 'those in this state' })),
 });
-export const RelationDocument = Type.Object(
-  {
-    relations: Type.Array(SentRelation, { maxItems: 1_000 }),
-    tables: Type.Optional(
-      Type.Array(SentTable, { maxItems: 100, description: 'those that the relations name' }),
-    ),
-  },
-  closed,
-);
+export const RelationDocument = closed({
+  relations: Type.Array(SentRelation, { maxItems: 1_000 }),
+  tables: Type.Optional(
+    Type.Array(SentTable, { maxItems: 100, description: 'those that the relations name' }),
+  ),
+});
 
 /** Source: docs/interface.md §12.6. */
-export const PairToExplain = Type.Object(
-  {
-    source: Type.String({ minLength: 1, maxLength: 255 }),
-    target: Type.String({ minLength: 1, maxLength: 255 }),
-  },
-  closed,
-);
+export const PairToExplain = closed({ source: Type.String(named), target: Type.String(named) });
 
 const Explained = Type.Object({
   holds: Type.Boolean(),

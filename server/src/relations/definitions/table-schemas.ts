@@ -1,17 +1,15 @@
 import { type Static, Type } from 'typebox';
-import { titled } from '../../http/answers/answers.ts';
+import { closedAs, Name, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { markOf } from '../../storage/storage.ts';
 
 /** Source: docs/interface.md §12.9. */
 
-const closed = { additionalProperties: false } as const;
-const TableName = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 /** Two texts each; a table is read as a whole. */
 export const PAIRS_PER_TABLE = 100_000;
 const Value = { type: 'string', minLength: 1, maxLength: 1_000, pattern: '^[^\\u0000]*$' };
 const table = {
-  name: TableName,
+  name: Name,
   description: Type.Optional(Type.String({ maxLength: 4_096 })),
   pairs: Type.Array(
     Type.Unsafe<readonly [string, string]>({ type: 'array', minItems: 2, maxItems: 2, items: Value }),
@@ -22,10 +20,11 @@ const table = {
   ),
 };
 
-export const SentTable = Type.Object(
-  { ...table, createdAt: Type.Optional(Type.Integer()), updatedAt: Type.Optional(Type.Integer()) },
-  { ...closed, title: 'ValueTableDefinition' },
-);
+export const SentTable = closedAs('ValueTableDefinition', {
+  ...table,
+  createdAt: Type.Optional(Type.Integer()),
+  updatedAt: Type.Optional(Type.Integer()),
+});
 export type SentTable = Static<typeof SentTable>;
 
 export const WireTable = titled('ValueTable', {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { closed, oneOf, orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
+import { closed, closedAs, oneOf, orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import { ExplainedElement, SingleProduct, TOTAL_OPERATORS } from '../definitions/definitions.ts';
 import { MOST_QUANTITY } from '../links/links.ts';
 import type { FitSelection } from './fit-answer.ts';
@@ -8,33 +8,28 @@ import type { FitSelection } from './fit-answer.ts';
 
 const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 
-export const FitQuestion = Type.Object(
-  {
-    ...ProjectQuery.properties,
-    items: Type.Array(
-      closed({
-        identifier: Identifier,
-        quantity: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: MOST_QUANTITY, description: 'default 1' }),
-        ),
-      }),
-      { minItems: 1, maxItems: 100, description: 'quantities of an identifier that repeats are added up' },
+export const FitQuestion = closedAs('FitQuestion', {
+  ...ProjectQuery.properties,
+  items: Type.Array(
+    closed({
+      identifier: Identifier,
+      quantity: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_QUANTITY, description: 'default 1' })),
+    }),
+    { minItems: 1, maxItems: 100, description: 'quantities of an identifier that repeats are added up' },
+  ),
+  tags: Type.Optional(
+    orNull(Type.Array(Type.String(), { maxItems: 1_000 }), 'only the constraints with one of these tags'),
+  ),
+  relations: Type.Optional(
+    orNull(Type.Array(Type.Integer(), { maxItems: 1_000 }), 'only these constraints, by id'),
+  ),
+  alternatives: Type.Optional(
+    orNull(
+      Type.Integer({ minimum: 0, maximum: 10 }),
+      'products to propose in place of each one that does not fit; default 0',
     ),
-    tags: Type.Optional(
-      orNull(Type.Array(Type.String(), { maxItems: 1_000 }), 'only the constraints with one of these tags'),
-    ),
-    relations: Type.Optional(
-      orNull(Type.Array(Type.Integer(), { maxItems: 1_000 }), 'only these constraints, by id'),
-    ),
-    alternatives: Type.Optional(
-      orNull(
-        Type.Integer({ minimum: 0, maximum: 10 }),
-        'products to propose in place of each one that does not fit; default 0',
-      ),
-    ),
-  },
-  { additionalProperties: false, title: 'FitQuestion' },
-);
+  ),
+});
 export type FitQuestion = Static<typeof FitQuestion>;
 
 /** @returns what is asked, each identifier once */
