@@ -10,10 +10,12 @@ import {
   own,
   PROJECT,
   type Program,
+  type Rows,
   rows,
   run,
   sql,
   tabled,
+  text,
 } from '../storage/storage.ts';
 
 /**
@@ -21,28 +23,26 @@ import {
  * wants it nothing is written.
  */
 
-type Rows = Pick<ControlTransaction, 'selectFrom'>;
+/** Endpoints `e` that are switched on, and the projects `p` that their scopes have. */
+const LISTENING = `project p join webhook_endpoint e on e.account_id = p.account_id
+  where p.deleted_at is null and e.is_enabled = 1
+    and case e.scope_type when 'account' then true when 'project' then e.scope_id = p.id
+      else e.scope_id = p.project_group_id end`;
 
-/** @returns endpoints that are switched on and whose scope has the project */
-export const listeningTo = (rows: Rows, projectId: number) =>
-  rows
-    .selectFrom('project')
-    .innerJoin('webhook_endpoint', 'webhook_endpoint.account_id', 'project.account_id')
-    .select(['webhook_endpoint.id', 'webhook_endpoint.events'])
-    .where('project.id', '=', projectId)
-    .where('project.deleted_at', 'is', null)
-    .where('webhook_endpoint.is_enabled', '=', 1)
-    .where(
-      kyselySql<boolean>`case webhook_endpoint.scope_type when 'account' then true
-        when 'project' then webhook_endpoint.scope_id = project.id
-        else webhook_endpoint.scope_id = project.project_group_id end`,
-    );
+const readTypes = (events: string) => JSON.parse(events) as EventType[];
+
+/** @returns endpoints that are switched on and whose scope has the project, with the types that they get */
+export async function listListening(rows: Rows, projectId: number) {
+  const found = await kyselySql<{ id: number; events: string }>`select e.id, e.events
+    from ${kyselySql.raw(LISTENING)} and p.id = ${projectId}`.execute(rows);
+  return found.rows.map(({ id, events }) => ({ id, types: new Set<string>(readTypes(events)) }));
+}
 
 /** Records events in the transaction that makes the change, if an endpoint wants them. */
 export async function recordEvents(tx: ControlTransaction, projectId: number, drafts: readonly EventDraft[]) {
   if (drafts.length === 0) return;
-  const subscribed = readSubscribed(await listeningTo(tx, projectId).execute());
-  const values = drafts.filter(({ type }) => subscribed.has(type)).map(toRow);
+  const listening = await listListening(tx, projectId);
+  const values = drafts.filter(({ type }) => listening.some(({ types }) => types.has(type))).map(toRow);
   if (values.length === 0) return;
   await tx
     .insertInto('service_event')
@@ -52,14 +52,9 @@ export async function recordEvents(tx: ControlTransaction, projectId: number, dr
 
 /** The same in a transaction of the project's catalog: see `announce`. @returns the subscribed types */
 export function* listSubscribed(): Program<ReadonlySet<EventType>> {
-  return readSubscribed(
-    yield* controlRows<{ events: string }>(
-      sql`select e.events from project p join webhook_endpoint e on e.account_id = p.account_id
-        where p.id = ${PROJECT} and p.deleted_at is null and e.is_enabled = 1
-          and case e.scope_type when 'account' then true when 'project' then e.scope_id = p.id
-            else e.scope_id = p.project_group_id end`,
-    ),
-  );
+  const listening = sql`select e.events from ${text(LISTENING)} and p.id = ${PROJECT}`;
+  const found = yield* controlRows<{ events: string }>(listening);
+  return new Set(found.flatMap(({ events }) => readTypes(events)));
 }
 
 const COLUMNS = { place: 'bigint', id: 'text', type: 'text', at: 'bigint', data: 'text' } as const;
@@ -164,7 +159,3 @@ const toRow = ({ type, at, taskNumber, data }: EventDraft) => ({
   at,
   data: JSON.stringify({ ...(taskNumber !== undefined && { taskNumber }), ...data }),
 });
-
-/** @returns the types that any of these endpoints wants; each is a JSON list */
-const readSubscribed = (rows: readonly { readonly events: string }[]): ReadonlySet<EventType> =>
-  new Set(rows.flatMap(({ events }) => JSON.parse(events) as EventType[]));

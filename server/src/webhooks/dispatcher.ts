@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   dropServiceEvents,
-  listeningTo,
+  listListening,
   listProjectsWithEvents,
   listServiceEvents,
   type RecordedEvent,
@@ -278,10 +278,7 @@ async function addDeliveries(
   tx: ControlTransaction,
   { projectId, events, now }: { projectId: number; events: readonly RecordedEvent[]; now: number },
 ): Promise<void> {
-  const endpoints = (await listeningTo(tx, projectId).execute()).map((endpoint) => ({
-    id: endpoint.id,
-    types: new Set(JSON.parse(endpoint.events) as string[]),
-  }));
+  const endpoints = await listListening(tx, projectId);
   const heard = events.filter(({ type }) => endpoints.some(({ types }) => types.has(type)));
   if (heard.length === 0) return;
   const added = await store.insertMessages(tx, await describeMessages(tx, projectId, heard));
