@@ -368,24 +368,13 @@ export async function dropOldDeliveries(
   { before, most }: { before: number; most: number },
 ): Promise<void> {
   const ends = await database.read.selectFrom('webhook_endpoint').select('id').execute();
-  for (const { id: endpointId } of ends) {
-    const oldest = await database.read
-      .selectFrom('webhook_delivery')
-      .select('id')
-      .where('endpoint_id', '=', endpointId)
-      .orderBy('id', 'desc')
-      .offset(most)
-      .limit(1)
-      .executeTakeFirst();
+  // Each in a write of its own, so that others need not wait for all.
+  for (const { id } of ends)
     await database.write('rows', (tx) =>
-      tx
-        .deleteFrom('webhook_delivery')
-        .where('endpoint_id', '=', endpointId)
-        .where('status', '<>', 'pending')
-        .where(({ eb, or }) => or([eb('finished_at', '<', before), eb('id', '<=', oldest?.id ?? 0)]))
-        .execute(),
+      sql`delete from webhook_delivery where endpoint_id = ${id} and status <> 'pending'
+        and (finished_at < ${before} or id <= (select id from webhook_delivery where endpoint_id = ${id}
+          order by id desc limit 1 offset ${most}))`.execute(tx),
     );
-  }
   await database.write('rows', (tx) =>
     sql`delete from webhook_message where not exists
       (select id from webhook_delivery where message_number = webhook_message.number)`.execute(tx),
