@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import { oneOf, optional, orNull, ProjectParams, titled } from '../../http/answers/answers.ts';
+import { closedAs, oneOf, optional, orNull, ProjectParams, titled } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import {
   type RawAnswer,
@@ -29,18 +29,15 @@ const CoverageQuery = Type.Object({
   category: Type.Optional(CategoryPath),
 });
 
-const ChangedAttribute = Type.Object(
-  {
-    attribute: SentAttribute,
-    deleted: Type.Optional(
-      Type.Array(Type.Integer({ minimum: 1 }), {
-        maxItems: 100,
-        description: 'ids of other attributes that are deleted with the change, so that their keys are free',
-      }),
-    ),
-  },
-  { additionalProperties: false, title: 'ChangedAttribute' },
-);
+const ChangedAttribute = closedAs('ChangedAttribute', {
+  attribute: SentAttribute,
+  deleted: Type.Optional(
+    Type.Array(Type.Integer({ minimum: 1 }), {
+      maxItems: 100,
+      description: 'ids of other attributes that are deleted with the change, so that their keys are free',
+    }),
+  ),
+});
 
 const extent = {
   products: Type.Integer({ description: 'in the catalog' }),

@@ -1,15 +1,23 @@
-import { type Static, type TProperties, Type } from 'typebox';
-import type { Filter } from '../../catalog/filters/filters.ts';
+import { type Static, Type } from 'typebox';
 import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
-import { byType, Id, Instant, Name, optional, orNull, pageOf, titled } from '../../http/answers/answers.ts';
+import {
+  byType,
+  closedAs,
+  Id,
+  Instant,
+  Name,
+  optional,
+  orNull,
+  pageOf,
+  titled,
+} from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
+import { WireFilter } from '../../relations/definitions/definitions.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Destination, DestinationSchema, maskDestinations } from '../destinations/destinations.ts';
 import { describeFormat, FORMATS, planFiles, RELATED_AS, type RelatedAs } from '../formats/formats.ts';
 import { type ChannelMapping, OWN_FIELDS } from '../mapping/mapping.ts';
 
-const closed = <Members extends TProperties>(title: string, members: Members) =>
-  Type.Object(members, { additionalProperties: false, title });
 const Percent = (description: string) => optional.number({ minimum: 0, maximum: 100, description });
 
 export const ChannelParams = Type.Object({ id: Id, channelId: Id });
@@ -27,14 +35,6 @@ const Format = Type.Object(
   },
   { additionalProperties: false, title: 'ChannelFormat', 'x-formats': FORMATS.map(describeFormat) },
 );
-
-/** `checkChannel` checks it: it is recursive. */
-const WireFilter = Type.Unsafe<Filter>({
-  type: 'object',
-  title: 'Filter',
-  description:
-    '{"all":[Filter…]}, {"any":[Filter…]}, {"not":Filter}, {"attribute","operator","value"?}, {"category":["top",…]} or {"identifiers":[…]}',
-});
 
 const Source = Type.Object(
   {
@@ -61,7 +61,7 @@ const Source = Type.Object(
   },
 );
 
-const Relation = closed('ChannelRelation', {
+const Relation = closedAs('ChannelRelation', {
   tag: optional.text({ minLength: 1, maxLength: 255, description: 'of relations; or id' }),
   id: Type.Optional({ ...Id, description: 'of one relation; or tag' }),
   as: Type.Enum([...RELATED_AS], { description: 'what they are to the product' }),
@@ -76,7 +76,7 @@ const ChannelDestination = byType<Destination>(DestinationSchema, 'ChannelDestin
 
 const YEAR_SECONDS = 31_536_000;
 
-const SentTrigger = closed('ChannelTrigger', {
+const SentTrigger = closedAs('ChannelTrigger', {
   type: Type.Enum(['manual', 'schedule', 'change']),
   cron: optional.text({ minLength: 1, maxLength: 255, description: 'schedule: as that of a pipeline' }),
   timeZone: optional.text({ minLength: 1, maxLength: 64, description: 'schedule: as Europe/Berlin' }),
@@ -127,7 +127,7 @@ const answered = {
 };
 
 /** The answer of GET can be sent back: fields that the service adds are ignored. */
-export const SentChannel = closed('ChannelDefinition', { ...definition, ...answered });
+export const SentChannel = closedAs('ChannelDefinition', { ...definition, ...answered });
 export type SentChannel = Static<typeof SentChannel>;
 
 const counted = (description: string) => Type.Integer({ description });
@@ -202,7 +202,7 @@ export const BuildAnswer = titled('StartedBuild', {
 });
 
 /** Of a stored channel it may be left out: then that is previewed. */
-export const SentPreview = closed('ChannelToTry', {
+export const SentPreview = closedAs('ChannelToTry', {
   format: Type.Optional(Format),
   filter: definition.filter,
   mapping: definition.mapping,

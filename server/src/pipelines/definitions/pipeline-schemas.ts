@@ -3,6 +3,7 @@ import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
 import {
   byType,
   closed,
+  closedAs,
   Id,
   Instant,
   Name,
@@ -102,10 +103,7 @@ const answered = {
 };
 
 /** The answer of GET can be sent back: fields that the service adds are ignored. */
-export const SentPipeline = Type.Object(
-  { ...definition, ...answered },
-  { additionalProperties: false, title: 'PipelineDefinition' },
-);
+export const SentPipeline = closedAs('PipelineDefinition', { ...definition, ...answered });
 export type SentPipeline = Static<typeof SentPipeline>;
 
 const counted = (description: string) => Type.Integer({ description });
@@ -169,34 +167,31 @@ export const UploadQuery = Type.Object({
 });
 
 /** What is tried before it is stored. Source: docs/interface.md §13.5. */
-export const SentPreview = Type.Object(
-  {
-    // A whole definition can be tried before it is stored, as relations can.
-    ...Type.Partial(SentPipeline).properties,
-    source: PipelineSource,
-    format: PipelineFormat,
-    pipelineId: Type.Optional({
-      ...Id,
-      description: 'a stored pipeline that masked headers of the source are taken from',
-    }),
-    file: Type.Optional(
-      Type.Object(
-        {
-          name: Type.String({ minLength: 1, maxLength: 255 }),
-          base64: Type.String({ description: 'up to 8 MiB' }),
-          isBeginning: optional.flag({
-            description: 'the file goes on behind these bytes; not for xlsx and zip',
-          }),
-        },
-        { additionalProperties: false, description: 'for an upload source' },
-      ),
+export const SentPreview = closedAs('PipelineToTry', {
+  // A whole definition can be tried before it is stored, as relations can.
+  ...Type.Partial(SentPipeline).properties,
+  source: PipelineSource,
+  format: PipelineFormat,
+  pipelineId: Type.Optional({
+    ...Id,
+    description: 'a stored pipeline that masked headers of the source are taken from',
+  }),
+  file: Type.Optional(
+    Type.Object(
+      {
+        name: Type.String({ minLength: 1, maxLength: 255 }),
+        base64: Type.String({ description: 'up to 8 MiB' }),
+        isBeginning: optional.flag({
+          description: 'the file goes on behind these bytes; not for xlsx and zip',
+        }),
+      },
+      { additionalProperties: false, description: 'for an upload source' },
     ),
-    catalog: optional.flag({
-      description: 'also say what catalog the rows would make; for the modes full and incremental',
-    }),
-  },
-  { additionalProperties: false, title: 'PipelineToTry' },
-);
+  ),
+  catalog: optional.flag({
+    description: 'also say what catalog the rows would make; for the modes full and incremental',
+  }),
+});
 export type SentPreview = Static<typeof SentPreview>;
 
 /** Source: docs/interface.md §13.5 rule 9. */

@@ -69,8 +69,8 @@ const WireElement = Type.Unsafe<MatchElement>(
 
 export const RelationParams = Type.Object({ id: Id, relationId: Id });
 
-/** `checkDefinition` checks the filters: they are recursive. */
-const WireFilter = Type.Unsafe<Filter>({
+/** `checkFilter` checks it: it is recursive. */
+export const WireFilter = Type.Unsafe<Filter>({
   type: 'object',
   title: 'Filter',
   description:
