@@ -4,7 +4,7 @@
  * replaces the published one at once. Channels know catalogs and relations, and never how either is stored.
  */
 import type { Catalog } from '../catalog/catalog.ts';
-import { createDefinitions, removeRowsOf, type SentChange, type Shown } from '../definitions/definitions.ts';
+import { createDefinitions, type SentChange, type Shown } from '../definitions/definitions.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { createTextChecks } from '../pipelines/mapping/expressions/expressions.ts';
@@ -41,7 +41,7 @@ export interface ChannelParts extends Base {
   readonly threads: BuildThreads;
   readonly catalog: Pick<Catalog, 'countProducts' | 'store' | 'search'>;
   readonly relations: Pick<Relations, 'list' | 'answer' | 'judgeFit'>;
-  readonly projects: Pick<Projects, 'recordChange' | 'whenGone'>;
+  readonly projects: Pick<Projects, 'recordChange' | 'removeWithProject'>;
 }
 
 /** Each has a thread of its own, for up to a minute. */
@@ -59,9 +59,7 @@ export function createChannels(parts: ChannelParts) {
   const scheduled = { database, logger, builds, readVersion: catalog.store.readVersion };
   const textChecks = createTextChecks();
   const previews = new AccountPlaces(PREVIEWS);
-  parts.projects.whenGone(async (tx, { type, id }) => {
-    if (type === 'project') await removeRowsOf(tx, [CHANNELS.name, BUILDS.name, 'channel_snapshot'], id);
-  });
+  parts.projects.removeWithProject(CHANNELS.name, BUILDS.name, 'channel_snapshot');
 
   const readCatalog = async (projectId: number) => ({
     attributes: (await catalog.store.getOntology(projectId)).attributes,

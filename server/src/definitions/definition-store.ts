@@ -98,16 +98,6 @@ export async function moveDue<Resource extends Due, Place>(
   return Number(moved.numAffectedRows) > 0;
 }
 
-/** Deletes what the project that is removed for good had. */
-export async function removeRowsOf(
-  tx: ControlTransaction,
-  names: readonly (keyof ControlSchema)[],
-  projectId: number,
-): Promise<void> {
-  for (const name of names)
-    await sql`delete from ${sql.table(name)} where project_id = ${projectId}`.execute(tx);
-}
-
 /** Where runs of resources are: a row for each, with the number of its task. An index leads from a resource to its runs. */
 interface RunTable {
   readonly name: keyof ControlSchema;

@@ -3,13 +3,7 @@
  * task. What starts one (a call, an upload, a schedule, a webhook) is decided here, across processes by the database;
  * what a run does is in `runs/`. Pipelines know catalogs and never how products are stored.
  */
-import {
-  createDefinitions,
-  openStored,
-  removeRowsOf,
-  type SentChange,
-  type Shown,
-} from '../definitions/definitions.ts';
+import { createDefinitions, openStored, type SentChange, type Shown } from '../definitions/definitions.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Projects } from '../projects/projects.ts';
@@ -40,7 +34,7 @@ import { listMaskedMembers } from './sources/sources.ts';
 export { AccountPlaces } from './account-places.ts';
 
 export interface PipelineParts extends Base, PipelineRunParts {
-  readonly projects: Pick<Projects, 'getLocale' | 'recordChange' | 'whenGone'>;
+  readonly projects: Pick<Projects, 'getLocale' | 'recordChange' | 'removeWithProject'>;
 }
 
 /** Each has a thread of its own, for up to a minute. */
@@ -55,9 +49,7 @@ export function createPipelines(parts: PipelineParts) {
   const kind = pipelineKind({ clock, textChecks });
   const definitions = createDefinitions(parts, kind);
   const previews = new AccountPlaces(PREVIEWS);
-  projects.whenGone(async (tx, { type, id }) => {
-    if (type === 'project') await removeRowsOf(tx, [PIPELINES.name, RUNS.name], id);
-  });
+  projects.removeWithProject(PIPELINES.name, RUNS.name);
 
   return {
     ...definitions,

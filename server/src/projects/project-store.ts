@@ -1,4 +1,4 @@
-import { type ExpressionBuilder, expressionBuilder, type Selectable } from 'kysely';
+import { type ExpressionBuilder, expressionBuilder, type Selectable, sql } from 'kysely';
 import { listParts } from '../kernel/caller.ts';
 import { padIds } from '../kernel/padded.ts';
 import { type ControlSchema, type ControlTransaction, type Rows, toCamel } from '../storage/storage.ts';
@@ -60,6 +60,16 @@ export async function findDeletedUpTo(rows: Rows, at: number): Promise<number[]>
 
 export async function removeProject(tx: ControlTransaction, id: number): Promise<void> {
   await tx.deleteFrom('project').where('id', '=', id).where('deleted_at', 'is not', null).execute();
+}
+
+/** Deletes the rows that tables have of a project. */
+export async function removeRowsOf(
+  tx: ControlTransaction,
+  names: readonly (keyof ControlSchema)[],
+  projectId: number,
+): Promise<void> {
+  for (const name of names)
+    await sql`delete from ${sql.table(name)} where project_id = ${projectId}`.execute(tx);
 }
 
 function inReach({ accountId, scope }: Reach) {

@@ -8,7 +8,7 @@ import { type AtOnce, andThen } from '../kernel/at-once.ts';
 import { type Caller, type ChosenProject, originOf, type PartScope, type Scope } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Base, Chosen, ControlTransaction, Database } from '../storage/storage.ts';
+import type { Base, Chosen, ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import { type AuditLog, createAuditLog } from './audit-store.ts';
 import {
   commandAuthor,
@@ -42,7 +42,9 @@ type ProjectsParts = Pick<Base, 'clock' | 'database'>;
 
 export function createProjects({ database, clock }: ProjectsParts) {
   const listeners: GoneListener[] = [];
+  const tables: (keyof ControlSchema)[] = [];
   const tellGone: GoneListener = async (tx, gone) => {
+    if (gone.type === 'project') await projectStore.removeRowsOf(tx, tables, gone.id);
     for (const listener of listeners) await listener(tx, gone);
   };
   const auditLog = createAuditLog(database, clock);
@@ -63,7 +65,9 @@ export function createProjects({ database, clock }: ProjectsParts) {
     ...createAccounts({ database, clock }, auditLog),
     ...groups,
     ...management,
-    /** What others keep for a group or a project can go with it. */
+    /** The rows of a project in these tables go with it. */
+    removeWithProject: (...names: (keyof ControlSchema)[]) => void tables.push(...names),
+    /** What else others keep for a group or a project can go with it. */
     whenGone: (listener: GoneListener) => void listeners.push(listener),
     /** Those in reach by id, or the requested one. Source: docs/interface.md §4.1. @throws scope_refused */
     async listProjects(caller: Caller, projectId?: number) {

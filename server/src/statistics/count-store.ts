@@ -217,6 +217,3 @@ export async function dropCatalogCounts(
       and n.step_seconds = catalog_count.step_seconds and n.at > catalog_count.at
       and n.products is not null)`.execute(tx);
 }
-
-export const removeCatalogCounts = (tx: ControlTransaction, projectId: number) =>
-  tx.deleteFrom('catalog_count').where('project_id', '=', projectId).execute();

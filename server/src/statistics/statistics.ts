@@ -20,7 +20,7 @@ import {
 } from './count-store.ts';
 
 interface StatisticsParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
-  readonly projects: Pick<Projects, 'whenGone'>;
+  readonly projects: Pick<Projects, 'removeWithProject' | 'whenGone'>;
   /** Off the serving thread. */
   countProducts(projectId: number): Promise<number>;
 }
@@ -41,10 +41,9 @@ export function createStatistics({ database, clock, logger, projects, countProdu
   const startedAt = clock.now();
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
-  projects.whenGone(async (tx, gone) => {
-    if (gone.type !== 'project') return;
-    noted.forget(gone.id);
-    await countStore.removeCatalogCounts(tx, gone.id);
+  projects.removeWithProject('catalog_count');
+  projects.whenGone(async (_, { type, id }) => {
+    if (type === 'project') noted.forget(id);
   });
 
   /** One write after another, so that waiting for the last one waits for all. */

@@ -51,7 +51,3 @@ export async function removeDismissal(
     .executeTakeFirst();
   return Number(removed.numDeletedRows) > 0;
 }
-
-export async function removeDismissalsOf(tx: ControlTransaction, projectId: number): Promise<void> {
-  await tx.deleteFrom('dismissed_suggestion').where('project_id', '=', projectId).execute();
-}

@@ -14,20 +14,14 @@ import type { Relations } from '../relations/relations.ts';
 import type { Base, ControlTransaction } from '../storage/storage.ts';
 import { listSampled, suggestAttributes, suggestDuplicates } from './attribute-suggestions.ts';
 import { CatalogSample } from './catalog-sample.ts';
-import {
-  type Dismissal,
-  insertDismissal,
-  listDismissed,
-  removeDismissal,
-  removeDismissalsOf,
-} from './dismissal-store.ts';
+import { type Dismissal, insertDismissal, listDismissed, removeDismissal } from './dismissal-store.ts';
 import { suggestRelations } from './relation-suggestions.ts';
 import type { RelationSuggestion, Suggestion } from './suggestion-schemas.ts';
 
 interface SuggestionParts extends Pick<Base, 'clock' | 'database'> {
   readonly catalog: Pick<Catalog, 'survey' | 'store'>;
   readonly relations: Pick<Relations, 'list' | 'readVersion'>;
-  readonly projects: Pick<Projects, 'getLocale' | 'whenGone'>;
+  readonly projects: Pick<Projects, 'getLocale' | 'removeWithProject'>;
 }
 
 interface FoundSuggestions extends Omit<SurveyResult, 'counted'>, SuggestedCount {
@@ -49,9 +43,7 @@ const FINDINGS = 100;
 export function createSuggestions(parts: SuggestionParts) {
   const { relations, database, clock } = parts;
   const find = createFinder(parts);
-  parts.projects.whenGone(async (tx, { type, id }) => {
-    if (type === 'project') await removeDismissalsOf(tx, id);
-  });
+  parts.projects.removeWithProject('dismissed_suggestion');
 
   return {
     /** @returns what no relation does already, by kind, of each the best first */

@@ -381,9 +381,8 @@ export async function dropOldDeliveries(
   );
 }
 
-/** Removes what a project that is gone for good had. */
+/** Removes what was to be sent of a project that is gone for good. */
 export async function removeProjectRows(tx: ControlTransaction, projectId: number): Promise<void> {
-  await tx.deleteFrom('service_event').where('project_id', '=', projectId).execute();
   await tx.deleteFrom('webhook_queue').where('lane', '=', projectId).execute();
   await sql`delete from webhook_delivery where message_number in
     (select number from webhook_message where project_id = ${projectId})`.execute(tx);

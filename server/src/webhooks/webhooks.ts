@@ -77,6 +77,7 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
       show: ({ url, events, isEnabled }) => ({ url: describeUrl(url), events, enabled: isEnabled }),
     },
   );
+  projects.removeWithProject('service_event');
   projects.whenGone(async (tx, gone) => {
     await store.removeEndpointsOf(tx, gone);
     if (gone.type === 'project') await store.removeProjectRows(tx, gone.id);
