@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import type { FailureCode } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { DamageMarks } from '../storage/sqlite/sqlite.ts';
+import { openDamageMarks } from '../storage/sqlite/sqlite.ts';
 import { catalogPath, listCatalogs, type Storage } from '../storage/storage.ts';
 import { createThreadPool } from '../storage/threads/threads.ts';
 import { threadEntry } from './stores.ts';
@@ -94,7 +94,7 @@ const stampOf = (path: string) =>
   [path, `${path}-wal`].map((one) => statSync(one, { throwIfNoEntry: false })?.mtimeMs).join();
 
 function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, logger: Logger) {
-  const marks = new DamageMarks(place.catalogs, place.markMoves);
+  const marks = openDamageMarks(place.catalogs, place.markMoves);
   const due = new Set<number>();
   const clearedAt = new Map<number, number>();
   /** Of those that are damaged: when their files were changed last. */

@@ -92,56 +92,43 @@ export const listMarked = (folder: string): number[] =>
  * The catalogs that are not served because their file is damaged, or may be. A mark is a file beside the catalog, so it outlives
  * the process; while no mark moves, a question costs one read of shared memory.
  */
-export class DamageMarks {
-  private readonly folder: string;
-  private readonly moves: MarkMoves;
-  private readonly known = new Map<number, boolean>();
+export function openDamageMarks(folder: string, moves: MarkMoves) {
+  const known = new Map<number, boolean>();
   /** Also where the disk takes no mark. */
-  private readonly own = new Set<number>();
-  private seen = 0;
+  const own = new Set<number>();
+  let seen = 0;
+  const pathOf = (projectId: number) => join(folder, `${projectId}.damaged`);
 
-  constructor(folder: string, moves: MarkMoves) {
-    this.folder = folder;
-    this.moves = moves;
+  function has(projectId: number): boolean {
+    const present = Atomics.load(moves, 0);
+    if (present !== seen) known.clear();
+    seen = present;
+    const isMarked = known.get(projectId) ?? (own.has(projectId) || existsSync(pathOf(projectId)));
+    known.set(projectId, isMarked);
+    return isMarked;
   }
 
-  /** @throws catalog_damaged */
-  refuse(projectId: number): void {
-    if (this.has(projectId)) throw new ServiceError('catalog_damaged', { values: [projectId] });
-  }
-
-  has(projectId: number): boolean {
-    const moves = Atomics.load(this.moves, 0);
-    if (moves !== this.seen) this.known.clear();
-    this.seen = moves;
-    const known =
-      this.known.get(projectId) ?? (this.own.has(projectId) || existsSync(this.pathOf(projectId)));
-    this.known.set(projectId, known);
-    return known;
-  }
-
-  /** @param why for who looks into the folder. @throws Error when it cannot be written; on this thread it holds all the same */
-  add(projectId: number, why: string): void {
-    this.own.add(projectId);
-    this.known.clear();
-    try {
-      writeOwnFile(this.pathOf(projectId), `${why}\n`, 'w');
-    } finally {
-      Atomics.add(this.moves, 0, 1);
-    }
-  }
-
-  remove(projectId: number): void {
-    this.own.delete(projectId);
-    rmSync(this.pathOf(projectId), { force: true });
-    Atomics.add(this.moves, 0, 1);
-  }
-
-  list(): number[] {
-    return [...new Set([...this.own, ...listMarked(this.folder)])].sort((a, b) => a - b);
-  }
-
-  private pathOf(projectId: number): string {
-    return join(this.folder, `${projectId}.damaged`);
-  }
+  return {
+    has,
+    /** @throws catalog_damaged */
+    refuse(projectId: number): void {
+      if (has(projectId)) throw new ServiceError('catalog_damaged', { values: [projectId] });
+    },
+    /** @param why for who looks into the folder. @throws Error when it cannot be written; on this thread it holds all the same */
+    add(projectId: number, why: string): void {
+      own.add(projectId);
+      known.clear();
+      try {
+        writeOwnFile(pathOf(projectId), `${why}\n`, 'w');
+      } finally {
+        Atomics.add(moves, 0, 1);
+      }
+    },
+    remove(projectId: number): void {
+      own.delete(projectId);
+      rmSync(pathOf(projectId), { force: true });
+      Atomics.add(moves, 0, 1);
+    },
+    list: () => [...new Set([...own, ...listMarked(folder)])].sort((a, b) => a - b),
+  };
 }

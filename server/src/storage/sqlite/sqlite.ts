@@ -25,7 +25,7 @@ import { hasNewest, migrate } from '../migrate.ts';
 import { type Program, type ProgramSession, performNow, renderFor, type Sql } from '../program.ts';
 import { isBusy, isDamaged, isReadOnly, translateSqliteError } from '../sqlite-errors.ts';
 import { createThreadPool, type ThreadPool } from '../threads/threads.ts';
-import { createMarkMoves, DamageMarks, type MarkMoves } from './file-check.ts';
+import { createMarkMoves, type MarkMoves, openDamageMarks } from './file-check.ts';
 
 export * from './file-check.ts';
 export * from './wal-frames.ts';
@@ -198,7 +198,7 @@ export function createCatalogFiles(
     follows = createFollows(),
   }: { markMoves?: MarkMoves; keepsLog?: boolean; follows?: Follows } = {},
 ) {
-  const marks = new DamageMarks(folder, markMoves);
+  const marks = openDamageMarks(folder, markMoves);
   const files = new Map<number, CatalogFile>();
   const pathOf = (projectId: number) => join(folder, `${projectId}.db`);
   let control = openControlReader(folder);

@@ -9,8 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/support/task-process.ts';
 import { dataFolderAt, makeStoreFolders, migrate } from '../../storage/storage.ts';
 import { createBackupStream, createStreamState, STATE } from './backup-stream.ts';
-import { listBackups } from './listing.ts';
-import { fillFolder } from './restore-timeline.ts';
+import { fillFolder, listBackups } from './restore-timeline.ts';
 import { openTarget } from './target.ts';
 import { stampOf } from './watched-file.ts';
 

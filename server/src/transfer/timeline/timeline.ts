@@ -5,7 +5,6 @@
 export * from './backup-stream.ts';
 export * from './failures.ts';
 export * from './followed-files.ts';
-export * from './listing.ts';
 export * from './restore-timeline.ts';
 export * from './standby.ts';
 export * from './target.ts';

@@ -141,8 +141,6 @@ function hashMigrations(): string {
   const hash = createHash('sha256');
   const folder = new URL('../../../migrations/postgres/', import.meta.url);
   for (const name of readdirSync(folder).sort()) hash.update(readFileSync(new URL(name, folder)));
-  for (const name of ['migrate.ts', 'compression.ts']) {
-    hash.update(readFileSync(new URL(`../../../src/storage/postgres/${name}`, import.meta.url)));
-  }
+  hash.update(readFileSync(new URL('../../../src/storage/postgres/migrate.ts', import.meta.url)));
   return hash.digest('hex').slice(0, 16);
 }
