@@ -77,8 +77,6 @@ export const fittingRows = (
 export const areCut = (fitting: readonly { readonly found: number }[]): boolean =>
   fitting.length < (fitting[0]?.found ?? 0);
 
-export const pageBytes = (isWhole: boolean): number => (isWhole ? PAGE_BYTES.whole : PAGE_BYTES.front);
-
 type Listed = port.ListedRow & { readonly found: number };
 
 /** Relies on the unique index of identifier. */
@@ -98,7 +96,8 @@ function* listFitting(
   { order, isWhole }: { order: Sql; isWhole: boolean },
 ): Program<port.ListedPart> {
   const columns = text('p.id, p.identifier, p.updated_at, p.document_id');
-  const fitting = fittingRows(columns, given, { as: 'p', order, bytes: pageBytes(isWhole) });
+  const bytes = PAGE_BYTES[isWhole ? 'whole' : 'front'];
+  const fitting = fittingRows(columns, given, { as: 'p', order, bytes });
   const found = yield* rows<Listed>(
     sql`select p.found, ${listedColumns(uploadText(isWhole))} from ${fitting} ${DOCUMENT} order by p.${order}`,
   );
