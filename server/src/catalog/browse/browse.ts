@@ -48,25 +48,15 @@ export type ListForm = 'upload' | 'table';
 
 type UploadFront = Omit<UploadedProduct, 'attributes' | 'settings'>;
 
+/** Behind all that an identifier can have after a prefix. */
+const LAST = '\u{10ffff}'.repeat(255);
+
 /** @param after the last one seen */
 export function planRange(prefix = '', after?: string): IdentifierRange {
-  const to = findEnd(prefix);
+  const to = prefix === '' ? undefined : prefix + LAST;
   return after !== undefined && after >= prefix
     ? { from: after, isAfter: true, to }
     : { from: prefix, isAfter: false, to };
-}
-
-const LAST_CODE_POINT = 0x10ffff;
-const BEFORE_SURROGATES = 0xd7ff;
-const AFTER_SURROGATES = 0xe000;
-
-/** @returns the first text behind all that begin with the prefix: its last code point that can grow is one greater */
-function findEnd(prefix: string): string | undefined {
-  const points = [...prefix].map((one) => one.codePointAt(0) ?? 0);
-  while (points.at(-1) === LAST_CODE_POINT) points.pop();
-  const last = points.pop();
-  if (last === undefined) return undefined;
-  return String.fromCodePoint(...points, last === BEFORE_SURROGATES ? AFTER_SURROGATES : last + 1);
 }
 
 /** @returns how many rows to read after a page that was cut: to measure those that do not fit takes as long as to read them */
