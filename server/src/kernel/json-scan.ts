@@ -120,6 +120,15 @@ export function describeExcess({ beyond }: JsonCounts, limits: JsonLimits): stri
   return `the body holds more than ${most} ${beyond === 'names' ? 'fields' : 'values'}`;
 }
 
+/** @returns what a text of JSON says; undefined for any other text: the caller gets an example, whatever the parser met */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** @returns whether a parsed value holds more than so many values, a long string counting for many; looks no further */
 export const holdsMoreThan = (most: number, value: unknown): boolean => weighJson(most, value) > most;
 

@@ -1,4 +1,5 @@
 import type { PartRole, PartScope, Role } from './caller.ts';
+import { parseJson } from './json-scan.ts';
 
 /** Which role a group of the company's provider gives. Source: docs/interface.md §5.7. */
 export type RoleRule = {
@@ -12,13 +13,8 @@ const PARTS: readonly unknown[] = ['project-group', 'project'] satisfies PartSco
 
 /** @returns undefined for what is no JSON list of rules */
 export function readRoleRules(text: string): RoleRule[] | undefined {
-  try {
-    const rules: unknown = JSON.parse(text);
-    return Array.isArray(rules) && rules.length > 0 && rules.every(isRule) ? rules : undefined;
-  } catch {
-    // The start is refused with the form that rules must have, as for a wrong rule.
-    return undefined;
-  }
+  const rules = parseJson(text);
+  return Array.isArray(rules) && rules.length > 0 && rules.every(isRule) ? rules : undefined;
 }
 
 function isRule(given: unknown): given is RoleRule {

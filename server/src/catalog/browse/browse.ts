@@ -4,6 +4,7 @@
  */
 
 import { ServiceError } from '../../kernel/errors.ts';
+import { parseJson } from '../../kernel/json-scan.ts';
 import {
   countPassed,
   type Operation,
@@ -107,22 +108,13 @@ const MAX_DEPTH = 20;
 
 /** Reads a category of a query. @throws query_invalid */
 export function readCategory(parameter: string, text: string): string[] {
-  const path = readNames(text);
-  if (path !== undefined && path.length >= 1 && path.length <= MAX_DEPTH) return path;
+  const path = parseJson(text);
+  const isPath = Array.isArray(path) && path.length >= 1 && path.length <= MAX_DEPTH;
+  if (isPath && path.every((name) => typeof name === 'string')) return path;
   throw new ServiceError(
     'query_invalid',
     `/${parameter} must be a JSON list of 1 to ${MAX_DEPTH} names, such as ["Tools","Drills"]`,
   );
-}
-
-function readNames(text: string): string[] | undefined {
-  try {
-    const list: unknown = JSON.parse(text);
-    return Array.isArray(list) && list.every((one) => typeof one === 'string') ? list : undefined;
-  } catch {
-    // The caller gets an example, whatever the parser met.
-    return undefined;
-  }
 }
 
 /** Uploads that the serving thread describes, of short values 10 ms. A larger one is described by another thread. */

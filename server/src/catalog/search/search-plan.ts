@@ -1,4 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
+import { parseJson } from '../../kernel/json-scan.ts';
 import {
   type AttributeCondition,
   type ComparedAttribute,
@@ -94,7 +95,7 @@ function joinFilter({ filter, category }: SearchQuestion, byKey: ReadonlyMap<str
 
 function readFilter(text: string, byKey: ReadonlyMap<string, Attribute>): Filter {
   const isNumeric = (name: string) => byKey.get(name)?.type === 'NUMERIC_ATTRIBUTE';
-  const sent = text.trimStart().startsWith('{') ? parse(text) : readFilterText(text, isNumeric);
+  const sent = text.trimStart().startsWith('{') ? parseJson(text) : readFilterText(text, isNumeric);
   if (sent === undefined)
     throw refuse(
       '/filter must be a filter as JSON, such as {"attribute":"TDP","operator":"greater","value":100}, or a line such as TDP > 100 and Brand = Corsair',
@@ -102,15 +103,6 @@ function readFilter(text: string, byKey: ReadonlyMap<string, Attribute>): Filter
   const errors = checkFilter('/filter', sent);
   if (errors.length > 0) throw new ServiceError('query_invalid', { details: errors.slice(0, 20) });
   return sent as Filter;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Told to the caller with an example, whatever the parser met.
-    return undefined;
-  }
 }
 
 function readSort(

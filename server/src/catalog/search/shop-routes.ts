@@ -6,6 +6,7 @@ import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type Routes, sendJson, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { parseJson } from '../../kernel/json-scan.ts';
 import type { Catalog } from '../catalog.ts';
 import { PartialMark } from './search-schemas.ts';
 import type { ShopFilter, SuggestionLimits } from './shop-search.ts';
@@ -185,11 +186,9 @@ function readShopFilters(sent: unknown): readonly ShopFilter[] {
 function readJson(sent: unknown): unknown {
   if (typeof sent !== 'string') return sent ?? undefined;
   if (sent.trim() === '') return undefined;
-  try {
-    return JSON.parse(sent);
-  } catch {
-    throw refuse();
-  }
+  const parsed = parseJson(sent);
+  if (parsed === undefined) throw refuse();
+  return parsed;
 }
 
 function readFilter(sent: unknown): ShopFilter {
