@@ -103,12 +103,8 @@ function readGivenKeys(path: string | undefined): Uint8Array[] {
 }
 
 /** @returns undefined for the embedded store */
-export function openReaders({ database }: Config, { postgres }: Storage): Readers | undefined {
-  if (database === undefined || postgres === undefined) return undefined;
-  const { replicaUrls, replicaMaxDelayMs: maxDelayMs, ...settings } = database;
-  const replicas = replicaUrls.map((url) => ({ ...settings, url }));
-  return createReaders({ primary: postgres, replicas, maxDelayMs });
-}
+export const openReaders = ({ database }: Config, { postgres }: Storage): Readers | undefined =>
+  database && postgres && createReaders(postgres, database);
 
 /** Connections of a thread: one that reads or writes, and one for what it asks beside. */
 const THREAD_CONNECTIONS = 2;

@@ -20,6 +20,7 @@ import {
   openPostgresDatabase,
   type Postgres,
   type PostgresSettings,
+  type ReplicatedSettings,
   refuseMoved,
   tryWrites,
   watchSchema,
@@ -71,10 +72,7 @@ type CatalogPlace =
 /** What a thread opens; with replicas for reads that may use them. */
 export type ThreadPlace =
   | Extract<CatalogPlace, { kind: 'embedded' }>
-  | (Extract<CatalogPlace, { kind: 'postgres' }> & {
-      readonly replicaUrls: readonly string[];
-      readonly replicaMaxDelayMs: number;
-    });
+  | ({ readonly kind: 'postgres' } & ReplicatedSettings);
 
 /** Accepted bodies, for a thread that reads some of them. */
 export const openPayloads = (place: CatalogPlace): PayloadFiles =>

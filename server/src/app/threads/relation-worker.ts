@@ -3,7 +3,7 @@ import { workerData } from 'node:worker_threads';
 import { searchThreadOperations } from '../../catalog/catalog.ts';
 import { postgresRelationReaderOperations } from '../../relations/store/postgres/postgres.ts';
 import { relationReaderOperations } from '../../relations/store/sqlite/sqlite.ts';
-import { createReaders, openPostgres, type Postgres } from '../../storage/postgres/postgres.ts';
+import { createReaders, openPostgres } from '../../storage/postgres/postgres.ts';
 import { createCatalogFiles } from '../../storage/sqlite/sqlite.ts';
 import { openPayloads, type ThreadPlace } from '../../storage/storage.ts';
 import { serveOperations } from '../../storage/threads/threads.ts';
@@ -20,15 +20,10 @@ function openOperations(place: ThreadPlace) {
     };
   }
   const postgres = openPostgres(place);
-  const readPostgres = chooseReaders(postgres, place);
+  const isAlone = place.replicaUrls.length === 0;
+  const readPostgres = isAlone ? () => postgres : createReaders(postgres, place).pick;
   return {
     ...postgresRelationReaderOperations({ postgres, readPostgres }),
     ...searchThreadOperations(snapshotsOfRows(postgres, readPostgres)),
   };
-}
-
-function chooseReaders(primary: Postgres, place: Extract<ThreadPlace, { kind: 'postgres' }>): () => Postgres {
-  const replicas = place.replicaUrls.map((url) => ({ ...place, url }));
-  if (replicas.length === 0) return () => primary;
-  return createReaders({ primary, replicas, maxDelayMs: place.replicaMaxDelayMs }).pick;
 }

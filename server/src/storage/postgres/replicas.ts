@@ -8,10 +8,10 @@ import { openPostgres, type Postgres, type PostgresSettings } from './connection
  */
 export type Readers = ReturnType<typeof createReaders>;
 
-export interface ReaderSettings {
-  readonly primary: Postgres;
-  readonly replicas: readonly PostgresSettings[];
-  readonly maxDelayMs: number;
+/** How a thread reaches the primary, and the replicas that it may read from in its place. */
+export interface ReplicatedSettings extends PostgresSettings {
+  readonly replicaUrls: readonly string[];
+  readonly replicaMaxDelayMs: number;
 }
 
 const BEAT_EVERY_MS = 200;
@@ -30,9 +30,12 @@ interface Replica {
   checking: boolean;
 }
 
-export function createReaders({ primary, replicas: settings, maxDelayMs }: ReaderSettings) {
-  const replicas = settings.map((one): Replica => {
-    return { postgres: openPostgres(one), beat: 0, isNear: false, checking: false };
+export function createReaders(
+  primary: Postgres,
+  { replicaUrls, replicaMaxDelayMs: maxDelayMs, ...settings }: ReplicatedSettings,
+) {
+  const replicas = replicaUrls.map((url): Replica => {
+    return { postgres: openPostgres({ ...settings, url }), beat: 0, isNear: false, checking: false };
   });
   let turn = 0;
   let beat = 0;
