@@ -16,15 +16,13 @@ const DAY_MS = 24 * HOUR_MS;
 
 export function startUpkeep(parts: Parts) {
   const { config, clock, logger, database, payloads, tasks } = parts;
-  const { projects, access, statistics, catalog, pipelines, channels, webhooks } = parts;
+  const { projects, access, statistics, catalog, pipelines, webhooks } = parts;
   let timer: NodeJS.Timeout | undefined;
 
   async function tidy(): Promise<void> {
     try {
       const now = clock.now();
       await tasks.dropEndedBefore(now - config.taskRetentionDays * DAY_MS);
-      await pipelines.dropForgotten();
-      await channels.dropForgotten();
       await webhooks.dropOld();
       await dropOldAnswers(database, now - DAY_MS);
       await access.dropEnded();

@@ -122,8 +122,5 @@ export function createChannels(parts: ChannelParts) {
 
     /** @returns a file of what the channel with this token serves now */
     findFile: (token: string, fileName: string) => findServedFile({ database, payloads }, token, fileName),
-
-    /** Builds go with their tasks. */
-    dropForgotten: () => BUILDS.dropForgotten(database),
   };
 }

@@ -179,13 +179,5 @@ export function createRunStore({ name, owners, owner }: RunTable) {
           and run.task_number = ${newest}`.execute(rows);
       return found.rows;
     },
-
-    /** Deletes runs whose tasks are deleted. */
-    async dropForgotten(database: Database): Promise<void> {
-      const isTask = sql`task.project_id = ${sql.ref(`${name}.project_id`)}
-        and task.number = ${sql.ref(`${name}.task_number`)}`;
-      const drop = sql`delete from ${runs} where not exists (select task.number from task where ${isTask})`;
-      await database.write('rows', (tx) => drop.execute(tx));
-    },
   };
 }

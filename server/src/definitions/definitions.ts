@@ -87,13 +87,15 @@ const MOST = 1_000;
 
 /** The lifecycle of a kind of resources of projects. */
 export function createDefinitions<Sent, Definition extends { readonly name: string }, State, Seen>(
-  parts: ResourceParts & Pick<Base, 'clock' | 'secrets'> & { readonly tasks: Pick<Tasks, 'listNumbered'> },
+  parts: ResourceParts &
+    Pick<Base, 'clock' | 'secrets'> & { readonly tasks: Pick<Tasks, 'listNumbered' | 'removeWithTask'> },
   kind: DefinitionKind<Sent, Definition, State, Seen>,
 ) {
   type Resource = Defined<Definition, State>;
   type Answered = Shown<Resource, Seen>;
   const { database, clock, secrets, tasks } = parts;
   const { type, store, runs: runStore, secrets: part } = kind;
+  if (runStore) tasks.removeWithTask(runStore.name);
   const mask = (definition: Definition) => part?.mask(definition) ?? definition;
   const seal = (resource: Resource) => (part ? sealDefinition(part, resource, secrets) : resource);
   const resources = createResources<Resource, InProject>(parts, {

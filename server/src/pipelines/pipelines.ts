@@ -91,8 +91,6 @@ export function createPipelines(parts: PipelineParts) {
 
     /** Seals what an earlier version stored as it was sent. @returns how many could not be: there is no key */
     sealPlain: () => sealPlainSources(database, secrets),
-    /** Runs go with their tasks. */
-    dropForgotten: () => RUNS.dropForgotten(database),
   };
 }
 

@@ -204,10 +204,14 @@ export async function listLogLines(database: Database, { projectId, number }: Ta
     .execute();
 }
 
-/** Forgets tasks that ended before then, with logs and reports. @returns how many */
-export async function dropTasksBefore(database: Database, before: number): Promise<number> {
+/** Forgets tasks that ended before then, with what `tables` have of them. @returns how many */
+export async function dropTasksBefore(
+  database: Database,
+  before: number,
+  tables: readonly (keyof ControlSchema)[],
+): Promise<number> {
   return database.write('rows', async (tx) => {
-    for (const table of ['task_log', 'task_report'])
+    for (const table of tables)
       await sql`delete from ${sql.table(table)} where exists (select task.number from task
         where task.project_id = ${sql.ref(`${table}.project_id`)} and task.number = ${sql.ref(`${table}.task_number`)}
           and task.finish_time < ${before})`.execute(tx);

@@ -9,7 +9,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '../kernel/errors.ts';
-import type { ControlTransaction, Database } from '../storage/storage.ts';
+import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import { pause } from './poll.ts';
 import {
   describeTask,
@@ -39,6 +39,7 @@ export function createTasks(parts: TaskParts) {
     database.isShared ? (tasks) => taskStore.findStates(database, tasks) : undefined,
   );
   const work = createTaskWork(parts, watch);
+  const tables: (keyof ControlSchema)[] = ['task_log', 'task_report'];
 
   return {
     watch,
@@ -106,7 +107,9 @@ export function createTasks(parts: TaskParts) {
     countWaiting: () => leaseStore.countUnclaimed(database, work.listKinds()),
     /** By kind, of those that run by themselves. */
     findOldest: () => leaseStore.findOldest(database, work.listKinds()),
-    dropEndedBefore: (before: number) => taskStore.dropTasksBefore(database, before),
+    /** The rows of a task in these tables go with it; they name it in `project_id` and `task_number`. */
+    removeWithTask: (name: keyof ControlSchema) => void tables.push(name),
+    dropEndedBefore: (before: number) => taskStore.dropTasksBefore(database, before, tables),
   };
 }
 

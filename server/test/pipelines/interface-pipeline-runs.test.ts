@@ -419,7 +419,6 @@ test('runs are forgotten with their tasks (§10.5)', async () => {
   await project.done(await project.upload(pipeline, CSV));
   clock.pass(1_000);
   await service().app.tasks.dropEndedBefore(clock.now());
-  await service().app.pipelines.dropForgotten();
   assert.deepEqual((await project.manage('GET', `/${pipeline.id}/runs`)).body.items, []);
   assert.equal((await project.read(pipeline)).lastRun, null);
   const { body: rest } = await project.manage('GET');
