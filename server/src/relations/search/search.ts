@@ -7,6 +7,5 @@ export * from './related-search.ts';
 export * from './related-view.ts';
 export * from './relation-explain.ts';
 export * from './relation-survey.ts';
-export { surveyTotal } from './total-survey.ts';
-export { tryOnColumns } from './tried-columns.ts';
+export { surveyTotal, tryOnColumns } from './tried-columns.ts';
 export { WorkLimit } from './work-limit.ts';

@@ -1,4 +1,6 @@
-import type { BoundRule, RelationSurvey, Side } from '../definitions/definitions.ts';
+import { describeBriefly } from '../../catalog/browse/browse.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
+import { type BoundRule, compileRule, type RelationSurvey, type Side } from '../definitions/definitions.ts';
 import {
   type GroupedDocument,
   isMember,
@@ -9,7 +11,7 @@ import {
   splitDerived,
   unpackMemberships,
 } from '../memberships/memberships.ts';
-import { type CatalogColumns, findEdge } from './catalog-columns.ts';
+import { type CatalogColumns, findEdge, RuleMembers } from './catalog-columns.ts';
 import type { SearchedRelation } from './related-search.ts';
 import {
   type Candidate,
@@ -25,9 +27,13 @@ import {
   SORTED_AT_MOST,
   type Variant,
 } from './related-view.ts';
+import { explainPair } from './relation-explain.ts';
 import {
+  CARDS,
+  RESULTS,
   type SurveyedCatalog,
   type SurveyTime,
+  spread,
   surveyRelation,
   TRIED_BUILD,
   type TriedCatalog,
@@ -244,3 +250,43 @@ const byRank = (a: ListedMember, b: ListedMember): number =>
   compare(a.rank, b.rank) || a.productId - b.productId;
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+
+/** What a total looks at, as it relates no products. @throws search_too_long */
+export async function surveyTotal(
+  catalog: TriedCatalog,
+  bound: BoundRule,
+  { limit, hasCards = false }: { readonly limit: WorkLimit; readonly hasCards?: boolean },
+): Promise<RelationSurvey> {
+  const { counts, columns } = await RuleMembers.read(catalog, bound, { limit });
+  return {
+    ...{ source: { products: counts.source }, target: { products: counts.target } },
+    ...{ sampled: false, sampledSources: 0, withResults: 0, share: 0 },
+    withoutResults: { count: 0, identifiers: [] },
+    ...{ mostReturned: [], examples: [] },
+    ...(hasCards && { cards: await readCards(catalog, bound, columns) }),
+  };
+}
+
+/** Some products with a limit, each with some that are added up, as if one of those were all. */
+async function readCards({ findUploads }: TriedCatalog, bound: BoundRule, columns: CatalogColumns) {
+  const { isOn } = compileRule(bound);
+  const sides = { source: [] as string[], target: [] as string[] };
+  for (const view of columns.views(bound.attributes))
+    for (const side of ['source', 'target'] as const) if (isOn[side](view)) sides[side].push(view.identifier);
+  const [sources, targets] = [spread(sides.source, CARDS.with), spread(sides.target, RESULTS)];
+  const uploads = (await findUploads([...sources, ...targets])).map(
+    ({ raw }) => JSON.parse(raw) as UploadedProduct,
+  );
+  const pick = (identifiers: readonly string[]) =>
+    identifiers.flatMap((one) => uploads.find(({ identifier }) => identifier === one) ?? []);
+  return pick(sources).map((source) => ({
+    source: describeBriefly(source),
+    results: pick(targets)
+      .filter(({ identifier }) => identifier !== source.identifier)
+      .map((target) => ({
+        ...describeBriefly(target),
+        variants: 0,
+        explain: explainPair(bound, { source, target }),
+      })),
+  }));
+}
