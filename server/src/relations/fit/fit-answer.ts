@@ -13,6 +13,7 @@ import {
 } from '../definitions/definitions.ts';
 import { type ColumnCache, listWords, type TriedCatalog, type WorkLimit } from '../search/search.ts';
 import { listAlternatives, type OrderedProduct } from './alternatives.ts';
+import type { FitSelection } from './fit-schemas.ts';
 import {
   type Constraint,
   judgeUpload,
@@ -23,21 +24,10 @@ import {
   type Verdict,
 } from './judgement.ts';
 
-/** A question: whether products fit, by all constraints or by those with a tag or an id. */
+/** A question, with what the settings of the project say. */
 export interface FitInput extends FitSelection {
-  /** Of the project. */
   readonly brandAttribute: string;
   readonly priceAttribute: string;
-}
-
-export interface FitSelection {
-  readonly projectId: number;
-  /** Each identifier once. */
-  readonly items: readonly { readonly identifier: string; readonly quantity: number }[];
-  readonly tags: readonly string[];
-  readonly relations: readonly number[];
-  /** Proposed in place of each product that does not fit. */
-  readonly alternatives: number;
 }
 
 /** One state of a catalog. */

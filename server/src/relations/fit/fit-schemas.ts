@@ -2,7 +2,6 @@ import { type Static, Type } from 'typebox';
 import { closed, closedAs, oneOf, orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import { ExplainedElement, SingleProduct, TOTAL_OPERATORS } from '../definitions/definitions.ts';
 import { MOST_QUANTITY } from '../links/links.ts';
-import type { FitSelection } from './fit-answer.ts';
 
 /** Source: docs/interface.md §12.10. */
 
@@ -32,11 +31,14 @@ export const FitQuestion = closedAs('FitQuestion', {
 });
 export type FitQuestion = Static<typeof FitQuestion>;
 
+/** Whether products fit, by all constraints or by those with a tag or an id. */
+export type FitSelection = Readonly<ReturnType<typeof readQuestion>>;
+
 /** @returns what is asked, each identifier once */
 export function readQuestion(
   projectId: number,
   { items, tags, relations, alternatives }: Omit<FitQuestion, 'projectId'>,
-): FitSelection {
+) {
   const quantities = new Map<string, number>();
   for (const { identifier, quantity = 1 } of items)
     quantities.set(identifier, (quantities.get(identifier) ?? 0) + quantity);

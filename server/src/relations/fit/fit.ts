@@ -3,5 +3,5 @@
  * the data does not say.
  */
 export * from './fit-answer.ts';
-export { type FitAnswer, FitQuestion, readQuestion } from './fit-schemas.ts';
+export { type FitAnswer, FitQuestion, type FitSelection, readQuestion } from './fit-schemas.ts';
 export { surveyMissing } from './missing-values.ts';
