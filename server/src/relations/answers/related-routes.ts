@@ -3,7 +3,12 @@ import type { FastifyReply } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { readIdentifierList, refuseCommas } from '../../catalog/products/products.ts';
+import {
+  IdentifierQuery,
+  IdentifiersQuery,
+  readIdentifierList,
+  refuseCommas,
+} from '../../catalog/products/products.ts';
 import { orNull, ProjectParams, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import { joinTwins, takeNoBody } from '../../http/bodies/bodies.ts';
 import { requestHook, whileCallerWaits } from '../../http/guards/guards.ts';
@@ -233,21 +238,8 @@ const included = {
   ),
 };
 
-const BulkQuery = Type.Object({
-  ...ProjectQuery.properties,
-  identifiers: Type.Optional(
-    Type.Unsafe<string | string[]>({
-      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
-      description: 'a JSON array of identifiers, or one identifier a parameter',
-    }),
-  ),
-  ...included,
-});
-const SingleQuery = Type.Object({
-  ...ProjectQuery.properties,
-  identifier: Type.String({ minLength: 1, maxLength: 255 }),
-  ...included,
-});
+const BulkQuery = Type.Object({ ...IdentifiersQuery.properties, ...included });
+const SingleQuery = Type.Object({ ...IdentifierQuery.properties, ...included });
 
 const sent = {
   ...ProjectQuery.properties,
