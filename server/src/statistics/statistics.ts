@@ -187,26 +187,18 @@ class RequestTally {
   private noted: NotedRequest[] = [];
 
   add(request: AnsweredRequest, now: number): void {
-    const { accountId, apiKeyId, status, ms } = request;
+    const { accountId, status, ms } = request;
     const isSlow = ms >= SLOW_MS && !request.isPatient;
-    this.count({ accountId, apiKeyId: WHOLE_ACCOUNT }, { status, ms, isSlow, now });
-    if (apiKeyId !== WHOLE_ACCOUNT) this.count({ accountId, apiKeyId }, { status, ms, isSlow, now });
+    const outcome = outcomeOf(status);
+    for (const apiKeyId of new Set([WHOLE_ACCOUNT, request.apiKeyId])) {
+      const begin = (at: number) => ({ accountId, apiKeyId, at, ...sumOf(REQUEST_COUNTS, []) });
+      const count = this.counts.of(`${accountId} ${apiKeyId}`, now, begin);
+      count.requests += 1;
+      count.totalMs += ms;
+      if (isSlow) count.slow += 1;
+      if (outcome !== undefined) count[outcome] += 1;
+    }
     if (isSlow || status >= 500) this.note(request, now);
-  }
-
-  private count(
-    { accountId, apiKeyId }: Pick<RequestCount, 'accountId' | 'apiKeyId'>,
-    { status, ms, isSlow, now }: { status: number; ms: number; isSlow: boolean; now: number },
-  ): void {
-    const count = this.counts.of(`${accountId} ${apiKeyId}`, now, (at) => ({
-      ...{ accountId, apiKeyId, at, ...sumOf(REQUEST_COUNTS, []) },
-    }));
-    count.requests += 1;
-    count.totalMs += ms;
-    if (isSlow) count.slow += 1;
-    if (status === 429) count.limited += 1;
-    else if (status >= 500) count.failed += 1;
-    else if (status >= 400) count.refused += 1;
   }
 
   private note({ isPatient: _, ...request }: AnsweredRequest, now: number): void {
@@ -221,6 +213,13 @@ class RequestTally {
     this.noted = [];
     return taken;
   }
+}
+
+/** @returns what a request is counted as beside all requests; undefined: it went well */
+function outcomeOf(status: number): 'limited' | 'failed' | 'refused' | undefined {
+  if (status === 429) return 'limited';
+  if (status >= 500) return 'failed';
+  return status >= 400 ? 'refused' : undefined;
 }
 
 /** A failure weighs more than any time. */
