@@ -181,87 +181,74 @@ function chooseIdentifier(chosen: Chooser): ColumnSample | undefined {
   const sample = [DISTINCT_SHARE, 0.5]
     .map((share) => named.find(({ distinct, values }) => distinct >= values.length * share))
     .find((found) => found !== undefined);
-  return sample && chosen.choose('identifier', sample, { by: 'name', ...describeIdentifier(sample) });
+  return chosen.choose('identifier', sample, describeIdentifier);
 }
 
-function describeIdentifier({ isUnique, values, distinct, rows }: ColumnSample): Omit<Choice, 'by'> {
-  if (isUnique || rows === 0)
-    return { confidence: 'high', reason: 'the column is named so, and no value comes twice' };
+function describeIdentifier({ isUnique, values, distinct, rows }: ColumnSample): Choice {
+  const [by, named] = ['name' as const, 'the column is named so'];
+  if (isUnique || rows === 0) return { by, confidence: 'high', reason: `${named}, and no value comes twice` };
   const repeated = values.length - distinct;
-  if (repeated === 0)
-    return {
-      confidence: 'medium',
-      reason: `the column is named so, but ${rows - values.length} of ${rows} rows have no value`,
-    };
-  const reason = `the column is named so, but ${repeated} of ${rows} rows repeat a value: they are variants or updates of a product, and the last one counts`;
-  return { confidence: distinct >= values.length * DISTINCT_SHARE ? 'medium' : 'low', reason };
+  const missing = `${named}, but ${rows - values.length} of ${rows} rows have no value`;
+  if (repeated === 0) return { by, confidence: 'medium', reason: missing };
+  const reason = `${named}, but ${repeated} of ${rows} rows repeat a value: they are variants or updates of a product, and the last one counts`;
+  return { by, confidence: distinct >= values.length * DISTINCT_SHARE ? 'medium' : 'low', reason };
 }
 
 function chooseIdentifierByValues(chosen: Chooser): ColumnSample | undefined {
   const unique = chosen.rest().find(looksLikeIdentifier);
-  const seen = { by: 'values', confidence: 'medium', reason: 'no value comes twice' } as const;
-  if (unique !== undefined) return chosen.choose('identifier', unique, seen);
+  if (unique !== undefined)
+    return chosen.choose('identifier', unique, seen('medium', 'no value comes twice'));
   const named = chosen.named('identifier').find(({ values }) => values.length > 0);
-  return named && chosen.choose('identifier', named, { by: 'name', ...describeIdentifier(named) });
+  return chosen.choose('identifier', named, describeIdentifier);
 }
 
 const NAMED: Choice = { by: 'name', confidence: 'high', reason: 'the column is named so' };
+const seen = (confidence: Choice['confidence'], reason: string): Choice => ({
+  ...{ by: 'values', confidence, reason },
+});
 
-function chooseNamed(
-  chosen: Chooser,
-  field: SuggestedField,
-  fits: (sample: ColumnSample) => boolean,
-): ColumnSample | undefined {
-  const sample = chosen.named(field).find(fits);
-  return sample && chosen.choose(field, sample, NAMED);
-}
+const chooseNamed = (chosen: Chooser, field: SuggestedField, fits: (sample: ColumnSample) => boolean) =>
+  chosen.choose(field, chosen.named(field).find(fits), NAMED);
 
 function chooseNameByValues(chosen: Chooser): ColumnSample | undefined {
   const texts = chosen.rest().filter(looksLikeName);
   const [sample] = texts.sort((a, b) => b.distinct - a.distinct);
-  const reason = 'it holds texts of several words';
-  return sample && chosen.choose('name', sample, { by: 'values', confidence: 'low', reason });
+  return chosen.choose('name', sample, seen('low', 'it holds texts of several words'));
 }
 
 function chooseUrl(chosen: Chooser): ColumnSample | undefined {
   const named = chooseNamed(chosen, 'productUrl', ({ values }) => values.every(isAddress));
   if (named !== undefined) return named;
   const sample = chosen.rest().find(({ values }) => values.length > 0 && values.every(isUrl));
-  const reason = 'each value is an address';
-  return sample && chosen.choose('productUrl', sample, { by: 'values', confidence: 'medium', reason });
+  return chosen.choose('productUrl', sample, seen('medium', 'each value is an address'));
 }
 
-function chooseCategories(
-  chosen: Chooser,
-  sample: ColumnSample | undefined,
-  by: 'name' | 'values',
-): ColumnSample | undefined {
-  if (sample === undefined) return undefined;
-  const { confidence, reason } = findPathFormat(sample.values);
-  return chosen.choose('categories', sample, { by, confidence, reason });
-}
+const chooseCategories = (chosen: Chooser, sample: ColumnSample | undefined, by: 'name' | 'values') =>
+  chosen.choose('categories', sample, ({ values }) => {
+    const { confidence, reason } = findPathFormat(values);
+    return { by, confidence, reason };
+  });
 
 /** Without a column called Brand the manufacturer is one. */
 function chooseBrand(chosen: Chooser): ColumnSample | undefined {
   const [sample] = chosen.named('brand').filter(({ values, rows }) => values.length > 0 || rows === 0);
-  if (sample === undefined || sample.name.toLowerCase() === 'brand') return undefined;
-  return chosen.choose('brand', sample, { ...NAMED, confidence: 'medium' });
+  const isPlain = sample?.name.toLowerCase() === 'brand';
+  return chosen.choose('brand', isPlain ? undefined : sample, { ...NAMED, confidence: 'medium' });
 }
 
 /** Columns whose cells hold attributes with their keys, as `color=red,size=M`. */
 function chooseKeyValues(chosen: Chooser): ColumnSample[] {
   const isPairs = (value: string) => /^[^=,\s][^=,]{0,100}=[^=]{0,5000},[^=,\s][^=,]{0,100}=/.test(value);
   const found = chosen.rest().filter(({ values }) => isMostly(values, isPairs));
-  const seen = { by: 'values', confidence: 'medium', reason: 'its cells hold keys and values' } as const;
-  return found.map((sample) => chosen.choose('keyValues', sample, seen));
+  return chosen.chooseAll('keyValues', found, seen('medium', 'its cells hold keys and values'));
 }
 
 /** A column named as the first of all images goes first: image, image 2, additional image. */
 function chooseImages(chosen: Chooser, most: number): ColumnSample[] {
   const found = chosen.rest().filter((sample) => isNamedImage(sample) || isSeenImage(sample));
   const images = found.sort((a, b) => placeOf(a.name) - placeOf(b.name)).slice(0, most);
-  const seen = { by: 'values', confidence: 'medium', reason: 'each value is a picture' } as const;
-  return images.map((image) => chosen.choose('images', image, isNamedImage(image) ? NAMED : seen));
+  const isSeen = seen('medium', 'each value is a picture');
+  return chosen.chooseAll('images', images, (image) => (isNamedImage(image) ? NAMED : isSeen));
 }
 
 const isNamedImage = ({ name, values }: ColumnSample) =>
@@ -341,6 +328,7 @@ function sampleColumn(name: string, rows: readonly SourceRow[]): ColumnSample {
 }
 
 type Choice = Pick<SuggestionReason, 'by' | 'confidence' | 'reason'>;
+type ChoiceOf = Choice | ((sample: ColumnSample) => Choice);
 
 /** Each column is chosen once. */
 class Chooser {
@@ -365,10 +353,18 @@ class Chooser {
       .map(({ sample }) => sample);
   }
 
-  choose(field: string, sample: ColumnSample, choice: Choice): ColumnSample {
-    this.#chosen.add(sample.name);
-    this.reasons.push({ field, column: sample.name, ...choice });
-    return sample;
+  /** @returns the column, if there is one */
+  choose(field: string, sample: ColumnSample | undefined, choice: ChoiceOf): ColumnSample | undefined {
+    return sample && this.chooseAll(field, [sample], choice)[0];
+  }
+
+  chooseAll(field: string, samples: ColumnSample[], choice: ChoiceOf): ColumnSample[] {
+    for (const sample of samples) {
+      this.#chosen.add(sample.name);
+      const why = typeof choice === 'function' ? choice(sample) : choice;
+      this.reasons.push({ field, column: sample.name, ...why });
+    }
+    return samples;
   }
 
   /** The columns that the format maps by itself, as far as the file has them with values. */
@@ -376,8 +372,7 @@ class Chooser {
     const names = own === undefined ? [] : columnsOf(own, field);
     const found = this.rest().filter(({ name, values }) => names.includes(name) && values.length > 0);
     const reason = 'the format names this column so';
-    for (const sample of found) this.choose(field, sample, { by: 'format', confidence: 'high', reason });
-    return found;
+    return this.chooseAll(field, found, { by: 'format', confidence: 'high', reason });
   }
 }
 
