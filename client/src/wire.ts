@@ -352,13 +352,13 @@ export type ChannelSource = {
 };
 
 export type ChannelToTry = {
+  name?: string;
   format?: ChannelFormat;
   /** default: every product */
   filter?: Filter;
   /** the format's fields, in the order of the columns; default: suggested from the ontology */
   mapping?: Record<string, ChannelSource>;
   relations?: Array<ChannelRelation>;
-  name?: string;
   /** default manual */
   trigger?: ChannelTrigger;
   /** a preview delivers nothing */

@@ -203,17 +203,8 @@ export const BuildAnswer = titled('StartedBuild', {
 
 /** Of a stored channel it may be left out: then that is previewed. */
 export const SentPreview = closedAs('ChannelToTry', {
-  format: Type.Optional(Format),
-  filter: definition.filter,
-  mapping: definition.mapping,
-  relations: definition.relations,
-  ...{ name: Type.Optional(Name), trigger: definition.trigger },
+  ...Type.Partial(Type.Object(definition)).properties,
   destinations: Type.Optional({ ...definition.destinations, description: 'a preview delivers nothing' }),
-  ...{
-    changes: definition.changes,
-    maxDeletePercent: definition.maxDeletePercent,
-    maxLeftOutPercent: definition.maxLeftOutPercent,
-  },
   ...answered,
 });
 export type SentPreview = Static<typeof SentPreview>;
