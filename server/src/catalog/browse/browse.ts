@@ -30,7 +30,6 @@ import type {
   CatalogSnapshots,
   CatalogStore,
   FoundProduct,
-  IdentifierRange,
   IdRange,
   ListedRow,
 } from '../port.ts';
@@ -48,23 +47,6 @@ import {
 export type ListForm = 'upload' | 'table';
 
 type UploadFront = Omit<UploadedProduct, 'attributes' | 'settings'>;
-
-/** Behind all that an identifier can have after a prefix. */
-const LAST = '\u{10ffff}'.repeat(255);
-
-/** @param after the last one seen */
-export function planRange(prefix = '', after?: string): IdentifierRange {
-  const to = prefix === '' ? undefined : prefix + LAST;
-  return after !== undefined && after >= prefix
-    ? { from: after, isAfter: true, to }
-    : { from: prefix, isAfter: false, to };
-}
-
-/** @returns how many rows to read after a page that was cut: to measure those that do not fit takes as long as to read them */
-export const nextPage = (
-  most: number,
-  { rows, isCut }: { readonly rows: readonly unknown[]; readonly isCut: boolean },
-): number => (isCut ? Math.min(2 * rows.length, most) : most);
 
 export interface ListedPage {
   /** JSON each. */
