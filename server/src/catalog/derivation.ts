@@ -33,12 +33,6 @@ export interface BatchDerivation {
   remove(tx: SqlTransaction, projectId: number, documents: readonly number[]): Promise<void>;
 }
 
-export interface OpenDerivation {
-  /** Raised when anything is derived otherwise; what was derived by another revision is not written. */
-  readonly revision: number;
-  readonly derive: Derive;
-}
-
 /** What of an upload is derived from. */
 export interface DerivedFrom extends Pick<UploadedProduct, OwnField> {
   readonly categories: readonly Pick<UploadedProduct['categories'][number], 'path'>[];

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import type { RecordedEvent } from '../events/events.ts';
 import type { Sent } from '../http/server/server.ts';
 import type { Calls } from '../storage/storage.ts';
-import type { OpenDerivation } from './derivation.ts';
+import type { Derive } from './derivation.ts';
 import type { Attribute, Ontology, OntologyMode, RequestedOntology } from './ontology/ontology.ts';
 import type { Commit, PackedProducts, RestoreEffect as RestoreEffectSchema } from './products/products.ts';
 
@@ -145,7 +145,8 @@ export interface CatalogStateOperations
 
 /** One state of a catalog. */
 export interface CatalogSnapshot extends Calls<CatalogStateOperations> {
-  openDerivation(): Promise<OpenDerivation>;
+  /** `revision`: raised when anything is derived otherwise; what was derived by another one is not written. */
+  openDerivation(): Promise<{ readonly revision: number; readonly derive: Derive }>;
 }
 
 /** Where a parsing thread reads catalogs and accepted bodies. */

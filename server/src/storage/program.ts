@@ -254,10 +254,10 @@ export async function performOn<Result>(
  * follow from it by type; a call finds its program by its name, in this thread or in another.
  */
 
-/** A program for each operation. `Given`: what programs have before their input, for example the state of a catalog. */
-export type Programs<Table, Given extends unknown[] = []> = {
+/** A program for each operation. */
+export type Programs<Table> = {
   readonly [Name in keyof Table]: Table[Name] extends (...input: infer Input) => infer Result
-    ? (...input: [...Given, ...Input]) => Program<Result>
+    ? (...input: Input) => Program<Result>
     : never;
 };
 
