@@ -16,6 +16,7 @@ export async function serveCommand(flags: { role?: Role; standby?: string } = {}
   await refuseTakenAddress(config);
   if (!isStandby) await makeFirstKey(app, config);
   warnOfReaders(app, config);
+  app.server.prepareChecks();
   const address = await app.start();
   app.startThreads();
   if (role !== 'worker' && config.showsOwnerLink && !isStandby) await showOwnerLink(app, config);

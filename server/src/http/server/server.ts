@@ -164,6 +164,7 @@ function endConnectionsOnClose(server: Server, closeMs: number): void {
 function readParameters(server: Server): void {
   const compileParameters = bodies.createParameterChecks();
   const compileBody = bodies.createBodyChecks();
+  server.decorate('prepareChecks', compileBody.prepare);
   server.setValidatorCompiler(({ schema, httpPart }) =>
     httpPart === 'body' ? compileBody(schema as object) : compileParameters(schema as object),
   );
