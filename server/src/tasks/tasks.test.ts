@@ -228,3 +228,27 @@ test('ended tasks are forgotten with their logs and reports, others keep theirs'
   assert.deepEqual([await tasks.find(old.id), await read(old)], [undefined, [[], '']]);
   assert.deepEqual(await read(young), youngs);
 });
+
+test('others have their turn between two parts of a long report (§4.7)', async (t) => {
+  const process = await startTaskProcess(await createTestStore(t));
+  const task = await process.accept('gated', 1, { text: 'long' });
+  await until('it runs', () => process.gates.has('long'));
+  const gate = process.gates.get('long') ?? assert.fail('it does not run');
+  for (const code of texts(20_000)) gate.run.report({ code, message: code });
+  gate.open();
+  await endOf(process, task);
+  let turns = 0;
+  let parts = 0;
+  const turn = () => {
+    turns += 1;
+    next = setImmediate(turn);
+  };
+  let next = setImmediate(turn);
+  for await (const part of process.tasks.readReport(task)) {
+    parts += 1;
+    assert.equal(part.split('\n').length, 2_001);
+  }
+  clearImmediate(next);
+  assert.equal(parts, 10);
+  assert.ok(turns >= parts - 1, `${turns} turns of others between ${parts} parts`);
+});

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createDueWatch } from './tasks.ts';
+
+const DUE = Array.from({ length: 200 }, (_, at) => at);
+
+test('what is not due has its turn between two starts, also when the store answers at once', async () => {
+  let turns = 0;
+  let isOver = false;
+  const turn = () => {
+    turns += 1;
+    if (!isOver) setImmediate(turn);
+  };
+  const started: number[] = [];
+  const ended = Promise.withResolvers<void>();
+  const fail = (facts: object, message: string) => assert.fail(`${message}: ${JSON.stringify(facts)}`);
+  const watch = createDueWatch<number>({
+    logger: { debug: fail, info: fail, warn: fail, error: fail },
+    subject: 'tests',
+    listDue: async (after) => (after === undefined ? DUE : []),
+    async startDue(found) {
+      started.push(found);
+      if (found === DUE.at(-1)) ended.resolve();
+    },
+  });
+  setImmediate(turn);
+  watch.start();
+  await ended.promise;
+  isOver = true;
+  await watch.close();
+  assert.deepEqual(started, DUE);
+  assert.ok(turns >= DUE.length - 1, `${turns} turns of others between ${DUE.length} starts`);
+});
