@@ -9,8 +9,11 @@ import { startTestService, type TestService } from '../support/test-service.ts';
 
 /** Whatever is at work, the thread that serves does nothing else for long: lookups of all accounts wait for it. */
 
-/** Of processor time without a break: ten times the 20 ms that no work should take. */
-const LONGEST_MS = 200;
+/**
+ * Of processor time without a break. The bench `serving-thread` shows that works take less than the 20 ms that none should take;
+ * beside other tests the same work takes up to twice as long, as caches of the processor are shared.
+ */
+const LONGEST_MS = 50;
 const PROJECTS = 1_000;
 const CHANNELS_OF_PROJECT = 10;
 const PRODUCTS = 10_000;
@@ -36,10 +39,10 @@ const CALLER = `
 function openCaller(t: TestContext, { address, key }: TestService) {
   const worker = new Worker(CALLER, { eval: true, workerData: { address, key } });
   t.after(() => worker.terminate());
-  return async ({ body, ...call }: Call): Promise<{ readonly length: number }> => {
+  return async ({ body, ...call }: Call, status = 200): Promise<{ readonly length: number }> => {
     worker.postMessage({ ...call, body: body && JSON.stringify(body) });
     const [answer] = await once(worker, 'message');
-    assert.equal(answer.status, 200, `${call.path}: ${answer.text}`);
+    assert.equal(answer.status, status, `${call.path}: ${answer.text}`);
     return answer;
   };
 }
@@ -78,6 +81,17 @@ const LONG = Array.from({ length: 8 }, (_, at) => ({
   })),
 }));
 
+const PIPELINE = {
+  name: 'Uploads',
+  source: { type: 'upload' },
+  format: { type: 'csv' },
+  mapping: { identifier: 'id', name: 'title' },
+  mode: 'incremental',
+  trigger: { type: 'manual' },
+};
+
+const CHANNEL = { name: 'Feed', format: { type: 'ndjson' }, trigger: { type: 'manual' } };
+
 const RELATION = {
   ...{ name: 'Goes with', tag: 'with', source: { all: [] }, target: { all: [] } },
   match: [{ source: 'Text 1', operator: 'equals', target: 'Text 1' }],
@@ -93,6 +107,7 @@ test('reports, long values, previews, idle channels and many projects hold up no
   assert.equal((await service.call('PUT', `${root(catalog)}/ontology`, { body })).status, 200);
   await long.load(...LONG);
   await addIdle(service, catalog.projectId);
+  service.app.server.prepareChecks();
   const call = openCaller(t, service);
   const of = (path: string) => `${path}?projectId=${catalog.projectId}`;
   const products = encodeURIComponent(JSON.stringify(LONG.map(({ identifier }) => identifier)));
@@ -124,7 +139,13 @@ test('reports, long values, previews, idle channels and many projects hold up no
     suggestions: () => call({ path: `${root(long)}/suggestions` }),
     'idle channels': () => delay(IDLE_MS),
     'a change that ten channels wait for': () => catalog.update({ identifier: 'P1', name: 'Other' }),
+    'a definition of the largest kind': () =>
+      call({ method: 'POST', path: `${root(catalog)}/pipelines`, body: PIPELINE }, 201),
+    'a channel': () => call({ method: 'POST', path: `${root(catalog)}/channels`, body: CHANNEL }, 201),
     'a list of projects': () => call({ path: '/management/projects' }),
+    'a list of all projects': () => call({ path: '/projects' }),
+    statistics: () => call({ path: '/management/statistics' }),
+    'the audit log': () => call({ path: '/management/audit-log?limit=1000' }),
     'a list of tasks': () => call({ path: `${of('/tasks')}&limit=1000` }),
     metrics: () => call({ path: '/metrics' }),
   };
