@@ -39,6 +39,7 @@ import { shopSearch } from './search/shop-search.ts';
 import { backup } from './service/backup.ts';
 import { crashes } from './service/crashes.ts';
 import { hostile } from './service/hostile.ts';
+import { servingThread } from './service/serving-thread.ts';
 import { soak } from './service/soak.ts';
 import { suggestions } from './suggestions/suggestions.ts';
 import { describeMachine } from './support/machine.ts';
@@ -74,6 +75,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   shopSearch,
   suggestions,
   views,
+  servingThread,
   hostile,
   soak,
   crashes,
