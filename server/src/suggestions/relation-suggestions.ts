@@ -584,7 +584,10 @@ function numberOf({ values }: ComparedProduct, { limit, side }: Compared): numbe
   return typeof comparable === 'number' ? comparable : undefined;
 }
 
-/** @returns each combination of the values that must be equal, mostly one value as it is; none when one is missing */
+/**
+ * Only attributes of one kind are matched, so that at each place all keys have texts or all have numbers: none stands for two.
+ * @returns each combination of the values that must be equal, mostly one value as it is; none when one is missing
+ */
 function combine({ values }: ComparedProduct, { equal, side }: Compared): Iterable<Comparable> {
   let keys: Comparable[] | undefined;
   for (const match of equal) {
