@@ -89,11 +89,13 @@ function openCatalogs(files: CatalogFiles): Omit<RelationCatalogs, 'payloads'> {
     },
     async inspect({ projectId, limit }, work) {
       const file = files.open(projectId);
+      // A survey looks at up to 10,000 sources, of which many have the same values.
+      const share = createSharedLists().of(file);
       return file.snapshot(() =>
         work(
           toInspected(async (program) => file.perform(program), {
             version: readCatalogVersion(file),
-            read: async (work, _, ownLimit = limit) => work(createFileView(file, { limit: ownLimit })),
+            read: async (work, _, ownLimit = limit) => work(createFileView(file, { limit: ownLimit, share })),
           }),
         ),
       );
