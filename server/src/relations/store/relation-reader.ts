@@ -101,7 +101,7 @@ export interface InProject {
 }
 
 /** What an operation has besides its question. */
-type Parts = FitParts & SurveyTime;
+type Parts = FitParts & SurveyTime & { readonly surveys: SurveyCache };
 
 /**
  * The operations of the threads that answer relations, each on one state of the catalog. When its time is up, a survey
@@ -109,6 +109,7 @@ type Parts = FitParts & SurveyTime;
  */
 export function readerOperations(catalogs: RelationCatalogs, columns = new ColumnCache()) {
   const constraints = new ConstraintCache();
+  const surveys = new SurveyCache();
   const inspecting =
     ({ limitOf, isFresh = false }: { limitOf: (time: SurveyTime) => WorkLimit; isFresh?: boolean }) =>
     <Request extends InProject, Result>(
@@ -117,7 +118,7 @@ export function readerOperations(catalogs: RelationCatalogs, columns = new Colum
     (request: Request & Limited, stop?: StopFlag) => {
       const { projectId, limitMs: searchMs } = request;
       const limit = limitOf({ limit: new WorkLimit(Number.POSITIVE_INFINITY, stop), searchMs });
-      const parts = { limit, searchMs, constraints, columns };
+      const parts = { limit, searchMs, constraints, columns, surveys };
       return catalogs.inspect({ projectId, limit, isFresh }, (catalog) => work(catalog, request, parts));
     };
   const question = inspecting({ limitOf: ({ limit, searchMs }) => limit.within(searchMs) });
@@ -190,11 +191,23 @@ async function tryRelation(
 
 async function surveyStored(
   catalog: InspectedCatalog,
-  { id }: InProject & { readonly id: number },
-  time: Parts,
+  { projectId, id }: InProject & { readonly id: number },
+  { surveys, ...time }: Parts,
 ) {
   const relation = await catalog.findBuilt(id);
-  if (relation === undefined) return undefined;
+  return (
+    relation &&
+    surveys.read(`${projectId} ${id} ${relation.build}`, catalog.version, () =>
+      surveyBuilt(catalog, relation, time),
+    )
+  );
+}
+
+async function surveyBuilt(
+  catalog: InspectedCatalog,
+  relation: ServedRelation,
+  time: SurveyTime,
+): Promise<RelationSurvey> {
   if (relation.definition.kind === 'total')
     return surveyTotal(catalog, relation.bound, { limit: readingLimit(time) });
   return relation.isListed ? surveyLinks(catalog, relation, time) : surveyRelation(catalog, relation, time);
@@ -261,6 +274,26 @@ export const openPass = async (
   findUploads: (identifiers) => perform(findUploads(identifiers)),
   listUploads: (after, limit) => perform(listUploads(after, limit)),
 });
+
+/** How many surveys are remembered, and the longest of them by the identifiers that it shows. */
+const SURVEYS = { most: 100, longest: 5_000 };
+
+/** Surveys of stored relations, which take up to seconds and stay as they are until their catalog changes. */
+class SurveyCache {
+  private readonly cached = new Map<string, { readonly version: number; readonly survey: RelationSurvey }>();
+
+  /** @param version  of the catalog. @returns the survey of this version, from `make` unless it is remembered */
+  async read(name: string, version: number, make: () => Promise<RelationSurvey>): Promise<RelationSurvey> {
+    const known = this.cached.get(name);
+    if (known?.version === version) return known.survey;
+    const survey = await make();
+    const shown = survey.examples.flatMap(({ results }) => results.flat()).length;
+    if (survey.endedEarly === true || shown > SURVEYS.longest) return survey;
+    if (this.cached.size >= SURVEYS.most) this.cached.clear();
+    this.cached.set(name, { version, survey });
+    return survey;
+  }
+}
 
 /** Bytes over all catalogs, about. */
 const MOST = 32 * 1024 * 1024;
