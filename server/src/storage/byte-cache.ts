@@ -231,9 +231,14 @@ class SlabRing {
   }
 
   isOf(position: number, { document, at }: Origin): boolean {
+    const known = this.originOf(position);
+    return known.document === document && known.at === at;
+  }
+
+  originOf(position: number): Omit<Origin, 'state'> {
     const { numbers } = this.slabOf(position);
     const origin = (headerOf(position) * 4 + ORIGIN_BYTES) >> 3;
-    return numbers[origin] === document && numbers[origin + 1] === at;
+    return { document: numbers[origin] as number, at: numbers[origin + 1] as number };
   }
 
   seenIn(position: number): number {
@@ -360,6 +365,7 @@ const openSpace = (ring: SlabRing, id: number, isOver: () => boolean) => ({
     if (!isOver()) ring.keep(id, key, { bytes, origin });
   },
   isOf: (position: number, origin: Origin) => ring.isOf(position, origin),
+  originOf: (position: number) => ring.originOf(position),
   /** @returns the state in which it was last seen to be right */
   seenIn: (position: number) => ring.seenIn(position),
   see: (position: number, state: number) => ring.see(position, state),

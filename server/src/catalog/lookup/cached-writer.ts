@@ -1,37 +1,44 @@
 import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
+import { computeValueId } from '../products/products.ts';
 
-let lastEdition = 0;
+/** What writes the answers of one version of a catalog. */
+export interface VersionWriter {
+  readonly version: number;
+  /** A number of the ontology, 53 bits: answers of one edition are of one ontology, also where another writer made them. */
+  readonly edition: number;
+  readonly writer: AnswerWriter;
+}
 
 /** The writer of a catalog's answers: it stays, with the categories that it has met, as long as the ontology does. */
 export class CachedWriter {
-  /** A number of its own for each writer: answers of one edition are of one ontology. */
-  edition = 0;
   private readonly categoryIdOf: (path: string) => number | undefined;
   private signature: string | undefined;
-  private current: { readonly version: number; readonly writer: AnswerWriter } | undefined;
+  private followed: VersionWriter | undefined;
 
   constructor(categoryIdOf: CachedWriter['categoryIdOf']) {
     this.categoryIdOf = categoryIdOf;
   }
 
-  /** Of the catalog, when it was followed last. */
-  get version(): number | undefined {
-    return this.current?.version;
+  /** Of the version of the catalog that was followed last. */
+  get last(): VersionWriter | undefined {
+    return this.followed;
   }
 
-  find(version: number): AnswerWriter | undefined {
-    return this.current?.version === version ? this.current.writer : undefined;
+  find(version: number): VersionWriter | undefined {
+    return this.followed?.version === version ? this.followed : undefined;
   }
 
   /** @returns the writer for a version of the catalog, whose ontology this is */
-  follow(version: number, ontology: Ontology): AnswerWriter {
+  follow(version: number, ontology: Ontology): VersionWriter {
     const signature = JSON.stringify(ontology);
-    const cached = signature === this.signature ? this.current?.writer : undefined;
-    const writer = cached ?? new AnswerWriter(ontology.attributes, this.categoryIdOf);
-    if (cached === undefined) this.edition = ++lastEdition;
+    const known = signature === this.signature ? this.followed : undefined;
+    const { edition, writer } = known ?? {
+      edition: computeValueId(0, signature),
+      writer: new AnswerWriter(ontology.attributes, this.categoryIdOf),
+    };
     this.signature = signature;
-    this.current = { version, writer };
-    return writer;
+    this.followed = { version, edition, writer };
+    return this.followed;
   }
 }
 

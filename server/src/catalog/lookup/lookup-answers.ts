@@ -113,6 +113,15 @@ export class LookupAnswers {
     return !this.open(catalog).findAll(identifiers).includes(-1);
   }
 
+  /** @returns of each product in memory what its answer was made of; for a store that compares these itself */
+  listOrigins(
+    catalog: AnsweredCatalog,
+    identifiers: readonly string[],
+  ): readonly (Omit<Origin, 'state'> | undefined)[] {
+    const space = this.open(catalog);
+    return Array.from(space.findAll(identifiers), (place) => (place < 0 ? undefined : space.originOf(place)));
+  }
+
   /**
    * @returns answers from the cache, where the product is as it was, or from `find`, in the order of the request, each once, of
    * one version; undefined where `find` or the joining would take long

@@ -42,15 +42,6 @@ import { change, findCategoryIds } from '../state-store.ts';
 
 /** How the parsing threads read catalogs in PostgreSQL, and the reads of lookups. */
 
-/**
- * Products of project $1 with the identifiers $2, `w.identifier`, and their documents: found one by one by the index, which `limit`
- * makes sure of. Compared with `any` or joined as they are, PostgreSQL may read the whole table instead, when it has no
- * statistics yet or plans for any list: 14 s for 10,000 of 60,000 products.
- */
-const REQUESTED_DOCUMENTS = `unnest($2::text[]) w (identifier) cross join lateral
-  (select * from product where project_id = $1 and identifier = w.identifier limit 1) p cross join lateral
-  (select * from document where project_id = $1 and id = p.document_id limit 1) d`;
-
 /** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
 export const createPostgresSnapshots = ({
   postgres,
@@ -84,7 +75,7 @@ interface PostgresCatalogParts extends LookupParts {
 export function createPostgresCatalogStore(parts: PostgresCatalogParts): CatalogStore {
   const { postgres, readPostgres, writers } = parts;
   const answers = new LookupAnswers(parts);
-  const findServed = createPostgresAnswers();
+  const findServed = createPostgresAnswers(answers);
   const read: Perform = (projectId, program) => performOn(postgres, projectId, program);
   const readState: Perform = (projectId, program) =>
     postgres.snapshot((session) => performOn(session, projectId, program));
@@ -105,25 +96,20 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
     async findAnswers({ projectId, identifiers, frame }) {
       const last = answers.lastKnown(projectId);
       if (last !== undefined && answers.holdsAll(last, identifiers)) {
-        const present = catalogIn(projectId, (await readVersion(projectId)) ?? 0);
-        const cached = answers.findCached(present, identifiers, frame);
-        if (cached !== undefined) return cached;
+        const version = (await readVersion(projectId)) ?? 0;
+        const cached = version === last.version && answers.findCached(last, identifiers, frame);
+        if (cached) return cached;
       }
       const storable = identifiers.filter(isStorableText);
-      const { version, served } = await findServed(readPostgres(), projectId, storable);
-      return answers.answer(
-        catalogIn(projectId, version),
-        { identifiers, frame },
-        { find: (one) => served.get(one) },
-      );
+      const { catalog, ...found } = await findServed(readPostgres(), last, {
+        projectId,
+        identifiers: storable,
+      });
+      return answers.answer(catalog, { identifiers, frame }, found);
     },
     async close() {},
   };
 }
-
-const catalogIn = (projectId: number, version: number): AnsweredCatalog => ({
-  ...{ projectId, version, edition: version },
-});
 
 /** Catalogs whose writers are cached. */
 const CACHED_CATALOGS = 32;
@@ -142,7 +128,7 @@ interface ServedRow {
   readonly id: number;
   readonly document: number;
   readonly updatedAt: number;
-  /** null: the uploads are too long together. */
+  /** null: the answer in memory was made of the same, or the uploads are too long together. */
   readonly raw: string | null;
 }
 
@@ -154,14 +140,23 @@ const ONTOLOGY = `select json_build_object('mode', c.ontology_mode, 'revision', 
 
 const VERSION = '(select catalog_version from catalog where project_id = $1)';
 
+/**
+ * Products of project $1 with the identifiers $2, and the uploads of those that are not of the document $4 and the time $5, of which the
+ * answer in memory is. Found one by one by the index, which `limit` makes sure of. Compared with `any` or joined as they are, PostgreSQL
+ * may read the whole table instead, when it has no statistics yet or plans for any list: 14 s for 10,000 of 60,000 products.
+ */
 const SERVED = `select ${VERSION} as version,
     case when row_number() over () = 1 and ${VERSION} is distinct from $3::bigint then (${ONTOLOGY}) end as ontology, f.*
   from (select 1) one left join lateral (
     select p.identifier, p.id, p.document_id as document, p.updated_at as "updatedAt",
-      case when sum(octet_length(d.raw)) over () <= ${MADE_AT_ONCE_BYTES} then d.raw end as raw from ${REQUESTED_DOCUMENTS}) f on true`;
+      case when sum(octet_length(d.raw)) over () <= ${MADE_AT_ONCE_BYTES} then d.raw end as raw
+    from unnest($2::text[], $4::bigint[], $5::bigint[]) w (identifier, document, at) cross join lateral
+      (select * from product where project_id = $1 and identifier = w.identifier limit 1) p left join lateral
+      (select * from document where project_id = $1 and id = p.document_id
+        and (p.document_id, p.updated_at) is distinct from (w.document, w.at) limit 1) d on true) f on true`;
 
-/** Answers of catalogs in PostgreSQL, made of their uploads. */
-function createPostgresAnswers() {
+/** Answers of catalogs in PostgreSQL, made of the uploads of those products that are not in memory as they are. */
+function createPostgresAnswers(answers: LookupAnswers) {
   const catalogs = new Map<number, ReturnType<typeof createCatalogAnswers>>();
 
   function open(projectId: number) {
@@ -174,35 +169,71 @@ function createPostgresAnswers() {
   }
 
   /**
-   * One statement, so products are of the version that comes with them; another where category paths are new. All are 'long'
-   * where their uploads are too many bytes together.
+   * One statement, so products are of the version that comes with them.
+   * @param origins  of what the answers in memory are made, in the order of the identifiers
    */
-  return async (session: SqlSession, projectId: number, identifiers: readonly string[]) => {
-    const catalog = open(projectId);
-    const { version: known } = catalog.writer;
-    const present = known === undefined ? undefined : catalog.writer.find(known);
-    const rows = await session.rows<ServedRow>(SERVED, [projectId, identifiers, known ?? null]);
-    const [first] = rows;
-    const version = first?.version ?? 0;
-    const writer =
-      first?.ontology || present === undefined
-        ? catalog.writer.follow(version, readOntologyRow(first?.ontology))
-        : present;
+  async function read(
+    session: SqlSession,
+    projectId: number,
+    { identifiers, origins }: { identifiers: readonly string[]; origins: Origins },
+  ) {
+    const { paths, writer } = open(projectId);
+    const { last } = writer;
+    const documents = identifiers.map((_, at) => origins[at]?.document ?? null);
+    const times = identifiers.map((_, at) => origins[at]?.at ?? null);
+    const values = [projectId, identifiers, last?.version ?? null, documents, times];
+    const rows = await session.rows<ServedRow>(SERVED, values);
+    const { version, ontology } = rows[0] ?? NO_CATALOG;
+    const present =
+      last?.version === (version ?? 0) ? last : writer.follow(version ?? 0, readOntologyRow(ontology));
+    return { rows, paths, present };
+  }
+
+  /** Uploads are read of products that changed since they were answered, and of all after a change of the ontology. */
+  async function readChanged(
+    session: SqlSession,
+    last: AnsweredCatalog | undefined,
+    { projectId, identifiers }: { projectId: number; identifiers: readonly string[] },
+  ) {
+    const origins = last === undefined ? [] : answers.listOrigins(last, identifiers);
+    const found = await read(session, projectId, { identifiers, origins });
+    if (last === undefined || found.present.edition === last.edition) return found;
+    return read(session, projectId, { identifiers, origins: [] });
+  }
+
+  /** Another statement where category paths are new. */
+  return async (
+    session: SqlSession,
+    last: AnsweredCatalog | undefined,
+    requested: { projectId: number; identifiers: readonly string[] },
+  ) => {
+    const { projectId } = requested;
+    const { rows, paths, present } = await readChanged(session, last, requested);
     const make = () => {
-      writer.begin();
-      return rows.flatMap(
-        ({ identifier, id, document, updatedAt, raw }): [string, ServedAnswer | 'long'][] => {
-          if (identifier === null) return [];
-          if (raw === null) return [[identifier, 'long']];
-          const answer = Buffer.from(writer.write(Buffer.from(raw)));
-          return [[identifier, { id, document, updatedAt, answer }]];
-        },
-      );
+      present.writer.begin();
+      return rows.flatMap(({ identifier, id, document, updatedAt, raw }): [string, ServedAnswer][] => {
+        if (identifier === null || raw === null) return [];
+        const answer = Buffer.from(present.writer.write(Buffer.from(raw)));
+        return [[identifier, { id, document, updatedAt, answer }]];
+      });
     };
     const find = (paths: readonly string[]) => performOn(session, projectId, findCategoryIds(paths));
-    return { version, served: new Map(await catalog.paths.complete(make, find)) };
+    const made = new Map(await paths.complete(make, find));
+    const found = new Map(rows.map((row) => [row.identifier, row]));
+    return {
+      catalog: { projectId, version: present.version, edition: present.edition },
+      findOrigin(identifier: string) {
+        const row = found.get(identifier);
+        return row && { document: row.document, at: row.updatedAt };
+      },
+      /** Without its upload all are long together, or its answer went out of memory meanwhile. */
+      find: (identifier: string) => made.get(identifier) ?? (found.has(identifier) ? 'long' : undefined),
+    };
   };
 }
+
+type Origins = ReturnType<LookupAnswers['listOrigins']>;
+const NO_CATALOG = { version: 0, ontology: null };
 
 function readOntologyRow(json: string | null | undefined): Ontology {
   if (!json) return { mode: 'automatic', revision: 0, attributes: [] };

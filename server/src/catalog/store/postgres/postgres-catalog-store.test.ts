@@ -173,6 +173,45 @@ async function prepareCommit(
   };
 }
 
+/** The uploads that each statement of a lookup reads. */
+function countUploads(postgres: Postgres) {
+  const counts: number[] = [];
+  const counted: Postgres = {
+    ...postgres,
+    async rows<Row>(...statement: Parameters<Postgres['rows']>) {
+      const rows = await postgres.rows<Row>(...statement);
+      const withUpload = rows as { readonly raw?: string | null }[];
+      if (withUpload[0]?.raw !== undefined) counts.push(withUpload.filter(({ raw }) => raw !== null).length);
+      return rows;
+    },
+  };
+  return { postgres: counted, take: () => counts.splice(0) };
+}
+
+test('after one product changed, a lookup reads its upload and no other (§4.2)', options, async () => {
+  const { world, projectId, all } = createCatalog();
+  const uploads = countUploads(processes[0] as Postgres);
+  const counted = openPostgresCatalog(uploads.postgres, projectId);
+  const readOf = async () => {
+    const { lookup } = await look(counted);
+    assert.equal(lookup, (await look(all[1])).lookup);
+    return uploads.take();
+  };
+  await world.apply(of({ a: 1, b: 1, c: 1, d: 1 }));
+  assert.deepEqual(await readOf(), [4]);
+  assert.deepEqual(await readOf(), [], 'all are in memory');
+  await world.apply(of({ b: 2 }));
+  assert.deepEqual(await readOf(), [1]);
+  assert.deepEqual(await readOf(), []);
+  await world.delete(['c']);
+  assert.deepEqual(await readOf(), [0]);
+  await world.restore();
+  assert.deepEqual(await readOf(), [0], 'what was restored is as it was answered');
+  await world.changeOntology();
+  const again = await readOf();
+  assert.equal(again.at(-1), 4, 'answers of another ontology');
+});
+
 test('readers see the old state until a commit is done, and then the new one', options, async () => {
   const { world, all, projectId, openPaused } = createCatalog();
   await world.apply(of({ a: 1, b: 1 }));

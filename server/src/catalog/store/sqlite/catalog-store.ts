@@ -10,6 +10,7 @@ import {
   type LookupParts,
   MADE_AT_ONCE_BYTES,
   type ServedAnswer,
+  type VersionWriter,
 } from '../../lookup/lookup.ts';
 import type { AnswerWriter } from '../../ontology/ontology.ts';
 import type { CatalogComparisons, CatalogSnapshots, CatalogStore } from '../../port.ts';
@@ -121,14 +122,15 @@ export function createSqliteCatalogStore({
       const file = files.open(projectId);
       const cached = answerWriters.get(file) ?? new CachedWriter((path) => findCategoryId(file, path));
       answerWriters.set(file, cached);
-      const inVersion = (version: number) => ({ projectId, version, edition: cached.edition });
-      const version = readCatalogVersion(file);
-      const found = cached.find(version) && answers.findCached(inVersion(version), identifiers, frame);
+      const catalogOf = ({ version, edition }: VersionWriter) => ({ projectId, version, edition });
+      const last = cached.find(readCatalogVersion(file));
+      const found = last && answers.findCached(catalogOf(last), identifiers, frame);
       if (found !== undefined) return found;
       return file.snapshot(() => {
-        const present = readCatalogVersion(file);
-        const writer = cached.find(present) ?? cached.follow(present, file.perform(readOntology()));
-        return answers.answer(inVersion(present), { identifiers, frame }, serveFrom(file, writer));
+        const version = readCatalogVersion(file);
+        const present = cached.find(version) ?? cached.follow(version, file.perform(readOntology()));
+        const store = serveFrom(file, present.writer);
+        return answers.answer(catalogOf(present), { identifiers, frame }, store);
       });
     },
     async removeCatalog(projectId) {
