@@ -45,7 +45,7 @@ export class BmecatIndex {
 
   /** @param path names around the element */
   isChosen(name: string, path: readonly string[], attributes: Readonly<Record<string, string>>): boolean {
-    this.#languages.note(attributes.lang ?? '');
+    this.#languages.noteAround(attributes.lang ?? '');
     if (name === 'CLASSIFICATION_SYSTEM_NAME') return path.at(-1) === 'CLASSIFICATION_SYSTEM';
     return ELEMENTS.has(name) || name.endsWith('_TO_CATALOGGROUP_MAP');
   }
@@ -215,8 +215,10 @@ const LANGUAGES = 1_000;
 /** The languages that a catalog has texts in, and the one that is read. BMEcat has ISO 639-2: `deu`, also written `ger`. */
 class BmecatLanguages {
   readonly #requested: string | undefined;
-  /** As the catalog writes them, in the order in which they appear, with the language that is meant. */
+  /** Of elements that are read: as the catalog writes them, in the order in which they appear, with the language that is meant. */
   readonly #seen = new Map<string, string>();
+  /** Of all others. They are met before what stands before them is read, how long before depends on the pieces of the file. */
+  readonly #around = new Set<string>();
   #read: string | undefined;
 
   constructor(requested?: string) {
@@ -229,6 +231,11 @@ class BmecatLanguages {
     this.#seen.set(copyText(code), readLanguage(code));
   }
 
+  noteAround(code: string): void {
+    if (code !== '' && !this.#around.has(code) && this.#around.size < LANGUAGES)
+      this.#around.add(copyText(code));
+  }
+
   noteMain(code: string): void {
     this.note(code);
     if (code !== '') this.#read ??= readLanguage(code);
@@ -239,6 +246,7 @@ class BmecatLanguages {
    * @throws FormatProblem not_found
    */
   describe(): string | undefined {
+    for (const code of this.#around) this.note(code);
     if (this.#seen.size === 0) return undefined;
     const codes = [...this.#seen.keys()].sort((a, b) => Number(this.#isRead(b)) - Number(this.#isRead(a)));
     const isThere = this.#requested === undefined || codes.some((code) => this.#isRead(code));

@@ -311,6 +311,34 @@ test('a language may be written in any of its codes; one that the catalog does n
   });
 });
 
+test('languages of the header are named before those of products, in whatever pieces the file comes (§13.7)', async () => {
+  const catalog = `<BMECAT><HEADER><CATALOG><LANGUAGE>deu</LANGUAGE><LANGUAGE>eng</LANGUAGE></CATALOG></HEADER>
+<T_NEW_CATALOG><PRODUCT><SUPPLIER_PID>1</SUPPLIER_PID><PRODUCT_DETAILS>
+<DESCRIPTION_SHORT lang="fra">un</DESCRIPTION_SHORT><DESCRIPTION_SHORT lang="eng">one</DESCRIPTION_SHORT><DESCRIPTION_SHORT lang="deu">eins</DESCRIPTION_SHORT>
+</PRODUCT_DETAILS></PRODUCT></T_NEW_CATALOG></BMECAT>`;
+  const { rows, found } = await readInEveryWay(bmecat, catalog);
+  assert.equal(found.language, 'deu, eng, fra');
+  assert.equal(rows[0]?.values.DESCRIPTION_SHORT, 'eins');
+  for (const chunkBytes of [1, 64, 1_000_000])
+    await assert.rejects(readAll({ ...bmecat, language: 'ita' }, catalog, { chunkBytes }), {
+      message: 'The catalog has no texts in the language ita; it has deu, eng, fra',
+    });
+});
+
+test('a language of the header is read, however many others its products have', async () => {
+  const texts = Array.from(
+    { length: 1_100 },
+    (_, at) => `<DESCRIPTION_SHORT lang="x${at}">${at}</DESCRIPTION_SHORT>`,
+  );
+  const catalog = `<BMECAT><HEADER><CATALOG><LANGUAGE>deu</LANGUAGE></CATALOG></HEADER><T_NEW_CATALOG>
+<PRODUCT><SUPPLIER_PID>1</SUPPLIER_PID><PRODUCT_DETAILS>${texts.join('')}<DESCRIPTION_SHORT lang="deu">eins</DESCRIPTION_SHORT></PRODUCT_DETAILS></PRODUCT></T_NEW_CATALOG></BMECAT>`;
+  for (const chunkBytes of [7, 1_000_000]) {
+    const { rows, found } = await readAll(bmecat, catalog, { chunkBytes });
+    assert.equal(found.language?.split(', ')[0], 'deu', `${chunkBytes}`);
+    assert.equal(rows[0]?.values.DESCRIPTION_SHORT, 'eins', `${chunkBytes}`);
+  }
+});
+
 test('a product of 60,000 small elements is read, one of endless elements is refused', async () => {
   const features = (count: number) =>
     Array.from(
