@@ -238,10 +238,16 @@ function planChange(before: Endpoint, { enabled, ...given }: EndpointChange, upd
 
 /**
  * `failingSince` and `switchedOff` count: the author of a change has seen that it fails. Of secrets only their ends do:
- * sealing them anew is no change.
+ * sealing them anew is no change. The order of the fields counts, which must not be that of the columns: the same state has the
+ * same mark in all versions.
  */
-export const markOfEndpoint = ({ secrets, ...endpoint }: Endpoint): string =>
-  markOf([endpoint, secrets.map(({ endsAt }) => endsAt)]);
+export function markOfEndpoint({ secrets, ...endpoint }: Endpoint): string {
+  const { id, accountId, scope, createdAt, createdBy, url, events, ...state } = endpoint;
+  const { isEnabled, switchedOff, failingSince, updatedAt } = state;
+  const made = { id, accountId, scope, createdAt, createdBy, url, events };
+  const ends = secrets.map(({ endsAt }) => endsAt);
+  return markOf([{ ...made, isEnabled, switchedOff, failingSince, updatedAt }, ends]);
+}
 
 /** @throws request_invalid */
 function checkUrl(url: string): void {
