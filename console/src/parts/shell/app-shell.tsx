@@ -387,7 +387,7 @@ export const listProjectPlaces = (id: string): readonly Place[] => [
   ['settings', t('Settings'), 'projects', id, 'settings'],
 ];
 
-/** What can be why and begun from anywhere in a project. */
+/** What can be asked and begun from anywhere in a project. */
 export const listActions = (id: string, canChange: boolean): readonly Place[] => {
   const why: Place = ['relations', t('Why, or why not?'), 'projects', id, 'why'];
   if (!canChange) return [why];
