@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { createTempDir } from '../../../../test/support/pipelines/format-reading.ts';
 import { openTextStore } from './text-store.ts';
@@ -28,4 +29,23 @@ test('an empty text and one that fills a page to its end are texts', async (t) =
     texts,
   );
   assert.equal(store.find(texts.length), undefined);
+});
+
+test('a disk that takes nothing is named as such, with the first text that has to go there', async (t) => {
+  const program = `
+    import { openTextStore } from '${import.meta.resolve('./text-store.ts')}';
+    const store = await openTextStore(process.argv[1]);
+    let code;
+    try {
+      for (let at = 0; at < 5_000; at += 1) store.add('x'.repeat(10_000));
+    } catch (error) {
+      code = error.code;
+    }
+    await store[Symbol.asyncDispose]();
+    console.log(code);`;
+  const run = `ulimit -f 8; trap '' XFSZ; exec "$0" --input-type=module -e "$1" "$2"`;
+  const said = execFileSync('sh', ['-c', run, process.execPath, program, createTempDir(t)], {
+    encoding: 'utf8',
+  });
+  assert.equal(said.trim(), 'storage_failed');
 });

@@ -28,7 +28,8 @@ export async function openTextStore(folder: string) {
   const own = await mkdtemp(join(folder, 'spool-'));
   const database = new DatabaseSync(join(own, 'texts'));
   try {
-    database.exec(`${PRAGMAS} create table text (number integer primary key, content text) strict; begin`);
+    // Nothing is written before there are more texts than pages in memory: `add` translates what goes wrong.
+    database.exec(`${PRAGMAS} begin; create table text (number integer primary key, content text) strict`);
   } finally {
     await rm(own, { recursive: true });
   }
