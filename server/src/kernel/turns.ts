@@ -1,5 +1,3 @@
-import { OpenCounts } from './open-counts.ts';
-
 /** Waiting work. The work of one part of an owner runs in the order of its arrival. */
 interface Owned {
   readonly owner: number;
@@ -43,10 +41,6 @@ export class FairQueue<Work extends Owned> {
     if (at >= 0) this.waiting.splice(at, 1);
   }
 
-  count(owner?: number): number {
-    return this.waiting.filter((work) => owner === undefined || work.owner === owner).length;
-  }
-
   dropAll(): Work[] {
     const dropped = this.waiting;
     this.waiting = [];
@@ -54,52 +48,34 @@ export class FairQueue<Work extends Owned> {
   }
 }
 
-/** Runs so many works at a time, of an owner fewer; the others wait, owners in turn, the first of each that came first. */
+/** Runs so many works at a time; the others wait, owners in turn, the first of each that came first. */
 export class Turns {
   readonly #atOnce: number;
-  readonly #ofOwner: number;
   readonly #queue = new FairQueue<{ readonly owner: number; begin(): void }>();
-  readonly #running = new OpenCounts<number>();
+  #waiting = 0;
+  #running = 0;
 
-  constructor(atOnce: number, ofOwner = atOnce) {
+  constructor(atOnce: number) {
     this.#atOnce = atOnce;
-    this.#ofOwner = ofOwner;
   }
 
-  /** @returns how many works wait, of one owner where it is given */
-  countWaiting(owner?: number): number {
-    return this.#queue.count(owner);
+  get waiting(): number {
+    return this.#waiting;
   }
 
-  isFull(owner: number): boolean {
-    return this.#running.of(owner) >= this.#ofOwner;
-  }
-
-  hasRoom(owner: number): boolean {
-    return this.#running.all() < this.#atOnce && !this.isFull(owner);
-  }
-
-  /** @param signal  ends the wait with its reason */
-  async take<Result>(work: () => Promise<Result>, owner = 0, signal?: AbortSignal): Promise<Result> {
-    const end = this.hasRoom(owner) ? this.#running.begin(owner) : await this.#wait(owner, signal);
+  async take<Result>(work: () => Promise<Result>, owner = 0): Promise<Result> {
+    if (this.#running < this.#atOnce) this.#running += 1;
+    else {
+      this.#waiting += 1;
+      await new Promise<void>((begin) => this.#queue.add({ owner, begin }));
+      this.#waiting -= 1;
+    }
     try {
       return await work();
     } finally {
-      end();
-      this.#queue.take((next) => this.hasRoom(next.owner))?.begin();
+      const next = this.#queue.take(() => true);
+      if (next === undefined) this.#running -= 1;
+      else next.begin();
     }
-  }
-
-  /** @returns what ends the work that may begin now */
-  async #wait(owner: number, signal: AbortSignal | undefined): Promise<() => void> {
-    const { promise, resolve, reject } = Promise.withResolvers<() => void>();
-    const waiting = { owner, begin: () => resolve(this.#running.begin(owner)) };
-    const leave = () => {
-      this.#queue.drop(waiting);
-      reject(signal?.reason);
-    };
-    this.#queue.add(waiting);
-    signal?.addEventListener('abort', leave, { once: true });
-    return promise.finally(() => signal?.removeEventListener('abort', leave));
   }
 }

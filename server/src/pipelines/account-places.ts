@@ -1,5 +1,5 @@
 import { ServiceError } from '../kernel/errors.ts';
-import { Turns } from '../kernel/turns.ts';
+import { OpenCounts } from '../kernel/open-counts.ts';
 
 export interface PlaceLimits {
   readonly inProcess: number;
@@ -22,26 +22,57 @@ const RETRY_SECONDS = 5;
 /** Places for work that a process does only so much of at a time. Accounts share them; who waits is served in turn. */
 export class AccountPlaces {
   readonly #limits: PlaceLimits;
-  readonly #turns: Turns;
+  /** By account. */
+  readonly #taken = new OpenCounts<number>();
+  readonly #waiting: { readonly accountId: number; begin(): void }[] = [];
 
   constructor(limits: PlaceLimits) {
     this.#limits = limits;
-    this.#turns = new Turns(limits.inProcess, limits.inAccount);
   }
 
   /** @throws rate_limited where the account has its share, not_ready where others have the rest; the reason of the signal */
   async use<Result>({ accountId, signal }: Requester, work: () => Promise<Result>): Promise<Result> {
     signal?.throwIfAborted();
-    const { waiting } = this.#limits;
-    if (!this.#turns.hasRoom(accountId) && this.#turns.countWaiting(accountId) >= waiting)
-      throw this.#refuse(accountId);
-    return this.#turns.take(work, accountId, signal);
+    const end = this.#hasRoom(accountId) ? this.#taken.begin(accountId) : await this.#wait(accountId, signal);
+    try {
+      return await work();
+    } finally {
+      end();
+      this.#beginNext();
+    }
+  }
+
+  #hasRoom(accountId: number): boolean {
+    return this.#taken.all() < this.#limits.inProcess && this.#taken.of(accountId) < this.#limits.inAccount;
+  }
+
+  #beginNext(): void {
+    const at = this.#waiting.findIndex((one) => this.#hasRoom(one.accountId));
+    if (at < 0) return;
+    const [next] = this.#waiting.splice(at, 1);
+    next?.begin();
+  }
+
+  /** @returns what gives the place back */
+  async #wait(accountId: number, signal: AbortSignal | undefined): Promise<() => void> {
+    const before = this.#waiting.filter((one) => one.accountId === accountId).length;
+    if (before >= this.#limits.waiting) throw this.#refuse(accountId);
+    const { promise, resolve, reject } = Promise.withResolvers<() => void>();
+    const begin = () => resolve(this.#taken.begin(accountId));
+    const waiting = { accountId, begin };
+    const leave = () => {
+      this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+      reject(signal?.reason);
+    };
+    this.#waiting.push(waiting);
+    signal?.addEventListener('abort', leave, { once: true });
+    return promise.finally(() => signal?.removeEventListener('abort', leave));
   }
 
   #refuse(accountId: number): ServiceError {
     const { inAccount, waiting } = this.#limits;
-    if (waiting === 0 && !this.#turns.isFull(accountId))
-      return new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS });
+    const isOwn = waiting > 0 || this.#taken.of(accountId) >= inAccount;
+    if (!isOwn) return new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS });
     const queue = waiting > 0 ? ` and ${waiting} wait` : '';
     const details = [
       `${inAccount} such requests of this account are under way at a time${queue}; send fewer at once`,

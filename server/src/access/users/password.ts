@@ -92,7 +92,7 @@ const hashing = new Turns(AT_ONCE);
 
 /** @throws not_ready when too many wait already */
 async function run(password: string, { salt, ...parameters }: Derivation): Promise<Buffer> {
-  if (hashing.countWaiting() >= MAX_WAITING) throw new ServiceError('not_ready', { retryAfterSeconds: 5 });
+  if (hashing.waiting >= MAX_WAITING) throw new ServiceError('not_ready', { retryAfterSeconds: 5 });
   // The same letters can be typed in different ways.
   const message = password.normalize('NFKC');
   return hashing.take(() =>
