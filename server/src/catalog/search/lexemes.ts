@@ -52,6 +52,8 @@ interface KnownCategory {
 const KNOWN_ENTRIES = 20_000;
 /** Longer values are seldom those of other products. */
 const KNOWN_LENGTH = 100;
+/** Letters that one sign can be folded to: U+FDFA is a whole sentence. */
+const LETTERS_PER_SIGN = 18;
 /** Values that were met once, of which most never come again, by the last bits of their numbers. */
 const MET_ONCE = 1 << 14;
 
@@ -106,7 +108,8 @@ class KnownParts {
     const known = values.get(value);
     if (known !== undefined) return known;
     const made = { number: numberOf.value(key, value), words: this.vocabulary.listNumbers(value, letters) };
-    const isShort = key.length + value.length <= KNOWN_LENGTH && value.length <= letters;
+    // Of a value that may have been cut for this product, others may have more words.
+    const isShort = key.length + value.length <= KNOWN_LENGTH && value.length * LETTERS_PER_SIGN <= letters;
     const place = made.number & (MET_ONCE - 1);
     if (isShort && this.metOnce[place] === made.number) {
       values.set(value, made);

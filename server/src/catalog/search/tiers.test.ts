@@ -56,3 +56,13 @@ test('a product has its own lexemes, however many words those before it had (§4
     assert.deepEqual(ofKind('i'), [`p${at}`]);
   }
 });
+
+test('a value that is cut for a product with many words is whole for the next one (§4.13 rule 3)', () => {
+  const attribute = { key: 'Greeting', value: '\ufdfa\ufdfa\ufdfa zebra' };
+  const long = Array.from({ length: 19_993 }, (_, word) => `w${1_000 + (word % 9_000)}`).join(' ');
+  const has = (identifier: string, attributes: readonly { key: string; value: string }[]) =>
+    listLexemes(normaliseProduct({ identifier, name: 'A', attributes })).has('azebra');
+  const isCut = ['B1', 'B2'].map((one) => !has(one, [{ key: 'Text', value: long }, attribute]));
+  assert.deepEqual(isCut, [true, true]);
+  assert.ok(has('S1', [attribute]));
+});
