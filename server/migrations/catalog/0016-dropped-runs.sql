@@ -10,4 +10,5 @@ end;
 
 -- Members whose document may be gone: of a list without any a merge reads no documents.
 alter table relation_list add column gone integer not null default 0;
-update relation_list set gone = changed;
+-- A merge that is under way has forgotten what went before it began.
+update relation_list set gone = changed + (at_rank is not null);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Operator } from '../../../catalog/filters/filters.ts';
 import { createCatalogFiles } from '../../../storage/sqlite/sqlite.ts';
@@ -191,6 +192,51 @@ test('a step of a merge reads a bounded number of members, whichever lists they 
   assert.ok(again.length >= 10 && Math.max(...again) < 4_100, JSON.stringify(again));
   const members = file.prepare('select count(*) as count from relation_entry').get()?.count;
   assert.equal(members, 5 * 6_000);
+});
+
+test('a merge that an earlier version left under way goes on to leave out members that are gone', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'relata-runs-'));
+  let files = createCatalogFiles(folder);
+  t.after(() => {
+    files.closeAll();
+    rmSync(folder, { recursive: true });
+  });
+  const { remove, tidy } = relationDerivation();
+  const count = 20_000;
+  const before = files.open(1);
+  const upsert = before.prepare(`insert or replace into product values (?, ?, ?, x'', 1, 1, 1)`);
+  before.transaction(() => {
+    const extended = Array.from({ length: count }, (_, at) => {
+      const memberships = [describe(at.toString(16).padStart(4, '0'), '0001')];
+      upsert.run(at + 1, `p${at}`, at + 1);
+      return { id: at + 1, productId: at + 1, group: 'g', memberships, added: memberships };
+    });
+    before.perform(extendIn(before)(extended));
+  });
+  while (before.transaction(() => tidy(before))) {}
+  const gone = Array.from({ length: count / 2 }, (_, at) => 2 * at + 1);
+  before.transaction(() => {
+    remove(before, gone);
+    before.prepare('delete from product where id % 2 = 1').run();
+  });
+  before.transaction(() => tidy(before));
+  files.closeAll();
+
+  const earlier = new DatabaseSync(join(folder, '1.db'));
+  earlier.exec(`drop trigger relation_run_of_member; drop table relation_dropped_run;
+    create trigger relation_run_of_member after delete on relation_member when old.run is not null begin
+      delete from relation_run where id = old.run; end;
+    alter table relation_list drop column gone; pragma user_version = 15`);
+  assert.equal(
+    earlier.prepare('select changed from relation_list where at_rank is not null').get()?.changed,
+    0,
+  );
+  earlier.close();
+
+  files = createCatalogFiles(folder);
+  const file = files.open(1);
+  while (file.transaction(() => tidy(file))) {}
+  assert.equal(file.prepare('select count(*) as count from relation_entry').get()?.count, count / 2);
 });
 
 const compareMembers = ([a, one]: [number, Member], [b, other]: [number, Member]) => {
