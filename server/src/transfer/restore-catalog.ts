@@ -101,6 +101,8 @@ function replaceContents(live: string, source: string): number {
   // Not immediate: that would take the write lock of the backup too.
   database.exec('begin');
   database.exec(`delete from ${STAGED}`);
+  // The next search makes it anew: its rows cannot be copied, and those of the present one may lack what comes back.
+  for (const table of OF_SEARCH) database.exec(`drop table if exists main.${table}`);
   for (const table of listReplaced(database)) {
     database.exec(`delete from ${table}; insert into ${table} select * from backup.${table}`);
   }
@@ -111,16 +113,18 @@ function replaceContents(live: string, source: string): number {
   return Number(count);
 }
 
+const OF_SEARCH = ['search_lexeme', 'search_entry', 'search_word', 'search_progress'];
+
 /** Everything else becomes what it was. */
 function listReplaced(database: DatabaseSync): string[] {
-  const others = new Set(['meta', STAGED, ...JOINED.map(({ table }) => table)]);
+  const others = new Set(['meta', STAGED, ...OF_SEARCH, ...JOINED.map(({ table }) => table)]);
   return database
     .prepare(
       "select name from backup.sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'",
     )
     .all()
     .map(({ name }) => String(name))
-    .filter((name) => !others.has(name));
+    .filter((name) => !others.has(name) && !name.startsWith('search_lexeme_'));
 }
 
 function joinRows(database: DatabaseSync, table: string, name: string): void {

@@ -435,3 +435,36 @@ async function cancelHeld(service: TestService, projectId: number): Promise<void
   const held = body.tasks.find(({ name }: { name: string }) => name === 'hold');
   assert.equal((await service.call('POST', `/tasks/${held.id}/cancel`)).status, 200);
 }
+
+for (const at of ['the present one', 'the backup', 'both'] as const) {
+  test(`one project is brought back and found, with an index of search in ${at}`, async (t) => {
+    const service = await startTestService(t);
+    const backup = join(await makeFolder(t), 'backup');
+    const catalog = await createCatalog(service);
+    const search = async () => {
+      const path = `/search/products?projectId=${catalog.projectId}&q=drill`;
+      const { body } = await service.call('GET', path);
+      return body.items.map(({ identifier }: { identifier: string }) => identifier).sort();
+    };
+    await catalog.load(product('A', 'Drill'), product('B', 'Drill'));
+    if (at !== 'the present one') assert.deepEqual(await search(), ['A', 'B']);
+    assert.equal((await runRelata(service.store.dataDir, 'backup', backup)).code, 0);
+    await catalog.load(product('B', 'Saw'), product('C', 'Drill'));
+    if (at !== 'the backup') assert.deepEqual(await search(), ['C']);
+    else dropSearch(service, catalog.projectId);
+
+    const { projectId } = catalog;
+    const end = await runRelata(service.store.dataDir, 'restore', backup, '--project', `${projectId}`);
+    assert.equal(end.code, 0, end.said);
+    assert.deepEqual(await search(), ['A', 'B']);
+    await catalog.update(product('D', 'Drill'));
+    assert.deepEqual(await search(), ['A', 'B', 'D']);
+  });
+}
+
+/** As in a file that was made anew, or upgraded. */
+function dropSearch(service: TestService, projectId: number): void {
+  using file = new DatabaseSync(join(service.store.dataDir, 'catalogs', `${projectId}.db`));
+  for (const table of ['lexeme', 'entry', 'word', 'progress'])
+    file.exec(`drop table if exists search_${table}`);
+}
