@@ -275,21 +275,27 @@ export const openPass = async (
   listUploads: (after, limit) => perform(listUploads(after, limit)),
 });
 
-/** How many surveys are remembered, and the longest of them by the identifiers that it shows. */
-const SURVEYS = { most: 100, longest: 5_000 };
+/** Characters of all surveys that are remembered, and of the longest of them: most have 5,000. */
+const SURVEYS = { most: 8 * 1024 * 1024, longest: 1024 * 1024 };
 
 /** Surveys of stored relations, which take up to seconds and stay as they are until their catalog changes. */
-class SurveyCache {
+export class SurveyCache {
   private readonly cached = new Map<string, { readonly version: number; readonly survey: RelationSurvey }>();
+  /** Also of those that others took the place of since all were forgotten. */
+  private characters = 0;
 
   /** @param version  of the catalog. @returns the survey of this version, from `make` unless it is remembered */
   async read(name: string, version: number, make: () => Promise<RelationSurvey>): Promise<RelationSurvey> {
     const known = this.cached.get(name);
     if (known?.version === version) return known.survey;
     const survey = await make();
-    const shown = survey.examples.flatMap(({ results }) => results.flat()).length;
-    if (survey.endedEarly === true || shown > SURVEYS.longest) return survey;
-    if (this.cached.size >= SURVEYS.most) this.cached.clear();
+    const { length } = JSON.stringify(survey);
+    if (survey.endedEarly === true || length > SURVEYS.longest) return survey;
+    if (this.characters + length > SURVEYS.most) {
+      this.cached.clear();
+      this.characters = 0;
+    }
+    this.characters += length;
     this.cached.set(name, { version, survey });
     return survey;
   }
