@@ -20,7 +20,10 @@ export const search: Measurement = {
     await waitUntilQuiet(service.pid);
     const index: IndexCost = { ms: indexMs, cpuMs: readCpuMs(service.pid) - before, products: count };
     const rounds: Round[] = [];
+    const typing: number[] = [];
     for (let at = 1; at <= bench.sizes.rounds; at += 1) {
+      bench.say(`typing errors: round ${at}`);
+      typing.push(await compareTyping(service, projectId));
       bench.say(`searches: round ${at}`);
       const ask = () => searchFor(service, projectId, bench.sizes.seconds);
       const alone = await ask();
@@ -33,7 +36,7 @@ export const search: Measurement = {
       await waitUntilQuiet(service.pid);
       rounds.push({ alone, beside });
     }
-    return [...toFigures(rounds, index), ...(await compareUpdates(bench))];
+    return [...toFigures(rounds, { index, typing }), ...(await compareUpdates(bench))];
   },
 };
 
@@ -94,6 +97,25 @@ async function searchFor(service: BenchService, projectId: number, seconds: numb
   return { p50: at(0.5), p95: at(0.95) };
 }
 
+/** Pairs of words that many products have. */
+const TYPED = 20;
+
+/** @returns processor time of searches with a typing error in one of two words, of the same without it */
+async function compareTyping(service: BenchService, projectId: number): Promise<number> {
+  const { colours, kinds } = WORDS;
+  const pairs = Array.from({ length: TYPED }, (_, at) => [colours[at % 5] ?? '', kinds[(at >> 2) % 5] ?? '']);
+  const measure = async (write: (kind: string) => string): Promise<number> => {
+    const before = readCpuMs(service.pid);
+    for (const [colour, kind = ''] of pairs)
+      await service.succeed('GET', pathOf(projectId, `${colour} ${write(kind)}`));
+    return readCpuMs(service.pid) - before;
+  };
+  const right = await measure((kind) => kind);
+  // The last two letters are exchanged.
+  const wrong = await measure((kind) => `${kind.slice(0, -2)}${kind.at(-1)}${kind.at(-2)}`);
+  return wrong / right;
+}
+
 interface Cost {
   readonly ms: number;
   /** Processor time of all threads of the service. */
@@ -135,7 +157,13 @@ async function compareUpdates(bench: Bench): Promise<Figure[]> {
   ];
 }
 
-function toFigures(rounds: readonly Round[], index: IndexCost): Figure[] {
+/** On two cores without other work. */
+const SECONDS_OF_A_MILLION = 100;
+
+function toFigures(
+  rounds: readonly Round[],
+  { index, typing }: { index: IndexCost; typing: readonly number[] },
+): Figure[] {
   const of = (kind: keyof Round, field: keyof Waits) => spreadOf(rounds.map((one) => one[kind][field]));
   const target = { kind: 'at most', value: 50 } as const;
   const describe = (kind: keyof Round) => `p50 ${round(of(kind, 'p50').median)} ms`;
@@ -149,9 +177,16 @@ function toFigures(rounds: readonly Round[], index: IndexCost): Figure[] {
       absolute: describe('beside'),
     },
     {
+      name: 'two words, one with a typing error: processor time, of two words without',
+      spread: spreadOf(typing),
+      unit: '×',
+      target: { kind: 'at most', value: 1.5 },
+    },
+    {
       name: 'making the index at the first search',
       spread: spreadOf([index.ms / 1_000]),
       unit: 's',
+      target: { kind: 'at most', value: (SECONDS_OF_A_MILLION * index.products) / 1_000_000 },
       absolute: `${round((index.ms / index.products) * 1_000)} µs a product, ${round((index.cpuMs / index.products) * 1_000)} µs of processor time`,
     },
   ];
