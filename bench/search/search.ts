@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { streamBodies } from '../support/catalogs.ts';
 import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { openMillion } from '../support/million.ts';
@@ -58,13 +59,17 @@ interface Round {
   readonly beside: Waits;
 }
 
-/** The first search waits for the index, and finds a part of the catalog as long as that takes. */
+/** Searches without an index take a core for 150 ms each: one after another, they would be what is measured. */
+const ASK_EVERY_MS = 500;
+
+/** The first search begins the index, and searches find a part of the catalog as long as that takes. */
 async function makeIndex(service: BenchService, projectId: number): Promise<number> {
   const start = performance.now();
   for (;;) {
     const { status, text } = await service.call('GET', pathOf(projectId, 'red lamps'));
     if (status !== 200) throw new Error(text);
     if (!text.includes('"partial":true')) return performance.now() - start;
+    await pause(ASK_EVERY_MS);
   }
 }
 
