@@ -4,29 +4,17 @@
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
+import { watchPauses } from '../../server/test/support/longest-pause.ts';
 
 const path = process.env.BENCH_PIECES;
 
-function workedMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1_000;
-}
-
 function watch(to: string): void {
-  let last = workedMs();
-  let longest = 0;
-  const compare = () => {
-    const now = workedMs();
-    longest = Math.max(longest, now - last);
-    last = now;
-  };
-  setInterval(compare, 1).unref();
+  const pauses = watchPauses();
   process.on('SIGUSR2', () => {
-    compare();
-    writeFileSync(`${to}.new`, String(longest));
+    writeFileSync(`${to}.new`, String(pauses.take()));
     renameSync(`${to}.new`, to);
-    longest = 0;
-    last = workedMs();
+    // To write the file is no work of the service.
+    pauses.take();
   });
 }
 

@@ -11,7 +11,7 @@ export const errorsOf = (word: string): number => {
   return word.length < 8 ? 1 : 2;
 };
 
-/** Whether somebody can have meant a word that a product has. */
+/** Whether a word of a product may be what a question with typing errors means. */
 export const isForgivable = (word: string): boolean => LETTERS.test(word);
 
 /** @returns those of the words, nearest first, that are the given one with at most so many typing errors; not itself */
