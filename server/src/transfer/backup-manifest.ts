@@ -6,19 +6,19 @@ import { checkSqliteFile } from '../storage/sqlite/sqlite.ts';
 import * as storage from '../storage/storage.ts';
 import { findLostTask, listOwnedPayloads } from './owned-payloads.ts';
 
-/** What a backup says of itself, and whether that is true: files that are missing, cut or changed are found before they are served. */
+/** The manifest of a backup and its check: missing, truncated or changed files are found before they are served. */
 
 const NAME = 'manifest.json';
-/** Of the file itself; a program that changes what it means raises it. */
+/** Version of the manifest format, raised by any program that changes what its fields mean. */
 const FORMAT = 1;
 
 interface Manifest {
   readonly format: number;
-  /** When the backup was whole, an ISO 8601 instant. */
+  /** When the backup was complete, an ISO 8601 instant. */
   readonly madeAt: string;
-  /** Versions of the schemas, the same for all files of a kind. */
+  /** Schema versions, the same for all files of a kind. */
   readonly schema: { readonly control: number; readonly catalog: number };
-  /** All of it, by paths below the backup. */
+  /** All files of the backup, by path relative to its folder. */
   readonly files: readonly BackupFile[];
 }
 
@@ -29,13 +29,13 @@ interface BackupFile {
 }
 
 export interface CheckOptions {
-  /** Only this project's catalog, and the control database. */
+  /** Checks only this project's catalog and the control database. */
   readonly projectId?: number | undefined;
-  /** Whether a backup that has none is checked as far as that goes. */
+  /** Whether a backup without a manifest is accepted and checked as far as possible. */
   readonly withoutManifest?: boolean;
 }
 
-/** The last file of a backup: one without it is not whole. */
+/** Written last, so that a backup without a manifest is known to be incomplete. */
 export async function writeManifest(folder: storage.DataFolder, madeAt: Date): Promise<void> {
   const files: BackupFile[] = [];
   for (const path of listFiles(folder)) files.push({ path, ...(await digest(join(folder.root, path))) });
@@ -51,9 +51,9 @@ export async function writeManifest(folder: storage.DataFolder, madeAt: Date): P
 
 /**
  * Compares a backup with its manifest, reads its databases with SQLite's `quick_check` and looks for a catalog of every project
- * that its control database knows as filled. Nothing is written.
+ * that its control database knows as filled. Writes nothing.
  * @returns `madeAt`: undefined without a manifest; `empty`: projects without a catalog that were never filled, as far as is known
- * @throws Error that names each file that is not as it was, or says that there is no manifest
+ * @throws Error that names each file that differs, or says that there is no manifest
  */
 export async function checkBackup(folder: storage.DataFolder, options: CheckOptions = {}) {
   const manifest = readManifest(folder, options.withoutManifest === true);
@@ -69,7 +69,7 @@ export async function checkBackup(folder: storage.DataFolder, options: CheckOpti
   for (const path of databases)
     for (const problem of checkSqliteFile(join(folder.root, path)).problems) problems.push({ path, problem });
   if (problems.length > 0) throw refuseDamaged(folder, problems);
-  // What the control database names and is not there.
+  // Files that the control database names and that are missing.
   const { problems: missing, empty } = projectId === undefined ? findMissingIn(folder) : NOTHING_MISSING;
   if (missing.length > 0) throw refuseDamaged(folder, missing);
   const bytes = present.reduce((sum, path) => sum + statSync(join(folder.root, path)).size, 0);
@@ -81,7 +81,7 @@ interface Problem {
   readonly problem: string;
 }
 
-/** All problems of a medium that fails would be thousands. */
+/** A failing medium would report thousands. */
 const SHOWN_PROBLEMS = 20;
 
 function refuseDamaged({ root }: storage.DataFolder, problems: readonly Problem[]): Error {
@@ -126,7 +126,7 @@ function parseManifest(path: string): Manifest {
   throw new Error(`The file ${path} is damaged: use another backup.`);
 }
 
-/** @param named by the manifest; undefined: there is none */
+/** @param named the files in the manifest; undefined if there is none */
 async function listChanges(
   { root }: storage.DataFolder,
   named: readonly BackupFile[] | undefined,
@@ -154,8 +154,8 @@ async function findChange(root: string, { path, bytes, sha256 }: BackupFile): Pr
 const NOTHING_MISSING = { problems: [], empty: [] };
 
 /**
- * What the control database of a backup or a data folder names and the folder does not have. A project gets its file with its
- * first product or reader, so one without may be a new one.
+ * Lists what the control database of a backup or a data folder names but the folder lacks. A project gets its file with its
+ * first product or reader, so a project without one may be new.
  */
 export function findMissingIn(folder: storage.DataFolder) {
   using control = openControl(folder.control);
@@ -180,7 +180,7 @@ export function findMissingIn(folder: storage.DataFolder) {
   return { problems, empty: without.filter(({ wasFilled }) => wasFilled === 0).map(({ id }) => Number(id)) };
 }
 
-/** With the newest schema: an older one is read into memory, as the backup is never changed. */
+/** Opens it with the newest schema. An older one is migrated in memory, as the backup is never changed. */
 function openControl(path: string): DatabaseSync {
   if (storage.isNewest(path, 'control')) return new DatabaseSync(path, { readOnly: true });
   const control = new DatabaseSync(':memory:');
@@ -189,7 +189,7 @@ function openControl(path: string): DatabaseSync {
   return control;
 }
 
-/** @returns what belongs to a backup, by paths below it, in order */
+/** @returns the files that belong to a backup, relative to its folder and sorted */
 function listFiles({ root, catalogs, payloads }: storage.DataFolder): string[] {
   const below = [catalogs, payloads].flatMap((folder) =>
     existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name).slice(root.length + 1)) : [],
@@ -207,11 +207,11 @@ async function digest(path: string): Promise<Omit<BackupFile, 'path'>> {
   return { bytes, sha256: hash.digest('hex') };
 }
 
-/** Makes the copies of a backup agree: catalogs that were copied after the control database are ahead of it. */
+/** Reconciles the copies in a backup: catalogs were copied after the control database and are ahead of it. */
 
 /**
- * Nothing stays staged: open full updates are staged anew from their bodies, and the number of a full update that was
- * begun after the control database was copied may be given again.
+ * Discards what is staged: open full updates are staged anew from their bodies, and the number of a full update that
+ * began after the control database was copied may be given again.
  * @returns the number of the last task applied
  */
 export function settleCatalog(path: string): number {
@@ -231,10 +231,10 @@ const TAKE_END = `update task set status = o.status, progress = o.progress, fini
    failure = o.failure, result = o.result, log_counter = o.log_counter, leased_by = null, lease_until = null`;
 
 /**
- * Brings the copied control database up to the catalogs, which were copied later. What ended in between is taken from
- * the original: an ordered task ends before the next one takes effect, so of those that a catalog holds only the last
- * may still be open there.
- * @throws Error when a body is missing whose task has not taken effect
+ * Brings the copied control database up to the catalogs, which were copied later. Tasks that ended in between are read
+ * from the original: an ordered task ends before the next one takes effect, so only the last of those in a catalog may
+ * still be open.
+ * @throws Error when the body of a task that has not taken effect is missing
  */
 export function settleControl(
   control: DatabaseSync,
@@ -244,7 +244,7 @@ export function settleControl(
   const applied = JSON.stringify(Object.fromEntries(copied.applied));
   const missing = JSON.stringify(copied.missing);
   control.prepare('attach ? as original').run(source.control);
-  // Not immediate: that would take the write lock of the original too.
+  // Not immediate, which would take the write lock of the original too.
   control.exec('begin');
   const isApplied = `task.number <= (select value from json_each(:applied) where key = cast(task.project_id as text))`;
   const ended = control
@@ -262,7 +262,7 @@ export function settleControl(
        where is_ordered = 1 and status in ('PENDING', 'RUNNING') and ${isApplied}`,
     )
     .run({ applied, now: Date.now() });
-  // Closed by a call that came after the control database was copied.
+  // Full updates closed by a call that came after the control database was copied.
   control
     .prepare(
       `update full_update set state = 'discarded' where state = 'open' and id in (select full_update_id
@@ -275,7 +275,7 @@ export function settleControl(
   control.exec('commit');
 }
 
-/** A run whose file is gone has ended before the catalogs were copied, which have all that it wrote. */
+/** A run whose file is gone ended before the catalogs were copied, so they have all that it wrote. */
 function endRuns(control: DatabaseSync, missing: string) {
   return control
     .prepare(

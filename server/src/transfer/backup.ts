@@ -14,17 +14,17 @@ import {
 import { listOwnedPayloads } from './owned-payloads.ts';
 
 /**
- * Backup while the service runs, and bringing all of it back. The control database is copied first, then the bodies of
- * open tasks, then the catalogs: a task that the first copy shows as ended is in its catalog, and one whose body is
- * gone by then has ended, so its catalog is copied with what it did. The copy is made a data folder of its own: what its
- * catalogs hold already is marked as done, and task numbers go on above every number that a catalog knows.
+ * Backup while the service runs, and restoring all of it. The control database is copied first, then the bodies of open
+ * tasks, then the catalogs: a task that the first copy shows as ended is in its catalog, and one whose body is gone by
+ * then has ended, so the copy of its catalog has its effect. The copy is then made a data folder of its own: tasks that
+ * its catalogs already contain are marked as done, and task numbers go on above every number that a catalog knows.
  */
 
-/** All pages in one step: each file is one moment, and a busy writer cannot make the copy begin again and again. */
+/** Copies all pages in one step: each file is a single moment, and a busy writer cannot make the copy start over. */
 const ALL_PAGES = 2 ** 31 - 1;
 
 /**
- * @param afterControl awaited once the control database is copied: what tests do there is news to the copy
+ * @param afterControl awaited once the control database is copied: what tests change there, the copy does not have
  * @throws Error when the target is not empty, or there is nothing to back up; then nothing is left behind
  */
 export async function createBackup(
@@ -55,7 +55,7 @@ export async function createBackup(
   }
 }
 
-/** @throws Error when the data folder is in use or not empty, or the source is no backup or damaged */
+/** @throws Error when the data folder is in use or not empty, or the source is no backup or a damaged one */
 export async function restoreBackup(from: string, root: string, options: CheckOptions = {}) {
   const { folder: source, empty } = await openBackup(from, options);
   using _lock = storage.lockDataFolder(root);
@@ -67,7 +67,7 @@ export async function restoreBackup(from: string, root: string, options: CheckOp
   const catalogs = await copyFiles(source.catalogs, draft.catalogs);
   const payloads = await copyFiles(source.payloads, draft.payloads);
   await copyDurably(source.control, draft.control);
-  // The control database last: without it nothing looks like data, also after a power cut in between.
+  // The control database goes last: without it the folder does not look like data, even after a power cut in between.
   const data = storage.dataFolderAt(root);
   for (const part of ['catalogs', 'payloads'] as const) await rename(draft[part], data[part]);
   await storage.syncFolder(root);
@@ -78,8 +78,8 @@ export async function restoreBackup(from: string, root: string, options: CheckOp
 }
 
 /**
- * @returns the folder of a backup that is whole, with what its check found
- * @throws Error when there is no backup, or one that is damaged or that a server or a newer program has written to
+ * @returns the folder of a complete backup, with what its check found
+ * @throws Error when there is no backup, or it is damaged or was written to by a server or a newer program
  */
 export async function openBackup(from: string, options: CheckOptions = {}) {
   const folder = storage.dataFolderAt(resolve(from));
@@ -90,7 +90,7 @@ export async function openBackup(from: string, options: CheckOptions = {}) {
   return { folder, ...(await checkBackup(folder, options)) };
 }
 
-/** @returns how many */
+/** @returns the number of files copied */
 async function copyRest(source: storage.DataFolder, copy: storage.DataFolder) {
   using control = new DatabaseSync(copy.control);
   const names = listOwnedPayloads(control).map(({ name }) => name);
@@ -114,7 +114,7 @@ async function copyDatabase(from: string, to: string, kind: storage.DatabaseKind
   await backup(source, to, { rate: ALL_PAGES }).catch((error: Error) => {
     throw new Error(`${from} was not copied: ${error.message}`, { cause: error });
   });
-  // A backup of a damaged file would take the place of an earlier one that is whole.
+  // A backup of a damaged file would replace an earlier intact one.
   const [problem] = checkSqliteFile(to).problems;
   if (problem !== undefined)
     throw new Error(
@@ -122,9 +122,9 @@ async function copyDatabase(from: string, to: string, kind: storage.DatabaseKind
         'relata restore DIR --project ID for a catalog, relata restore DIR for control.db.',
     );
   using copy = new DatabaseSync(to);
-  // One file without company: a copy of the copy is whole, and a medium that cannot be written can be read.
+  // A single file without a WAL: a copy of the copy is complete, and it can be read from a read-only medium.
   copy.exec('pragma journal_mode = delete');
-  // After an upgrade a catalog has its old schema until its first reader; what settles the copy knows the newest alone.
+  // After an upgrade a catalog keeps its old schema until its first reader; the code below knows only the newest.
   storage.migrate(copy, kind);
 }
 
@@ -141,7 +141,7 @@ async function copyPayloads(names: readonly string[], source: storage.DataFolder
   return { missing, copied: names.length - missing.length };
 }
 
-/** @returns how many */
+/** @returns the number of files copied */
 async function copyFiles(from: string, to: string): Promise<number> {
   const names = existsSync(from) ? await readdir(from) : [];
   for (const name of names) await copyDurably(join(from, name), join(to, name));

@@ -8,15 +8,15 @@ import { hidePassword, openMoved, refuseServed } from './move-postgres.ts';
 
 export interface DistributionOptions {
   readonly url: string;
-  /** The most parts that the projects are cut into; a project is in one. */
+  /** The highest number of shards that the projects are divided into; a project is in one. */
   readonly shards: number;
-  /** Nothing is changed. */
+  /** Whether to report only, and change nothing. */
   readonly isDryRun?: boolean;
 }
 
 /**
- * Distributes the projects of a database over the workers of Citus, in one transaction. Again it changes nothing.
- * @returns with the statements that were run, or would be: none when all is distributed already
+ * Distributes the projects of a database over the workers of Citus, in one transaction. Running it again changes nothing.
+ * @returns also the statements that were run, or would be: none when everything is distributed already
  * @throws Error without Citus or workers, or when the database is served
  */
 export async function distributeStore({ url, shards, isDryRun = false }: DistributionOptions) {
@@ -31,7 +31,7 @@ export async function distributeStore({ url, shards, isDryRun = false }: Distrib
     if (workers === 0)
       throw new Error(`${hidePassword(url)} has no workers: add them with citus_add_node first`);
     const planned = planDistribution(cluster, shards);
-    // Sessions read it when they begin: planners of workers are told what `planForParts` and the like say (state-store.ts).
+    // Read when a session begins; it passes what `planForParts` and the like set to planners of workers (state-store.ts).
     const [present] = await postgres.rows<{ name: string; mode: string }>(
       `select current_database() as name, current_setting('citus.propagate_set_commands') as mode`,
     );

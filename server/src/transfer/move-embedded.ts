@@ -8,7 +8,7 @@ import * as storage from '../storage/storage.ts';
 import { CREATE_PROGRESS, type MoveDriver, type MoveTransaction, type Unit } from './move-end.ts';
 import { listed, type MovedRow, quoted, showCatalogRow } from './move-tables.ts';
 
-/** A data folder; its files are made and brought to the newest schema as they are opened. */
+/** Opens a data folder; its files are created and migrated to the newest schema as they are opened. */
 export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
   storage.makeStoreFolders(folder);
   const control = openSqlite(folder.control, CONTROL_PRAGMAS);
@@ -27,7 +27,7 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
     return catalog.database;
   }
 
-  /** The move is the only one to use the file, so that the work may wait within the transaction. */
+  /** Only the move uses the file, so the work may wait within the transaction. */
   async function transaction<Result>(projectId: number, work: (tx: MoveTransaction) => Promise<Result>) {
     const database = open(projectId);
     database.exec('begin immediate');
@@ -56,7 +56,7 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
     writeCounters: (counters) =>
       transaction(storage.SERVICE, async () => {
         for (const [table, last] of counters) {
-          // Numbers go on above the last one given, also where its row is gone.
+          // Numbers go on above the last one given, even if its row is gone.
           control.prepare('delete from sqlite_sequence where name = ?').run(table);
           if (last > 0)
             control.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run(table, last);
@@ -64,7 +64,7 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
       }),
     findMove: async () => storage.performNow(storage.findMove(), programSessionOf(control)),
     settle: async () => {},
-    /** The control database says first that the rest is done, and goes last: whatever ends this in between can go on. */
+    /** The control database first notes that the rest is done, and goes last: an interrupted end can be resumed. */
     async endMove() {
       control
         .prepare(`update ${storage.MOVE_PROGRESS} set is_done = 1 where table_name = ?`)
@@ -80,7 +80,7 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
   };
 }
 
-/** The same members in a row each, as PostgreSQL has them: a list without runs is as good, and has some again when it changes. */
+/** Spreads runs of members into a row each, as PostgreSQL has them; a list without runs is as good, and gets new ones. */
 function spreadRuns(file: DatabaseSync): void {
   if (file.prepare('select 1 from relation_run limit 1').get() === undefined) return;
   file.exec(`begin immediate;

@@ -13,16 +13,16 @@ import {
 } from './move-tables.ts';
 import { OWNING_ROWS, type OwningRow, ownedPayloads } from './owned-payloads.ts';
 
-/** What goes over in one transaction: some MB, so that memory is bounded and a commit is worth its wait for the disk. */
+/** Size of a page, which is one transaction: a few MB bound memory, and make a commit worth its wait for the disk. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 const PAGE_ROWS = 5_000;
 
-/** Of the database, and of each file: its rows and how far they are change in one transaction. */
+/** The progress table, in the database or in each file: rows and progress change in one transaction. */
 export const CREATE_PROGRESS = `create table if not exists ${MOVE_PROGRESS} (
   project_id bigint not null, table_name text not null, row_count bigint not null, place text, is_done bigint not null,
   primary key (project_id, table_name))`;
 
-/** The rows of one table: those of one project, or, with `SERVICE`, all of a table that belongs to no catalog. */
+/** The rows of one table: those of one project, or, for `SERVICE`, all of a table that belongs to no catalog. */
 export interface Unit {
   readonly table: MovedTable;
   readonly projectId: number;
@@ -35,7 +35,7 @@ export interface UnitSize extends Unit {
 
 interface Page {
   readonly rows: readonly MovedRow[];
-  /** The key of the last row: the next page begins behind it. */
+  /** The key of the last row; the next page begins behind it. */
   readonly end: MovedRow;
 }
 
@@ -52,47 +52,47 @@ export interface MovedPayload {
   readonly bytes: number;
 }
 
-/** By table: the last number given, which may be higher than that of any row. */
+/** By table, the last number given, which may be higher than that of any row. */
 export type Counters = ReadonlyMap<string, number>;
 
-/** Statements of one table each, which SQLite and PostgreSQL read alike. */
+/** Statements on one table each, which SQLite and PostgreSQL read alike. */
 export interface MoveTransaction extends SqlSession {
   insert(unit: Unit, rows: readonly MovedRow[]): Promise<void>;
 }
 
-/** What each engine does in its own way. Everything else is in `createMoveEnd`. */
+/** What each engine does in its own way; everything else is in `createMoveEnd`. */
 export interface MoveDriver {
-  /** Shown to people: no password. */
+  /** Shown to people, so without a password. */
   readonly name: string;
   readonly engine: Engine;
   readonly payloads: Pick<PayloadFiles, 'read' | 'write' | 'remove'>;
   /** @returns undefined when there is no such payload */
   findPayloadBytes(projectId: number, name: string): Promise<number | undefined>;
-  /** Where rows are, each a project or `SERVICE`: files, or one database that has all of them. */
+  /** Where rows are, each a project or `SERVICE`: one per file, or one for a database that has everything. */
   listPlaces(): Promise<readonly number[]>;
   open(projectId: number): SqlSession;
-  /** Of the target alone, with its table of progress once the move has begun; durable when it resolves. */
+  /** For the target only, with its progress table once the move has begun; durable when it resolves. */
   transaction<Result>(projectId: number, work: (tx: MoveTransaction) => Promise<Result>): Promise<Result>;
   readCounters(): Promise<Counters>;
   writeCounters(counters: Counters): Promise<void>;
-  /** @returns the identity of the store that is moved to it and whether only the end of that is missing */
+  /** @returns the identity of the store that is being moved to it, and whether only the end of the move is missing */
   findMove(): Promise<{ identity: string; isCompared: boolean } | undefined>;
-  /** Once everything is there, before it is compared. */
+  /** Called once everything has been copied, before the comparison. */
   settle(): Promise<void>;
-  /** Removes all traces of the move: from here on it is a store like any other. */
+  /** Removes all traces of the move; from then on it is a store like any other. */
   endMove(): Promise<void>;
   close(): Promise<void>;
 }
 
 export type MoveEnd = ReturnType<typeof createMoveEnd>;
 
-/** A store as a move sees it: one reads, the other writes, and in the end both are read again. */
+/** A store as a move sees it: one end reads, the other writes, and finally both are read again. */
 export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[]) {
   const { engine, payloads } = driver;
   return {
     ...driver,
 
-    /** @returns what tells one store from another, undefined for one that holds nothing */
+    /** @returns the identity that tells one store from another; undefined for an empty store */
     async readIdentity(): Promise<string | undefined> {
       const [account] = await driver
         .open(SERVICE)
@@ -102,7 +102,7 @@ export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[])
       return account && JSON.stringify([account.id, account.name, account.createdAt]);
     },
 
-    /** @returns every table of the service and of each catalog that has rows, a project at a time: its file stays open */
+    /** @returns every table with rows, of the service and of each catalog, by project so that its file stays open */
     async measure(): Promise<UnitSize[]> {
       const units: UnitSize[] = [];
       for (const place of await driver.listPlaces())
@@ -112,13 +112,13 @@ export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[])
     },
 
     /**
-     * Reads how long the rows of a page are, then as many of them as fit: an engine that had to stop within an answer would
-     * have read more of it than memory holds.
-     * @returns the rows behind a place in the order of the key, undefined at the end
+     * Reads the lengths of a page's rows first, then as many rows as fit: an engine that had to stop in the middle of an
+     * answer would have read more of it than memory holds.
+     * @returns the rows behind a place in the order of the key; undefined at the end
      */
     async read({ table, projectId }: Unit, after: MovedRow | undefined): Promise<Page | undefined> {
       const key = table.keys[engine];
-      // A catalog has one row.
+      // A table without a key has one row per catalog.
       if (after !== undefined && key.length === 0) return undefined;
       const values = [...(hasProjectColumn(driver, table) ? [projectId] : []), ...(after ?? [])];
       const from = fromPlace(driver, table, after !== undefined);
@@ -136,7 +136,7 @@ export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[])
       return last && { rows, end: key.map((column) => last[table.columns.indexOf(column)] ?? null) };
     },
 
-    /** @returns bodies that an open task or an open full update still needs */
+    /** @returns the bodies that an open task or an open full update still needs */
     async listPayloads(): Promise<MovedPayload[]> {
       const present: MovedPayload[] = [];
       for (const owned of ownedPayloads(await driver.open(SERVICE).rows<OwningRow>(OWNING_ROWS))) {
@@ -153,7 +153,7 @@ export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[])
       await payloads.write(projectId, payload, bytes);
     },
 
-    /** Marks it as the target of a move: until `endMove` no service may use it. */
+    /** Marks the store as the target of a move; until `endMove` no service may use it. */
     beginMove: (identity: string): Promise<number> =>
       driver.transaction(SERVICE, async (tx) => {
         await tx.run(CREATE_PROGRESS);
@@ -180,7 +180,7 @@ export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[])
         );
       }),
 
-    /** Writes the rows and how far the unit is now in one transaction. @throws Error when another process wrote meanwhile */
+    /** Writes the rows and the unit's progress in one transaction. @throws Error when another process wrote meanwhile */
     write: (unit: Unit, rows: readonly MovedRow[], step: Step): Promise<void> =>
       driver.transaction(unit.projectId, async (tx) => {
         await advance(tx, unit, step);
@@ -189,7 +189,7 @@ export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[])
   };
 }
 
-/** A database has the rows of all projects, a file those of its own. */
+/** A database has the rows of all projects, a file only its own. */
 const hasProjectColumn = ({ engine }: MoveDriver, { isOfCatalog }: MovedTable): boolean =>
   isOfCatalog && engine === 'postgres';
 
@@ -205,7 +205,7 @@ async function measureTable(driver: MoveDriver, place: number, table: MovedTable
   return sizes.map((size) => ({ table, ...size }));
 }
 
-/** Of a project's rows behind a place in the order of the key. A statement of one table, which every engine has an index for. */
+/** Selects a project's rows behind a place in the order of the key: one table, and every engine has an index for it. */
 function fromPlace(driver: MoveDriver, table: MovedTable, isBehind: boolean): string {
   const key = table.keys[driver.engine];
   const isOfProject = hasProjectColumn(driver, table);
@@ -242,7 +242,7 @@ async function advance(
   if (changed !== 1) throw new Error('Another process moves a store to the same database');
 }
 
-/** Octets are counted without reading the pages that hold a long value. */
+/** Octet lengths are counted without reading the pages that hold a long value. */
 function sizeExpression({ columns }: MovedTable): string {
   return columns
     .map(({ name, kind }) =>
@@ -251,7 +251,7 @@ function sizeExpression({ columns }: MovedTable): string {
     .join(' + ');
 }
 
-/** @returns how many rows are a page: at least one, if there is one */
+/** @returns how many rows fit a page: at least one, if there is one */
 function countFitting(sizes: readonly { readonly bytes: number }[]): number {
   let bytes = 0;
   const end = sizes.findIndex((size) => {

@@ -11,10 +11,10 @@ import { findMove, MOVE_PROGRESS, performOn, SERVICE } from '../storage/storage.
 import type { MoveDriver, Unit } from './move-end.ts';
 import { addToCopy, type MovedRow, quoted, sizeOfRow } from './move-tables.ts';
 
-/** As sessions of a move are named, beside those of the service, which are `relata` and the id of their process. */
+/** The name of a move's sessions; those of the service are named `relata` and the id of their process. */
 export const MOVE_SESSION = 'relata-migrate-store';
 
-/** Unprepared: any proxy takes it, and a statement of a page is parsed in no time beside its page. */
+/** Unprepared, so that any proxy accepts it; parsing a statement costs nothing compared with its page. */
 export function openMoved(url: string): Postgres {
   const named = new URL(url);
   named.searchParams.set('application_name', MOVE_SESSION);
@@ -28,10 +28,10 @@ export function hidePassword(url: string): string {
   return shown.href;
 }
 
-/** A process that serves says something more often than this. */
+/** A serving process shows a sign of life more often than this. */
 const SERVED_MS = 10_000;
 
-/** @throws Error when a process of the service was there within the last seconds */
+/** @throws Error when a process of the service was active within the last seconds */
 export async function refuseServed(postgres: SqlSession, name: string): Promise<void> {
   const [row] = await postgres.rows<{ isServed: boolean }>(
     `with clock as (select clock_timestamp() as at, extract(epoch from clock_timestamp()) * 1000 as now)
@@ -50,7 +50,7 @@ export async function refuseServed(postgres: SqlSession, name: string): Promise<
 }
 
 export function createPostgresDriver(postgres: Postgres, name: string): MoveDriver {
-  // Counting takes longer than a statement of the service may.
+  // Counting takes longer than the limit for a statement of the service.
   const session: SqlSession = {
     rows: (sql, values) => postgres.draft((tx) => tx.rows(sql, values)),
     run: (sql, values) => postgres.draft((tx) => tx.run(sql, values)),
@@ -86,7 +86,7 @@ export function createPostgresDriver(postgres: Postgres, name: string): MoveDriv
         for (const [table, last] of counters) if (last > 0) await tx.run(statement, [table, last]);
       }),
     findMove: () => performOn(postgres, SERVICE, findMove()),
-    // What is looked up next would be planned for empty tables.
+    // Without it, the next lookups would be planned for empty tables.
     settle: () => postgres.transaction(async (tx) => void (await tx.run('analyze'))),
     endMove: async () => void (await postgres.run(`drop table ${MOVE_PROGRESS}`)),
     close: () => postgres.close(),

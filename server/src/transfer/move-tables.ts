@@ -8,24 +8,24 @@ import { MOVE_PROGRESS, migrate } from '../storage/storage.ts';
  */
 export interface MovedTable {
   readonly name: string;
-  /** Each catalog has its own: a file's table, or rows with their `project_id`, which is not among the columns. */
+  /** Whether each catalog has its own: a table in its file, or rows with a `project_id`, which is no column here. */
   readonly isOfCatalog: boolean;
   readonly columns: readonly MovedColumn[];
-  /** Pages are read in its order; each engine has its own. */
+  /** The keys in whose order pages are read; each engine has its own. */
   readonly keys: Readonly<Record<Engine, readonly MovedColumn[]>>;
 }
 
 export interface MovedColumn {
   readonly name: string;
   readonly kind: ValueKind;
-  /** SQLite keeps the text as bytes. */
+  /** Whether SQLite stores the text as bytes. */
   readonly isBlob: boolean;
 }
 
 export type Engine = 'embedded' | 'postgres';
 export type ValueKind = 'integer' | 'number' | 'text' | 'bytes';
 
-/** Tables of PostgreSQL alone that no move takes along, and why. */
+/** Tables that only PostgreSQL has and that no move copies, each with the reason. */
 export const NOT_MOVED: ReadonlyMap<string, string> = new Map([
   ['service', 'the version of the schema and the beat of running processes'],
   ['rate_window', 'counts of the last minute'],
@@ -39,8 +39,8 @@ export const NOT_MOVED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Columns that no move takes along: the process that runs a task is unknown in the target, which would otherwise be taken for served as
- * long as the lease of a killed process goes on; and runs of members, which are spread into rows before.
+ * Columns that no move copies: the lease of a task, because the target does not know its process and would count as served for as
+ * long as a killed process holds the lease; and runs of members, which are spread into rows before.
  */
 export const NOT_MOVED_COLUMNS: ReadonlySet<string> = new Set([
   ...['task.leased_by', 'task.lease_until'],
@@ -49,7 +49,7 @@ export const NOT_MOVED_COLUMNS: ReadonlySet<string> = new Set([
   ...['upload_process.schema_version', 'upload_process.place', 'upload_process.takes_batches'],
 ]);
 
-/** Of PostgreSQL; in a file it is `meta`. */
+/** The table of PostgreSQL; in a file it is `meta`. */
 const CATALOG_ROW = 'catalog';
 
 const KINDS: Readonly<Record<string, ValueKind>> = {
@@ -63,7 +63,7 @@ interface ColumnRow {
   readonly table: string;
   readonly column: string;
   readonly type: string;
-  /** From 1 on; 0: not in the key. */
+  /** The position in the key, from 1; 0 if not in it. */
   readonly keyPlace: number;
 }
 
@@ -73,7 +73,7 @@ export async function describeMove(postgres: SqlSession): Promise<readonly Moved
   return [...readEmbeddedColumns()].map(([name, table]) => describeTable(name, table, theirs.get(name)));
 }
 
-/** @returns tables of the database that no move knows */
+/** @returns the tables of the database that the move does not know */
 export async function listUnknown(postgres: SqlSession): Promise<string[]> {
   const known = new Set([...readEmbeddedColumns().keys(), ...NOT_MOVED.keys()]);
   const tables = new Set((await readPostgresColumns(postgres)).map(({ table }) => table));
@@ -85,7 +85,7 @@ interface EmbeddedTable {
   readonly columns: readonly ColumnRow[];
 }
 
-/** Tables in the order in which they were made, so that a row comes after those that it refers to. */
+/** Lists the tables in the order of their creation, so that a row comes after those that it refers to. */
 function readEmbeddedColumns(): Map<string, EmbeddedTable> {
   const tables = new Map<string, EmbeddedTable>();
   for (const kind of ['control', 'catalog'] as const) {
@@ -108,7 +108,7 @@ function readEmbeddedColumns(): Map<string, EmbeddedTable> {
   return tables;
 }
 
-/** Columns of `catalog` that have no entry in `meta`: the file counts them by its sequences or from its rows. */
+/** Columns of `catalog` without an entry in `meta`: the file counts them by its sequences or from its rows. */
 const COUNTED: readonly { readonly name: string; readonly sql: string; readonly sequence?: string }[] = [
   { name: 'next_document_id', sql: nextOf('document'), sequence: 'document' },
   { name: 'next_build_id', sql: nextOf('relation_build'), sequence: 'relation_build' },
@@ -123,7 +123,7 @@ function nextOf(table: string): string {
   return `select coalesce(max(seq), 0) + 1 from sqlite_sequence where name = '${table}'`;
 }
 
-/** Shows what a catalog's file has in `meta` as the row of `catalog` that PostgreSQL has, to this connection alone, and takes it back. */
+/** Shows the `meta` of a catalog's file as the `catalog` row that PostgreSQL has, on this connection only, and accepts writes to it. */
 export function showCatalogRow(file: DatabaseSync): void {
   const meta = file.prepare('select name, typeof(value) as type from meta order by name').all();
   const columns = [
@@ -131,7 +131,7 @@ export function showCatalogRow(file: DatabaseSync): void {
     ...COUNTED.map(({ name, sql }) => `(${sql}) as ${name}`),
   ];
   const changes = [
-    // A number comes as a fraction, which `meta` would store as one.
+    // Numbers arrive as fractions, which `meta` would store as such.
     ...meta.map(
       ({ name, type }) => `update meta set value = cast(new.${name} as ${type}) where name = '${name}';`,
     ),
@@ -194,10 +194,10 @@ export const quoted = (name: string) => `"${name}"`;
 export const listed = (columns: readonly MovedColumn[]) => columns.map(({ name }) => quoted(name)).join(', ');
 
 type MovedValue = number | string | Uint8Array | null;
-/** In the order of the table's columns. */
+/** The values in the order of the table's columns. */
 export type MovedRow = readonly MovedValue[];
 
-/** @throws Error when a database holds something else than the schema says, e.g. a number in a column of bytes */
+/** @throws Error when a database holds something other than its schema says, e.g. a number in a column of bytes */
 export function readValue(value: unknown, { name, kind }: MovedColumn): MovedValue {
   if (value === null) return null;
   if (kind === 'integer' && Number.isSafeInteger(value)) return value as number;
@@ -228,7 +228,7 @@ function toDouble(value: number): Uint8Array {
   return bytes;
 }
 
-/** The key of a row, or the place where a page ended, as JSON; bytes as `{"hex":"…"}`. */
+/** Writes the key of a row, or the place where a page ended, as JSON; bytes as `{"hex":"…"}`. */
 export function writePlace(key: MovedRow): string {
   return JSON.stringify(
     key.map((value) => (value instanceof Uint8Array ? { hex: Buffer.from(value).toString('hex') } : value)),
@@ -243,12 +243,12 @@ export function readPlace(place: string): MovedRow {
 }
 
 /**
- * The embedded store counts these from its rows, and a number that no row has any more may be given again there: no
- * caller knows it. They are written, and not compared.
+ * The embedded store counts these from its rows, and may give a number again once no row has it: no
+ * caller knows it. They are written but not compared.
  */
 const COUNTED_FROM_ROWS = new Set(['next_category_id', 'next_undo_id']);
 
-/** @returns the values of a row that both engines must have, as bytes: as they are copied */
+/** @returns the values of a row as the bytes that are copied, which both engines must have */
 export function packRow(row: MovedRow, columns: readonly MovedColumn[]): Uint8Array {
   const copy = new CopyRows(columns.length, sizeOfRow(row));
   const compared = row.map((value, at) => (COUNTED_FROM_ROWS.has(columns[at]?.name ?? '') ? null : value));

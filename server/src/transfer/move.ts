@@ -17,16 +17,16 @@ import { createPostgresDriver, hidePassword, openMoved, refuseServed } from './m
 import { describeMove, packRow } from './move-tables.ts';
 
 /**
- * Moves a store from a data folder to PostgreSQL or back: everything, ids included. It can be ended at any moment and
- * run again: what is in the target, and up to where, is written there in the transaction that brought the rows. Until
- * both are compared the target is marked, and no service uses it.
+ * Moves a store from a data folder to PostgreSQL or back: everything, ids included. It can be interrupted at any moment
+ * and run again: the progress is written to the target in the transaction that brings the rows. Until both are compared
+ * the target is marked, and no service uses it.
  */
 
 export interface MoveOptions {
   /** A data folder and the URL of a PostgreSQL database, in either order. */
   readonly from: string;
   readonly to: string;
-  /** PostgreSQL may be served, e.g. by a process that was killed just now. */
+  /** Moves even if PostgreSQL seems to be served, e.g. by a process that was killed just now. */
   readonly isForced?: boolean;
   readonly onProgress?: (progress: MoveProgress) => void;
 }
@@ -34,7 +34,7 @@ export interface MoveOptions {
 /**
  * @returns how much was moved; `differences` is empty when both stores are the same, otherwise the target stays marked
  * @throws Error when the source is served or empty, or the target holds something else, each with what to do
- * @throws not_ready when the database goes away meanwhile
+ * @throws not_ready when the database becomes unreachable meanwhile
  */
 export async function moveStore({ onProgress = () => {}, ...options }: MoveOptions) {
   const ends = await openEnds(options);
@@ -76,7 +76,7 @@ async function copyAll({ source, target }: Ends, found: Found, onProgress: Repor
   for (const unit of found.units) await copyUnit({ source, target }, unit, meter);
   const present = new Set((await target.listPayloads()).map(({ name }) => name));
   for (const payload of found.payloads) {
-    // A body is there whole or not at all.
+    // A body is there completely or not at all.
     if (!present.has(payload.name)) await target.writePayload(payload, await source.readPayload(payload));
     meter.addBody(payload.bytes);
   }
@@ -113,7 +113,7 @@ async function identify(source: MoveEnd): Promise<string> {
   return identity;
 }
 
-/** `compared`: only the end is missing. `ended`: there is no trace of a move, and the target holds the same store. */
+/** `compared`: only the end is missing. `ended`: no trace of a move is left, and the target holds the same store. */
 type MoveState = 'begun' | 'compared' | 'ended';
 
 async function enterTarget(target: MoveEnd, identity: string): Promise<MoveState> {
@@ -123,7 +123,7 @@ async function enterTarget(target: MoveEnd, identity: string): Promise<MoveState
       throw new Error(`${target.name} is the target of another move: name that source, or an empty target`);
     return move.isCompared ? 'compared' : 'begun';
   }
-  // A process that is killed once the move has ended could not say so.
+  // A process that was killed right after the move had ended could not report it.
   if ((await target.readIdentity()) === identity) return 'ended';
   const [unit] = await target.measure();
   if (unit !== undefined) throw filled(target, `${describeUnit(unit)}: ${unit.rows} rows`);
@@ -164,7 +164,7 @@ async function openEnds({ from, to, isForced = false }: MoveOptions): Promise<En
   const refuseService = async () => (isForced ? undefined : refuseServed(postgres, name));
   try {
     if (isFromPostgres) {
-      // A source is never made.
+      // A source is never created.
       const [row] = await postgres.rows<{ name: unknown }>("select to_regclass('service')::text as name");
       if (!row?.name) throw new Error(`${name} holds nothing that could be moved`);
       refuseForeign(folder.root);
@@ -185,7 +185,7 @@ async function openEnds({ from, to, isForced = false }: MoveOptions): Promise<En
   }
 }
 
-/** A data folder that holds something else, e.g. by a wrong path. */
+/** Refuses a data folder that holds something else, e.g. because of a wrong path. */
 function refuseForeign(root: string): void {
   storage.makeFolders(root);
   const others = readdirSync(root).filter(
@@ -195,8 +195,8 @@ function refuseForeign(root: string): void {
 }
 
 /**
- * Reads both stores again, whole, and compares counts and hashes of each table of each catalog, the bodies, and the
- * numbers that come next. @returns what differs, a sentence each
+ * Reads both stores again in full, and compares the counts and hashes of each table of each catalog, the bodies, and the
+ * next numbers. @returns the differences, a sentence each
  */
 async function compareAll(ends: Ends, found: Found, onProgress: Report): Promise<string[]> {
   const { source, target } = ends;
@@ -215,13 +215,13 @@ async function compareAll(ends: Ends, found: Found, onProgress: Report): Promise
     differences.push(`${name}: ${rows} rows in ${target.name} that ${source.name} does not have`);
   differences.push(...compareCounters(await source.readCounters(), await target.readCounters()));
   differences.push(...(await comparePayloads(ends, found.payloads, meter)));
-  // A process may have started on PostgreSQL after the first check: nothing keeps it out.
+  // A process may have started on PostgreSQL after the first check; nothing prevents it.
   await ends.refuseServed();
   return differences;
 }
 
 /**
- * A hash of rows that does not depend on their order, which collations and engines may see differently: the sum of the
+ * A hash of rows that does not depend on their order, as collations and engines may sort differently: the sum of the
  * SHA-256 of each row. Text and bytes count as the same bytes.
  */
 async function digest(end: MoveEnd, unit: UnitSize, meter: MoveMeter) {
@@ -230,7 +230,7 @@ async function digest(end: MoveEnd, unit: UnitSize, meter: MoveMeter) {
   for (let page = await end.read(unit, undefined); page; page = await end.read(unit, page.end)) {
     for (const row of page.rows) {
       const lanes = hash('sha256', packRow(row, unit.table.columns), 'buffer');
-      // The array wraps around by itself.
+      // The typed array wraps around by itself.
       for (const lane of sum.keys()) sum[lane] = (sum[lane] ?? 0n) + lanes.readBigUInt64BE(lane * 8);
     }
     rows += page.rows.length;
@@ -266,16 +266,16 @@ async function comparePayloads(
   return differences;
 }
 
-/** How far a move is. */
+/** The progress of a move. */
 export interface MoveProgress {
   readonly phase: 'counting' | 'copying' | 'comparing';
   /** e.g. `project 3, document` */
   readonly place: string;
   readonly rows: number;
   readonly allRows: number;
-  /** From 0 to 1; by bytes, since a product is many times a task. */
+  /** From 0 to 1, by bytes, since a product is many times as large as a task. */
   readonly done: number;
-  /** What an earlier run had done already, of `done`. */
+  /** The part of `done` that an earlier run did. */
   readonly doneBefore: number;
 }
 
@@ -285,13 +285,13 @@ function describeUnit({ projectId, table }: Unit): string {
 
 type MoveMeter = ReturnType<typeof createMeter>;
 
-/** Adds up what is done in one phase. */
+/** Adds up the work done in one phase. */
 export function createMeter(
   phase: 'copying' | 'comparing',
   { units, payloads }: Found,
   report: (progress: MoveProgress) => void,
 ) {
-  // Both stores are read to be compared.
+  // Comparing reads both stores.
   const times = phase === 'comparing' ? 2 : 1;
   const bodyBytes = payloads.reduce((sum, { bytes }) => sum + bytes, 0);
   const allRows = times * units.reduce((sum, { rows }) => sum + rows, 0);
@@ -299,7 +299,7 @@ export function createMeter(
   let [rows, work, workBefore] = [0, 0, 0];
 
   function show(place: string): void {
-    // The sum of the parts of many tables is not quite the whole.
+    // Summed over many tables, rounding leaves it just below the whole.
     const part = (some: number) => (some >= allWork * (1 - 1e-9) ? 1 : some / allWork);
     report({ phase, place, rows, allRows, done: part(work), doneBefore: part(workBefore) });
   }
@@ -313,7 +313,7 @@ export function createMeter(
   show('');
   return {
     addRows,
-    /** Rows that an earlier run has copied. */
+    /** Skips rows that an earlier run copied. */
     skipRows(unit: UnitSize, skipped: number): void {
       const before = work;
       addRows(unit, skipped);
@@ -329,7 +329,7 @@ export function createMeter(
 const workOf = ({ rows, bytes }: UnitSize): number => bytes + rows * ROW_COST_BYTES;
 
 /**
- * What a row costs besides its bytes, in bytes, for the time that is left. Measured on 2 cores: a document of 3 KB takes
- * 50 µs, a member of a relation of 170 bytes 28 µs, a product of 90 bytes 17 µs.
+ * What a row costs besides its bytes, expressed in bytes, to estimate the time left. Measured on 2 cores: a document of 3
+ * KB takes 50 µs, a member of a relation of 170 bytes 28 µs, a product of 90 bytes 17 µs.
  */
 const ROW_COST_BYTES = 1_500;

@@ -7,21 +7,21 @@ interface OwnedPayload {
   readonly name: string;
 }
 
-/** A row that names payloads, in the engine-neutral words of `OWNING_ROWS`. */
+/** A row that names payloads, with the columns of `OWNING_ROWS`. */
 export interface OwningRow {
   readonly projectId: number;
   readonly kind: keyof typeof NAMED;
   readonly text: string | null;
 }
 
-/** Of both engines: what the columns say is read by `ownedPayloads`, so that no engine has to look into JSON. */
+/** The same for both engines: `ownedPayloads` parses the columns, so that no engine has to look into JSON. */
 export const OWNING_ROWS = `select project_id as "projectId", 'batch' as kind, payload_name as text from full_update_batch
   union all select project_id, 'task', payload from task where status in ('PENDING', 'RUNNING')
   union all select r.project_id, 'run', r.upload from task t join pipeline_run r
     on r.project_id = t.project_id and r.task_number = t.number where t.status in ('PENDING', 'RUNNING')
   union all select project_id, 'snapshot', files from channel_snapshot`;
 
-/** By the kind of the row, the names in its text. */
+/** By the kind of a row, how to read the names from its text. */
 const NAMED = {
   batch: (name: string): string[] => [name],
   task: namesOfTask,
@@ -38,9 +38,9 @@ function namesOfTask(payload: string): string[] {
 }
 
 /**
- * Bodies that open tasks and open full updates still need, the pieces of files that runs have yet to read, and what channels
- * have published. What it does not name is removed from a running service, and in no backup.
- * @returns each once, in the order of projects and names
+ * Bodies that open tasks and open full updates still need, pieces of files that runs have yet to read, and what channels
+ * have published. A payload not named here is removed from a running service, and is in no backup.
+ * @returns each once, ordered by project and name
  */
 export function ownedPayloads(rows: readonly OwningRow[]): OwnedPayload[] {
   const owned = rows.flatMap(({ projectId, kind, text }) =>
@@ -54,11 +54,11 @@ export function ownedPayloads(rows: readonly OwningRow[]): OwnedPayload[] {
 export const listOwnedPayloads = (control: DatabaseSync): OwnedPayload[] =>
   ownedPayloads(control.prepare(OWNING_ROWS).all() as unknown as OwningRow[]);
 
-/** The same of a running service. */
+/** The same for a running service. */
 export const listNeededPayloads = async (rows: Rows): Promise<OwnedPayload[]> =>
   ownedPayloads((await sql.raw<OwningRow>(OWNING_ROWS).execute(rows)).rows);
 
-/** @returns the id of an open task that needs one of the bodies that are missing; undefined: there is none */
+/** @returns the id of an open task that needs one of the missing bodies; undefined if there is none */
 export function findLostTask(control: DatabaseSync, names: readonly string[]): string | undefined {
   const missing = new Set(names);
   const open = control

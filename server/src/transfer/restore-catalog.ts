@@ -5,21 +5,21 @@ import * as storage from '../storage/storage.ts';
 import { openBackup } from './backup.ts';
 import type { CheckOptions } from './backup-manifest.ts';
 
-/** A commit of the service may be under way. */
+/** Long enough for a commit of the service that is under way. */
 const WAIT_MS = 300_000;
 const STAGED = 'staged_batch';
-/** Rows for ever: those of the backup, and of the present ones those that do not contradict. */
+/** Tables with permanent rows: those of the backup are kept, and of the present ones those that do not conflict. */
 const JOINED = [
   { table: 'attribute_id', name: 'name' },
   { table: 'category', name: 'path' },
 ];
 
 /**
- * Brings one project's catalog back while the service runs: one transaction on the live file, so readers see the
+ * Restores one project's catalog while the service runs: one transaction on the live file, so that readers see the
  * catalog before it or after it. Nothing stays staged; open full updates are staged anew from their bodies.
- * A live file that is damaged takes no transaction: without a service it is moved aside, and a new one is filled.
- * @returns how many products it holds now, how many changes still waited in the backup, as they are tasks, which are not
- * brought back, and where a damaged file is now
+ * A damaged live file takes no transaction: without a service it is moved aside, and a new one is filled.
+ * @returns how many products it holds now, how many changes still waited in the backup (they are tasks, which are not
+ * restored), and where a damaged file is now
  * @throws Error when the project is unknown on either side, or its catalog in the backup is damaged
  */
 export async function restoreCatalog(
@@ -34,7 +34,7 @@ export async function restoreCatalog(
   const folder = storage.existingDataFolder(root);
   refuseUnknown(folder.control, projectId);
   const live = storage.catalogPath(folder, projectId);
-  // The service looks further than `quick_check`, e.g. at keys in an index alone.
+  // The service checks more than `quick_check`, e.g. keys that only an index has.
   const isDamaged =
     listMarked(folder.catalogs).includes(projectId) || checkSqliteFile(live).problems.length > 0;
   const damaged = isDamaged && existsSync(live) ? putAside(live, root) : undefined;
@@ -47,12 +47,12 @@ export async function restoreCatalog(
   }
 }
 
-/** @returns where the damaged file is now @throws Error when a service runs, which would go on with the file that it has open */
+/** @returns where the damaged file is now @throws Error when a service runs, which would go on using its open file */
 function putAside(live: string, root: string): string {
   using _lock = lockDamaged(live, root);
   const aside = `${live}.damaged`;
   for (const suffix of ['', '-wal', '-shm']) {
-    // A WAL of an earlier one would be read with this one.
+    // The WAL of an earlier file would be read with this one.
     rmSync(`${aside}${suffix}`, { force: true });
     if (existsSync(`${live}${suffix}`)) renameSync(`${live}${suffix}`, `${aside}${suffix}`);
   }
@@ -85,7 +85,7 @@ function countWaiting(control: string, projectId: number): number {
   return Number(statement.get(projectId)?.count);
 }
 
-/** The backup itself is never changed. @returns it, or a copy of it with the newest schema */
+/** The backup itself is never changed. @returns it, or a copy migrated to the newest schema */
 function migratedSource(source: string, draft: string): string {
   if (storage.isNewest(source, 'catalog')) return source;
   copyFileSync(source, draft);
@@ -98,10 +98,10 @@ function replaceContents(live: string, source: string): number {
   using database = new CatalogFile(live).database;
   database.exec(`pragma busy_timeout = ${WAIT_MS}`);
   database.prepare('attach ? as backup').run(source);
-  // Not immediate: that would take the write lock of the backup too.
+  // Not immediate, which would take the write lock of the backup too.
   database.exec('begin');
   database.exec(`delete from ${STAGED}`);
-  // The next search makes it anew: its rows cannot be copied, and those of the present one may lack what comes back.
+  // The next search rebuilds the index: its rows cannot be copied, and the present ones may lack restored products.
   for (const table of OF_SEARCH) database.exec(`drop table if exists main.${table}`);
   for (const table of listReplaced(database)) {
     database.exec(`delete from ${table}; insert into ${table} select * from backup.${table}`);
@@ -115,7 +115,7 @@ function replaceContents(live: string, source: string): number {
 
 const OF_SEARCH = ['search_lexeme', 'search_entry', 'search_word', 'search_progress'];
 
-/** Everything else becomes what it was. */
+/** Lists the tables that are replaced as a whole. */
 function listReplaced(database: DatabaseSync): string[] {
   const others = new Set(['meta', STAGED, ...OF_SEARCH, ...JOINED.map(({ table }) => table)]);
   return database
@@ -135,8 +135,8 @@ function joinRows(database: DatabaseSync, table: string, name: string): void {
 }
 
 /**
- * The numbers of tasks are those of the present control database, so the last task applied stays what it is. A higher
- * ontology revision makes changes that were prepared by the old contents be prepared again.
+ * Task numbers are those of the present control database, so the last task applied stays as it is. A higher
+ * ontology revision makes changes that were prepared from the old contents be prepared again.
  */
 function replaceMeta(database: DatabaseSync): void {
   const read = (schema: 'main' | 'backup', name: string) =>

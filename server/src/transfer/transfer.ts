@@ -1,5 +1,5 @@
 /**
- * The door of transfer: whole stores leave and come back. Backup, restore, and moving between the embedded store and
+ * The door of transfer: backup and restore of whole stores, and moving them between the embedded store and
  * PostgreSQL. It reads and writes rows as they are and never knows what one means.
  */
 export { createBackup, openBackup, restoreBackup } from './backup.ts';

@@ -27,29 +27,29 @@ import { type Cut, type SentFiles, WatchedFolder } from './watched-folder.ts';
 export interface StreamSettings extends Retention {
   readonly dataDir: string;
   readonly target: TargetSettings;
-  /** How much may wait for a target that is away; then a new base copy is made when it is back. */
+  /** How much may wait for an unreachable target; beyond it a new base copy is made when the target is back. */
   readonly backlogBytes: number;
 }
 
-/** What all threads may read at any time: numbers by these places. */
+/** Numbers that all threads may read at any time, by their index in the shared array. */
 export const STATE = {
   /** Epoch milliseconds of the last segment; 0: none yet. */
   sentAt: 0,
-  /** Since when there is something that is not in the target; 0: there is nothing. */
+  /** Since when there is something that the target lacks; 0: there is nothing. */
   behindSince: 1,
   unsentBytes: 2,
   sentBytes: 3,
   segments: 4,
   failures: 5,
-  /** Why it does not go on: a place in FAILURES. */
+  /** The reason why the backup does not go on, an index in FAILURES. */
   failure: 6,
   /** Whether another process writes to the target now. */
   isSuperseded: 7,
-  /** Epoch milliseconds of the base copy that restores begin with; 0: none is whole yet. */
+  /** Epoch milliseconds of the base copy that restores begin with; 0: none is complete yet. */
   basedAt: 8,
-  /** Of a standby: the instant that it has. */
+  /** On a standby, the instant that its files have reached. */
   followedAt: 9,
-  /** Of a standby: whether it is the one that writes now. */
+  /** On a standby, whether it has become the writer. */
   isPromoted: 10,
   /** Whether changes are refused while another service takes over. */
   isHandingOver: 11,
@@ -60,31 +60,31 @@ export type StreamState = Float64Array<SharedArrayBuffer>;
 export const createStreamState = (): StreamState =>
   new Float64Array(new SharedArrayBuffer(8 * Object.keys(STATE).length));
 
-/** @returns its place in FAILURES */
+/** @returns the index of the failure in FAILURES */
 export function noteFailure(state: StreamState, error: unknown): number {
   state[STATE.failures] = (state[STATE.failures] ?? 0) + 1;
   state[STATE.failure] = FAILURES.indexOf(classify(error));
   return state[STATE.failure] ?? 0;
 }
 
-/** Another service writes to the target, or what is in the directory does not come from it. */
+/** Another service writes to the target, or the contents of the directory do not come from it. */
 export class NotTheWriter extends Error {
   override readonly name = 'NotTheWriter';
 }
 
-/** What the directory knows of its backup. It may be older than the target: what is sent twice is the same. */
+/** What the directory knows about its backup. It may be older than the target; sending something twice is harmless. */
 export interface LocalState {
   readonly holder: string;
   readonly epoch: number;
-  /** Of the segment whose state the files have. */
+  /** The segment whose state the files have. */
   readonly seq: number;
   readonly at: number;
   readonly files: SentFiles;
-  /** Of the target that the files came from. */
+  /** The target that the files came from. */
   readonly url: string;
 }
 
-/** Of files that all go out again, or that another one sends. */
+/** For files that all have to be sent again, or that another service sends. */
 export const NOTHING_SENT: SentFiles = { databases: {}, others: {} };
 
 const statePath = (dataDir: string) => join(dataDir, 'backup-state.json');
@@ -97,7 +97,7 @@ export function readLocalState(dataDir: string): LocalState | undefined {
   }
 }
 
-/** Durable: without it a directory is not known as the one that writes, after a loss of power too. */
+/** Durable: even after a loss of power, a directory without it is not known as the writer. */
 export function writeLocalState(dataDir: string, state: LocalState): void {
   writeOwnFile(`${statePath(dataDir)}.part`, JSON.stringify(state), 'w');
   renameSync(`${statePath(dataDir)}.part`, statePath(dataDir));
@@ -106,12 +106,12 @@ export function writeLocalState(dataDir: string, state: LocalState): void {
 
 export const makeHolder = () => randomBytes(8).toString('hex');
 
-/** Something is looked for this often, and sent at most every second of these. */
+/** How often changes are looked for; and the least time between segments, ms. */
 const POLL_MS = 150;
 const CUT_MS = 400;
 const LEASE_CHECK_MS = 1_000;
 const STATE_MS = 1_000;
-/** The retention is looked after this often. */
+/** Interval between checks of the retention. */
 const HOUSE_MS = 60_000;
 
 export type BackupStream = ReturnType<typeof createBackupStream>;
@@ -128,7 +128,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   let lease: HeldLease | undefined;
   let seq = 0;
   let needsBase = false;
-  /** Nothing that is in the target leads to what comes next: a base has to. */
+  /** Nothing in the target leads to what comes next, so a base must. */
   let isAfresh = false;
   let isLost = false;
   let checkedAt = 0;
@@ -137,10 +137,10 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   let saved = '';
   let house: Promise<void> | undefined;
   let housedAt = 0;
-  /** Why the last base copy or merge did not come about, while segments may go on: a place in FAILURES. */
+  /** Why the last base copy or merge failed, although segments may go on: an index in FAILURES. */
   let houseFailure = 0;
   let isFailing = false;
-  /** Keeps others from changing the control database: what is accepted is in it. */
+  /** Keeps others from changing the control database, which records everything that is accepted. */
   let handover: { readonly lock: DatabaseSync; readonly until: number } | undefined;
   let working: Promise<void> | undefined;
   let lastError = '';
@@ -191,7 +191,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     }
   }
 
-  /** @returns its place in FAILURES */
+  /** @returns the index of the failure in FAILURES */
   function note(error: unknown): number {
     lastError = (error as Error).message;
     return noteFailure(state, error);
@@ -203,14 +203,14 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     const isOwn = last !== undefined && last.holder === local?.holder;
     const held = isOwn ? last : await takeNext(leases);
     const own = isOwn ? spansOf(await listSpans(target, ['segments']), leases, last.epoch) : [];
-    // No segment leads across what was lost before.
+    // No segment leads across an earlier loss.
     seq = Math.max(held.from, ...own.map(({ to }) => to)) + (isLost ? 1 : 0);
     const bases = spansOf(await listSpans(target, ['bases']), [...leases, held], held.epoch);
     const usable = bases.filter(({ from }) => from <= seq);
     state[STATE.basedAt] = Math.max(0, ...usable.map(({ at }) => at));
     needsBase = isLost || usable.length === 0;
     if (needsBase) forgetAll();
-    // Not before: where one of these calls fails, all of them are made again.
+    // Set only here: when one of these calls fails, all of them are repeated.
     lease = held;
     return held;
   }
@@ -230,7 +230,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
       url: place.url,
     };
     writeLocalState(dataDir, own);
-    // Before: a lease whose answer is lost is known as its own.
+    // Saved before it is taken, so that a lease whose answer is lost is recognised as its own.
     local = own;
     const taken = await takeLease(target, last, { holder: own.holder, from: own.seq });
     if (taken === undefined) {
@@ -240,7 +240,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     return taken;
   }
 
-  /** @throws NotTheWriter unless the holder of the lease is gone */
+  /** @throws NotTheWriter unless the lease expires, because its holder is gone */
   async function waitForEnd(last: HeldLease): Promise<void> {
     for (const until = performance.now() + LEASE_MS; performance.now() < until; await delay(RENEW_MS / 4)) {
       const now = await readLease(target, last.epoch);
@@ -274,7 +274,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     renewedAt = performance.now();
   }
 
-  /** Refuses changes, also of requests that are under way, sends what there is, and says so; until another service has the lease. */
+  /** Refuses changes, even in requests under way, sends what there is, and announces it; until another service has the lease. */
   async function handOver(held: HeldLease): Promise<void> {
     handover ??= beginHandover();
     if (performance.now() < handover.until) {
@@ -288,7 +288,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     state[STATE.isHandingOver] = 0;
   }
 
-  /** Refuses first, so that few changes wait for the lock until they fail. */
+  /** Sets the state first, so that few changes wait for the lock until they fail. */
   function beginHandover() {
     state[STATE.isHandingOver] = 1;
     try {
@@ -343,11 +343,11 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     beginHousework(() => makeBase(from, epoch), true);
   }
 
-  /** Copies the main files while the segments go on: it is good from the first one on that comes after it. */
+  /** Copies the main files while segments go on; the base is valid from the first segment that follows it. */
   async function makeBase(from: number, epoch: number) {
     const copy = `copies/${epoch}-${from}-${Date.now()}`;
     await target.write(copy, packObject(copy, key, fromData(folder.readAll(stopped.signal))));
-    // What was written back while it was read is in the next one.
+    // What was written back during the copy is in the next segment.
     const last = seq;
     while (seq === last && folder.hasChanged() && !stopped.signal.aborted) await delay(POLL_MS);
     const at = Math.max(1, read(STATE.sentAt));
@@ -363,7 +363,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     if (house === undefined) beginHousework(() => keepHouse(target, epoch, settings), false);
   }
 
-  /** After what is under way. @param wantsBase  where it fails */
+  /** Runs after the housework under way. @param wantsBase whether a failure makes a new base necessary */
   function beginHousework(work: () => Promise<{ wantsBase: boolean }>, wantsBase: boolean): void {
     const before = house;
     const added = (async () => {
@@ -382,9 +382,9 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     house = added;
   }
 
-  /** Keeps the logs from filling the disk while the target is away. */
+  /** Keeps the logs from filling the disk while the target is unreachable. */
   function boundBacklog(): void {
-    // No cut is found meanwhile, and only what is held is written back here.
+    // No cut is made meanwhile, and only files that are held are written back here.
     folder.hold();
     if (isLost) {
       for (const database of folder.databases) database.tidy();
@@ -396,7 +396,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     if (unsent < settings.backlogBytes) return;
     isLost = true;
     needsBase = true;
-    // No segment leads across what is lost.
+    // No segment leads across the loss.
     seq += 1;
     forgetAll();
   }
@@ -407,14 +407,14 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     savedAt = now;
     const { holder, epoch } = lease;
     const present = { holder, epoch, seq, at: read(STATE.sentAt), files: folder.sent, url: place.url };
-    // Idle, nothing is written.
+    // Nothing is written while idle.
     const text = JSON.stringify(present);
     if (text !== saved) writeLocalState(dataDir, present);
     saved = text;
   }
 
   return {
-    /** @returns why it may not write. A target that is away is waited for while the service works */
+    /** @returns why it may not write. If the target is unreachable, the service works while it waits for it */
     async start(): Promise<string | undefined> {
       try {
         await attempt(begin);
@@ -424,7 +424,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
       working = work();
       return undefined;
     },
-    /** Sends what is left, and lets go of the files: no other process may have them open any more. */
+    /** Sends what is left, and closes the files: no other process may have them open any more. */
     async stop(): Promise<void> {
       stopped.abort();
       await working;
@@ -436,12 +436,12 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
       closeUnused();
       save(0);
     },
-    /** In the words of what failed. */
+    /** The message of the last failure. */
     describe: () => lastError,
   };
 }
 
-/** Nothing is added to the control database while it is held. */
+/** Nothing is added to the control database while the lock is held. */
 function lockChanges(dataDir: string): DatabaseSync {
   const lock = connect(dataFolderAt(dataDir).control, 1_000);
   if (lock === undefined) throw new Error('there is no control.db any more');
@@ -454,13 +454,13 @@ function lockChanges(dataDir: string): DatabaseSync {
   }
 }
 
-/** @throws NotTheWriter unless the directory was restored, or follows: one that wrote before has changes of its own */
+/** @throws NotTheWriter unless the directory was restored or is a standby: a former writer has changes of its own */
 function refuseForeign(leases: readonly HeldLease[], local: LocalState | undefined, url: string): void {
   if (leases.some(({ holder }) => holder === local?.holder))
     throw new NotTheWriter(
       `This data directory was left behind: another service was promoted and has written to ${url} since. Begin anew with an empty directory: relata serve --standby ${url}`,
     );
-  // Of epoch 0: it has asked for its first lease, and did not get it.
+  // Epoch 0: it asked for its first lease and did not get it.
   if (local === undefined || local.epoch === 0)
     throw new NotTheWriter(
       `${url} holds the backup of another data directory: restore it first (relata restore --from ${url} DIR), or name an empty place`,

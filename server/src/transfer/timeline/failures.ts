@@ -2,7 +2,7 @@ import { OutboundProblem } from '../../outbound/outbound.ts';
 import { OtherSchema } from './followed-files.ts';
 import { DamagedObject, type Entry } from './objects.ts';
 
-/** Why a backup does not go on. Threads share its place in this list; the first one says that it does. */
+/** Why a backup does not go on. Threads share the index in this list; the first entry means that it does. */
 export const FAILURES = [
   'none',
   'unreachable',
@@ -15,14 +15,14 @@ export const FAILURES = [
 
 export type Failure = (typeof FAILURES)[number];
 
-/** The data directory gives or takes something not: its errors look like those of a target in a directory. */
+/** A failure of the data directory, whose errors look like those of a target in a directory. */
 class DataDirectoryFailure extends Error {
   constructor(cause: unknown) {
     super((cause as Error).message, { cause });
   }
 }
 
-/** @throws DataDirectoryFailure for what the work on the data directory throws */
+/** @throws DataDirectoryFailure for any error of the work on the data directory */
 export function inData<Result>(work: () => Result): Result {
   try {
     return work();
@@ -48,7 +48,7 @@ const CODES: Readonly<Record<string, Failure>> = {
   EROFS: 'refused',
 };
 
-/** @returns what a failed attempt comes from; what is not known is the target's */
+/** @returns the origin of a failed attempt; unknown errors count as the target's */
 export function classify(error: unknown): Failure {
   const { cause, code = '' } = error as { cause?: unknown; code?: string };
   if (error instanceof OtherSchema || cause instanceof OtherSchema) return 'otherSchema';

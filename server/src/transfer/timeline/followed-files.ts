@@ -18,7 +18,7 @@ import type { Entry, EntryHead } from './objects.ts';
 import { connect, stampOf } from './watched-file.ts';
 import type { SentFiles } from './watched-folder.ts';
 
-/** The writer has another version of the schema: what reads here knows its own alone. */
+/** The writer has another schema version; the code here only knows its own. */
 export class OtherSchema extends Error {
   override readonly name = 'OtherSchema';
 
@@ -31,9 +31,9 @@ export class OtherSchema extends Error {
 
 type Pages = Extract<EntryHead, { kind: 'pages' }>;
 
-/** More are closed and opened again. */
+/** The limit of open files; beyond it files are closed and opened again. */
 const OPEN_FILES = 256;
-/** A log of 64 MiB is written back, as that of a writer. */
+/** A log of 64 MiB is written back, as on the writer. */
 const CHECKPOINT_BYTES = 64 * 1024 * 1024;
 /** Where a database has `user_version`, 4 bytes big-endian (sqlite.org/fileformat2.html, "The Database Header"). */
 const USER_VERSION_AT = 60;
@@ -46,7 +46,7 @@ export class FollowedFiles {
   private readonly root: string;
   private readonly connections = new Map<string, DatabaseSync>();
   private readonly appenders = new Map<string, WalAppender>();
-  /** By name, the descriptor; undefined: closed for now. */
+  /** By name, the descriptor; undefined while it is closed. */
   private readonly arriving = new Map<string, number | undefined>();
 
   constructor(root: string) {
@@ -54,7 +54,7 @@ export class FollowedFiles {
     makeStoreFolders(dataFolderAt(root));
   }
 
-  /** @throws OtherSchema before anything of it is seen */
+  /** @throws OtherSchema before any of its changes is visible */
   apply(entry: Entry): void {
     const { head, bytes } = entry;
     if (head.kind === 'pages') refuseNewer(head, bytes);
@@ -64,11 +64,11 @@ export class FollowedFiles {
     else if (head.kind === 'end') this.commit(head);
   }
 
-  /** Makes new files seen, and old logs short. @returns how many files came */
+  /** Makes new files visible, and shortens old logs. @returns how many files arrived */
   publish(): number {
     const names = [...this.arriving.keys()];
     for (const name of names) this.closeOne(name);
-    // The control database last: without it nothing looks like data.
+    // The control database goes last: without it the folder does not look like data.
     for (const name of names.sort((one, other) => Number(one === CONTROL) - Number(other === CONTROL)))
       renameSync(this.arrivingPath(name), join(this.root, name));
     this.arriving.clear();
@@ -80,7 +80,7 @@ export class FollowedFiles {
     return names.length;
   }
 
-  /** What has not arrived whole is removed. */
+  /** Removes files that have not arrived completely. */
   close(): void {
     for (const name of [...this.arriving.keys()]) this.drop(name);
     for (const connection of this.connections.values()) connection.close();
@@ -124,7 +124,7 @@ export class FollowedFiles {
   }
 
   private append({ file, pageSize, pages }: Pages, bytes: Uint8Array): void {
-    // A task is seen as ended with what it did.
+    // A task must be visible as ended only together with its effect.
     if (file === CONTROL && this.arriving.size > 0) this.publish();
     const path = join(this.root, file);
     const connection = this.connections.get(file) ?? connect(path, 1_000);
@@ -154,7 +154,7 @@ export class FollowedFiles {
 
 const CONTROL = 'control.db';
 
-/** The first page has the version, and a migration changes it. */
+/** The first page holds the version, and every migration changes it. */
 function refuseNewer({ file, pages, pageSize }: Pages, bytes: Uint8Array): void {
   const at = pages.indexOf(1);
   if (at < 0) return;
@@ -171,7 +171,7 @@ function writePages(target: number, { pageSize, pages }: Pages, bytes: Uint8Arra
   }
 }
 
-/** @returns all files as they are: they came from the target */
+/** @returns the state of all files as sent, since they came from the target */
 export function listSent(dataDir: string): SentFiles {
   const folder = dataFolderAt(dataDir);
   const catalogs = listCatalogs(folder).map((id) => `catalogs/${id}.db`);

@@ -3,25 +3,25 @@ import { crc32 } from 'node:zlib';
 import { countPassedAtOnce } from '../../storage/threads/threads.ts';
 
 /**
- * An object of a backup: entries, each with a check of its own that is bound to the name of the object and to its place in it, and a
- * last one that is empty, so that an object that was cut, changed or renamed is found.
+ * An object of a backup: entries, each with a checksum bound to the name of the object and the entry's position, and an
+ * empty last entry, so that a truncated, changed or renamed object is detected.
  */
 
 const MAGIC = Buffer.from('relata backup 1\n');
 const SALT = 16;
 const CHECK = 16;
-/** More is no entry of ours. */
+/** The largest entry; anything larger is not ours. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** What an entry holds of a file. */
+/** How much of a file an entry holds. */
 export const ENTRY_BYTES = 1024 * 1024;
 
-/** What is done to a file of the data directory, in order. */
+/** A change to a file of the data directory; entries apply in order. */
 export type EntryHead = { readonly file: string } & (
   | { readonly kind: 'begin' }
   | { readonly kind: 'gone' }
   | { readonly kind: 'pages'; readonly pageSize: number; readonly pages: readonly number[] }
   | { readonly kind: 'end'; readonly pageSize: number; readonly pageCount: number }
-  /** Bytes of a file that is no database. */
+  /** Bytes of a file that is not a database. */
   | { readonly kind: 'bytes'; readonly at: number }
 );
 
@@ -54,7 +54,7 @@ export async function* packObject(
 const deriveKey = (key: Uint8Array, salt: Uint8Array) =>
   Buffer.from(hkdfSync('sha256', key, salt, 'relata backup', 32));
 
-/** No two entries of an object have the same place, and no two objects the same key. */
+/** No two entries of an object have the same nonce, and no two objects the same key. */
 function placeOf(count: number): Buffer {
   const nonce = Buffer.alloc(12);
   nonce.writeUIntLE(count, 0, 6);
@@ -64,17 +64,17 @@ function placeOf(count: number): Buffer {
 const sumOf = (name: string, count: number, bytes: Uint8Array) =>
   crc32(bytes, crc32(placeOf(count), crc32(name)));
 
-/** @returns room for so many bytes, in the memory of the entry before: new memory for each kept the collector busy */
+/** @returns a buffer that reuses the memory of the entry before: allocating each anew kept the garbage collector busy */
 function createRoom() {
   let memory = Buffer.alloc(0);
   return (length: number): Buffer => {
-    // What is not written of it takes no memory.
+    // Pages that are never written to take no memory.
     if (length > memory.length) memory = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(length)));
     return memory.subarray(0, length);
   };
 }
 
-/** @returns a function that makes an entry of its parts, copied once: most processor time of a backup goes into its bytes */
+/** @returns a function that seals an entry's parts, copied once: most of a backup's processor time goes into its bytes */
 function sealWith(name: string, key: Uint8Array | undefined) {
   const room = createRoom();
   return (count: number, parts: readonly Uint8Array[]): Buffer => {
@@ -138,7 +138,7 @@ function readEntry(entry: Buffer): Entry {
   return { head: JSON.parse(entry.toString('utf8', 4, end)) as EntryHead, bytes: entry.subarray(end) };
 }
 
-/** What a target holds is not what was written, or not there. */
+/** What a target holds is missing, or differs from what was written. */
 export class DamagedObject extends Error {}
 
 const refuseDamaged = (name: string) =>
@@ -162,7 +162,7 @@ function open(
   }
 }
 
-/** @returns a reader of so many bytes, which has undefined where fewer are left */
+/** @returns a reader of a given number of bytes, which gives undefined if fewer are left */
 function readFrom(pieces: AsyncIterator<Uint8Array>) {
   let rest: Uint8Array = new Uint8Array();
   return async (length: number): Promise<Buffer | undefined> => {

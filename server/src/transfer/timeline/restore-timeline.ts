@@ -9,7 +9,7 @@ import { listSpans, readObject } from './retention.ts';
 import { listPoints, type Plan, planRestore, type Span } from './spans.ts';
 import { type BackupTarget, readSmall } from './target.ts';
 
-/** @throws Error that says since when something can be restored */
+/** @throws Error that says from when on something can be restored */
 async function findPlan(target: BackupTarget, at: number | undefined): Promise<Plan> {
   const spans = await listSpans(target);
   const leases = await listLeases(target);
@@ -24,8 +24,8 @@ async function findPlan(target: BackupTarget, at: number | undefined): Promise<P
 }
 
 /**
- * Makes a data directory of what a target holds.
- * @throws Error when the directory is not empty or an object is damaged; nothing but the file of its lock is left then
+ * Restores a data directory from a target.
+ * @throws Error when the directory is not empty or an object is damaged; then only its lock file is left
  */
 export async function restoreTimeline(target: BackupTarget, root: string, options: RestoreOptions) {
   refuseFilled(root, LOCK_FILE);
@@ -39,19 +39,19 @@ export async function restoreTimeline(target: BackupTarget, root: string, option
   }
 }
 
-/** What holds the lock cannot be removed everywhere. */
+/** A held lock file cannot be removed on every system. */
 const LOCK_FILE = 'server.lock';
 
 interface RestoreOptions {
   readonly key: Uint8Array | undefined;
   readonly at?: number | undefined;
-  /** Of the target, for the writer that goes on with it. */
+  /** The URL of the target, for the writer that continues with it. */
   readonly url: string;
 }
 
 /**
  * The same, for a caller that holds the lock of the directory.
- * @returns `lostAt`: the last of later instants that the target names, which cannot be reached: an object is missing
+ * @returns `lostAt`: the last of the later instants that the target names but that a missing object makes unreachable
  */
 export async function fillFolder(target: BackupTarget, root: string, { key, at, url }: RestoreOptions) {
   const plan = await findPlan(target, at);
@@ -72,7 +72,7 @@ export async function fillFolder(target: BackupTarget, root: string, { key, at, 
   }
 }
 
-/** A base is the name of its copy. */
+/** A base holds the name of its copy. */
 export async function* readSpanObject(
   target: BackupTarget,
   { kind, name }: Span,
@@ -86,10 +86,10 @@ export async function* readSpanObject(
   }
 }
 
-/** Files of the directory that a span may name: never another path. */
+/** Files of the directory that a span may name; no other path is accepted. */
 const FILES = /^(?:control\.db|catalogs\/\d+\.db|payloads\/[\w.-]+|secret-keys)$/;
 
-/** Instants that follow each other closely: any between the first and the last can be restored, to the one before it. */
+/** Instants close to each other: any time between the first and the last can be restored, to the instant before it. */
 interface RestoreRange {
   readonly from: string;
   to: string;
@@ -116,7 +116,7 @@ export async function listBackups(target: BackupTarget) {
   return { ranges, leases, objects: spans.length };
 }
 
-/** Reads everything. @returns what is wrong, by object; none: all of it is as it was written */
+/** Reads everything. @returns the problems, by object; empty if all of it is as it was written */
 export async function verifyTimeline(target: BackupTarget, key: Uint8Array | undefined) {
   const spans = await listSpans(target);
   const problems: string[] = [];

@@ -13,7 +13,7 @@ import {
 } from './spans.ts';
 import { type BackupTarget, readSmall } from './target.ts';
 
-/** What of a target is merged and removed as it becomes older. */
+/** What is merged and removed in a target as it becomes older. */
 
 export interface Retention {
   /** undefined: nothing is encrypted. */
@@ -23,7 +23,7 @@ export interface Retention {
 }
 
 const DAY_MS = 24 * HOUR_MS;
-/** An hour is merged when no segment of it can come any more. */
+/** An hour is merged once no more segments of it can arrive. */
 const SETTLED_MS = 60_000;
 
 export async function listSpans(target: BackupTarget, folders: readonly string[] = KINDS): Promise<Span[]> {
@@ -50,7 +50,7 @@ export async function keepHouse(
   return { wantsBase };
 }
 
-/** @returns the segments of each hour that has ended, as far as one follows the other */
+/** @returns the segments of each hour that has ended, up to the first gap */
 function listUnmerged(line: readonly Span[], until: number): Span[][] {
   const merged = new Set(line.filter(({ kind }) => kind === 'hours').map(({ at }) => hourOf(at)));
   const runs: Span[][] = [];
@@ -91,15 +91,15 @@ export async function* readObject(
 }
 
 interface MergedFile {
-  /** The last object that has each page. */
+  /** By page, the last object that has it. */
   last: Uint32Array;
-  /** The last object that says how large it is, that begins it and that ends it. */
+  /** The last objects that give its size, that begin it and that end it. */
   end: number;
   begin: number;
   gone: number;
 }
 
-/** @returns what all of them do, one after another: of each page the last state. Memory: 4 bytes a page of the files that changed */
+/** @returns the combined effect of all objects: the last state of each page. Memory: 4 bytes for each page of the changed files */
 export async function* mergeObjects(
   read: (at: number) => AsyncIterable<Entry>,
   count: number,
@@ -146,7 +146,7 @@ function leaveLast(entry: Entry, file: MergedFile, at: number): Entry | undefine
   return { head: { ...head, pages: left.map(({ page }) => page) }, bytes: Buffer.concat(parts) };
 }
 
-/** @returns what no instant that is kept needs */
+/** @returns what none of the retained instants needs */
 export function sortOut(
   line: readonly Span[],
   leases: readonly Lease[],
@@ -163,7 +163,7 @@ export function sortOut(
     if (isBefore(span)) return true;
     return span.kind === 'segments' && span.at < secondsUntil && isMerged(span);
   });
-  // A base between two others is needed only where nothing leads from the one before to it.
+  // A base between two others is needed only if nothing leads to it from the one before.
   const rest = new Set(line.filter((span) => !old.includes(span)));
   for (const base of bases.filter((one) => one !== first && one !== last && rest.has(one))) {
     rest.delete(base);

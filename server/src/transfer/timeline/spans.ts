@@ -1,7 +1,7 @@
 /**
- * What a target holds, by the names of its objects. A segment is what was committed since the one before, in all files of the data
- * directory, up to one instant; an hour is the segments of an hour in one; a base is a copy of every file. Names say all that a restore
- * has to know before it reads.
+ * What a target holds, according to the names of its objects. A segment is what was committed in all files of the data directory
+ * since the segment before, up to one instant; an hour merges the segments of an hour; a base is a copy of every file. The
+ * names tell a restore all that it needs before it reads.
  */
 
 export const KINDS = ['bases', 'hours', 'segments'] as const;
@@ -10,16 +10,16 @@ export const KINDS = ['bases', 'hours', 'segments'] as const;
 export interface Span {
   readonly name: string;
   readonly kind: (typeof KINDS)[number];
-  /** The number of the segment that it comes after; of a base: after which segments have to be applied, too. */
+  /** The number of the segment that it follows; for a base, the segment after which others must be applied too. */
   readonly from: number;
-  /** The number of its last segment; of a base: from which one on it is good. */
+  /** The number of its last segment; for a base, the segment from which on it is valid. */
   readonly to: number;
   readonly epoch: number;
-  /** Of the last segment, in epoch milliseconds. */
+  /** The instant of its last segment, in epoch milliseconds. */
   readonly at: number;
 }
 
-/** Who writes: the holder of the lease with the highest epoch. Its segments follow the one numbered `from` of those before. */
+/** Who writes: the holder of the lease with the highest epoch. Its segments follow number `from` of the holders before. */
 export interface Lease {
   readonly epoch: number;
   readonly holder: string;
@@ -40,7 +40,7 @@ export function nameOf({ kind, from, to, epoch, at }: Omit<Span, 'name'>): strin
 
 const NAME = /^(bases|hours|segments)\/\d+\/(\d+)-(\d+)-(\d+)-(\d+)$/;
 
-/** @returns undefined for what is no object of a backup */
+/** @returns undefined for a name that is not an object of a backup */
 export function readSpan(name: string): Span | undefined {
   const found = NAME.exec(name);
   if (found === null) return undefined;
@@ -49,17 +49,17 @@ export function readSpan(name: string): Span | undefined {
 }
 
 export interface Plan {
-  /** In the order in which they are applied. */
+  /** The spans in the order in which they are applied. */
   readonly spans: readonly Span[];
   readonly to: number;
   readonly epoch: number;
   readonly at: number;
-  /** The last instant that the target knows of, where objects between are missing. */
+  /** The last instant that the target knows of, if objects on the way to it are missing. */
   readonly lostAt?: number;
 }
 
 /**
- * @param at the last instant that may be in it; undefined: all there is
+ * @param at the last instant that may be included; undefined: everything
  * @returns undefined when nothing can be restored
  */
 export function planRestore(
@@ -72,7 +72,7 @@ export function planRestore(
   const line = spansOf(spans, leases, lease.epoch).filter((span) => span.at <= at);
   const last = line.filter(({ kind }) => kind !== 'bases').reduce(furthest, undefined);
   if (last === undefined) return undefined;
-  // One that cannot be reached, because an object is missing in between, leaves those before it.
+  // A base that a missing object makes unreachable leaves the bases before it.
   for (const base of line
     .filter(({ kind, to }) => kind === 'bases' && to <= last.to)
     .sort((a, b) => b.from - a.from || b.to - a.to)) {
@@ -90,11 +90,11 @@ export function planRestore(
 const later = (one: Lease | undefined, other: Lease): Lease =>
   one === undefined || other.epoch > one.epoch ? other : one;
 
-/** Of the same number that with the later instant: it was written because it was unknown whether the other one was. */
+/** Of two with the same number, the later one: it was written because it was unknown whether the first had been. */
 const furthest = (one: Span | undefined, other: Span): Span =>
   one === undefined || other.to > one.to || (other.to === one.to && other.at > one.at) ? other : one;
 
-/** @returns what leads to the state of an epoch: nothing that a former writer wrote after it had lost the lease */
+/** @returns what leads to the state of an epoch, without what a former writer wrote after it had lost the lease */
 export const spansOf = (spans: readonly Span[], leases: readonly Lease[], epoch: number): Span[] =>
   spans.filter(
     (span) =>
@@ -102,7 +102,7 @@ export const spansOf = (spans: readonly Span[], leases: readonly Lease[], epoch:
       leases.every((next) => next.epoch <= span.epoch || next.epoch > epoch || span.to <= next.from),
   );
 
-/** @returns what leads from a state on, as far as it goes */
+/** @returns the spans that lead on from a state, up to the first gap */
 export function findPath(line: readonly Span[], { from: position }: Pick<Span, 'from'>): Span[] {
   const path: Span[] = [];
   const steps = line.filter(({ kind }) => kind !== 'bases').sort((a, b) => a.from - b.from);
@@ -133,7 +133,7 @@ export function listPoints(spans: readonly Span[], leases: readonly Lease[]): Sp
   return [...new Set(points)].sort((a, b) => a.at - b.at);
 }
 
-/** @param steps  in the order of their ends */
+/** @param steps sorted by their ends */
 function listReached(base: Span, steps: readonly Span[]): Span[] {
   const reached: Span[] = [];
   let position = base.from;

@@ -30,14 +30,14 @@ import { openTarget, type TargetSettings, writeSmall } from './target.ts';
 
 const POLL_MS = 200;
 
-/** Where `relata promote` says what it wants of the standby that runs. */
+/** Where `relata promote` leaves its request for the running standby. */
 const promoteRequestAt = (dataDir: string) => join(dataDir, 'backup-state.json.promote');
 
 export type Standby = ReturnType<typeof createStandby>;
 
 /**
- * Brings the files of a data directory to the last instant of a target, again and again, while others read them. What comes is
- * appended to their logs as a transaction each, catalogs before the control database: a task that is seen as ended has
+ * Brings the files of a data directory to the last instant of a target, again and again, while others read them. Changes are
+ * appended to their logs as a transaction each, catalogs before the control database: a task that is visible as ended has
  * its effect.
  */
 export function createStandby(settings: StreamSettings, state: StreamState) {
@@ -49,7 +49,7 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
   const files = new FollowedFiles(dataDir);
   const stopped = new AbortController();
   let leases: HeldLease[] = [];
-  /** When the holder of the lease last said something new, and when it was asked to hand over, by this machine's clock. */
+  /** When the lease holder last showed signs of life, and when it was asked to hand over, by this machine's clock. */
   let heardAt = performance.now();
   let askedAt: number | undefined;
   let working: Promise<void> | undefined;
@@ -78,7 +78,7 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
       inData(() => files.publish());
       save({ seq: span.to, at: span.at, epoch: span.epoch });
     }
-    // A service without changes says that it is there.
+    // A service without changes still renews its lease.
     state[STATE.followedAt] = Math.max(local.at, leases.at(-1)?.renewedAt ?? 0);
   }
 
@@ -95,7 +95,7 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
     if (next !== undefined || now?.renewedAt !== last.renewedAt) heardAt = performance.now();
   }
 
-  /** Usually the segments of this hour; after a long time everything. */
+  /** Usually the segments of this hour; after a long gap everything. */
   async function listNews(): Promise<Span[]> {
     const [from, to] = [hourOf(local.at), hourOf(Date.now())];
     if (Number(to) - Number(from) > 1) return listSpans(target);
@@ -103,7 +103,7 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
     return (await listSpans(target, folders)).filter((span) => span.to > local.seq);
   }
 
-  /** The writer is asked for what it has; it takes no changes from then on. One that is gone is not waited for. */
+  /** Asks the writer for what it has; it accepts no changes from then on. A writer that is gone is not waited for. */
   async function promote(): Promise<void> {
     const last = leases.at(-1);
     if (last !== undefined && !(await hasAll(last))) return;
@@ -116,7 +116,7 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
     if (last !== undefined) await target.remove(handoverOf(last.epoch));
   }
 
-  /** @returns whether there is nothing more to come of the holder of a lease */
+  /** @returns whether everything from the holder of the lease has arrived */
   async function hasAll({ epoch, handedOver = Number.POSITIVE_INFINITY }: HeldLease): Promise<boolean> {
     const now = performance.now();
     if (askedAt === undefined) {
@@ -141,16 +141,16 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
       await working;
       files.close();
     },
-    /** In the words of what failed. */
+    /** The message of the last failure. */
     describe: () => lastError,
   };
 }
 
-/** A standby takes what is left to it, and then the lease. */
+/** Time for a standby to fetch the rest and then to take the lease. */
 const STANDBY_MS = 60_000;
 
 /**
- * Makes a directory that was restored, or the standby that follows in it, the one that writes.
+ * Makes a restored directory, or the standby that runs in it, the writer.
  * @throws Error when the directory has no backup, or another service took the lease at the same time
  */
 export async function promote(
@@ -177,7 +177,7 @@ export async function promote(
   }
 }
 
-/** The process that serves the directory does it. */
+/** The process that serves the directory does the work. */
 async function promoteStandby(root: string): Promise<{ at: number }> {
   const request = promoteRequestAt(root);
   writeOwnFile(request, '', 'w');

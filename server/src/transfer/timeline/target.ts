@@ -8,11 +8,10 @@ import { allowAddresses, createTimeouts, OutboundProblem } from '../../outbound/
 import { S3, type S3Place } from '../../outbound/s3/s3.ts';
 import { makeFolders, syncFolder } from '../../storage/storage.ts';
 
-/** Where a backup is: objects by names with slashes, each written as a whole or not at all. */
+/** Where a backup is stored: objects by names with slashes, each written completely or not at all. */
 export interface BackupTarget {
-  /** @returns the names that begin with the folder, in order. @param after only those behind this one */
+  /** @returns the names that begin with the folder, in order. @param after only names behind this one */
   list(folder: string, after?: string): Promise<string[]>;
-  /** @returns undefined when there is none */
   read(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** @param bytes pieces, each valid until the next one is taken. @param isNew it must not be there. @returns its size, once it is durable; undefined: there was one */
   write(name: string, bytes: AsyncIterable<Uint8Array>, isNew?: boolean): Promise<number | undefined>;
@@ -25,7 +24,7 @@ export interface TargetSettings {
   readonly s3: Omit<S3Place, 'bucket'> | undefined;
 }
 
-/** Nothing is made or asked before the first call. @throws Error that names the setting */
+/** Nothing is created or requested before the first call. @throws Error that names the setting */
 export function openTarget({ url, s3 }: TargetSettings): BackupTarget {
   const { protocol, host, pathname } = new URL(url);
   if (protocol === 'file:') return openFolder(fileURLToPath(url));
@@ -79,7 +78,7 @@ function openFolder(root: string): BackupTarget {
   };
 }
 
-/** To hand a piece to another thread takes longer than to write it; only the sync waits for the disk. @returns its length */
+/** Passing a piece to another thread takes longer than writing it; only the sync waits for the disk. @returns its length */
 function writeNow(file: number, piece: Uint8Array): number {
   for (let at = 0; at < piece.length; ) at += writeSync(file, piece, at);
   return piece.length;
@@ -100,7 +99,7 @@ async function* readPieces(file: FileHandle): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** @returns whether there was none */
+/** @returns whether the name was free */
 async function linkNew(part: string, path: string): Promise<boolean> {
   try {
     await link(part, path);

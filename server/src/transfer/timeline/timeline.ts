@@ -1,5 +1,5 @@
 /**
- * The door of timeline: the continuous backup of a data directory as one line of states, and what comes back from it. It knows
+ * The door of timeline: the continuous backup of a data directory as one line of states, and restoring from it. It knows
  * pages of databases and bytes of files, never what they mean. Source: docs/decisions/0034-continuous-backup.md.
  */
 export * from './backup-stream.ts';

@@ -12,28 +12,28 @@ import {
 } from '../../storage/sqlite/sqlite.ts';
 import { ENTRY_BYTES, type Entry } from './objects.ts';
 
-/** What of a database file is in the target. */
+/** How much of a database file is in the target. */
 export interface Sent {
-  /** Where its log ended; undefined: it had none. */
+  /** Where its log ended; undefined if it had none. */
   readonly log?: WalEnd | undefined;
-  /** Of the main file when all that is sent was in it; another one has other writers, too. */
+  /** The stamp of the main file when everything sent was in it; a different one means that there are other writers. */
   readonly main?: string | undefined;
 }
 
-/** What of it is to be sent. */
+/** A part of the file that has to be sent. */
 export interface Change {
   readonly file: WatchedFile;
   readonly end: WalEnd | undefined;
-  /** Frames of the log that are in the target already; undefined: all of the file is sent. */
+  /** The number of log frames already in the target; undefined: the whole file is sent. */
   readonly after: number | undefined;
   readonly next: Sent;
 }
 
 /** A log of 64 MiB is written back, as without a backup. */
 const CHECKPOINT_BYTES = 64 * 1024 * 1024;
-/** Then a writer has to wait. */
+/** From here on a writer has to wait. */
 const PATIENCE_BYTES = 4 * CHECKPOINT_BYTES;
-/** A file without changes for so long is let go of. */
+/** A file without changes for this long is closed. */
 const IDLE_MS = 60_000;
 
 export const stampOf = (path: string): string => {
@@ -42,9 +42,9 @@ export const stampOf = (path: string): string => {
 };
 
 /**
- * A database file whose log is copied. While it has a log, a connection is held open: the last one that is closed would write the
- * log back and remove it. Nobody else writes it back, and here it happens only under the lock of writers and with what is
- * not yet sent put aside, so no frame is lost.
+ * A database file whose log is copied. A connection stays open while there is a log: closing the last one would write the
+ * log back and remove it. Nobody else writes it back, and it happens here only under the writers' lock, with all unsent
+ * frames put aside, so that none is lost.
  */
 export class WatchedFile {
   readonly name: string;
@@ -62,7 +62,7 @@ export class WatchedFile {
     this.name = name;
     this.path = path;
     this.sent = sent;
-    // Of a process that died: what it says was not sent.
+    // Left by a process that died; its contents count as unsent.
     rmSync(this.asidePath, { force: true });
   }
 
@@ -74,13 +74,13 @@ export class WatchedFile {
     return existsSync(`${this.path}-wal`);
   }
 
-  /** Before others close theirs. */
+  /** Opens the connection before others close theirs. */
   hold(): void {
     if (this.connection !== undefined || !this.hasLog) return;
     this.connection = connect(this.path, 1_000);
   }
 
-  /** Where its log ends now. */
+  /** Finds where its log ends now. */
   private findEnd(): WalEnd | undefined {
     this.end = findWalEnd(this.path, this.end ?? this.sent?.log);
     return this.end;
@@ -103,7 +103,7 @@ export class WatchedFile {
     return ((end?.frame ?? 0) - sent + aside) * (end?.pageSize ?? 0);
   }
 
-  /** @returns undefined: nothing changed, or there is nothing in it yet */
+  /** @returns undefined when nothing changed, or the file is still empty */
   findChange(): Change | undefined {
     this.hold();
     const end = this.findEnd();
@@ -111,11 +111,11 @@ export class WatchedFile {
     if (end === undefined || end.frame === 0) return this.findChangeOfMain(main);
     const after = this.findSent(end, main);
     if (after === end.frame && this.aside === undefined) return undefined;
-    // All of it is in the main file only right after a checkpoint.
+    // Only right after a checkpoint is all of it in the main file.
     return { file: this, end, after, next: after === end.frame ? { log: end, main } : { log: end } };
   }
 
-  /** Without a log. */
+  /** The change of a file without a log. */
   private findChangeOfMain(main: string): Change | undefined {
     if (main === '' || main.startsWith('0-')) return undefined;
     const after = this.findSent(undefined, main);
@@ -123,7 +123,7 @@ export class WatchedFile {
     return { file: this, end: undefined, after, next: { main } };
   }
 
-  /** @returns all of its log, which is in the target already; undefined: there is none */
+  /** @returns its whole log, which is in the target already; undefined if there is none */
   describeLog(): Change | undefined {
     const end = this.findEnd();
     if (end === undefined || end.frame === 0) return undefined;
@@ -137,22 +137,22 @@ export class WatchedFile {
     return (end?.frame ?? 0) !== 0 && (end?.salts !== salts || end?.frame !== frame);
   }
 
-  /** @returns how many frames of the present log are sent; undefined when what is sent does not lead to it */
+  /** @returns how many frames of the present log are sent; undefined when what is sent does not lead up to it */
   private findSent(end: WalEnd | undefined, main: string): number | undefined {
     const { sent } = this;
     if (sent === undefined) return undefined;
     if (end !== undefined && end.salts === sent.log?.salts) {
       const { frame, sum } = sent.log;
       if (end.frame < frame) return undefined;
-      // After a loss of power the log may have gone on from an earlier frame.
+      // After a loss of power the log may have continued from an earlier frame.
       using reader = new WalReader(`${this.path}-wal`, end.pageSize);
       return frame === 0 || reader.sumOf(frame, end.salts) === sum ? frame : undefined;
     }
-    // A log that began again: nothing was written back since all of the one before was.
+    // The log began again: nothing was written back after the previous one was sent completely.
     return sent.main === main ? 0 : undefined;
   }
 
-  /** @param how  `isBase`: also what is sent of the log; `isAfresh`: a base copies the main file */
+  /** @param how `isBase`: include what is already sent of the log; `isAfresh`: a base copies the main file */
   async *readChange(
     { end, after }: Change,
     how: { isBase: boolean; isAfresh: boolean },
@@ -195,18 +195,18 @@ export class WatchedFile {
     if (this.aside !== undefined) this.dropAside();
   }
 
-  /** All of it is sent the next time, by a base. */
+  /** Marks everything as unsent; a base sends it next time. */
   forget(): void {
     this.sent = undefined;
     if (this.aside !== undefined) this.dropAside();
   }
 
-  /** What is known after a crash, too: frames that are put aside are not found again. */
+  /** What is still known after a crash: frames put aside are not found again. */
   get saved(): Sent | undefined {
     return this.aside === undefined ? this.sent : undefined;
   }
 
-  /** Writes a log back that is long, or that has not grown for a while. */
+  /** Writes back a log that is long, or that has not grown for a while. */
   tidy(): void {
     if (this.connection === undefined || this.aside !== undefined) return;
     const end = this.findEnd();
@@ -218,12 +218,12 @@ export class WatchedFile {
   }
 
   /**
-   * Most of a log while others write: as long as `guard` reads it, it does not begin again. The rest under the lock of writers, so
-   * that what is not sent is all put aside before it may.
+   * Writes back most of a log while others write: it cannot begin again while `guard` reads it. The rest follows under the
+   * writers' lock, so that all unsent frames are put aside before the log may restart.
    */
   private checkpoint(isUrgent: boolean): void {
     const { salts, frame: begun = 0 } = this.findEnd() ?? {};
-    // What is sent of another log does not say what of this one is.
+    // What was sent of another log says nothing about this one.
     if (this.sent !== undefined && this.sent.log?.salts !== salts) return;
     const before = this.guard;
     this.guard = connect(this.path, 1_000);
@@ -252,7 +252,7 @@ export class WatchedFile {
   private writeRestBack(end: WalEnd, isUrgent: boolean): void {
     const after = this.findSent(end, stampOf(this.path));
     const unsent = end.frame - (after ?? end.frame);
-    // Soon more of it is sent.
+    // More of it will be sent soon.
     if (!isUrgent && unsent * end.pageSize > CHECKPOINT_BYTES / 2) return;
     if (unsent > 0) copyFrames({ from: `${this.path}-wal`, to: this.asidePath }, end, end.frame - unsent);
     this.letGo();
@@ -279,7 +279,7 @@ export class WatchedFile {
     this.letGo();
     this.connection?.close();
     this.connection = undefined;
-    // The last connection has written its log back.
+    // Closing the last connection has written its log back.
     if (this.sent?.main === undefined && this.sent !== undefined && !this.hasLog)
       this.sent = { main: stampOf(this.path) };
   }
@@ -287,7 +287,7 @@ export class WatchedFile {
 
 const SQLITE_BUSY = 5;
 
-/** @returns undefined when there is no such file: none is made, as SQLite would */
+/** @returns undefined when there is no such file: SQLite would create one */
 export function connect(path: string, timeout: number): DatabaseSync | undefined {
   if (!existsSync(path)) return undefined;
   const connection = new DatabaseSync(`${pathToFileURL(path).href}?mode=rw`, { timeout });
@@ -303,7 +303,7 @@ function readPageSize(path: string): number {
   return size === 1 ? 65_536 : size;
 }
 
-/** The main file as it is, also while its log is written back: what changes meanwhile is in the segments after. */
+/** Reads the main file even while its log is written back: changes made meanwhile are in the segments that follow. */
 export async function* readMain(
   name: string,
   path: string,

@@ -6,10 +6,10 @@ import { type DataFolder, dataFolderAt, listCatalogs, openNow } from '../../stor
 import { ENTRY_BYTES, type Entry } from './objects.ts';
 import { type Change, readMain, type Sent, WatchedFile } from './watched-file.ts';
 
-/** What of a data directory is in the target, as far as is known. */
+/** How much of a data directory is in the target, as far as is known. */
 export interface SentFiles {
   readonly databases: Readonly<Record<string, Sent | undefined>>;
-  /** Others, each with its state. */
+  /** Files that are not databases, each with its state. */
   readonly others: Readonly<Record<string, string>>;
 }
 
@@ -19,11 +19,11 @@ interface Opened {
   readonly stamp: string;
 }
 
-/** All files of the directory at one instant, as far as they are news. */
+/** All changes of the directory's files at one instant. */
 export interface Cut {
   readonly at: number;
   readonly changes: readonly Change[];
-  /** Open, so that they can be read after their task has ended. */
+  /** Opened files, so that they can be read after their task has ended. */
   readonly opened: readonly Opened[];
   readonly gone: readonly string[];
 }
@@ -36,13 +36,13 @@ export class WatchedFolder {
   private readonly control: WatchedFile;
   private readonly catalogs = new Map<string, WatchedFile>();
   private readonly others: Map<string, string>;
-  /** Files that changed while their folder did not: those with a log, and payloads that are being written. */
+  /** Files that can change although their folder does not: those with a log, and payloads that are being written. */
   private active: WatchedFile[] = [];
   private unfinished = 0;
   private seen = '';
   private readonly withSecretKeys: boolean;
 
-  /** @param withSecretKeys  whether the keys of secrets go out, too: only where all is encrypted */
+  /** @param withSecretKeys whether the keys of secrets are sent too; only if everything is encrypted */
   constructor(root: string, sent: SentFiles, withSecretKeys: boolean) {
     this.folder = dataFolderAt(root);
     this.withSecretKeys = withSecretKeys;
@@ -63,7 +63,7 @@ export class WatchedFolder {
     return { databases: Object.fromEntries(databases), others: Object.fromEntries(this.others) };
   }
 
-  /** Keeps the logs that are there, before others open and close their files. */
+  /** Keeps the existing logs, before others open and close their files. */
   hold(): void {
     this.listCatalogs();
     for (const database of this.databases) database.hold();
@@ -79,15 +79,15 @@ export class WatchedFolder {
     );
   }
 
-  /** Of all catalogs, as the next cut has them, unless those that are active are known. */
+  /** Of all catalogs, as the next cut has them, unless the active ones are known. */
   countUnsent(): number {
     const files = this.stamp() === this.seen ? [this.control, ...this.active] : this.databases;
     return files.reduce((sum, file) => sum + file.countUnsent(), 0);
   }
 
   /**
-   * The service writes what a change of the control database relies on before it, and what relies on the change after it. So all
-   * that is read while the control database does not change is of the instant of its last change.
+   * The service writes what a change of the control database relies on before it, and what relies on the change after it. So
+   * everything read while the control database does not change belongs to the instant of its last change.
    */
   findCut(): Cut {
     for (;;) {
@@ -100,14 +100,14 @@ export class WatchedFolder {
       if (!this.control.hasMovedSince(control)) {
         this.seen = seen;
         this.active = candidates().filter(({ hasLog }) => hasLog);
-        // A task is seen as ended only with what it did.
+        // A task must be seen as ended only together with its effect.
         return { at: Date.now(), changes: control ? [...changes, control] : changes, opened, gone };
       }
       for (const { file } of opened) closeSync(file);
     }
   }
 
-  /** All of it goes out again, by a base. */
+  /** Marks everything as unsent; a base sends it again. */
   forget(): void {
     for (const database of this.databases) database.forget();
     this.others.clear();
@@ -144,7 +144,7 @@ export class WatchedFolder {
     for (const { file } of opened) closeSync(file);
   }
 
-  /** Everything, as it is found: what changes meanwhile is in the segments. */
+  /** Everything, as it is found; changes made meanwhile are in the segments. */
   async *readAll(signal: AbortSignal): AsyncGenerator<Entry> {
     const reads = [
       ...this.databases.map(({ name, path }) => readMain(name, path)),
@@ -160,7 +160,7 @@ export class WatchedFolder {
   private stamp = () =>
     [this.folder.catalogs, this.folder.payloads, this.folder.secretKeys].map(modifiedAt).join();
 
-  /** @returns those that are gone */
+  /** @returns the catalogs that are gone */
   private listCatalogs(): string[] {
     const present = new Set(listCatalogs(this.folder).map((id) => `catalogs/${id}.db`));
     for (const name of present)
@@ -194,7 +194,7 @@ export class WatchedFolder {
 
 const isMissing = (error: unknown) => (error as { code?: string }).code === 'ENOENT';
 
-/** One that is removed meanwhile is not needed: the control database changes before. */
+/** A file that is removed meanwhile is not needed: the control database changed before. */
 function openIfThere(path: string): number | undefined {
   try {
     return openSync(path, 'r');
