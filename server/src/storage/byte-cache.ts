@@ -73,7 +73,7 @@ class PositionTable {
   }
 }
 
-/** What an entry was made of, and the state in which that was there: another one need not have changed it. */
+/** What an entry was made from, and the state that it was read in; a later state may well have left it unchanged. */
 export interface Origin {
   readonly state: number;
   readonly document: number;
@@ -89,10 +89,10 @@ const SLAB_POSITION_BITS = 20 - ALIGN_BITS;
 const POSITION_MASK = (1 << SLAB_POSITION_BITS) - 1;
 /** Larger entries would waste the rest of a slab. */
 const LARGEST_BYTES = SLAB_BYTES / 4;
-/** A full cache keeps one miss in so many: with more data than memory, each would evict another. */
+/** When full, the cache admits one miss in this many: with more data than memory, each would evict another. */
 const ADMIT_ONE_IN = 8;
 
-/** An entry: six integers, two numbers of its origin, the key in UTF-16, the bytes. */
+/** The fields of an entry: six integers, two numbers of its origin, the key in UTF-16, the bytes. */
 const HASH = 0;
 const SPACE = 1;
 const MARK = 2;
@@ -101,17 +101,17 @@ const BYTE_LENGTH = 4;
 const SEEN = 5;
 const ORIGIN_BYTES = 24;
 const HEADER_BYTES = 40;
-/** The space of an entry that another one replaced. */
+/** The space of an entry that was replaced. */
 const NO_SPACE = 0;
 
-/** Shared memory, which V8 does not count: slabs that filled made it collect the whole heap again and again. */
+/** Shared memory, which V8 does not count: as slabs filled, counted memory made it collect the whole heap again and again. */
 class Slab {
   readonly memory = new SharedArrayBuffer(SLAB_BYTES);
   readonly bytes = Buffer.from(this.memory);
   readonly integers = new Int32Array(this.memory);
   readonly units = new Uint16Array(this.memory);
   readonly numbers = new Float64Array(this.memory);
-  /** The bytes of entries that are valid, by their space. */
+  /** By space, the bytes of its valid entries. */
   readonly spaces = new Map<number, number>();
   valid = 0;
   used = 0;
@@ -148,15 +148,15 @@ const alignedSize = (keyLength: number, byteLength: number) =>
   (HEADER_BYTES + 2 * keyLength + byteLength + (1 << ALIGN_BITS) - 1) & ~((1 << ALIGN_BITS) - 1);
 
 /**
- * Slabs in a ring: when all are full, the oldest is overwritten, except for entries used since. A stale one, whose entries are
- * mostly of versions that are over, is used again before another is made: otherwise updates would fill the memory with the past.
+ * Slabs in a ring: when all are full, the oldest is overwritten, except for entries used since. A stale slab, whose entries
+ * mostly belong to ended versions, is reused before another is made: otherwise updates would fill the memory with the past.
  */
 class SlabRing {
   private readonly slabs: Slab[] = [];
   private readonly table = new PositionTable();
   private readonly most: number;
   private readonly seed = (Math.random() * 2 ** 32) | 0;
-  /** They may have taken new entries since. */
+  /** Slabs found stale, which may have taken new entries since. */
   private readonly staleSlabs = new Set<number>();
   private present = 0;
   private misses = 0;
@@ -167,7 +167,7 @@ class SlabRing {
     this.most = Math.floor(limitBytes / SLAB_BYTES);
   }
 
-  /** Its entries make room for others. Who still reads this version finds them until then. */
+  /** Lets its entries make room for others; until then, whoever still reads this version finds them. */
   endVersion(space: number): void {
     for (const [at, slab] of this.slabs.entries())
       if (slab.invalidate(space) && slab.isStale) this.staleSlabs.add(at);
@@ -290,7 +290,7 @@ class SlabRing {
     return hash ^ (hash >>> 16);
   }
 
-  /** @returns the slab to write to; undefined when it is not worth evicting others */
+  /** @returns the slab to write to; undefined when the new entry is not worth evicting others */
   private makeRoom(size: number): Slab | undefined {
     const slab = this.slabs[this.present] ?? this.addSlab();
     if (slab.used + size <= SLAB_BYTES) return slab;
@@ -318,8 +318,8 @@ class SlabRing {
   }
 
   /**
-   * Valid entries of a stale slab stay, of another those used since, up to half a slab; they must be used again to stay
-   * another time.
+   * Keeps the valid entries of a stale slab, or those of another slab used since, up to half a slab; they must be used again
+   * to stay another time.
    */
   private compact(slab: Slab): void {
     const base = this.present << SLAB_POSITION_BITS;
@@ -351,22 +351,22 @@ class SlabRing {
 /** Index of the entry's first integer within its slab. */
 const headerOf = (position: number) => (position & POSITION_MASK) << (ALIGN_BITS - 2);
 
-/** The entries of one version of a space. @param isOver  whether another version took its place */
+/** The entries of one version of a space. @param isOver whether another version has replaced it */
 const openSpace = (ring: SlabRing, id: number, isOver: () => boolean) => ({
   /** @returns its offset, valid until the next `keep` of any space; -1 when it is not cached */
   find: (key: string) => ring.find(id, key),
   /** @returns their offsets. 100 of them take half the time of 100 `find`: memory is read for all at once. */
   findAll: (keys: readonly string[]) => ring.findAll(id, keys),
   /**
-   * Keeps a copy, in place of one of another origin. A full cache takes only some entries, and no large ones; a version that is
-   * over takes none.
+   * Stores a copy, replacing one of another origin. A full cache takes only some entries, and no large ones; a version that has
+   * ended takes none.
    */
   keep(key: string, bytes: Uint8Array, origin?: Origin): void {
     if (!isOver()) ring.keep(id, key, { bytes, origin });
   },
   isOf: (position: number, origin: Origin) => ring.isOf(position, origin),
   originOf: (position: number) => ring.originOf(position),
-  /** @returns the state in which it was last seen to be right */
+  /** @returns the state in which the entry was last seen to be right */
   seenIn: (position: number) => ring.seenIn(position),
   see: (position: number, state: number) => ring.see(position, state),
   lengthAt: (position: number) => ring.lengthAt(position),
@@ -382,8 +382,8 @@ export type ByteCache = ReturnType<typeof createByteCache>;
 /**
  * Bytes by key in memory, outside V8's heap: entries are consecutive in slabs, and a table of integers indexes them. So the
  * collector visits one object for a thousand answers; with a Map of arrays it visited 66,000 at every collection of the
- * serving thread, and a lookup took twice the time (bench lookup). An entry is valid for one version of its space.
- * Bounded in bytes over all spaces, in whole MiB; the table that finds them takes up to 32 bytes an entry beside.
+ * serving thread, and a lookup took twice the time (bench lookup). An entry is valid for one version of its space. The limit
+ * in bytes covers all spaces, in whole MiB; the index takes up to 32 bytes an entry on top.
  */
 export function createByteCache(limitBytes: number) {
   const spaces = new Map<string, { version: number; id: number; space: CacheSpace }>();

@@ -10,9 +10,9 @@ export interface DataFolder {
   readonly control: string;
   readonly catalogs: string;
   readonly payloads: string;
-  /** In no backup. */
+  /** Not in any backup. */
   readonly secretKeys: string;
-  /** In no backup: what was backed up last. */
+  /** Records the last backup; not in any backup itself. */
   readonly lastBackup: string;
 }
 
@@ -45,28 +45,28 @@ export function existingDataFolder(root: string): DataFolder {
   throw refuseRoot(resolve(root), 'holds no store, there is no control.db');
 }
 
-/** @throws Error when a directory that is to be filled has something in it, other than `besides` */
+/** @throws Error when a directory that is to be filled contains anything other than `besides` */
 export function refuseFilled(root: string, besides?: string): void {
   if (fs.existsSync(root) && fs.readdirSync(root).some((name) => name !== besides))
     throw new Error(`${resolve(root)} is not empty: name a directory that is empty or not there yet`);
 }
 
-/** The contents of a data folder. With anything else in it, e.g. RELATA_IMPORT_DIR, other users may need access. */
+/** What a data folder contains. If there is anything else, e.g. RELATA_IMPORT_DIR, other users may need access. */
 const OURS =
   /^(?:control\.db.*|server\.lock.*|first-account-key|secret-keys|last-backup\.json|backup-state\.json.*|catalogs|payloads|temp|lost\+found)$/;
 const OTHERS = 0o077;
 
 /**
- * Removes the access that older versions gave to everybody except the owner: 0.1 s for 10,000 catalogs.
+ * Removes the access that older versions gave to everybody: 0.1 s for 10,000 catalogs.
  * @returns the paths that others can still access: those of another owner, and a root that holds more than a store
  */
 export const tightenDataFolder = (folder: DataFolder): string[] => listExposed(folder, tighten);
 
-/** @returns the paths that others can access; nothing is changed */
+/** @returns the paths that others can access; changes nothing */
 export const listExposedPaths = (folder: DataFolder): string[] =>
   listExposed(folder, (path) => !isOpenToOthers(path));
 
-/** @param isClosed whether others cannot access a path of ours, or not any more */
+/** @param isClosed whether others cannot access one of our paths, or no longer */
 function listExposed(
   { root, catalogs, payloads }: DataFolder,
   isClosed: (path: string) => boolean,
@@ -87,7 +87,7 @@ function isOpenToOthers(path: string): boolean {
   return ((fs.statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS) !== 0;
 }
 
-/** Files of another owner are left alone, also by root. Some file systems have no modes. */
+/** Files of another owner are left alone, even by root. Some file systems have no modes. */
 function tighten(path: string): boolean {
   const found = fs.statSync(path, { throwIfNoEntry: false });
   if (found === undefined || (found.mode & OTHERS) === 0) return true;
@@ -112,7 +112,7 @@ export const listCatalogs = ({ catalogs }: Pick<DataFolder, 'catalogs'>): number
 export const catalogPath = (folder: Pick<DataFolder, 'catalogs'>, projectId: number): string =>
   join(folder.catalogs, `${projectId}.db`);
 
-/** The last backup that was whole. */
+/** The last complete backup. */
 export interface LastBackup {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -120,8 +120,8 @@ export interface LastBackup {
 }
 
 /**
- * Remembers it for the metrics of the service and for `relata doctor`. The file is of the owner of the folder, also when root makes the backup.
- * @returns whether it could: a backup counts also where the data folder takes nothing any more
+ * Records a backup for the service's metrics and `relata doctor`, in a file of the folder's owner even if root makes the backup.
+ * @returns whether it could be written: a backup counts even if the data folder is full or read-only
  */
 export function recordBackup({ root, lastBackup }: DataFolder, made: LastBackup): boolean {
   try {
@@ -134,7 +134,7 @@ export function recordBackup({ root, lastBackup }: DataFolder, made: LastBackup)
   }
 }
 
-/** @returns undefined: none was made, or the file says none */
+/** @returns undefined if no backup was made, or the file is unreadable */
 export function findLastBackup({ lastBackup }: DataFolder): LastBackup | undefined {
   try {
     const { at, directory } = JSON.parse(fs.readFileSync(lastBackup, 'utf8'));
@@ -145,9 +145,9 @@ export function findLastBackup({ lastBackup }: DataFolder): LastBackup | undefin
 }
 
 /**
- * Keeps a second server out of a data folder. The lock is SQLite's exclusive lock on a file of its own: the operating
- * system drops it with the process, so a crash leaves none behind.
- * @throws Error when another server holds the folder, or there can be none.
+ * Keeps a second server out of a data folder. The lock is SQLite's exclusive lock on a file of its own: the operating system
+ * drops it with the process, so a crash leaves none behind.
+ * @throws Error when another server holds the folder, or it cannot be locked
  */
 export function lockDataFolder(root: string): DatabaseSync {
   makeDataFolder(root);
@@ -164,7 +164,7 @@ export function lockDataFolder(root: string): DatabaseSync {
   return lock;
 }
 
-/** Makes names in a folder durable: a power cut takes a new one away again, and all that is below it. */
+/** Makes names in a folder durable: otherwise a power cut loses a new one, with everything below it. */
 export async function syncFolder(path: string): Promise<void> {
   await using folder = await open(path, 'r');
   await folder.sync();
@@ -183,7 +183,7 @@ export function openNow(path: string, flags: 'r' | 'r+' | 'w') {
 
 /**
  * Creates missing folders one by one, durably: below /proc, where none can be created, Node's own recursion never ends.
- * @param mode of those that are missing
+ * @param mode of the folders that are created
  */
 export function makeFolders(path: string, mode = 0o700): void {
   const missing: string[] = [];
@@ -203,7 +203,7 @@ export function makeStoreFolders({ root, catalogs, payloads }: DataFolder): void
   for (const path of [root, catalogs, payloads]) makeFolders(path);
 }
 
-/** A file for the service's own user, durable when it returns. @throws Error when it must be new and is there */
+/** Writes a file for the service's own user, durable when it returns. @throws Error when it must be new and exists */
 export function writeOwnFile(path: string, text: string, flag: 'w' | 'wx'): void {
   fs.writeFileSync(path, text, { mode: 0o600, flag, flush: true });
   syncFolderNow(dirname(path));

@@ -1,10 +1,10 @@
 import { type Generated, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 
-/** Columns by what they hold. A flag is a number, 0 or 1; JSON and bytes in hexadecimal are text. */
+/** Columns by the type of their values. A flag is a number, 0 or 1; JSON and bytes in hexadecimal are text. */
 type Numbers<Names extends string> = Record<Names, number>;
 type Texts<Names extends string> = Record<Names, string>;
 type OrNull<Columns> = { [Name in keyof Columns]: Columns[Name] | null };
-/** The database fills them where an insert leaves them out. */
+/** Columns that the database fills in if an insert omits them. */
 type Filled<Columns> = { [Name in keyof Columns]: Generated<Columns[Name]> };
 type Id = Filled<Numbers<'id'>>;
 
@@ -63,7 +63,7 @@ export interface ControlSchema {
     Texts<'origin' | 'state'> &
     OrNull<Texts<'commit_task_id'>> &
     Filled<Numbers<'last_batch_failed' | 'batch_at'>>;
-  /** The last three are of PostgreSQL alone, which several processes share. */
+  /** The last three only exist in PostgreSQL, which several processes share. */
   upload_process: Numbers<'seen_at'> &
     Texts<'id'> &
     Filled<Numbers<'schema_version' | 'takes_batches'> & Texts<'place'>>;
@@ -119,7 +119,7 @@ export interface ControlSchema {
 
 export type ControlTransaction = Transaction<ControlSchema>;
 
-/** What statements run on that may stand alone or in a transaction. */
+/** What statements can run on, alone or in a transaction. */
 export type Rows = Database['read'] | ControlTransaction;
 
 type Camel<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : Name;
@@ -127,7 +127,7 @@ type Snake<Name> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
   : Name;
 
-/** Columns are few: the name of each is made once, which takes longer than the rest. */
+/** There are few columns, so each name is converted once: converting takes longer than the rest. */
 function renaming(toName: (name: string) => string) {
   const names = new Map<string, string>();
   return (row: object) => {
@@ -141,11 +141,11 @@ function renaming(toName: (name: string) => string) {
   };
 }
 
-/** @returns the columns of a row in the names of fields, `created_at` as `createdAt` */
+/** @returns a row with its columns named as fields, `created_at` as `createdAt` */
 export const toCamel: <Row extends object>(row: Row) => { [Name in keyof Row as Camel<Name>]: Row[Name] } =
   renaming((name) => name.replace(/_[a-z]/g, ([, letter = '']) => letter.toUpperCase()));
 
-/** @returns fields in the names of columns; every field must be one */
+/** @returns fields named as columns; every field must be a column */
 export const toSnake: <Fields extends object>(
   fields: Fields,
 ) => { [Name in keyof Fields as Snake<Name>]: Fields[Name] } = renaming((name) =>
@@ -153,25 +153,25 @@ export const toSnake: <Fields extends object>(
 );
 
 /**
- * What a write locks while it runs. `all`: every other write of this kind, for example of keys and projects. A project's
+ * What a write locks while it runs. `all`: every other write with this scope, for example of keys and projects. A project's
  * id: writes of that project. `rows`: only what its statements lock. The embedded store has one writer for all.
  */
 export type WriteScope = 'all' | 'rows' | number;
 
 export interface Database {
-  /** Whether other processes write to it as well. */
+  /** Whether other processes write to the database as well. */
   readonly isShared: boolean;
-  /** How this process calls itself among those. */
+  /** The name of this process among those. */
   readonly processId: string;
   readonly read: Kysely<ControlSchema>;
   /** The database's clock in epoch milliseconds, the same for all processes. */
   readonly now: RawBuilder<number>;
-  /** A transaction, durable when the promise resolves. */
+  /** Runs a transaction, durable when the promise resolves. */
   write<Result>(of: WriteScope, work: (tx: ControlTransaction) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
-/** The one clock that all processes share. @returns epoch milliseconds */
+/** Reads the one clock that all processes share. @returns epoch milliseconds */
 export async function readNow(rows: Rows, { now }: Pick<Database, 'now'>): Promise<number> {
   const { rows: found } = await sql<{ now: number }>`select ${now} as now`.execute(rows);
   return Number(found[0]?.now);

@@ -9,7 +9,7 @@ export type DatabaseKind = 'control' | 'catalog';
 export interface Migration {
   readonly version: number;
   readonly sql: string;
-  /** Its first line is `-- compatible`: programs that know the schema before go on with this one. */
+  /** Whether its first line is `-- compatible`: programs that know only the schema before keep working with this one. */
   readonly isCompatible: boolean;
 }
 
@@ -36,7 +36,7 @@ export function migrate(database: DatabaseSync, kind: DatabaseKind): void {
   }
 }
 
-/** @throws Error, the same for each file and for PostgreSQL */
+/** @throws Error with the same text for each file and for PostgreSQL */
 export function refuseNewer(what: string, present: number, known: number): void {
   if (present <= known) return;
   throw new Error(`${what} has schema ${present}, this program knows ${known}: use a newer program.`);
@@ -48,8 +48,8 @@ export function refuseNewerDatabase(database: DatabaseSync, kind: DatabaseKind):
 }
 
 /**
- * Checks all files of a data folder or backup that is not open, before any of them is changed.
- * @throws Error that names the first file of a newer program
+ * Checks all files of a data folder or backup that is not in use, before any of them is changed.
+ * @throws Error that names the first file written by a newer program
  */
 export function refuseNewerFiles(folder: DataFolder): void {
   const { control } = folder;
@@ -58,12 +58,12 @@ export function refuseNewerFiles(folder: DataFolder): void {
     refuseNewer(`The file ${path}`, readVersion(path), newestOf('catalog'));
 }
 
-/** Whether a file has the newest schema of its kind; it is only read. */
+/** Whether a file has the newest schema of its kind; it is opened for reading only. */
 export function isNewest(path: string, kind: DatabaseKind): boolean {
   return readVersion(path) === newestOf(kind);
 }
 
-/** @returns the version of the schema that this program writes */
+/** @returns the schema version that this program writes */
 export const newestOf = (kind: DatabaseKind | 'postgres'): number =>
   readMigrations(kind).at(-1)?.version ?? 0;
 
@@ -72,8 +72,8 @@ const USER_VERSION_AT = 60;
 const MAGIC = 'SQLite format 3';
 
 /**
- * Reads a file that this process does not have open: closing any handle drops the locks that SQLite holds on it. Without
- * a WAL the header is enough: 10,000 files take 0.1 to 0.3 s, with SQLite 2.9 s.
+ * Reads the version of a file that this process does not have open: closing any handle drops SQLite's locks on it. Without a
+ * WAL the header is enough: 10,000 files take 0.1 to 0.3 s, with SQLite 2.9 s.
  * @returns 0 for a file without a schema
  */
 export function readVersion(path: string): number {
@@ -81,7 +81,7 @@ export function readVersion(path: string): number {
   using file = openNow(path, 'r');
   const header = Buffer.alloc(USER_VERSION_AT + 4);
   const isWhole = readSync(file.fd, header, 0, header.length, 0) === header.length;
-  // A damaged file is no newer one: it must not keep all others from being served.
+  // A damaged file does not count as newer: it must not keep all others from being served.
   return isWhole && header.toString('latin1', 0, MAGIC.length) === MAGIC
     ? header.readInt32BE(USER_VERSION_AT)
     : 0;

@@ -24,7 +24,7 @@ interface Text {
   readonly holes: readonly Hole[];
 }
 
-/** A function where the values are prepared for the engine at some cost. */
+/** A function if preparing the values for the engine costs something. */
 type Choice = Sql | (() => Sql);
 
 interface Difference {
@@ -54,19 +54,19 @@ export const ownKey = (columns: string): Sql => ({
   postgres: text(`(project_id, ${columns})`),
 });
 
-/** `insert into … (…) select …`; `from` begins with the values of the columns, and has a condition when it names a table. */
+/** `insert into … (…) select …`; `from` begins with the values of the columns, and has a condition if it names a table. */
 export const insertInto = (table: string, columns: string, from: Sql): Sql => ({
   sqlite: sql`${text(`insert into ${table} (${columns}) select `)}${from}`,
   postgres: sql`${text(`insert into ${table} (project_id, ${columns}) select `)}${PROJECT}, ${from}`,
 });
 
-/** `in` a list, passed as a parameter. */
+/** `in` a list that is passed as a parameter. */
 export const among = (values: readonly (number | string)[]): Sql => ({
   sqlite: () => sql`in (select value from json_each(${JSON.stringify(values)}))`,
   postgres: sql`= any(${values})`,
 });
 
-/** Rows passed as parameters, `${name}.value`. */
+/** Rows of one column, passed as parameters and read as `${name}.value`. */
 export const listed = (name: string, type: 'bigint' | 'text', values: readonly (number | string)[]): Sql => ({
   sqlite: () => sql`json_each(${JSON.stringify(values)}) ${text(name)}`,
   postgres: sql`unnest(${values}${text(`::${type}[]`)}) ${text(`${name} (value)`)}`,
@@ -74,7 +74,7 @@ export const listed = (name: string, type: 'bigint' | 'text', values: readonly (
 
 type Cell = number | string | null;
 
-/** Rows of several columns, passed as parameters, `name.column`. */
+/** Rows of several columns, passed as parameters and read as `name.column`. */
 export function tabled(
   name: string,
   columns: Readonly<Record<string, 'bigint' | 'text'>>,
@@ -94,13 +94,13 @@ export function tabled(
   };
 }
 
-/** Inserts a row, by the names of its columns. */
+/** Inserts a row, given by the names of its columns. */
 export const insertRow = (table: string, values: Readonly<Record<string, SqlValue>>): Sql => {
   const holes = Object.values(values).map((value) => sql`${value}`);
   return insertInto(table, Object.keys(toSnake(values)).join(', '), joined(holes, ', '));
 };
 
-/** Inserts rows; as `on conflict` may follow, there is a condition. */
+/** Inserts rows; has a condition, because `on conflict` may follow. */
 export const insertRows = (
   table: string,
   columns: Readonly<Record<string, 'bigint' | 'text'>>,
@@ -113,7 +113,7 @@ export const insertRows = (
   );
 
 /**
- * Joins the row of `table` that `on` finds by an index, row by row. PostgreSQL gets a limit for that: joined as it is, it
+ * Joins the row of `table` that `on` finds by an index, row by row. A limit forces PostgreSQL to do so: with a plain join it
  * may read the whole table instead, when it has no statistics yet or plans for any list (14 s for 10,000 of 60,000 rows).
  */
 export const lookupJoin = (table: string, alias: string, on: Sql): Sql => ({
@@ -122,7 +122,7 @@ export const lookupJoin = (table: string, alias: string, on: Sql): Sql => ({
       where ${own(alias)} and ${on} limit 1) ${text(alias)}`,
 });
 
-/** Deletes at most so many rows of a project: in a file by their key, in PostgreSQL by their addresses. */
+/** Deletes at most a given number of a project's rows: in a file by their key, in PostgreSQL by their addresses. */
 export const deleteSome = (
   table: string,
   key: string,
@@ -139,7 +139,7 @@ export const joined = (parts: readonly Sql[], comma: string): Sql =>
 const isSql = (hole: Hole): hole is Sql =>
   typeof hole === 'object' && hole !== null && ('parts' in hole || 'sqlite' in hole);
 
-/** The text is the same for the same template, whatever the values, so that it is prepared once. */
+/** Renders the same text for the same template, whatever the values, so that it is prepared once. */
 export function renderFor(engine: Engine, statement: Sql, projectId?: number) {
   const values: SqlValue[] = [];
   const mark = engine === 'sqlite' ? () => '?' : () => `$${values.length}`;
@@ -169,7 +169,7 @@ export function renderFor(engine: Engine, statement: Sql, projectId?: number) {
 }
 
 /**
- * Control flow that is written once for both engines: a generator that yields statements and receives their rows, at once
+ * Control flow that is written once for both engines: a generator that yields statements and receives their rows, immediately
  * from a file, later from PostgreSQL. docs/decisions/0019-one-program-two-dialects.md says why it is not an async function.
  */
 export type Program<Result> = Generator<Step, Result, unknown>;
@@ -250,8 +250,8 @@ export async function performOn<Result>(
 }
 
 /**
- * A table of operations is an interface: a method for each, from its input to its result. Its programs and the calls of other rooms
- * follow from it by type; a call finds its program by its name, in this thread or in another.
+ * A table of operations is an interface: a method for each, from its input to its result. Its programs and the calls that other
+ * rooms make are derived from it by type; a call finds its program by name, in this thread or in another.
  */
 
 /** A program for each operation. */
@@ -261,7 +261,7 @@ export type Programs<Table> = {
     : never;
 };
 
-/** A call for each operation. `Given`: what callers say before its input, for example the project. */
+/** A call for each operation. `Given`: arguments that precede its input, for example the project. */
 export type Calls<Table, Given extends unknown[] = []> = {
   [Name in keyof Table]: Table[Name] extends (...input: infer Input) => infer Result
     ? (...input: [...Given, ...Input]) => Promise<Result>
@@ -271,7 +271,7 @@ export type Calls<Table, Given extends unknown[] = []> = {
 type OfProject<Table> = Calls<Table, [projectId: number]>;
 type AnyProgram = (...input: never[]) => Program<unknown>;
 
-/** Calls of a state that is open. */
+/** Calls on an open state. */
 export const callsOfState = <Table>(
   programs: Programs<Table>,
   perform: <Result>(program: Program<Result>) => Promise<Result>,
@@ -295,7 +295,7 @@ export const callsOfProject = <Table>(
         perform(projectId, program(...input)),
   ) as OfProject<Table>;
 
-/** Calls of threads, which serve the operations by the same names. `names`: anything that has them. */
+/** Calls on threads, which serve the operations by the same names. `names`: any object with those keys. */
 export const callsOfThreads = <Table>(
   names: { readonly [Name in keyof Table]: unknown },
   call: (name: keyof Table & string, projectId: number, input: never) => Promise<unknown>,
@@ -305,7 +305,7 @@ export const callsOfThreads = <Table>(
     (_: unknown, name) => (projectId: number, input: never) => call(name as never, projectId, input),
   ) as OfProject<Table>;
 
-/** @returns an object with the names of a table, each with what is made of its entry */
+/** @returns an object with the keys of a table, each with what `make` returns for its entry */
 export const mapTable = <Entry, Made>(
   table: object,
   make: (entry: Entry, name: string) => Made,

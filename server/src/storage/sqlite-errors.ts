@@ -1,18 +1,18 @@
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 
 const SQLITE_BUSY = 5;
-/** Primary codes. A file that opens only for reading, one whose bytes cannot be read (also EIO), one that does not open. */
+/** Primary codes: a file that opens only for reading, one whose bytes cannot be read (also EIO), one that does not open. */
 const [READONLY, IOERR, FULL, CANTOPEN] = [8, 10, 13, 14];
-/** The bytes of a file are none that SQLite wrote. */
+/** The file is not one that SQLite wrote, or is malformed. */
 const [CORRUPT, NOTADB] = [11, 26];
 const DAMAGED: ReadonlySet<number> = new Set([CORRUPT, NOTADB]);
 const FAILED: ReadonlySet<number> = new Set([READONLY, IOERR, CANTOPEN, ...DAMAGED]);
-/** The WAL index did not grow. */
+/** The WAL index could not grow. */
 const IOERR_SHMSIZE = (19 << 8) | IOERR;
-/** As long as a task waits. */
+/** As long as a task waits before it tries again. */
 const RETRY_SECONDS = 5;
 
-/** What the file system says. Source: errno(3). */
+/** Errors of the file system. Source: errno(3). */
 const CODES = {
   storage_full: ['ENOSPC', 'EDQUOT', 'EFBIG'],
   storage_failed: ['EIO', 'EROFS', 'ENODEV', 'ENXIO', 'ESTALE'],
@@ -21,9 +21,9 @@ const CODES = {
 
 /**
  * @param projectId whose catalog was in use; without one a damaged file is the control database
- * @returns `catalog_damaged` for a file that SQLite cannot read as its own, `storage_full` when the disk has no room left, `storage_failed` when it does not read or write, whether SQLite or the
- * file system said so; `not_ready` when another program (for example `relata restore`) holds the file, or too many files are open;
- * any other error as it is.
+ * @returns `catalog_damaged` for a file that SQLite cannot read as its own; `storage_full` when the disk is full, `storage_failed` when it cannot
+ * read or write, whether SQLite or the file system reported it; `not_ready` when another program (for example `relata restore`) holds the file, or
+ * too many files are open; any other error unchanged
  */
 export function translateSqliteError(error: unknown, projectId?: number): unknown {
   if (!(error instanceof Error) || error instanceof ServiceError) return error;
@@ -50,24 +50,24 @@ export const isBusy = (error: unknown) => primaryOf(error) === SQLITE_BUSY;
 /** Whether a connection only reads, because its file could not be opened for writing. */
 export const isReadOnly = (error: unknown) => primaryOf(error) === READONLY;
 
-/** Whether SQLite found a file, or what it read of it, to be none of its own. */
+/** Whether SQLite found that a file, or what it read of it, is malformed. */
 export const isDamaged = (error: unknown) => DAMAGED.has(primaryOf(error));
 
 const primaryOf = (error: unknown) => primary((error as { errcode?: number }).errcode ?? 0);
 const primary = (errcode: number) => errcode & 0xff;
 
 /**
- * Whether a transaction that failed like this may be stored all the same, because the answer to its commit was lost with
- * the connection or the disk. What it needs then stays: payloads without an owner go at a later start.
+ * Whether a transaction that failed with this error may have been stored all the same, because the answer to its commit was
+ * lost with the connection or the disk. What it needs then stays: payloads without an owner are removed at a later start.
  */
 export function mayBeStored(thrown: unknown): boolean {
   const error = translateSqliteError(thrown);
   return error instanceof ServiceError && (error.code === 'not_ready' || error.code === 'storage_failed');
 }
 
-/** A write among other work: when any of it fails, what the write needs must stay if it may be stored. */
+/** A write among other work: if any of it fails, what the write needs must stay if it may have been stored. */
 export class WatchedWrite {
-  /** Stored, or perhaps. */
+  /** Whether it was stored, or may have been. */
   mayBeStored = false;
 
   async run<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -45,7 +45,7 @@ export * from './migrate.ts';
 export * from './program.ts';
 export { mayBeStored, translateSqliteError, WatchedWrite } from './sqlite-errors.ts';
 
-/** What rooms work with, whatever they are about. */
+/** What rooms work with, whatever their subject. */
 export interface Base {
   readonly database: Database;
   readonly payloads: PayloadFiles;
@@ -54,22 +54,22 @@ export interface Base {
   readonly logger: Logger;
 }
 
-/** Where catalogs are; plain data, from which threads open them. */
+/** Where catalogs are stored; plain data, from which threads open them. */
 type CatalogPlace =
   | {
       readonly kind: 'embedded';
       readonly catalogs: string;
       readonly payloads: string;
-      /** Of the marks of damaged catalogs. */
+      /** Counts changes of the marks of damaged catalogs. */
       readonly markMoves: MarkMoves;
-      /** Whether only the continuous backup writes the logs of files back, once they are copied. */
+      /** Whether only the continuous backup writes the files' logs back, once they are copied. */
       readonly keepsLog: boolean;
       /** Not 0 while another service writes these files. */
       readonly follows: Follows;
     }
   | ({ readonly kind: 'postgres' } & PostgresSettings);
 
-/** What a thread opens; with replicas for reads that may use them. */
+/** What a thread opens; includes replicas, for reads that may use them. */
 export type ThreadPlace =
   | Extract<CatalogPlace, { kind: 'embedded' }>
   | ({ readonly kind: 'postgres' } & ReplicatedSettings);
@@ -101,14 +101,14 @@ export async function openStorage(settings: {
     : openPostgresStorage(settings.database);
 }
 
-/** The service's own tables as they are: nothing is created or migrated. For a program that only reads, with the newest schema. */
+/** Opens the service's own tables, without creating or migrating any, for a program that only reads them in the newest schema. */
 export function openControl(settings: {
   readonly database: PostgresSettings | undefined;
   readonly dataDir: string;
 }): Pick<Database, 'read' | 'close'> {
   if (settings.database === undefined) return openControlDatabase(dataFolderAt(settings.dataDir).control);
   const postgres = openPostgres({ ...settings.database, connections: 1 });
-  // It writes nothing, so that no other process has to know it.
+  // It writes nothing, so that no other process has to know about it.
   const database = openPostgresDatabase(postgres, '');
   return {
     read: database.read,
@@ -148,13 +148,13 @@ function openEmbeddedStorage(
   };
 }
 
-/** Processes and their database are often started together. */
+/** Processes and their database are often started together, so a start waits for the database. */
 const START_MS = 60_000;
 const TRY_EVERY_MS = 500;
 
 /**
  * Opens a PostgreSQL database with the newest schema.
- * @throws Error when nothing can be written to it, with its own words; not_ready when it cannot be reached for a minute
+ * @throws Error with the database's words when it refuses all writes; not_ready when it is unreachable for a minute
  */
 async function openPostgresStorage(own: PostgresSettings): Promise<Storage> {
   const schema = createSchemaWatch(newestOf('postgres'));
@@ -201,7 +201,7 @@ async function migrateSoon(postgres: Postgres, until: number): Promise<void> {
   }
 }
 
-/** @returns what ends a start, in the words of a database that refuses writes; undefined while the database is away */
+/** @returns the error that ends a start, in the words of a database that refuses writes; undefined while it is unreachable */
 async function judgeStart(postgres: Postgres, error: unknown): Promise<unknown> {
   const { severity, cause } = error as Error & { severity?: string; cause?: Error & { code?: string } };
   if (severity === 'ERROR') return refuseUnwritable(error as Error);
@@ -211,7 +211,7 @@ async function judgeStart(postgres: Postgres, error: unknown): Promise<unknown> 
   return error instanceof ServiceError && error.code === 'not_ready' ? undefined : error;
 }
 
-/** SQLSTATE read_only_sql_transaction: of a standby, or by a setting. */
+/** SQLSTATE read_only_sql_transaction: from a standby, or because of a setting. */
 const READ_ONLY = '25006';
 
 async function isStandby(postgres: Postgres): Promise<boolean> {
@@ -224,7 +224,7 @@ const refuseUnwritable = ({ message }: Error) =>
     `The database refuses what the service has to write: ${message}. Let its role read and write all tables that it made (docs/operating.md, "Set up PostgreSQL").`,
   );
 
-/** A probe waits a second or two for its answer. */
+/** A probe waits a second or two for its answer, so the check must be faster. */
 const ANSWER_MS = 1_000;
 
 async function answersSoon(postgres: Postgres): Promise<boolean> {
@@ -238,13 +238,13 @@ async function answersSoon(postgres: Postgres): Promise<boolean> {
 /** Marks of the states that may be replaced; undefined: any. */
 export type ExpectedStates = readonly string[] | undefined;
 
-/** The resource that is to be changed, and the states in which it may be. */
+/** The resource to change, and the states in which it may be changed. */
 export interface Chosen<Id = number> {
   readonly id: Id;
   readonly expected?: ExpectedStates;
 }
 
-/** 132 bits: no two states that ever were share a mark. */
+/** 132 bits: no two states ever share a mark. */
 const MARK_CHARACTERS = 22;
 
 /** @returns the same text for the same JSON; a concurrent change gives another */
@@ -253,7 +253,7 @@ export function markOf(state: unknown): string {
 }
 
 /**
- * Call it in the transaction that replaces the state, so that the second of two concurrent changes sees the first.
+ * Call this in the transaction that replaces the state, so that the second of two concurrent changes sees the first.
  * @throws changed_meanwhile
  */
 export function refuseOtherState(expected: ExpectedStates, present: string): void {
@@ -267,13 +267,13 @@ export function refuseOtherState(expected: ExpectedStates, present: string): voi
 /** The table that `relata migrate-store` keeps in its target until the copy is verified; such a store is not served. */
 export const MOVE_PROGRESS = 'move_progress';
 
-/** Instead of a project: ids of projects begin at 1. */
+/** In place of a project, whose ids begin at 1. */
 export const SERVICE = 0;
 
-/** The row of the move itself in `move_progress`; the others are of tables. */
+/** The row of the move itself in `move_progress`; the other rows are for tables. */
 export const MOVE_ROW = 'move';
 
-/** @returns the identity of the store that is moved here, and whether only the end of that is missing */
+/** @returns the identity of the store that is being moved here, and whether only the end of the move is missing */
 export function* findMove(): Program<{ identity: string; isCompared: boolean } | undefined> {
   const table = yield* cell<string | null>(
     byEngine({
@@ -293,7 +293,7 @@ export const unfinished = (name: string): Error =>
     `${name} holds a part of a store that is moved to it: run relata migrate-store again until it has ended, or empty it`,
   );
 
-/** Called before a store is served. @throws Error when it is the target of a move that has not ended */
+/** Called before a store is served. @throws Error when it is the target of an unfinished move */
 export function* refuseUnfinishedMove(name: string): Program<void> {
   if ((yield* findMove()) !== undefined) throw unfinished(name);
 }

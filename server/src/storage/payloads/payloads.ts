@@ -21,10 +21,10 @@ import { translateSqliteError } from '../sqlite-errors.ts';
 export type BodyEncoding = 'identity' | 'gzip' | 'zstd' | 'br';
 
 const MIB = 1024 * 1024;
-// A window of 8 MiB is what RFC 9659 allows on the way; Node would take one of 128 MiB.
+// A window of 8 MiB is the largest that RFC 9659 allows; Node would accept one of 128 MiB.
 const ZSTD = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
 
-/** `flush` gives what there is of a body that ends too early. */
+/** `flush` makes a truncated body yield what there is. */
 const UNPACKERS = {
   identity: undefined,
   gzip: { now: zlib.gunzipSync, open: zlib.createGunzip, flush: zlib.constants.Z_SYNC_FLUSH },
@@ -58,7 +58,7 @@ export function readEncoding(header: string | undefined): BodyEncoding {
   throw new ServiceError('body_encoding', `Content-Encoding ${name} is not known`);
 }
 
-/** On the calling thread. Stops at the limit, so that a small body cannot fill the memory. @throws body_not_unpacked, body_too_large */
+/** On the calling thread. Stops at the limit, so that a small body cannot fill memory. @throws body_not_unpacked, body_too_large */
 export function unpackNow(bytes: Buffer, encoding: BodyEncoding, maxMib: number): Buffer {
   try {
     return UNPACKERS[encoding]?.now(bytes, { maxOutputLength: maxMib * MIB }) ?? bytes;
@@ -67,21 +67,21 @@ export function unpackNow(bytes: Buffer, encoding: BodyEncoding, maxMib: number)
   }
 }
 
-/** So much comes of a beginning at most: it is unpacked on the calling thread. */
+/** The most that is unpacked of the beginning of a body, on the calling thread. */
 const BEGINNING_BYTES = 64 * 1024;
 
-/** @returns what can be read of a body of which there is only the beginning; undefined: nothing */
+/** @returns what can be read of the beginning of a body; undefined if nothing */
 export function unpackBeginning(bytes: Uint8Array, encoding: BodyEncoding): Uint8Array | undefined {
   const unpacker = UNPACKERS[encoding];
   try {
     return unpacker?.now(bytes, { maxOutputLength: BEGINNING_BYTES, finishFlush: unpacker.flush }) ?? bytes;
   } catch {
-    // It is for the list of kept requests (§14.9): a body that cannot be unpacked is not shown there.
+    // This is for the list of kept requests (§14.9), which does not show a body that cannot be unpacked.
     return undefined;
   }
 }
 
-/** The parts of a body, unpacked as they come. Never holds more than a part. @throws body_not_unpacked, body_too_large */
+/** Unpacks the parts of a body as they arrive, holding at most one. @throws body_not_unpacked, body_too_large */
 export async function* unpackParts(
   parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   encoding: BodyEncoding,
@@ -100,7 +100,7 @@ export async function* unpackParts(
   }
 }
 
-/** Of what an unpacker throws. */
+/** Maps what an unpacker throws. */
 function refuseUnpacking(error: unknown, encoding: BodyEncoding, maxMib: number): unknown {
   if (error instanceof ServiceError) return error;
   const { code, message } = error as Error & { code?: string };
@@ -108,21 +108,21 @@ function refuseUnpacking(error: unknown, encoding: BodyEncoding, maxMib: number)
   return new ServiceError('body_not_unpacked', { values: [encoding], details: [message], cause: error });
 }
 
-/** Bodies of accepted requests, kept until their task ended. Names are made by the service, never taken from input. */
+/** Bodies of accepted requests, kept until their tasks have ended. The service makes the names, never from input. */
 export interface PayloadFiles {
   /** Begins a payload that is still being received. */
   open(projectId: number, name: string): PayloadWriter;
   /** Durable when it returns. @throws storage_full */
   write(projectId: number, name: string, bytes: Uint8Array): Promise<void>;
-  /** @throws payload_damaged when they are not the bytes that were written */
+  /** @throws payload_damaged when the bytes are not those that were written */
   read(projectId: number, name: string): Promise<Uint8Array<ArrayBuffer>>;
   remove(projectId: number, name: string): Promise<void>;
-  /** @returns orphaned files, too old to belong to an upload in progress; with the project if it is known */
+  /** @returns orphaned payloads, too old to belong to an upload in progress; with the project if it is known */
   listOlderThan(ms: number): Promise<readonly PayloadName[]>;
 }
 
 interface PayloadName {
-  /** 0 in files, whose names are enough. */
+  /** 0 for files, whose names are enough. */
   readonly projectId: number;
   readonly name: string;
 }
@@ -147,13 +147,13 @@ export function createPayloadFiles(folder: string): PayloadFiles {
       });
       return viewOf(readStored(name, stored));
     },
-    // No other process writes here: at the start every file without an owner is orphaned.
+    // No other process writes here, so at the start every file without an owner is orphaned.
     listOlderThan: async () => (await readdir(folder)).map((name) => ({ projectId: 0, name })),
     remove: (_projectId, name) => changes.take(() => rm(pathOf(name), { force: true })),
   };
 }
 
-/** Before the bytes of a file: this mark, then how many bytes they are and their CRC-32. */
+/** Precedes the bytes of a file: this mark, then their number and their CRC-32. */
 const MARK = Buffer.from('\0payload');
 const HEADER_BYTES = MARK.length + 12;
 
@@ -170,12 +170,12 @@ function readStored(name: string, stored: Buffer): Buffer {
   const bytes = stored.subarray(HEADER_BYTES);
   const header = stored.subarray(0, HEADER_BYTES);
   if (header.equals(headerOf(bytes.length, crc32(bytes)))) return bytes;
-  // Also of a file that was cut within it; no body, piece or list is empty.
+  // Also a file that was truncated within its header; no body, piece or list is empty.
   const isMarked = MARK.subarray(0, stored.length).equals(stored.subarray(0, MARK.length));
   return isMarked ? refuseDamaged(name) : stored;
 }
 
-/** @param file  a descriptor. @returns whether all of a payload is there: its header is written last */
+/** @param file a descriptor. @returns whether a payload is complete: its header is written last */
 export function isWholePayload(file: number): boolean {
   const header = Buffer.alloc(HEADER_BYTES);
   const read = readSync(file, header, 0, HEADER_BYTES, 0);
@@ -184,10 +184,10 @@ export function isWholePayload(file: number): boolean {
   return !isMarked || Number(header.readBigUInt64LE(MARK.length)) === fstatSync(file).size - HEADER_BYTES;
 }
 
-/** A sum of so many bytes takes 0.3 ms of the thread that answers. */
+/** Checksumming this many bytes takes 0.3 ms of the serving thread. */
 const SUMMED_BYTES = 1024 * 1024;
 
-/** Whole once it is closed: what a crash leaves of another belongs to no task, and is removed at the next start. */
+/** Complete once it is closed: a file that a crash leaves incomplete belongs to no task, and is removed at the next start. */
 async function openFile(folder: string, name: string): Promise<PieceTarget> {
   const path = join(folder, name);
   const file = await change(async () => {
@@ -212,7 +212,7 @@ async function openFile(folder: string, name: string): Promise<PieceTarget> {
       await file.close();
     },
     async drop() {
-      // A failed disk may have closed it; what counts is that the file goes.
+      // A failed disk may have closed it already; removing the file is what matters.
       await file.close().catch(() => {});
       await changes.take(() => rm(path, { force: true }));
     },
@@ -226,7 +226,7 @@ async function writeAt(file: FileHandle, bytes: Uint8Array, at: number): Promise
   }
 }
 
-/** On a disk that stalls they would take all four threads that also pack answers and hash passwords. */
+/** Limited, as on a stalled disk they would take all four threads that also pack answers and hash passwords. */
 const changes = new Turns(2);
 
 const change = <Result>(work: () => Promise<Result>) => changes.take(() => orRefuse(work));
@@ -240,33 +240,32 @@ async function orRefuse<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** A payload on its way: written while it is received. */
+/** A payload that is written while it is received. */
 export interface PayloadWriter {
   readonly name: string;
-  /** Says what came so far, from its first byte on. */
+  /** Passes all bytes received so far, from the first one. */
   received(bytes: Uint8Array): void;
-  /** Writes all of it. Durable when it returns; nothing is left when it fails. @throws storage_full */
+  /** Writes all bytes. Durable when it returns; leaves nothing if it fails. @throws storage_full */
   finish(bytes: Uint8Array): Promise<void>;
-  /** Leaves nothing behind, unless `finish` was called; it may be later. Never rejects. */
+  /** Leaves nothing behind unless `finish` was called; may be called after it. Never rejects. */
   abandon(): Promise<void>;
 }
 
-/** Where the pieces of one payload go. */
+/** The destination of the pieces of one payload. */
 interface PieceTarget {
   write(piece: Uint8Array): Promise<void>;
-  /** Makes it durable. */
   close(): Promise<void>;
   /** Removes what was written. */
   drop(): Promise<void>;
 }
 
-/** Smaller bodies are written at once when they are there: an open file or a packer costs more than it saves. */
+/** Smaller bodies are written at once when complete: an open file or a packer costs more than it saves. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
 /** Writes piece by piece, one after another; `open` is called for the first. */
 function createPayloadWriter(name: string, open: () => Promise<PieceTarget>): PayloadWriter {
   let target: PieceTarget | undefined;
-  /** Bytes that are written, or will be when `writing` is done. */
+  /** How many bytes are written, or will be when `writing` resolves. */
   let issued = 0;
   let writing: Promise<void> = Promise.resolve();
   let isFinished = false;
@@ -278,12 +277,12 @@ function createPayloadWriter(name: string, open: () => Promise<PieceTarget>): Pa
       target ??= await open();
       await target.write(piece);
     });
-    // `finish` reports it; it may not be awaited yet.
+    // `finish` reports the error; it may not be awaited yet.
     writing.catch(() => {});
   }
 
   async function drop(): Promise<void> {
-    // What failed, `finish` has thrown; a file that stays is removed at the next start.
+    // `finish` has thrown the error; a file that remains is removed at the next start.
     await writing.catch(() => {});
     await target?.drop().catch(() => {});
     target = undefined;
@@ -316,14 +315,14 @@ function createPayloadWriter(name: string, open: () => Promise<PieceTarget>): Pa
 
 const decompress = promisify(zstdDecompress);
 
-/** One value of PostgreSQL; a part is read and written as one message. */
+/** The size of one value in PostgreSQL; a part is read and written as one message. */
 const PART_BYTES = 4 * 1024 * 1024;
-/** What the packer hands over at a time. */
+/** The size of the packer's output chunks. */
 const PACKED_BYTES = 256 * 1024;
 
 /**
- * Bodies as rows, so that any process can run the task that they belong to. They are compressed: JSON becomes a tenth,
- * which the network, the write-ahead log and the replicas carry instead.
+ * Bodies as rows, so that any process can run the task that they belong to. They are compressed: JSON shrinks to a tenth,
+ * which the network, the write-ahead log and the replicas have to carry.
  */
 export function createPayloadRows(postgres: Postgres): PayloadFiles {
   const begin = (projectId: number, name: string) =>
@@ -339,7 +338,7 @@ export function createPayloadRows(postgres: Postgres): PayloadFiles {
         [projectId, name],
       );
       const packed = Buffer.concat(parts.map((part) => part.bytes));
-      // Also of none, when its rows are not there.
+      // Also fails when its rows are missing.
       return viewOf(await decompress(packed).catch((cause: unknown) => refuseDamaged(name, cause)));
     },
     async remove(projectId, name) {
@@ -363,7 +362,7 @@ function packRows(insert: (packed: Buffer) => Promise<void>): PieceTarget {
   });
   const packed: Buffer[] = [];
   packer.on('data', (chunk: Buffer) => packed.push(chunk));
-  // The writer gets the error.
+  // The writer receives the error.
   packer.on('error', () => {});
   return {
     write: (piece) =>

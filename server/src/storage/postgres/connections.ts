@@ -9,20 +9,20 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { SqlSession, SqlValue } from '../program.ts';
 import { watchPool } from './watch.ts';
 
-/** How a thread reaches the database; plain data, so that it can be handed to threads. */
+/** How a thread reaches the database; plain data that can be passed to threads. */
 export interface PostgresSettings {
   readonly url: string;
-  /** At most so many connections of this thread. */
+  /** The most connections that this thread opens. */
   readonly connections: number;
-  /** Whether statements are prepared once per connection: not behind a PgBouncer older than 1.21. */
+  /** Whether statements are prepared once per connection; impossible behind a PgBouncer older than 1.21. */
   readonly prepares: boolean;
-  /** Of a process that serves the database: then nothing is written once a newer program has migrated it. */
+  /** For a process that serves the database: it stops writing once a newer program has migrated it. */
   readonly schema?: SchemaWatch;
-  /** Of the same. */
+  /** For such a process, too. */
   readonly processId?: string;
 }
 
-/** @returns the `application_name` of a process, by which others find what it left when it is gone */
+/** @returns the `application_name` of a process, by which others find the sessions that it left behind */
 export const nameSessions = (processId?: string) => ['relata', processId ?? []].flat().join(' ');
 
 export interface SqlTransaction extends SqlSession {
@@ -35,11 +35,11 @@ export interface Postgres extends SqlSession {
   rows<Row>(sql: string, values?: readonly SqlValue[], signal?: AbortSignal): Promise<Row[]>;
   /** Durable when it resolves; rolled back when `work` throws. */
   transaction<Result>(work: (tx: SqlTransaction) => Promise<Result>): Promise<Result>;
-  /** A transaction whose work can be done again: a crash may take it, never what was durable before or after it. */
+  /** A transaction whose work can be repeated: a crash may lose it, but never what was durable before or after it. */
   repeatable<Result>(work: (tx: SqlTransaction) => Promise<Result>): Promise<Result>;
-  /** Several statements that see one state; nothing is written. */
+  /** Several statements that see one state and write nothing. */
   snapshot<Result>(work: (session: SqlSession) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
-  /** Several statements that see one state and may fill temporary tables, which go with it. */
+  /** Several statements that see one state and may fill temporary tables, which are dropped with it. */
   draft<Result>(work: (tx: SqlTransaction) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
   /** How many connections of this thread are in use and idle, and how many callers wait for one. */
   countConnections(): { readonly used: number; readonly idle: number; readonly waiting: number };
@@ -50,26 +50,26 @@ export interface Postgres extends SqlSession {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 30_000;
-/** A read that takes longer is a bug; PostgreSQL ends it, or the client where a proxy hides that. */
+/** A read that takes longer is a bug; PostgreSQL ends it, or the client does if a proxy hides the timeout. */
 const READ_TIMEOUT_MS = 60_000;
 const CLIENT_TIMEOUT_MS = READ_TIMEOUT_MS + 10_000;
 /** A commit of ten million products takes minutes, and other changes of its project wait for it. */
 const WRITE_TIMEOUT_MS = 3_600_000;
-/** A machine that is gone is found out within 20 s, by either side. By default both wait for two hours. */
+/** Either side notices within 20 s that the other machine is gone. By default both wait for two hours. */
 const KEEPALIVE_MS = 10_000;
-/** Of the server's socket; through a proxy this is its connection to the server, and its own settings are for ours. */
+/** For the server's socket. Behind a proxy that is its connection to the server; its own settings apply to ours. */
 const KEEPALIVE = `set tcp_keepalives_idle = ${KEEPALIVE_MS / 1_000}; set tcp_keepalives_interval = 2;
   set tcp_keepalives_count = 5; set tcp_user_timeout = ${READ_TIMEOUT_MS}`;
 /**
- * How long a transaction waits for its process. Others end the sessions of one that hangs within 11 s (catalog/updates/full-update-store.ts);
- * this is for when there are none. The longest gap measured between two statements is 3.3 s: the members of 10,000 products in eight
- * relations, beside much other work.
+ * How long a transaction may wait for its process. Others end the sessions of a hanging one within 11 s
+ * (catalog/updates/full-update-store.ts); this is for when there are none. The longest gap measured between two statements is 3.3 s: the
+ * members of 10,000 products in eight relations, beside much other work.
  */
 const GAP_MS = 120_000;
 
 /**
- * In one round trip, and for the transaction alone: a proxy lends the session to others. Not by `set local`, with which a coordinator
- * of Citus would pass all of the text on to its workers.
+ * Begins in one round trip, with settings for this transaction only: a proxy lends the session to others. Not by `set local`, which a
+ * Citus coordinator would pass on, with all of the text, to its workers.
  */
 function begin(mode: string, settings: Readonly<Record<string, number | string>> = {}): string {
   const all = { idle_in_transaction_session_timeout: GAP_MS, ...settings };
@@ -82,26 +82,26 @@ const WRITE = begin('', PATIENTLY);
 const REPEATABLE = begin('', { ...PATIENTLY, synchronous_commit: 'off' });
 const READ = begin(' isolation level repeatable read read only');
 const DRAFT = begin(' isolation level repeatable read', PATIENTLY);
-/** Of the service's own tables, where no statement takes long. */
+/** For the service's own tables, where no statement takes long. */
 const SHORT_WRITE = begin(' isolation level read committed');
 
 const INT8 = 20;
 const parseNumbers = { getTypeParser: parserOf };
 
-/** Every integer of the schema is below 2^53. */
+/** Every integer of the schema is below 2^53, so a number holds it. */
 function parserOf(oid: number, format?: string): unknown {
   if (oid === INT8 && format !== 'binary') return Number;
   return pg.types.getTypeParser(oid, format as 'text');
 }
 
-/** A bounded pool of connections. No state is kept in a session, so that a proxy may pool them per transaction. */
+/** A bounded pool of connections. Sessions hold no state, so that a proxy may pool them per transaction. */
 export function openPostgres(settings: PostgresSettings): Postgres {
   const { url, prepares, schema } = settings;
   const pool = createPool(settings);
   const watch = watchPool(pool, url);
   let ended: Promise<void> | undefined;
 
-  /** After a failed statement the connection is kept if the database refused the statement, and closed otherwise. */
+  /** After a failed statement the connection is reused if the database refused the statement, and closed otherwise. */
   async function acquire() {
     if (watch.isAway()) throw refuseAway();
     const client = await pool.connect().catch((error) => {
@@ -175,7 +175,7 @@ export function openPostgres(settings: PostgresSettings): Postgres {
     async connect() {
       const { use, release } = await acquire();
       const query = async (text: string, values: readonly SqlValue[]) => {
-        // Outside `use`, which closes the connection after an error that is not the database's.
+        // Not in `use`, which closes the connection after an error that is not the database's.
         if (text === 'begin') refuseMoved(schema);
         return use<Pick<QueryResult, 'rows'>>(async (client) => {
           const order = { ...prepare(text, values), query_timeout: CLIENT_TIMEOUT_MS };
@@ -198,10 +198,10 @@ export function openPostgres(settings: PostgresSettings): Postgres {
   };
 }
 
-/** Reads the schema with it, where that was not done for a while. @throws schema_moved */
+/** Begins a transaction, and reads the schema with it if that is due. @throws schema_moved */
 async function beginOn(client: PoolClient, begin: string, watched: SchemaWatch | undefined): Promise<void> {
   if (!isStale(watched)) return void (await client.query(begin));
-  // The answers of several statements are a list, which the driver's types do not know.
+  // Several statements answer with a list, which the driver's types do not know.
   const answers = (await client.query(`${begin}; ${READ_SCHEMA}`)) as unknown as QueryResult[];
   noteSchema(watched, answers.at(-1)?.rows[0]);
   try {
@@ -230,7 +230,7 @@ function createPool({ url, connections, processId }: PostgresSettings): pg.Pool 
   return pool;
 }
 
-/** A server whose sockets have no such settings may refuse them. */
+/** A server whose sockets lack these options may refuse them. */
 async function keepAliveThere(client: ClientBase): Promise<void> {
   const order = { text: KEEPALIVE, query_timeout: CONNECT_TIMEOUT_MS };
   await client.query(order).catch((error: unknown) => {
@@ -238,10 +238,10 @@ async function keepAliveThere(client: ClientBase): Promise<void> {
   });
 }
 
-/** How a text of settings for a transaction begins; it may have several. */
+/** The beginning of a text of transaction settings, which may have several statements. */
 const SETTINGS = 'set local ';
 
-/** `timeout` in ms: then the client gives up. */
+/** `timeout` in ms, after which the client gives up. */
 function sessionOn(
   client: PoolClient,
   prepare: typeof prepared,
@@ -249,7 +249,7 @@ function sessionOn(
 ): SqlTransaction {
   const query = (sql: string, values: readonly SqlValue[] = []) =>
     cancelOn(signal, client, () => {
-      // Several statements in one round trip, which are never prepared.
+      // Several statements in one round trip, which cannot be prepared.
       const order = sql.startsWith(SETTINGS) ? { text: sql } : prepare(sql, values);
       return client.query({ ...order, ...(timeout && { query_timeout: timeout }) });
     });
@@ -260,7 +260,7 @@ function sessionOn(
   };
 }
 
-/** Five letters or digits: the database answered, and the connection is as good as before. */
+/** Five letters or digits: the database answered, so the connection is still good. */
 function isRefusedStatement(error: unknown): boolean {
   const { code, severity } = error as { code?: string; severity?: string };
   return /^[0-9A-Z]{5}$/.test(code ?? '') && severity !== 'FATAL';
@@ -269,7 +269,7 @@ function isRefusedStatement(error: unknown): boolean {
 const names = new Map<string, string>();
 const PREPARED_NAMES = 2_000;
 
-/** The same text has the same name on every connection: a proxy shares connections between processes. */
+/** The same text gets the same name on every connection, since a proxy shares connections between processes. */
 function prepared(text: string, values: readonly SqlValue[]): QueryConfig {
   let name = names.get(text);
   if (name === undefined) {
@@ -293,7 +293,7 @@ function toValues(values: readonly SqlValue[]): unknown[] {
   );
 }
 
-/** What one message carries. */
+/** The size of one message. */
 const COPY_CHUNK_BYTES = 256 * 1024;
 
 async function copyInto(client: PoolClient, sql: string, bytes: Uint8Array): Promise<void> {
@@ -340,7 +340,7 @@ async function cancelOn<Result>(
   }
 }
 
-/** Over a separate connection, without TLS, which the server does not require here; PgBouncer passes it on. */
+/** Uses a separate connection without TLS, which the server does not require here; PgBouncer passes the request on. */
 function sendCancel({ host, port, processID, secretKey }: Connected): void {
   const request = Buffer.alloc(16);
   for (const [at, value] of [request.length, CANCEL_REQUEST, processID, secretKey].entries()) {
@@ -348,28 +348,28 @@ function sendCancel({ host, port, processID, secretKey }: Connected): void {
   }
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
   socket.setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy());
-  // An unreachable server has ended the statement, or its timeout will.
+  // If the server is unreachable, it has ended the statement, or its timeout will.
   socket.on('error', () => {});
   socket.end(request);
 }
 
 /** SQLSTATE. Source: PostgreSQL documentation, appendix A. */
 const DISK_FULL = '53100';
-/** Neither the disk nor what is on it can be read: io_error, data_corrupted, index_corrupted. */
+/** The disk or its contents cannot be read: io_error, data_corrupted, index_corrupted. */
 const FAILED: ReadonlySet<string> = new Set(['58030', 'XX001', 'XX002']);
-/** Connection exceptions, too many connections, shutdown, crash, starting up, a transaction that hung, and what only a standby refuses. */
+/** Connection exceptions, too many connections, shutdown, crash, starting up, a hanging transaction, and what only a standby refuses. */
 const UNAVAILABLE = /^(?:08...|53[0234]00|57P0[1-5]|25P03|25006|40001|40P01|55P03)$/;
 const NETWORK = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
   ...['ENETUNREACH', 'ECONNABORTED', 'ENOENT'],
 ]);
-/** Messages without a code of their own for a lost connection: of the driver. */
+/** Messages of the driver for a lost connection, which have no code. */
 const GONE =
   /connection terminated|connection error|timeout exceeded when trying to connect|query read timeout/i;
 /**
- * Those of a coordinator of Citus that lost a worker, as XX000: its own (placement_connection.c, multi_copy.c, remote_transaction.c,
- * intermediate_results.c, 13.2.2), those of libpq and of the worker's PostgreSQL, which it passes on as they are, also an empty one
- * (remote_commands.c).
+ * Errors of a Citus coordinator that lost a worker, as XX000: its own (placement_connection.c, multi_copy.c, remote_transaction.c,
+ * intermediate_results.c, 13.2.2), and those of libpq and of the worker's PostgreSQL, which it passes on unchanged, including an
+ * empty one (remote_commands.c).
  */
 const WORKER_GONE =
   /connection marked as essential|failed to prepare transaction|to fetch intermediate results|failed to read result|could not commit transaction for shard|could not connect to any active placements|server closed the connection|could not (?:send|receive) data|no connection to the server|connection not open|terminating connection|^\s*$/i;
@@ -381,7 +381,7 @@ const RETRY_SECONDS = 2;
 /** Whether the statement timed out. */
 export const isTimedOut = (error: unknown) => (error as { code?: string }).code === CANCELLED;
 
-/** Refuses a statement without sending it: the database does not answer. */
+/** Refuses a statement without sending it, because the database does not answer. */
 const refuseAway = (cause?: Error) =>
   new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS, cause });
 
@@ -401,8 +401,8 @@ export function translatePostgresError(error: unknown): unknown {
 }
 
 /**
- * What a process knows of the schema of its database, which a newer program may migrate beside it: it must not write what that
- * program does not expect. In shared memory, for all threads of the process; plain data, so that it can be handed to them.
+ * What a process knows about the schema of its database, which a newer program may migrate meanwhile: it must not write what
+ * that program does not expect. In shared memory, for all threads of the process; plain data that can be passed to them.
  */
 type SchemaWatch = Float64Array<SharedArrayBuffer>;
 
@@ -410,11 +410,11 @@ type SchemaWatch = Float64Array<SharedArrayBuffer>;
 const KNOWN = 0;
 /** When the schema was read, in ms of the machine's monotonic clock; 0 before. */
 const READ_AT = 1;
-/** The version that this program does not fit; 0 if it fits. */
+/** The version that this program is too old for; 0 if none. */
 const MOVED_TO = 2;
 
 const READ_EVERY_MS = 1_000;
-/** Half of the time after which a newer program takes a process for gone (`GONE_MS` in migrate.ts). */
+/** Half of the time after which a newer program considers a process gone (`GONE_MS` in migrate.ts). */
 const STALE_MS = 5_000;
 const MOVED_RETRY_SECONDS = 10;
 
@@ -429,15 +429,15 @@ const READ_SCHEMA =
 
 interface PresentSchema {
   readonly version: number;
-  /** Programs that know schema `oldest` or a later one go on with one up to `newest`. */
+  /** Programs that know schema `oldest` or a later one can work with schemas up to `newest`. */
   readonly oldest: number;
   readonly newest: number;
 }
 
-/** Goes on while the process hangs, and is the same for its threads. */
+/** A clock that continues while the process hangs, and is the same for all its threads. */
 const now = () => Number(process.hrtime.bigint() / 1_000_000n);
 
-/** Whether a transaction has to read the schema by itself: the process hung, or the database was away. */
+/** Whether a transaction has to read the schema itself, because the process hung or the database was unreachable. */
 function isStale(watch: SchemaWatch | undefined): watch is SchemaWatch {
   const readAt = watch?.[READ_AT] ?? 0;
   return readAt > 0 && now() - readAt > STALE_MS;
@@ -460,14 +460,14 @@ export function refuseMoved(watch: SchemaWatch | undefined): void {
   throw new ServiceError('schema_moved', { retryAfterSeconds: MOVED_RETRY_SECONDS, details });
 }
 
-/** Reads the schema again and again. @returns what ends it */
+/** Reads the schema periodically. @returns a function that stops this */
 export async function watchSchema(postgres: SqlSession, watch: SchemaWatch): Promise<() => void> {
   const read = async () => {
     const [present] = await postgres.rows<PresentSchema>(READ_SCHEMA);
     if (present !== undefined) noteSchema(watch, present);
   };
   await read();
-  // While the database is away it becomes stale, and the next transactions read it themselves.
+  // While the database is unreachable the watch becomes stale, and the next transactions read the schema themselves.
   const timer = setInterval(() => void read().catch(() => {}), READ_EVERY_MS);
   timer.unref();
   return () => clearInterval(timer);

@@ -4,7 +4,7 @@ import type { Postgres } from './connections.ts';
 
 /** The service's own tables in PostgreSQL, which other processes read and write too. */
 export function openPostgresDatabase({ connect }: Postgres, processId: string): Database {
-  // The connections are of the service, which ends them.
+  // The connections belong to the service, which ends them.
   const pool = { connect, end: async () => {} } as PostgresPool;
   const kysely = new Kysely<ControlSchema>({ dialect: new PostgresDialect({ pool }) });
   return {
@@ -14,7 +14,7 @@ export function openPostgresDatabase({ connect }: Postgres, processId: string): 
     now: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
     write: (of, work) =>
       kysely.transaction().execute(async (tx) => {
-        // Of two tasks of a project accepted at once, the one with the greater number becomes visible second.
+        // Of two tasks of a project accepted at the same time, the one with the greater number becomes visible second.
         if (of === 'all') await sql`select from service where id = 1 for update`.execute(tx);
         else if (of !== 'rows') await sql`select from project where id = ${of} for no key update`.execute(tx);
         return work(tx);

@@ -1,4 +1,4 @@
-/** Rows in PostgreSQL's binary COPY format, so that text and bytes go as they are. Source: its documentation of COPY. */
+/** Rows in PostgreSQL's binary COPY format, which takes text and bytes as they are. Source: its documentation of COPY. */
 export class CopyRows {
   private buffer: Buffer<ArrayBuffer>;
   private used = 0;
@@ -21,7 +21,7 @@ export class CopyRows {
     return this;
   }
 
-  /** A bigint; its value is below 2^53. */
+  /** A bigint whose value is below 2^53. */
   integer(value: number | null): this {
     if (value === null) return this.nothing();
     this.grow(12);

@@ -1,14 +1,14 @@
 import type { SqlSession } from '../program.ts';
 import type { SqlTransaction } from './connections.ts';
 
-/** Decides where the rows of a project lie: the shards of the other tables are beside its own. */
+/** Determines where the rows of a project are: the shards of the other tables are colocated with its own. */
 const FIRST = 'document';
 
 /**
- * On the worker of their project, by `project_id`, so that a statement of a project is one of a single worker, when the database is a
- * Citus coordinator (docs/operating.md, "Sharding"). All others are on the coordinator: small rows, written in transactions of many
- * tables and read across projects. No statement of a distributed table reads one, so none has to be a reference table, whose every
- * change is made on all workers. distributed-sql.test.ts fails for a new table of catalogs that is not here.
+ * Tables stored on the worker of their project, by `project_id`, so that a statement on a project runs on a single worker, when the
+ * database is a Citus coordinator (docs/operating.md, "Sharding"). All others are on the coordinator: small rows, written in
+ * transactions of many tables and read across projects. No statement on a distributed table reads one, so none has to be a reference
+ * table, which is changed on all workers each time. distributed-sql.test.ts fails for a new table of catalogs that is not listed.
  */
 export const DISTRIBUTED = [
   FIRST,
@@ -23,10 +23,10 @@ export const DISTRIBUTED = [
 ];
 
 export interface Cluster {
-  /** Of Citus, as people write it; undefined: plain PostgreSQL. */
+  /** The Citus version, as people write it; undefined for plain PostgreSQL. */
   readonly version: string | undefined;
   readonly workers: number;
-  /** Tables that are distributed, and over how many shards. */
+  /** Distributed tables, each with its number of shards. */
   readonly distributed: ReadonlyMap<string, number>;
 }
 
@@ -48,7 +48,7 @@ export async function inspectCluster(session: SqlSession): Promise<Cluster> {
   };
 }
 
-/** @returns the statements that distribute the tables that are not yet; none when all are */
+/** @returns the statements that distribute the remaining tables; none if all are distributed */
 export function planDistribution({ distributed }: Cluster, shards: number): string[] {
   return DISTRIBUTED.filter((name) => !distributed.has(name)).map((name) => {
     const how =
@@ -57,7 +57,7 @@ export function planDistribution({ distributed }: Cluster, shards: number): stri
   });
 }
 
-/** After a migration of a distributed database: tables that it made are distributed as the others are. */
+/** After a migration of a distributed database, distributes the tables that it created like the others. */
 export async function distributeNew(tx: SqlTransaction): Promise<void> {
   const cluster = await inspectCluster(tx);
   if (cluster.distributed.has(FIRST)) await runDistribution(tx, planDistribution(cluster, 0));
@@ -65,7 +65,7 @@ export async function distributeNew(tx: SqlTransaction): Promise<void> {
 
 export async function runDistribution(tx: SqlTransaction, statements: readonly string[]): Promise<void> {
   if (statements.length === 0) return;
-  // Over one connection to each worker: statements of a transaction see what the ones before them made.
+  // One connection to each worker, so that statements of a transaction see what the ones before them created.
   await tx.run(`set local citus.multi_shard_modify_mode = 'sequential'`);
   for (const statement of statements) await tx.rows(statement);
 }

@@ -3,16 +3,16 @@ import { type Migration, readMigrations, refuseNewer } from '../migrate.ts';
 import { openPostgres, type Postgres, type PostgresSettings, type SqlTransaction } from './connections.ts';
 import { distributeNew } from './distribution.ts';
 
-/** A process that shows no sign for this long is gone; the same time as the lease of a task. */
+/** A process that shows no sign of life for this long is gone; the same time as the lease of a task. */
 export const GONE_MS = 10_000;
-/** How long a start waits for older processes to end: they were stopped together with it, or killed just now. */
+/** How long a start waits for older processes to end, which were stopped at the same time or killed just now. */
 const OTHERS_MS = 15_000;
 const TRY_EVERY_MS = 500;
-/** The first schema in which each process notes what it knows. */
+/** The first schema in which each process records the version that it knows. */
 const NOTED_SINCE = 22;
 
 /**
- * Migrates a PostgreSQL database to the newest schema; one of several processes that start together does it.
+ * Migrates a PostgreSQL database to the newest schema; of several processes that start together, one does it.
  * @throws Error when the database was written by a newer program, or an older one still runs on it
  */
 export async function migratePostgres(
@@ -27,7 +27,7 @@ export async function migratePostgres(
     .catch(ignoreRace);
   await postgres.run('insert into service (id, schema_version) values (1, 0) on conflict do nothing');
   for (const until = performance.now() + OTHERS_MS; ; await setTimeout(TRY_EVERY_MS)) {
-    // Each time anew: the row that it locks is what older processes show their signs in.
+    // A transaction for each attempt: it locks the row in which older processes show their signs of life.
     const older = await postgres.transaction((tx) => bringToNewest(tx, migrations));
     if (older === undefined) return;
     if (performance.now() > until) throw new Error(older);
@@ -39,7 +39,7 @@ function ignoreRace(error: unknown): void {
   if (!['23505', '42P07'].includes((error as { code?: string }).code ?? '')) throw error;
 }
 
-/** @returns why nothing was changed: an older process is there @throws Error when a newer program wrote the database */
+/** @returns the older processes that kept it from changing anything @throws Error when a newer program wrote the database */
 async function bringToNewest(
   tx: SqlTransaction,
   migrations: readonly Migration[],
@@ -68,8 +68,8 @@ ${older.join('; ')}. Stop all older processes, then start this one again (docs/o
 }
 
 /**
- * @param needed programs that know it can go on
- * @returns the processes that cannot, with when they were last seen. Earlier programs show only together that there is one: each
+ * @param needed the schema that a program must know to keep working with the new one
+ * @returns the processes that cannot, with when they were last seen. Earlier programs only show that there is at least one: each
  * raises the beat of `service` every five seconds.
  */
 async function listOlder(tx: SqlTransaction, present: number, needed: number): Promise<string[]> {
@@ -94,20 +94,20 @@ async function apply(tx: SqlTransaction, { version, sql }: Migration): Promise<v
   await tx.run('update service set schema_version = $1 where id = 1', [version]);
 }
 
-/** Statements end with a semicolon at the end of a line. */
+/** A statement ends with a semicolon at the end of a line. */
 const splitStatements = (sql: string) => sql.split(/;\s*$/m).filter((text) => /^\s*[a-z]/m.test(text));
 
 /**
- * Where the server has lz4, uploads of more than 2 KB are compressed by it, and stay in their row; a product of 3.3 KB then
- * writes half as much to the WAL. Where it has not, they stay as they are, as pglz takes too long. Decided at each
- * start: a database may have come from another server.
+ * If the server has lz4, it compresses uploads of more than 2 KB, which stay in their row; a product of 3.3 KB then writes
+ * half as much to the WAL. Otherwise they stay uncompressed, as pglz takes too long. Decided at each start, since a database
+ * may have come from another server.
  */
 async function chooseCompression(tx: SqlTransaction): Promise<void> {
   const [row] = await tx.rows<{ knowsLz4: boolean; present: string }>(`
     select 'lz4' = any(enumvals) as "knowsLz4", attstorage::text || attcompression::text as present
     from pg_settings, pg_attribute
     where name = 'default_toast_compression' and attrelid = 'document'::regclass and attname = 'raw'`);
-  // Main: only what no page holds goes to the table beside it.
+  // Main: only what fits no page goes to the TOAST table.
   const { mark, storage, method, target } = row?.knowsLz4
     ? { mark: 'ml', storage: 'main', method: 'lz4', target: 'reset (toast_tuple_target)' }
     : { mark: 'e', storage: 'external', method: 'default', target: 'set (toast_tuple_target = 8160)' };
@@ -119,7 +119,7 @@ async function chooseCompression(tx: SqlTransaction): Promise<void> {
     await tx.run(`alter table staged_batch alter column ${column} set compression ${method}`);
 }
 
-/** What a PostgreSQL server and the database on it are, for a program that only reads. */
+/** Facts about a PostgreSQL server and the database on it, for a program that only reads. */
 export type PostgresFacts = Awaited<ReturnType<typeof inspectPostgres>>;
 
 /** Creates and migrates nothing. @throws not_ready when the server cannot be reached, or refuses the user */
@@ -145,7 +145,7 @@ export async function inspectPostgres(settings: PostgresSettings) {
       version: server?.version ?? '',
       major: Math.floor(Number(server?.number) / 10_000),
       isReplica: server?.isReplica === true,
-      /** 0: the service has made no tables yet. */
+      /** 0: the service has created no tables yet. */
       schema: rows[0]?.schema ?? 0,
       /** The last beat of a service, epoch milliseconds; 0: none. */
       beat: rows[0]?.beat ?? 0,

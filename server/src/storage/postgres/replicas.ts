@@ -2,29 +2,29 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { openPostgres, type Postgres, type PostgresSettings } from './connections.ts';
 
 /**
- * Read replicas. The primary's row `service` carries a beat, an instant that every process raises; a replica that shows
- * an old beat lags, whatever the reason, and is left out until it has caught up. Replication keeps the order of
- * commits, so a replica that shows a beat shows everything that was committed before it.
+ * Read replicas. The primary's row `service` carries a beat, an instant that every process raises; a replica that shows an
+ * old beat lags, whatever the reason, and is not used until it has caught up. Replication keeps the order of commits, so a
+ * replica that shows a beat shows everything that was committed before it.
  */
 export type Readers = ReturnType<typeof createReaders>;
 
-/** How a thread reaches the primary, and the replicas that it may read from in its place. */
+/** How a thread reaches the primary, and the replicas that it may read from instead. */
 export interface ReplicatedSettings extends PostgresSettings {
   readonly replicaUrls: readonly string[];
   readonly replicaMaxDelayMs: number;
 }
 
 const BEAT_EVERY_MS = 200;
-/** Without replicas it only tells other commands that a process is there (move.ts). */
+/** Without replicas the beat only tells other commands that a process is running (move.ts). */
 const IDLE_BEAT_MS = 5_000;
-/** Another process raised it just now. */
+/** A beat younger than this was raised by another process just now. */
 const BEAT_AGE_MS = 150;
 const CATCH_UP_EVERY_MS = 20;
 const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
 interface Replica {
   readonly postgres: Postgres;
-  /** The last beat seen on it. */
+  /** The last beat seen on the replica. */
   beat: number;
   isNear: boolean;
   checking: boolean;
@@ -47,7 +47,7 @@ export function createReaders(
     try {
       beat = Math.max(beat, await raiseBeat(primary, BEAT_AGE_MS));
     } catch {
-      // Without the primary the lag is unknown; replicas in use stay in use for the time that they may lag.
+      // While the primary is unreachable the lag is unknown; replicas in use stay in use for as long as they may lag.
       beat += BEAT_EVERY_MS;
     }
     await Promise.all(replicas.map(checkReplica));
@@ -59,7 +59,7 @@ export function createReaders(
     try {
       replica.beat = Math.max(replica.beat, await readBeat(replica.postgres));
     } catch {
-      // A replica that does not answer is not used until it does: reads go to the primary.
+      // A replica that does not answer is not used until it answers again; reads go to the primary.
       replica.isNear = false;
       return;
     } finally {
@@ -83,7 +83,7 @@ export function createReaders(
     async catchUp(): Promise<void> {
       if (replicas.length === 0) return;
       const newest = await raiseBeat(primary, 0);
-      // By then every process has seen that a replica without this beat lags too much.
+      // By then every process has seen that a replica without this beat lags too far behind.
       const until = performance.now() + maxDelayMs + 3 * BEAT_EVERY_MS;
       while (replicas.some((one) => one.beat < newest) && performance.now() < until) {
         await new Promise((resolve) => setTimeout(resolve, CATCH_UP_EVERY_MS));
@@ -93,7 +93,7 @@ export function createReaders(
         ]);
       }
     },
-    /** By their place in the settings; infinite while a replica does not answer. */
+    /** In the order of the settings; infinite while a replica does not answer. */
     listDelaysMs: () =>
       replicas.map(({ beat: shown }) => (shown === 0 ? Number.POSITIVE_INFINITY : Math.max(0, beat - shown))),
     async close(): Promise<void> {
@@ -103,7 +103,7 @@ export function createReaders(
   };
 }
 
-/** @returns the newest beat, raised unless it is younger than that */
+/** @returns the newest beat, raised unless it is younger than the given age */
 async function raiseBeat(primary: Postgres, youngerThanMs: number): Promise<number> {
   const [row] = await primary.rows<{ beat: number }>(
     `with raised as (update service set beat_at = greatest(beat_at + 1, ${NOW})

@@ -2,12 +2,12 @@ import { readMigrations } from '../migrate.ts';
 import type { Postgres, SqlTransaction } from './connections.ts';
 import { CopyRows, copyInto } from './copy-rows.ts';
 
-/** No project, account or task has it. Ids are given, as an identity column does not take back what it gave. */
+/** An id that no project, account or task has. Given explicitly, as an identity column never gives a number again. */
 const NONE = -1;
 
 /**
- * Makes one write of each kind that the service makes, in every table, and takes them back: a database on which none can work is
- * found out before requests are accepted.
+ * Makes one write of each kind that the service makes, in every table, and rolls them back, so that a database on which some
+ * would fail is detected before requests are accepted.
  * @throws not_ready, or the error of the database
  */
 export function tryWrites(postgres: Postgres): Promise<void> {
@@ -19,7 +19,7 @@ export function tryWrites(postgres: Postgres): Promise<void> {
   });
 }
 
-/** Rights are checked for statements without rows too. The database may hold tables of others. */
+/** Privileges are checked even for statements that match no rows. The database may hold tables of others. */
 const IN_EVERY_TABLE = () => `do $$ declare one record; begin
   for one in select relname, attname from pg_class join pg_attribute on attrelid = pg_class.oid and attnum = 1
     where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
@@ -36,7 +36,7 @@ const listTables = () =>
     [...sql.matchAll(/^create table (\w+)/gm)].map(([, name]) => `${name}`),
   );
 
-/** What databases refuse that distribute tables: references, queries among values, locks in joins, the clock in a change. */
+/** What distributing databases may refuse: references, queries among values, locks in joins, the clock in an update. */
 async function acceptAndClaim(tx: SqlTransaction): Promise<void> {
   await tx.run('insert into account (id, name, created_at) values ($1, $2, 0)', [NONE, 'trial of the start']);
   await tx.run(

@@ -4,14 +4,14 @@ import pg, { type ClientBase, type PoolClient } from 'pg';
 /** A connection silent for this long triggers a probe: most statements take a few milliseconds. */
 const SILENT_MS = 1_500;
 const CHECK_MS = 500;
-/** With the two above, 8 s: callers get an answer within 10. */
+/** Together with the two above 8 s, so that callers get an answer within 10. */
 const PROBE_MS = 6_000;
-/** A thread that was busy for longer may not have read an answer that has arrived. */
+/** A thread that was busy for longer may not have read an answer that has already arrived. */
 const LATE_MS = 500;
 
 /**
- * Ends connections that wait for a database that hangs or that the network cuts off: TCP alone notices after minutes.
- * A statement may take as long as it needs while the database answers probes.
+ * Ends connections that wait for a database that hangs or that the network cuts off: TCP alone takes minutes to notice. A
+ * statement may take as long as it needs while the database answers probes.
  */
 export function watchPool(pool: pg.Pool, url: string) {
   /** When each connection in use last received something. */
@@ -82,7 +82,7 @@ async function isAnswering(url: string): Promise<boolean> {
   );
   const answers = await promise;
   clearTimeout(timer);
-  // It answered, which is all that was to be known; how it goes matters no more.
+  // It answered, which is all we need to know; how the connection ends no longer matters.
   if (answers) client.end().catch(() => {});
   else socketOf(client).destroy();
   return answers;

@@ -24,21 +24,21 @@ export type Secrets = ReturnType<typeof createSecrets>;
 /** A key with the name that sealed texts carry. */
 type NamedKey = ReturnType<typeof nameKey>;
 
-/** The name does not tell the key: 32 bits of a digest of 256 random ones. */
+/** The name does not reveal the key: it is 32 bits of a digest of 256 random ones. */
 const nameKey = (bytes: Uint8Array) => ({
   id: createHash('sha256').update('relata secret key').update(bytes).digest('hex').slice(0, 8),
   bytes,
 });
 
 const CIPHER = 'aes-256-gcm';
-/** What GCM is made for (NIST SP 800-38D): random ones are safe for 2^32 texts of one key. */
+/** The size that GCM is designed for (NIST SP 800-38D): random ones are safe for 2^32 texts of one key. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const TAG = { authTagLength: TAG_BYTES } as const;
 
 /**
  * @param keys the first one seals, all of them unseal
- * @param makeKey makes the first one when something is to be sealed; without it nothing can be
+ * @param makeKey makes the first key when something is to be sealed; without it nothing can be
  */
 export function createSecrets({
   keys: given,
@@ -84,7 +84,7 @@ export function createSecrets({
     get canSeal(): boolean {
       return keys.length > 0 || makeKey !== undefined;
     },
-    /** What texts begin with that were sealed with the present key; undefined while there is no key. */
+    /** The prefix of texts that were sealed with the present key; undefined while there is no key. */
     get mark(): string | undefined {
       return keys[0] && markOf(keys[0].id);
     },
@@ -119,7 +119,7 @@ function refuseLine(path: string, line: number): never {
   throw new Error(`Line ${line} of the key file ${path} is no key of 32 bytes in base64: ${MAKE_ONE}.`);
 }
 
-/** The key file of a data directory, which the first secret makes. */
+/** The key file of a data directory, created when the first secret is sealed. */
 export function secretKeyFileAt(path: string) {
   return {
     keys: existsSync(path) ? readSecretKeyFile(path) : [],
@@ -144,7 +144,7 @@ const PAGE = 500;
 
 /**
  * Seals anew what an earlier key sealed, row by row: a row that is changed meanwhile is left alone.
- * @returns how many, and how many no key can unseal
+ * @returns how many texts were sealed anew, and how many no key can unseal
  */
 export async function resealColumn(
   database: Pick<Database, 'read' | 'write'>,
@@ -158,7 +158,7 @@ export async function resealColumn(
   return counts;
 }
 
-/** @returns how many texts of a column no key can unseal; nothing is written */
+/** @returns how many texts of a column no key can unseal; writes nothing */
 export async function countUnreadable(
   database: Pick<Database, 'read'>,
   secrets: Secrets,
@@ -170,7 +170,7 @@ export async function countUnreadable(
   return count;
 }
 
-/** What the present key did not seal, a page at a time. */
+/** Lists the texts that the present key did not seal, page by page. */
 async function* listOld(
   { read }: Pick<Database, 'read'>,
   mark: string | undefined,

@@ -6,28 +6,28 @@ import { writeOwnFile } from '../data-folder.ts';
 import { isBusy, isDamaged } from '../sqlite-errors.ts';
 
 export interface FileCheck {
-  /** In SQLite's words, at most ten; none: no damage was found. */
+  /** In SQLite's words, at most ten; empty if no damage was found. */
   readonly problems: readonly string[];
-  /** Whether all of the file was read before the time ended. */
+  /** Whether all of the file was read within the time limit. */
   readonly isComplete: boolean;
 }
 
-/** The first ones say enough: a file that is half noise has thousands. */
+/** The first ones suffice: a file that is half noise has thousands. */
 const MOST_PROBLEMS = 10;
 const BUSY_TIMEOUT_MS = 10_000;
 
 /**
  * Reads a database file with SQLite's `quick_check`: its pages, rows and the order of its keys, not whether indexes agree with
- * their tables. The file is opened for reading alone, beside others that write to it. A call reads the whole file on the thread
- * that makes it, and SQLite has no way to stop it: use it in a thread or a command.
- * @param limitMs with a limit one table after another is checked until it is over, 0: none; what a page of two tables, or of
- * none, would tell stays unknown. Without one the file is checked as a whole.
+ * their tables. The file is opened read-only, beside others that write to it. A call reads the whole file on the calling
+ * thread, and SQLite has no way to stop it: use it in a thread or a command.
+ * @param limitMs with a limit, tables are checked one after another until it is reached, 0: none; problems of pages that belong
+ * to two tables or to none stay unknown then. Without one the file is checked as a whole.
  * @throws Error when the file is locked for ten seconds
  */
 export function checkSqliteFile(path: string, limitMs?: number): FileCheck {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === undefined) return { problems: ['it is missing'], isComplete: true };
-  // For SQLite a file without a byte is a database without tables.
+  // For SQLite an empty file is a database without tables.
   if (size === 0) return { problems: ['it is empty'], isComplete: true };
   try {
     using database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
@@ -56,12 +56,12 @@ function findProblems(database: DatabaseSync, check: string): string[] {
 }
 
 /**
- * Reads a catalog file with SQLite's `integrity_check`, which also compares each index with its table: damage within a key is
- * found by nothing else, and makes a row that is there look absent. 100,000 products (140 MiB) take 0.14 s of processor time,
+ * Reads a catalog file with SQLite's `integrity_check`, which also compares each index with its table: nothing else finds
+ * damage within a key, which makes an existing row look absent. 100,000 products (140 MiB) take 0.14 s of processor time,
  * `quick_check` 0.12 s.
  * @param strays selects rows that no sound catalog has
- * @returns what is wrong, in SQLite's words; none: no damage was found
- * @throws Error when the file cannot be read now, because the disk fails or another holds it
+ * @returns the problems, in SQLite's words; empty if no damage was found
+ * @throws Error when the file cannot be read now, because the disk fails or another process holds it
  */
 export function findDamage(path: string, strays: string): string[] {
   try {
@@ -75,7 +75,7 @@ export function findDamage(path: string, strays: string): string[] {
   }
 }
 
-/** Counts the marks that came and went, for all threads. */
+/** Counts the marks added and removed, for all threads. */
 export type MarkMoves = Int32Array<SharedArrayBuffer>;
 
 export const createMarkMoves = (): MarkMoves => new Int32Array(new SharedArrayBuffer(4));
@@ -89,12 +89,12 @@ export const listMarked = (folder: string): number[] =>
   );
 
 /**
- * The catalogs that are not served because their file is damaged, or may be. A mark is a file beside the catalog, so it outlives
- * the process; while no mark moves, a question costs one read of shared memory.
+ * Catalogs that are not served because their file is damaged, or may be. A mark is a file beside the catalog, so it outlives the
+ * process; while no mark changes, a question costs one read of shared memory.
  */
 export function openDamageMarks(folder: string, moves: MarkMoves) {
   const known = new Map<number, boolean>();
-  /** Also where the disk takes no mark. */
+  /** Marks of this thread, which hold even if the disk could not store them. */
   const own = new Set<number>();
   let seen = 0;
   const pathOf = (projectId: number) => join(folder, `${projectId}.damaged`);
@@ -114,7 +114,7 @@ export function openDamageMarks(folder: string, moves: MarkMoves) {
     refuse(projectId: number): void {
       if (has(projectId)) throw new ServiceError('catalog_damaged', { values: [projectId] });
     },
-    /** @param why for who looks into the folder. @throws Error when it cannot be written; on this thread it holds all the same */
+    /** @param why for people who look into the folder. @throws Error when it cannot be written; this thread honours it anyway */
     add(projectId: number, why: string): void {
       own.add(projectId);
       known.clear();

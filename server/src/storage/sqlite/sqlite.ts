@@ -30,16 +30,16 @@ import { createMarkMoves, type MarkMoves, openDamageMarks } from './file-check.t
 export * from './file-check.ts';
 export * from './wal-frames.ts';
 
-/** Of a connection that writes, where only a backup writes logs back. */
+/** For a connection that writes where only a backup writes logs back. */
 export const KEEP_LOG = 'pragma wal_autocheckpoint = 0;';
 
 const BUSY_TIMEOUT_MS = 10_000;
-/** Enough: the second attempt finds the file already switched. */
+/** More than enough: the second attempt finds the file already switched. */
 const ATTEMPTS = 100;
 
 /**
  * Opens a database file and sets it up. When threads or processes open a new file at once and switch it to WAL, SQLite
- * refuses all except one, often despite the timeout (4 threads: 156 of 240 failed without it, 1 with it). So it retries.
+ * refuses all except one, often despite the timeout (4 threads: 156 of 240 failed without it, 1 with it), hence the retries.
  */
 export function openSqlite(path: string, pragmas: string): DatabaseSync {
   for (let attempt = 1; ; attempt += 1) {
@@ -54,7 +54,7 @@ export function openSqlite(path: string, pragmas: string): DatabaseSync {
   }
 }
 
-/** SQLite does not say which file. */
+/** Adds the path to the error, as SQLite does not say which file failed. */
 function openFile(path: string): DatabaseSync {
   try {
     return new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
@@ -77,7 +77,7 @@ const CATALOG_PRAGMAS = `
   pragma wal_autocheckpoint = 4096;
 `;
 
-/** What programs on a file call, with the rows of the service's own tables that they read. */
+/** The session of programs on a file, including the rows of the service's own tables that they read. */
 export function programSessionOf(
   file: { prepare(sql: string): StatementSync },
   readControl: (statement: Sql) => unknown[] = () => [],
@@ -99,19 +99,19 @@ export function programSessionOf(
 /** An open catalog file with its prepared statements. */
 export class CatalogFile {
   readonly database: DatabaseSync;
-  /** SQLite opens a file to read it where it cannot write it, for example while the file system is read-only, and so it stays. */
+  /** Whether it opened read-only, as SQLite does for a file that it cannot write, e.g. on a read-only file system. */
   isReadOnly = false;
-  /** @returns the statement, prepared at its first use. */
+  /** @returns the statement, prepared at its first use */
   readonly prepare = onceByText((sql) => {
     const made = this.database.prepare(sql);
-    // FTS5 leaves its own row ids behind as the last one, beyond 2^53: read as a number, any write after it would fail.
+    // FTS5 leaves a last row id of its own, beyond 2^53; read as a number it would make any later write fail.
     if (made.columns().length === 0) made.setReadBigInts(true);
     return made;
   });
   private readonly session: ProgramSession;
   private readonly projectId: number | undefined;
 
-  /** @throws storage_full, storage_failed, and catalog_damaged of a project */
+  /** @throws storage_full, storage_failed, and, with a project, catalog_damaged */
   constructor(path: string, readControl: (statement: Sql) => unknown[] = () => [], projectId?: number) {
     this.session = programSessionOf(this, readControl);
     this.projectId = projectId;
@@ -123,7 +123,7 @@ export class CatalogFile {
     }
   }
 
-  /** @returns the refusal of what could only be read from a sound file */
+  /** @returns the refusal for a result that a sound file cannot give */
   refuseDamaged = () => new ServiceError('catalog_damaged', { values: [this.projectId ?? 0] });
 
   perform<Result>(program: Program<Result>): Result {
@@ -131,8 +131,8 @@ export class CatalogFile {
   }
 
   /**
-   * Runs a transaction whose work can be done again. A loss of power may take it, with what followed: the next transaction that
-   * is synced keeps it, too.
+   * Runs a transaction whose work can be repeated. A loss of power may lose it, with what followed; the next synced transaction
+   * makes it durable, too.
    */
   repeatable<Result>(work: () => Result): Result {
     this.database.exec('pragma synchronous = normal');
@@ -158,8 +158,8 @@ export class CatalogFile {
   }
 
   /**
-   * Runs `work` on one snapshot, so that several statements see the same catalog. Asynchronous work keeps it open, and
-   * other users of the file would read an old state, so only threads that run one operation at a time may wait.
+   * Runs `work` on one snapshot, so that several statements see the same catalog. Asynchronous work keeps it open, and other
+   * users of the file would read an old state, so only threads that run one operation at a time may wait.
    */
   snapshot<Result>(work: () => Result): Result {
     this.database.exec('begin');
@@ -177,7 +177,7 @@ export class CatalogFile {
 
 export type CatalogFiles = ReturnType<typeof createCatalogFiles>;
 
-/** Whether another service writes the files, which may change while the service runs. */
+/** Whether another service writes the files; may change while this service runs. */
 export type Follows = Int32Array<SharedArrayBuffer>;
 
 export const createFollows = (isFollowing = false): Follows =>
@@ -187,8 +187,8 @@ export const createFollows = (isFollowing = false): Follows =>
 const OPEN_CATALOGS = 64;
 
 /**
- * The catalog files of one thread; the least recently used one is closed when there are too many.
- * @param how  `keepsLog`: another thread copies the logs, and writes them back then; `follows`: nothing is written here
+ * The catalog files of one thread; when there are too many, the least recently used one is closed.
+ * @param how `keepsLog`: another thread copies the logs and then writes them back; `follows`: nothing is written here
  */
 export function createCatalogFiles(
   folder: string,
@@ -212,7 +212,7 @@ export function createCatalogFiles(
     const isFollowing = Atomics.load(follows, 0) === 1;
     const path = isFollowing && !isReady(pathOf(projectId)) ? ':memory:' : pathOf(projectId);
     const file = new CatalogFile(path, control.readFor(projectId), projectId);
-    // The next time it may have come.
+    // The file may exist the next time.
     file.isReadOnly = path === ':memory:';
     if (keepsLog) file.database.exec(KEEP_LOG);
     return file;
@@ -246,8 +246,8 @@ export function createCatalogFiles(
 }
 
 /**
- * Whether the one that writes has made a file: another one takes nothing but that.
- * @throws not_ready while that one has not brought it to the newest schema
+ * Whether the writing service has created a file; a service that follows accepts no other.
+ * @throws not_ready until the writer has migrated it to the newest schema
  */
 function isReady(path: string): boolean {
   if (!existsSync(path)) return false;
@@ -266,7 +266,7 @@ function openControlReader(folder: string) {
   });
   return {
     readFor: (projectId: number) => (statement: Sql) => {
-      // Catalogs can be opened without a service around them.
+      // Catalogs can be opened without a control database.
       if (database === undefined && !existsSync(path)) return [];
       const { text, values } = renderFor('sqlite', statement, projectId);
       return prepare(text).all(...(values as SQLInputValue[]));
@@ -283,9 +283,9 @@ export const CONTROL_PRAGMAS = `
 `;
 
 /**
- * The control database: reads on the calling thread, writes on a thread of their own, because a commit waits for the
- * disk (0.3 ms idle, 100 ms beside a bulk load) and lookups must not wait with it.
- * @param keepsLog whether another thread copies its log, and writes it back then
+ * The control database: reads on the calling thread, writes on a thread of their own, because a commit waits for the disk
+ * (0.3 ms idle, 100 ms beside a bulk load) and lookups must not wait with it.
+ * @param keepsLog whether another thread copies its log and then writes it back
  */
 export function openControlDatabase(path: string, keepsLog = false): Database {
   const reader = openSqlite(path, CONTROL_PRAGMAS);
@@ -317,7 +317,7 @@ export function openControlDatabase(path: string, keepsLog = false): Database {
 }
 
 /**
- * A read has finished when its call returns, so no read waits. Kysely's own queue wakes all waiting reads for each one that
+ * A read has finished when its call returns, so no read waits. Kysely's own queue wakes all waiting reads whenever one
  * starts: 12,000 reads at once took 10 s.
  */
 class ReadingDialect extends SqliteDialect {
@@ -332,7 +332,7 @@ class ReadingAdapter extends SqliteAdapter {
   }
 }
 
-/** The one connection of the writer's thread; one transaction uses it at a time. */
+/** The only connection of the writer's thread; one transaction uses it at a time. */
 function createThreadDriver(thread: ThreadPool): Driver {
   let turn: Promise<void> = Promise.resolve();
   let release: () => void = () => {};
@@ -368,7 +368,7 @@ const preparingOnce = (database: DatabaseSync) => ({
   close: () => database.close(),
 });
 
-/** @returns what is made of a text at its first use, for example the prepared statement */
+/** @returns what `make` returns for a text, made at its first use, for example the prepared statement */
 export function onceByText<Made>(make: (text: string) => Made): (text: string) => Made {
   const known = new Map<string, Made>();
   return (text) => {
@@ -383,7 +383,7 @@ export function orRefuse<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    // SQLite does not say which file.
+    // SQLite does not say which file failed.
     if (isDamaged(error)) (error as Error).message += ': control.db';
     throw translateSqliteError(error);
   }

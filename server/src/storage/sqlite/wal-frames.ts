@@ -8,28 +8,28 @@ import { openNow } from '../data-folder.ts';
 
 const WAL_HEADER = 32;
 const FRAME_HEADER = 24;
-/** Two copies of the header of the wal-index; a reader takes it only when they agree. */
+/** Two copies of the wal-index header, which a reader accepts only if they agree. */
 const INDEX_BYTES = 96;
 const MAGIC = 0x377f0682;
 const VERSION = 3_007_000;
 
-/** Where a log ends: the last frame that is committed. */
+/** The end of a log: its last committed frame. */
 export interface WalEnd {
-  /** Of this generation of the log: a log that begins again has others. */
+  /** Of this generation of the log; a log that starts over gets new ones. */
   readonly salts: string;
   /** How many frames it has. */
   readonly frame: number;
-  /** Of all frames up to this one. */
+  /** The checksum of all frames up to this one. */
   readonly sum: string;
-  /** Of the database, in pages. */
+  /** The size of the database, in pages. */
   readonly pageCount: number;
   readonly pageSize: number;
 }
 
 /**
- * Descriptors of main files and indexes, which are closed only when nothing in this process uses the database: to close one takes
- * the locks of all connections of the process away, and another process would remove the log under them.
- * Source: https://www.sqlite.org/howtocorrupt.html, section 2.2.
+ * Descriptors of main files and indexes, which are closed only when nothing in this process uses the database: closing one drops
+ * the locks of all connections of the process, and another process would remove the log under them. Source:
+ * https://www.sqlite.org/howtocorrupt.html, section 2.2.
  */
 const files = new Map<string, number>();
 
@@ -39,7 +39,7 @@ export function openOnce(path: string, flags: 'r' | 'r+' = 'r+'): number {
   return file;
 }
 
-/** Closes what belongs to databases without a log: it goes with the last connection. */
+/** Closes the files of databases without a log, which goes with the last connection. */
 export function closeUnused(): void {
   for (const [path, file] of files) {
     if (existsSync(`${path.replace(/-shm$/, '')}-wal`)) continue;
@@ -74,7 +74,7 @@ function findLastCommit(file: number, known: WalEnd): WalEnd {
     if (read < FRAME_HEADER || !isOurs(header)) return end;
     const [sum, pageCount] = [sumIn(header), header.readUInt32BE(4)];
     if (pageCount > 0) {
-      // The header is written before the page, and frames one after another: the last one tells of all.
+      // The header is written before the page, and frames one after another, so the last one vouches for all.
       readSync(file, frame, 0, frame.length, frameAt(at, pageSize));
       const found = addSum(addSum(before, frame.subarray(0, 8)), frame.subarray(FRAME_HEADER));
       if (found !== sum) return end;
@@ -109,12 +109,12 @@ export class WalReader {
     closeSync(this.file);
   }
 
-  /** @returns the sum that a frame was written with; undefined: it is of another generation, or not there */
+  /** @returns the checksum that a frame was written with; undefined if it belongs to another generation or does not exist */
   sumOf(frame: number, salts: string): string | undefined {
     return this.readHeader(frame, belongsTo(salts)) ? sumIn(this.header) : undefined;
   }
 
-  /** @returns each page once, as the last of the frames has it, in the order of the frames. @throws Error when the log began again */
+  /** @returns each page once, with the last frame that has it, in the order of the frames. @throws Error when the log started over */
   listPages(from: number, to: number, salts: string) {
     const last = new Map<number, number>();
     const isOurs = belongsTo(salts);
@@ -126,7 +126,7 @@ export class WalReader {
     return [...last].map(([page, frame]) => ({ page, frame })).sort((a, b) => a.frame - b.frame);
   }
 
-  /** Frames that follow one another are read at once: a call for each took a tenth of the processor time of a backup. */
+  /** Reads consecutive frames with one call: one call per frame took a tenth of the processor time of a backup. */
   readPages(frames: readonly number[], into: Buffer): void {
     const { file, header, pageSize } = this;
     for (let from = 0, to = 0; from < frames.length; from = to) {
@@ -143,11 +143,11 @@ export class WalReader {
   }
 }
 
-/** What a system takes of one read: IOV_MAX of Linux. */
+/** The most buffers that a system accepts for one read: IOV_MAX of Linux. */
 const MOST_PARTS = 1_024;
 const COPY_BYTES = 1024 * 1024;
 
-/** Copies the frames after one to the same place of another file, which is a log of those frames alone. */
+/** Copies the frames after a given one to the same offset in another file, which is a log of those frames only. */
 export function copyFrames(
   { from, to }: { from: string; to: string },
   { frame, pageSize }: WalEnd,
@@ -164,8 +164,8 @@ export function copyFrames(
 }
 
 /**
- * Appends a transaction to a log that no connection writes to, page by page, while others read: they go on with what they have
- * until `commit` voids the wal-index, which the next reader makes again from the log, as after a crash of a writer.
+ * Appends a transaction to a log that no connection writes to, page by page, while others read: they keep their state until
+ * `commit` voids the wal-index, which the next reader rebuilds from the log, as after a crash of a writer.
  */
 export class WalAppender {
   private readonly path: string;
@@ -192,13 +192,13 @@ export class WalAppender {
     this.held = { page, bytes };
   }
 
-  /** @param pageCount of the database from now on */
+  /** @param pageCount the new size of the database */
   commit(pageCount: number): void {
     this.flush(pageCount);
     writeSync(openOnce(`${this.path}-shm`, 'r+'), Buffer.alloc(INDEX_BYTES), 0, INDEX_BYTES, 0);
   }
 
-  /** Makes it durable. */
+  /** Makes the log durable. */
   close(): void {
     fdatasyncSync(this.file);
     closeSync(this.file);
@@ -216,7 +216,7 @@ export class WalAppender {
     return sum;
   }
 
-  /** The last frame of a transaction has the size of the database, so one is held back. */
+  /** The last frame of a transaction carries the size of the database, so one frame is held back. */
   private flush(pageCount: number): void {
     if (this.held === undefined) return;
     const header = Buffer.alloc(FRAME_HEADER);
@@ -232,7 +232,7 @@ export class WalAppender {
   }
 }
 
-/** The sum of a log whose magic number ends in 2: over words of 32 bits, the low byte first; two words, as they are written. */
+/** The checksum of a log whose magic number ends in 2: over little-endian words of 32 bits; two words, as they are stored. */
 function addSum(sum: string, bytes: Buffer): string {
   let [a, b] = [Number.parseInt(sum.slice(0, 8), 16), Number.parseInt(sum.slice(8), 16)];
   for (let at = 0; at < bytes.length; at += 8) {

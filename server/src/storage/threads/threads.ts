@@ -14,15 +14,15 @@ import { FairQueue } from '../../kernel/turns.ts';
 import { translateSqliteError } from '../sqlite-errors.ts';
 
 const MIB = 1024 * 1024;
-/** The buffers of a part of a body, and the objects of a batch, are dead: collected now, none is copied or promoted later. */
+/** Collects once the buffers of body parts and the objects of a batch are dead, so that none is copied or promoted later. */
 const YOUNG_BYTES = 4 * MIB;
-/** A body that took several parts to arrive is no young object any more. */
+/** A body that took several parts to arrive is no longer a young object. */
 const ALL_BYTES = 128 * MIB;
 
 let young = 0;
 let all = 0;
 
-/** The same of shared memory that is needed no more when the present turn ends: it never gets old. */
+/** The same for shared memory that is no longer needed at the end of the present turn, and so never gets old. */
 export function countPassedAtOnce(bytes: number): void {
   young += bytes;
   if (young < YOUNG_BYTES) return;
@@ -33,15 +33,15 @@ export function countPassedAtOnce(bytes: number): void {
 }
 
 /**
- * Says that so many bytes passed through this thread. V8 does not count shared memory, so nothing else would free it in time;
- * external memory, which it counts, made it collect everything for each batch (docs/decisions/0006).
+ * Reports that this many bytes passed through this thread. V8 does not count shared memory, so nothing else would free it in
+ * time; external memory, which it counts, made it collect everything for each batch (docs/decisions/0006).
  */
 export function countPassed(bytes: number): void {
   countAllocated(bytes);
   countPassedAtOnce(bytes);
 }
 
-/** Says that so many bytes of shared memory were made, which only a full collection frees; the next one that is due is. */
+/** Reports an allocation of shared memory, which only a full collection frees; the next collection due will be one. */
 function countAllocated(bytes: number): void {
   all += bytes;
 }
@@ -53,21 +53,21 @@ function exposeCollector(): (options: { type: 'minor' | 'major' }) => void {
   return runInNewContext('gc') as (options: { type: 'minor' | 'major' }) => void;
 }
 
-/** Smaller ones are collected soon enough. */
+/** Smaller buffers are collected soon enough. */
 const LEAST_BYTES = MIB;
-/** A full update with batches of 16 MiB uses four at a time. Never less: what is dropped stays until every thread has collected. */
+/** A full update with batches of 16 MiB uses four at a time. Never less: dropped buffers stay until every thread has collected. */
 const IDLE_BYTES = 96 * MIB;
 const IDLE_COUNT = 24;
 
 /**
- * Memory that threads share, used again once it was given back: V8 frees what it shares only after a full collection of each
- * thread that saw it (docs/decisions/0006). Its one owner gives it back when it is not read or written any more; users are not
- * counted. What is never given back, e.g. since the thread that had it died, is left to the collector.
+ * Memory that threads share, reused once it is given back: V8 frees shared memory only after a full collection of each thread
+ * that saw it (docs/decisions/0006). Its only owner gives it back when nothing reads or writes it any more; users are not
+ * counted. What is never given back, e.g. because its thread died, is left to the collector.
  */
 export class BufferPool {
   private readonly idle: SharedArrayBuffer[] = [];
 
-  /** @returns room for so many bytes or more, with anything in it */
+  /** @returns a buffer of at least this many bytes, with arbitrary contents */
   take(bytes: number): Loan {
     const size = sizeFor(bytes);
     const at = this.idle.findLastIndex(({ byteLength }) => byteLength === size);
@@ -81,16 +81,16 @@ export class BufferPool {
     if (buffer.byteLength < LEAST_BYTES || buffer.byteLength > IDLE_BYTES) return;
     this.idle.push(buffer);
     let idleBytes = this.idle.reduce((sum, { byteLength }) => sum + byteLength, 0);
-    // What was used last is used next: else buffers of one size, once idle, would keep those of another from being used again.
+    // The most recently used is taken next; otherwise idle buffers of one size would keep those of another from being reused.
     while (idleBytes > IDLE_BYTES || this.idle.length > IDLE_COUNT)
       idleBytes -= this.idle.shift()?.byteLength ?? 0;
   }
 }
 
-/** Powers of two, so that bodies of nearly the same size use the same: the system provides only what is written. */
+/** Powers of two, so that bodies of similar size share buffers; the system only backs what is written. */
 const sizeFor = (bytes: number) => (bytes < LEAST_BYTES ? bytes : 2 ** Math.ceil(Math.log2(bytes)));
 
-/** Shared memory, and the right to give it back: one owner has it at a time, and it can be used once. */
+/** Shared memory, and the right to give it back once: it has one owner at a time. */
 export class Loan {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   private end: (() => void) | undefined;
@@ -100,33 +100,33 @@ export class Loan {
     this.end = end;
   }
 
-  /** It is not read or written any more. */
+  /** Call it when the memory is no longer read or written. */
   giveBack(): void {
     const { end } = this;
     this.end = undefined;
     end?.();
   }
 
-  /** It may still be read or written: it is never used again. */
+  /** Gives up memory that may still be read or written, so that it is never reused. */
   abandon(): void {
     this.end = undefined;
   }
 
-  /** @returns the same memory for another owner; this one cannot give it back any more */
+  /** @returns the same memory for another owner; this one can no longer give it back */
   move(): Loan {
     const moved = new Loan(this.bytes, this.end);
     this.end = undefined;
     return moved;
   }
 
-  /** Gives it back when the thread that works on it has answered. */
+  /** Gives the memory back when the thread that works on it has answered. */
   async until<Result>(work: Promise<Result>): Promise<Result> {
     const result = await this.unlessFailed(work);
     this.giveBack();
     return result;
   }
 
-  /** Gives it back when the work is refused; a thread that failed or died may still use it. */
+  /** Gives the memory back if the work is refused; a thread that failed or died may still use it. */
   async unlessFailed<Result>(work: Promise<Result>): Promise<Result> {
     try {
       return await work;
@@ -138,11 +138,11 @@ export class Loan {
   }
 }
 
-/** Of so many bytes the first ones are checked: 0.1 ms for 15 MB, and a write that comes too early begins at the start of the memory. */
+/** In this many bytes the first few are sampled: 0.1 ms for 15 MB, and a premature write begins at the start of the memory. */
 const EVERY_BYTES = 64 * 1024;
 const LOOKED_AT_BYTES = 1024;
 
-/** @returns a hash of a part of the bytes, by which others in their place are recognised */
+/** @returns a hash of some of the bytes, which shows if others have taken their place */
 export function sampleBytes(bytes: Uint8Array): number {
   let sample = bytes.length;
   for (let at = 0; at < bytes.length; at += EVERY_BYTES)
@@ -150,13 +150,13 @@ export function sampleBytes(bytes: Uint8Array): number {
   return sample;
 }
 
-/** @throws Error for other bytes than those that were sampled: their memory was given back too early */
+/** @throws Error if the bytes are not those that were sampled: their memory was given back too early */
 export function refuseOtherBytes(bytes: Uint8Array, sample: number): void {
   if (sampleBytes(bytes) !== sample)
     throw new Error('shared memory was written to while it was in use: nothing of it is stored');
 }
 
-/** @returns the text as bytes that threads share: V8 counts what is transferred, and would collect the whole heap of both for it */
+/** @returns the text as shared bytes: V8 counts what is transferred, and would collect both threads' whole heap for it */
 export function shareText(text: string): Uint8Array<SharedArrayBuffer> {
   const shared = new SharedArrayBuffer(Buffer.byteLength(text));
   Buffer.from(shared).write(text);
@@ -167,9 +167,9 @@ interface Job {
   readonly operation: string;
   readonly input: unknown;
   readonly key: number;
-  /** Who takes turns: the key of its caller, also where no order is needed, or the account of that. */
+  /** Who takes turns: the caller's key, even if no order is needed, or its account. */
   readonly owner: number;
-  /** The key of its caller. */
+  /** The caller's key. */
   readonly part: number;
   readonly stop: StopFlag | undefined;
   readonly transfer: readonly ArrayBuffer[];
@@ -200,12 +200,12 @@ interface ThreadFailure {
 
 export interface ThreadPool {
   /**
-   * Runs an operation on one of the threads. Operations with the same `key` run one after another, in the order of the
-   * calls; different keys run in parallel and take turns, by account where the pool knows it. Buffers in `transfer` are moved, not copied. An input that is a
-   * function is made when a thread is there for it.
+   * Runs an operation on one of the threads. Operations with the same `key` run one after another, in the order of the calls; different keys run in
+   * parallel and take turns, by account where the pool knows it. Buffers in `transfer` are moved, not copied. An input that is a function is called
+   * when a thread is free for it.
    */
   run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
-  /** Starts the first thread before it is needed: to load what it runs takes longer than most operations. */
+  /** Starts the first thread before it is needed: loading its code takes longer than most operations. */
   start(): void;
   /** Stops the operations in progress that can be stopped, waits for the others, then ends the threads. */
   close(): Promise<void>;
@@ -216,13 +216,13 @@ export interface ThreadPool {
 export interface PoolSettings {
   readonly size: number;
   readonly workerData: object;
-  /** Most threads that one key may use at a time, or one account; default all. Half of what is set while another is at work, too. */
+  /** The most threads that one key, or one account, may use at a time; default all. Half of that while another is at work, too. */
   readonly share?: number;
-  /** Keys are projects, whose accounts take turns and share threads. */
+  /** The account of a key, if keys are projects: accounts take turns and share threads. */
   accountOf?(project: number): number;
   /** Heap limit of a thread; beyond it the thread dies and its operation fails. */
   readonly heapMib?: number;
-  /** Most memory of its young objects; default 48 MiB, which V8 takes before it collects. */
+  /** The most memory for its young objects; default 48 MiB, which V8 fills before it collects. */
   readonly youngMib?: number;
 }
 
@@ -235,7 +235,7 @@ interface RunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How long after its last operation an owner counts as at work: a caller that asks again and again pauses for less. */
+/** How long after its last operation an owner counts as at work: a busy caller pauses for less. */
 const RECENT_MS = 5_000;
 
 /** A thread ends only with the pool; when one dies, its operation fails and the thread is restarted. */
@@ -244,9 +244,9 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
   const { size } = settings;
   let unorderedKeys = -1;
   let closing = false;
-  /** The owner that began last, and the last other one. */
+  /** The owner whose operation began last, and the last different one. */
   let begun: readonly { readonly owner: number; readonly at: number }[] = [];
-  /** Other threads than the first start when they are needed: each takes 20 to 40 MiB. */
+  /** Threads other than the first start when they are needed: each takes 20 to 40 MiB. */
   const slots: Slot[] = [];
 
   function startThread(): Worker {
@@ -282,7 +282,7 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
     slots.every(({ job }) => job?.key !== key) &&
     slots.filter(({ job }) => job?.owner === owner).length < shareOf(owner);
 
-  /** A free thread alone helps no other owner as long as this one keeps all cores busy. */
+  /** A free thread is not enough for other owners while this one keeps all cores busy. */
   function shareOf(owner: number): number {
     if (settings.share === undefined) return size;
     const now = performance.now();
@@ -403,14 +403,14 @@ function reviveFailure({ message, stack, refusal }: ThreadFailure): Error {
   return error;
 }
 
-/** A caller who waits for a thread soon asks again. */
+/** A caller who waits for a thread is likely to ask again soon. */
 const IDLE_MS = 60_000;
 const LET_GO_MS = 2_000;
 
 /**
- * Threads of which each works for one user at a time, and which end wherever they are when its signal aborts. Starting one
- * takes half a second of processor time: the last one that was used to its end waits a while for the next user. The
- * operation `close` lets go of what a thread holds.
+ * Threads that each work for one user at a time, and are stopped wherever they are when its signal aborts. Starting one takes
+ * half a second of processor time, so the last one that finished waits a while for the next user. The operation `close`
+ * releases what a thread holds.
  */
 export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'size'>) {
   let idle: ThreadPool | undefined;
@@ -437,7 +437,7 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
 
   return {
     close,
-    /** @param signal  ends the thread where it is */
+    /** @param signal stops the thread wherever it is */
     async use<Result>(signal: AbortSignal, work: (thread: ThreadPool) => Promise<Result>): Promise<Result> {
       signal.throwIfAborted();
       const thread = take();
@@ -448,7 +448,7 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
         keep(thread);
         return result;
       } catch (error) {
-        // What was refused leaves a sound thread behind; of anything else that is unknown.
+        // A refusal leaves a sound thread behind; after any other error that is unknown.
         if (error instanceof ServiceError && (await letGo(thread))) keep(thread);
         else await thread.end();
         throw error;
@@ -469,10 +469,10 @@ async function letGo(thread: ThreadPool): Promise<boolean> {
   return Promise.race([done, timeUp]);
 }
 
-/** An operation of a thread answers its output, or `Passed` with it. `stop` is given if it can be stopped. */
+/** An operation of a thread, which returns its output or `Passed` with it. `stop` is given if it can be stopped. */
 export type Operation = (input: never, stop?: StopFlag) => unknown;
 
-/** An output with the buffers to transfer, and how many bytes of shared memory its thread needs no more. */
+/** An output with the buffers to transfer, and how many bytes of shared memory its thread no longer needs. */
 export class Passed<Output> {
   readonly output: Output;
   readonly transfer: readonly ArrayBuffer[];
@@ -525,7 +525,7 @@ async function answer(
   countPassed(passedBytes);
 }
 
-/** Of the operations on catalogs. */
+/** The project of an operation on catalogs. */
 const projectOf = (input: unknown) => (input as { projectId?: number } | undefined)?.projectId;
 
 function describeFailure(error: unknown): ThreadFailure {
@@ -545,11 +545,11 @@ function describeFailure(error: unknown): ThreadFailure {
 
 /**
  * Lets the serving thread run first: with fewer cores than threads the kernel gives a parsing thread its whole time slice
- * while a 1 KB answer waits. Linux has priorities per thread, and a thread's id is in /proc; elsewhere nothing changes.
+ * while a 1 KB answer waits. Linux has priorities per thread, and thread ids in /proc; elsewhere nothing changes.
  */
 const ASIDE = 10;
 
-/** Lowers the priority of the calling thread, and not of V8's own: garbage collection of the serving thread waits for those. */
+/** Lowers the priority of the calling thread, but not of V8's own: garbage collection of the serving thread waits for those. */
 function stepAside(): void {
   try {
     setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), ASIDE);

@@ -39,8 +39,8 @@ const CHECKPOINT_BYTES = 64 * 1024 * 1024;
 const USER_VERSION_AT = 60;
 
 /**
- * The files of a data directory as spans say. Those that are there may be read meanwhile: what comes is appended to their logs as a
- * transaction. Others have another name until they are whole: new ones, those that are no databases, and all of a restore.
+ * Brings the files of a data directory to the state that spans describe. Existing databases may be read meanwhile: changes are
+ * appended to their logs as transactions. New files, other files and all files of a restore have another name until complete.
  */
 export class FollowedFiles {
   private readonly root: string;

@@ -13,7 +13,7 @@ export interface BackupTarget {
   /** @returns the names that begin with the folder, in order. @param after only names behind this one */
   list(folder: string, after?: string): Promise<string[]>;
   read(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** @param bytes pieces, each valid until the next one is taken. @param isNew it must not be there. @returns its size, once it is durable; undefined: there was one */
+  /** @param bytes pieces, each valid until the next is taken. @param isNew it must not exist. @returns its durable size; undefined: it existed */
   write(name: string, bytes: AsyncIterable<Uint8Array>, isNew?: boolean): Promise<number | undefined>;
   remove(name: string): Promise<void>;
 }

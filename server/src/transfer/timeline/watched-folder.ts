@@ -114,7 +114,7 @@ export class WatchedFolder {
     this.seen = '';
   }
 
-  /** Of a base `isBase`: also what is sent of the logs, as it has the main files alone; `isAfresh`: no file is known. */
+  /** @param how of a base: `isBase` also what is sent of the logs, as it has main files only; `isAfresh` no file is known */
   async *readCut(
     { changes, opened, gone }: Cut,
     how: { isBase: boolean; isAfresh: boolean },
