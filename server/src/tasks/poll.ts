@@ -2,11 +2,11 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
 
-/** A full or failing disk, a damaged catalog, or a file that another program locks needs an operator; accepted work waits for it. */
+/** A full or failing disk, a damaged catalog, or a file locked by another program needs an operator; accepted work waits. */
 const TRANSIENT: ReadonlySet<string> = new Set<FailureCode>([
   ...(['storage_full', 'storage_failed', 'catalog_damaged', 'schema_moved', 'not_ready'] as const),
 ]);
-/** Between two rounds while the database is away. */
+/** Pause between two rounds while the database is unreachable. */
 export const BACK_OFF_MS = 2_000;
 
 /** Whether accepted work waits until the error has passed. */
@@ -14,7 +14,7 @@ export function isTransient(error: unknown): error is ServiceError {
   return error instanceof ServiceError && TRANSIENT.has(error.code);
 }
 
-/** @returns after this time, or when the signal aborts */
+/** @returns after the given time, or when the signal aborts */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   // Rejects when the signal aborts.
   await delay(ms, undefined, { signal, ref: false }).catch(() => {});
@@ -22,14 +22,14 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 export interface PollParts {
   readonly logger: Logger;
-  /** What is done, for the log when rounds begin to fail. */
+  /** What is being done, for the log when rounds begin to fail. */
   readonly subject: string;
-  /** How long to rest after a round that took so long; Infinity: until woken. */
+  /** The pause after a round that took `tookMs`; Infinity: until woken. */
   readonly restMs: number | ((tookMs: number) => number);
   round(signal: AbortSignal): Promise<void>;
 }
 
-/** Repeats a round of work from time to time, sooner when woken. A failing round is logged and followed by another. */
+/** Repeats a round of work at intervals, or sooner when woken. A failing round is logged and followed by another. */
 export class Poll {
   private readonly stopped = new AbortController();
   private readonly parts: PollParts;
@@ -48,7 +48,7 @@ export class Poll {
     this.woken.resolve();
   }
 
-  /** Waits for the round under way. */
+  /** Waits for the current round. */
   async close(): Promise<void> {
     this.stopped.abort();
     this.wake();
@@ -67,7 +67,7 @@ export class Poll {
         waitMs = typeof restMs === 'number' ? restMs : restMs(performance.now() - begunAt);
         isFailing = false;
       } catch (error) {
-        // Once, and not at every round while a database is away.
+        // Logged once, not at every round while a database is unreachable.
         if (!isFailing)
           logTrouble(logger, `${subject} cannot be looked after, it is tried again`, { err: error });
         isFailing = true;
@@ -84,7 +84,7 @@ export class Poll {
   }
 }
 
-/** Logs what passes as a warning, and a fault of the service as an error. */
+/** Logs a transient error as a warning, and a fault of the service as an error. */
 export function logTrouble(
   logger: Logger,
   text: string,
@@ -95,17 +95,17 @@ export function logTrouble(
 }
 
 export interface DueWatchParts<Found> extends Pick<PollParts, 'logger' | 'subject'> {
-  /** @returns the next of those that are due, behind `after`; none at the end */
+  /** @returns the next ones that are due, after `after`; none at the end */
   listDue(after: Found | undefined): Promise<readonly Found[]>;
   startDue(found: Found): Promise<void>;
 }
 
-/** Thrown beside a start: another process made it, or what is due was changed meanwhile, and nothing is left to do. */
+/** Thrown when another process made the start, or what was due has changed, so that nothing is left to do. */
 export class Moved extends Error {
   override readonly name = 'Moved';
 }
 
-/** Starts every second what is due then. */
+/** Every second, starts what is due. */
 export const createDueWatch = <Found>({ listDue, startDue, ...parts }: DueWatchParts<Found>): Poll =>
   new Poll({
     ...parts,
@@ -114,11 +114,11 @@ export const createDueWatch = <Found>({ listDue, startDue, ...parts }: DueWatchP
       let failure: { readonly error: unknown } | undefined;
       for await (const found of pagesOf(listDue)) {
         if (signal.aborted) return;
-        // One that cannot be started must not delay the others. It stays due until it is started.
+        // A failed start must not delay the others. It stays due until it succeeds.
         await startDue(found).catch((error: unknown) => {
           failure ??= { error };
         });
-        // Reads of the embedded store never wait: a round of a thousand would be one piece of work.
+        // Reads of the embedded store never wait, so a round of a thousand would block the event loop.
         await nextTurn();
       }
       if (failure !== undefined) throw failure.error;

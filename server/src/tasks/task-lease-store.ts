@@ -5,27 +5,27 @@ import type { Lane, LogLine, Task } from './task.ts';
 import { endTask, isOpen, readTask, type TaskEnd, type TaskKey } from './task-store.ts';
 
 /**
- * Which process may run a task. The database decides, by its clock, so that any number of processes agree. A lease that
- * ran out says that its process is gone.
+ * Which process may run a task. The database decides, by its own clock, so that any number of processes agree. An expired
+ * lease means that its process is gone.
  */
 
-/** Tasks go on elsewhere within 15 s: this, and the time until another process polls. */
+/** Another process resumes a task within 15 s: this, and the time until it polls. */
 export const LEASE_MS = 10_000;
 
-/** When a lease that begins now ends, by the clock of the database. */
+/** When a lease that begins now expires, by the clock of the database. */
 export const leaseUntil = ({ now }: Database, leaseMs = LEASE_MS) =>
   sql<number>`${now} + ${sql.lit(leaseMs)}`;
 /** Whether no process holds a row, or the one that did is gone. */
 export const isFree = ({ now }: Database) => sql<boolean>`(lease_until is null or lease_until <= ${now})`;
 const isLeasedBy = (owner: string) => sql<boolean>`task.leased_by = ${owner}`;
 
-/** @returns the columns of a task that is leased from its insertion on */
+/** @returns the columns of a task that is leased from the moment it is inserted */
 export const heldBy = (database: Database, owner: string) => ({
   leased_by: owner,
   lease_until: leaseUntil(database),
 });
 
-/** @returns lanes whose first task can be claimed, those whose was accepted first in front */
+/** @returns lanes whose first task can be claimed, in the order in which these were accepted */
 export async function listClaimable(
   database: Database,
   { kinds, limit }: { kinds: readonly RunnableKind[]; limit: number },
@@ -40,10 +40,9 @@ export async function listClaimable(
 }
 
 /**
- * Claims the first open task of a lane, along the index task_open. It stays the first until it ends, for those that are
- * accepted later have greater numbers, so only its own row is locked; a process that finds it locked leaves it to the one
- * that locked it.
- * @returns it, RUNNING and leased by the owner; undefined when there is none, or it is not free
+ * Claims the first open task of a lane, along the index task_open. It stays the first until it ends, since later tasks have
+ * greater numbers, so only its own row is locked; a process that finds it locked leaves it to the one that locked it.
+ * @returns the task, RUNNING and leased by the owner; undefined when there is none, or it is not free
  */
 export async function claimNext(
   database: Database,
@@ -64,7 +63,7 @@ export async function claimNext(
   return rows[0] && readTask(rows[0]);
 }
 
-/** One of these; a text for each length, so the list is padded. */
+/** Whether a row is one of these tasks. Statements exist for each length, so the list is padded. */
 function isOneOf(tasks: readonly TaskKey[]) {
   const places = padToPowerOfTwo(tasks).map(
     ({ projectId, number }) => sql`(task.project_id = ${projectId} and task.number = ${number})`,
@@ -72,19 +71,19 @@ function isOneOf(tasks: readonly TaskKey[]) {
   return sql<boolean>`(${sql.join(places, sql` or `)})`;
 }
 
-/** @returns the numbers of those that the owner still holds; another process has taken over the others, or they ended */
+/** @returns the numbers of the tasks that the owner still holds; the others ended or were taken over */
 export async function renewLeases(database: Database, owner: string, tasks: readonly TaskKey[]) {
   const set = { lease_until: leaseUntil(database) };
   return new Set(await updateOpen(database, tasks, { set, owner }));
 }
 
-/** Lets any process claim a task at once. @returns false when the owner did not hold it any more */
+/** Lets any process claim a task at once. @returns false when the owner no longer held it */
 export async function releaseLease(database: Database, owner: string, task: TaskKey): Promise<boolean> {
   const set = { leased_by: null, lease_until: null };
   return (await updateOpen(database, [task], { set, owner })).length > 0;
 }
 
-/** Of a task that the owner runs; what a process writes that lost its lease is left out. */
+/** Saves the progress of a task that the owner runs; a process that lost its lease changes nothing. */
 export async function saveProgress(
   database: Database,
   task: TaskKey,
@@ -93,7 +92,7 @@ export async function saveProgress(
   await updateOpen(database, [task], { set: { progress }, owner });
 }
 
-/** The answer of the process that runs a task to the request to cancel it; stored by its place in this list. */
+/** A request to cancel a task and the answer of the process that runs it, stored as an index in this list. */
 const CANCEL_STATES = ['none', 'requested', 'refused'] as const;
 type CancelState = (typeof CANCEL_STATES)[number];
 
@@ -107,7 +106,7 @@ export async function saveCancelState(
   return (await updateOpen(database, [task], { set, owner })).length > 0;
 }
 
-/** Changes tasks that have not ended, only those that the owner holds if one is given. @returns the numbers of those changed */
+/** Changes tasks that have not ended; with an owner, only those that it holds. @returns the numbers of the changed tasks */
 async function updateOpen(
   database: Database,
   tasks: readonly TaskKey[],
@@ -126,14 +125,14 @@ async function updateOpen(
   return rows.map(({ number }) => number);
 }
 
-/** Lets any process claim at once what an owner holds, or, without one, all that is leased. */
+/** Lets any process claim at once what an owner holds, or, without an owner, everything that is leased. */
 export async function releaseLeases(
   database: Database,
   table: 'task' | 'webhook_queue',
   owner?: string,
 ): Promise<void> {
   const isHeld = owner === undefined ? sql`leased_by is not null` : sql`leased_by = ${owner}`;
-  // The index of open tasks finds them.
+  // Lets the index of open tasks find them.
   const isOfIndex = table === 'task' ? sql`and ${isOpen}` : sql``;
   await database.write('rows', (tx) =>
     sql`update ${sql.table(table)} set leased_by = null, lease_until = null where ${isHeld} ${isOfIndex}`.execute(
@@ -142,7 +141,7 @@ export async function releaseLeases(
   );
 }
 
-/** @returns how many tasks of these kinds are open, and neither running nor held */
+/** @returns how many tasks of these kinds are open but neither running nor held */
 export async function countUnclaimed(database: Database, kinds: readonly string[]): Promise<number> {
   if (kinds.length === 0) return 0;
   const { count } = await database.read
@@ -155,7 +154,7 @@ export async function countUnclaimed(database: Database, kinds: readonly string[
   return Number(count);
 }
 
-/** @returns for each of these kinds when the oldest open task was accepted */
+/** @returns, for each of these kinds, when the oldest open task was accepted */
 export async function findOldest(database: Database, kinds: readonly string[]) {
   const found = await database.read
     .selectFrom('task')
@@ -167,14 +166,14 @@ export async function findOldest(database: Database, kinds: readonly string[]) {
   return Object.fromEntries(kinds.map((kind) => [kind, ages.get(kind)]));
 }
 
-/** Ends a task that the owner runs. @returns undefined when it does not hold it any more */
+/** Ends a task that the owner runs. @returns undefined when it no longer holds it */
 export const endClaimed = (
   tx: ControlTransaction,
   task: TaskKey,
   end: TaskEnd & { owner: string },
 ): Promise<Task | undefined> => endTask(tx, task, { ...end, guard: isLeasedBy(end.owner) });
 
-/** Ends a task that is not running; a held task is PENDING. @returns undefined when it is running */
+/** Ends a task that is not running; held tasks are PENDING. @returns undefined when it is running */
 export const endUnclaimed = (
   database: Database,
   tx: ControlTransaction,
@@ -182,7 +181,7 @@ export const endUnclaimed = (
 ): Promise<Task | undefined> =>
   endTask(tx, task, { ...end, guard: sql<boolean>`(${isFree(database)} or task.status = 'PENDING')` });
 
-/** @returns which process holds each of these tasks, and whether it is to cancel it */
+/** @returns which process holds each of these tasks, and whether it has to cancel it */
 export async function findClaims(database: Database, tasks: readonly TaskKey[]) {
   if (tasks.length === 0) return [];
   const rows = await database.read
@@ -198,7 +197,7 @@ export async function findClaims(database: Database, tasks: readonly TaskKey[]) 
   }));
 }
 
-/** As saveProgress. */
+/** As with saveProgress, a process that lost its lease adds nothing. */
 export async function addLogLine(
   tx: ControlTransaction,
   task: TaskKey,
@@ -227,25 +226,25 @@ export async function addLogLine(
 export interface RunnableKind {
   readonly kind: string;
   readonly limits?: {
-    /** Most that run of it in a project at a time, over all processes. */
+    /** The most that run in a project at a time, over all processes. */
     readonly inProject: number;
-    /** Most that this process runs for an account, */
+    /** The most that this process runs for an account, */
     readonly inAccount: number;
-    /** and the project of each that it runs now. */
+    /** and the project of each that it is running now. */
     readonly busyProjects: readonly number[];
   };
 }
 
 const isOneKind = (kinds: readonly RunnableKind[]) =>
   sql<boolean>`task.kind in (${sql.join(kinds.map(({ kind }) => kind))})`;
-/** An ordered task keeps its place whatever its kind: a newer program than this may run it. */
+/** An ordered task keeps its place whatever its kind: a newer version of the program may run it. */
 const keepsPlace = (kinds: readonly RunnableKind[]) =>
   sql<boolean>`(task.is_ordered = 1 or ${isOneKind(kinds)})`;
 
 const canBegin = (database: Database, kinds: readonly RunnableKind[]) =>
   sql<boolean>`${isOneKind(kinds)} and ${isOpen} and ${isFree(database)} and ${hasRoom(database, kinds)}`;
 
-/** Two processes that claim at once may both find room; then one more runs for a while. */
+/** Two processes that claim at the same time may both find room; then one task too many runs for a while. */
 function hasRoom(database: Database, kinds: readonly RunnableKind[]) {
   const rooms = kinds.flatMap(({ kind, limits }) => {
     if (limits === undefined) return [];

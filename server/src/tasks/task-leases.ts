@@ -6,24 +6,24 @@ import type { Task } from './task.ts';
 import * as leaseStore from './task-lease-store.ts';
 
 const RENEW_MS = 3_000;
-/** How soon a process finds what others accepted or lost, and that a run of its own is to be cancelled or taken over. */
+/** How soon a process notices tasks that others accepted or lost, or that a run of its own has to end or was taken over. */
 export const POLL_MS = 500;
 
 interface LeaseEvents {
-  /** Another process has it by now. */
+  /** Called when another process holds the task. */
   onLost(): void;
   onCancelRequested(): void;
 }
 
 interface Lease extends LeaseEvents {
   readonly task: Task;
-  /** By the clock of this process alone. */
+  /** By the clock of this process only. */
   renewedAt: number;
 }
 
 export type TaskLeases = ReturnType<typeof createTaskLeases>;
 
-/** The tasks that this process holds, whether it runs them or keeps them from running, and that it is still there. */
+/** The tasks that this process holds, either running or kept from running, and the renewal of their leases. */
 export function createTaskLeases({ database, logger }: { database: Database; logger: Logger }) {
   const owner = randomBytes(8).toString('hex');
   const leases = new Map<number, Lease>();
@@ -56,7 +56,7 @@ export function createTaskLeases({ database, logger }: { database: Database; log
     }
   }
 
-  /** Unless it was given up meanwhile. */
+  /** Reports the loss, unless the lease was given up meanwhile. */
   function lose(lease: Lease): void {
     if (leases.get(lease.task.number) === lease) lease.onLost();
   }
@@ -69,15 +69,15 @@ export function createTaskLeases({ database, logger }: { database: Database; log
     async close(): Promise<void> {
       await Promise.all(polls.map((poll) => poll.close()));
     },
-    /** Renews a task's lease from now on. `since`: when it was leased or before. */
+    /** Renews a task's lease from now on. `since`: when it was leased, or earlier. */
     add(task: Task, events: LeaseEvents, since = performance.now()): void {
       leases.set(task.number, { task, ...events, renewedAt: since });
     },
     has: ({ number }: Task) => leases.has(number),
     drop: ({ number }: Task) => void leases.delete(number),
     /**
-     * Makes sure of a lease before a task takes effect: a process that stood still may have lost it and not know. One that
-     * is lost is handed back.
+     * Verifies a lease before a task takes effect: a process that was suspended may have lost it without knowing. A task
+     * whose lease is lost is handed back.
      * @throws not_ready, storage_full
      */
     async confirm({ number }: Task): Promise<void> {

@@ -12,13 +12,13 @@ import { type Tasks, toWireTask } from './tasks.ts';
 
 interface TaskRouteParts {
   readonly tasks: Tasks;
-  /** Projects stand to the right of tasks. */
+  /** Injected, because projects are to the right of tasks. */
   readonly projects: { reachesProject(caller: Caller, projectId: number): Promise<boolean> };
 }
 
 const config = { guard: 'key', access: 'read' } as const;
 const about = { config, tags: ['Tasks'], params: TaskParams };
-/** Proxies close a connection that is silent for a minute. */
+/** Interval between signs of life: proxies close a connection that is silent for a minute. */
 const EVENT_PULSE_MS = 15_000;
 
 /** Source: docs/interface.md §4.7. */
@@ -102,7 +102,7 @@ export const taskRoutes =
     });
   };
 
-/** @throws not_found for an unknown task and one of a project out of reach alike */
+/** @throws not_found for an unknown task, and likewise for one of a project out of reach */
 async function getTask(
   { tasks, projects }: TaskRouteParts,
   { caller, params: { id } }: FastifyRequest & { params: { id: string } },
@@ -113,7 +113,7 @@ async function getTask(
   return task;
 }
 
-/** A user's roles may change while the answer goes out. */
+/** A user's roles may change while the answer is sent. */
 function refuseWhenLost({ projects }: TaskRouteParts, request: FastifyRequest, { projectId }: Task): void {
   const { checkCaller } = request;
   request.checkCaller = async () => {
@@ -147,14 +147,14 @@ async function* followAsEvents(tasks: Tasks, task: Task, request: FastifyRequest
   }
 }
 
-/** Of one key or user. Source: docs/interface.md §8. */
+/** The limit for one key or user. Source: docs/interface.md §8. */
 const MOST_WAITING = 1_000;
 
-/** Limits waits for tasks, by `wait` or by events: each of them is notified of every change. */
+/** Limits the callers that wait for tasks, with `wait` or for events, as each is notified of every change. */
 export function createWaitingCallers() {
   const open = new OpenCounts<string>();
   return {
-    /** @returns what ends the wait @throws too_many_waits */
+    /** @returns a function that ends the wait @throws too_many_waits */
     enter(caller: Caller): () => void {
       const name = nameCaller(caller);
       if (open.of(name) < MOST_WAITING) return open.begin(name);

@@ -9,21 +9,21 @@ import type { TaskFailure } from './task-schemas.ts';
 import type { TaskWatch } from './task-watch.ts';
 
 export interface TaskParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
-  /** The text of a refusal, as the wire would show it. */
+  /** The text of a refusal, as the wire shows it. */
   readonly describeRefusal: (error: ServiceError) => { message: string };
-  /** Called for every task that ended here, for the metrics. */
+  /** Called for every task that ended in this process, for the metrics. */
   readonly onEnded?: (task: Task) => void;
-  /** Called for every error of a run here, also of one that waits and goes on. */
+  /** Called for every error of a run in this process, even if the run waits and continues. */
   readonly onTrouble?: (task: Task, code: FailureCode | 'unexpected') => void;
-  /** @throws catalog_damaged for a project whose tasks could only wait */
+  /** @throws catalog_damaged for a project whose tasks would only wait */
   readonly refuseProject?: (projectId: number) => void;
-  /** Resolves when all readers, replicas included, see what was committed; awaited before a task is FINISHED. */
+  /** Resolves when all readers, replicas included, see everything committed; awaited before a task is FINISHED. */
   readonly shown?: () => Promise<void> | undefined;
-  /** Whether this process runs tasks; one that does not accepts, holds and cancels them all the same. */
+  /** Whether this process runs tasks; even if not, it accepts, holds and cancels them. */
   readonly runs?: boolean;
 }
 
-/** A run whose end is to be stored. */
+/** A run whose end has to be stored. */
 export type EndedRun = {
   readonly report: readonly string[];
   readonly unreported: number;
@@ -33,22 +33,22 @@ export type EndedRun = {
   | { readonly status: 'FAILED'; readonly failure: TaskFailure }
 );
 
-/** `handed-back` leaves the task for another process to run. */
+/** `handed-back` leaves the task to another process. */
 type RunOutcome = EndedRun | { readonly status: 'handed-back' };
 
 export interface ActiveRun {
   readonly task: Task;
-  /** Ends when the run ended; never rejects. */
+  /** Resolves when the run has ended; never rejects. */
   readonly outcome: Promise<RunOutcome>;
-  /** @returns false when the task takes effect already and can no longer be cancelled. */
+  /** @returns false when the task is already taking effect and can no longer be cancelled */
   cancel(): boolean;
-  /** Stops the run where it is; the task stays open. */
+  /** Stops the run where it is, and leaves the task open. */
   handBack(): void;
 }
 
-/** Until a run is tried again after an error that passes. */
+/** Delay before a run is retried after a transient error. */
 export const PAUSE_MS = 5_000;
-/** Progress is for people, for whom one write in this time is enough. */
+/** Progress is for people, so one write in this interval is enough. */
 const PROGRESS_EVERY_MS = 500;
 
 const CANCELLED: EndedRun = { status: 'CANCELLED', report: [], unreported: 0 };
@@ -101,14 +101,14 @@ export function startRun(
       return result;
     },
     async passOn(accept) {
-      // One that another process has by now is handed back.
+      // Hands the task back if another process holds it by now.
       await leases.confirm(task);
       signal.throwIfAborted();
       stage = 'taking-effect';
       try {
         return await accept();
       } catch (error) {
-        // A commit whose answer was lost may have changed what a cancelled task must leave as it was.
+        // A commit whose answer was lost may have changed what a cancelled task must leave unchanged.
         if (!mayBeStored(error)) stage = 'before';
         throw error;
       }
@@ -125,12 +125,12 @@ export function startRun(
     for (;;) {
       notes = { report: [], unreported: 0, result: undefined };
       try {
-        // A payload is what a task of this kind was accepted with, which no type says.
+        // The payload is what a task of this kind was accepted with, which the types cannot express.
         const payload = JSON.parse(task.payload) as never;
         await tracedApart(task.traceparent, span, async () => definition.run?.(payload, run));
         return { status: 'FINISHED', ...notes };
       } catch (error) {
-        // Every failure of a task is its outcome, stored with its reason; `judge` logs what is a fault of the service.
+        // Every failure of a task is its outcome, stored with its reason; `judge` logs faults of the service.
         const outcome = await judge(error);
         if (outcome !== 'again') return outcome;
       }
@@ -173,7 +173,7 @@ export function startRun(
 function describeFailure(error: unknown, task: Task, parts: TaskParts): TaskFailure {
   if (error instanceof PartFailed) return error.failure;
   if (error instanceof ServiceError) {
-    // Of all refusals the only one that its sender cannot have caused.
+    // The only refusal that its sender cannot have caused.
     if (error.code === 'payload_damaged')
       parts.logger.error({ task: task.id, err: error }, 'what was stored of a request is damaged');
     return describeRefused(parts, error);
@@ -182,7 +182,7 @@ function describeFailure(error: unknown, task: Task, parts: TaskParts): TaskFail
   return { code: 'unexpected', message: 'Internal error, see the log of the server', details: [] };
 }
 
-/** @returns a refusal as a failed task shows it */
+/** @returns a refusal in the form that a failed task shows */
 export const describeRefused = (
   { describeRefusal }: Pick<TaskParts, 'describeRefusal'>,
   error: ServiceError,
@@ -192,7 +192,7 @@ export const describeRefused = (
   details: [...(error.facts.details ?? [])],
 });
 
-/** A part of a task failed: the whole fails for the same reason. */
+/** A part of a task failed, so the whole fails for the same reason. */
 export class PartFailed extends Error {
   readonly failure: TaskFailure;
 

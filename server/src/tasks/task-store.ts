@@ -6,10 +6,10 @@ import type { TaskFailure, TaskOrigin, TaskStatus } from './task-schemas.ts';
 
 type Rows = Pick<ControlTransaction, 'selectFrom'>;
 
-/** A task's place: rows are stored by project. */
+/** The key of a task; rows are stored by project. */
 export type TaskKey = Pick<Task, 'projectId' | 'number'>;
 
-/** In the words of the index task_open: no store knows that values handed in would say the same. */
+/** Worded as in the index task_open: with values as parameters, no store would see that the condition is the same. */
 export const isOpen = sql<boolean>`task.status in ('PENDING', 'RUNNING')`;
 
 export function readTask(row: Selectable<ControlSchema['task']>): Task {
@@ -38,7 +38,7 @@ export function readTask(row: Selectable<ControlSchema['task']>): Task {
   };
 }
 
-/** @returns the task with its number, the order of its acceptance; `lease`: columns of one that its process holds. */
+/** @returns the task with its number, the order of acceptance; `lease`: the columns of a task that its process holds */
 export async function insertTask(
   tx: ControlTransaction,
   task: NewTask,
@@ -69,7 +69,7 @@ export async function insertTask(
   return readTask(row);
 }
 
-/** Forgets a task that its owner keeps from running; one that began elsewhere stays. */
+/** Deletes a task that its owner keeps from running; one that began elsewhere stays. */
 export const removeHeld = (tx: ControlTransaction, owner: string, { projectId, number }: TaskKey) =>
   tx
     .deleteFrom('task')
@@ -85,7 +85,7 @@ export async function findTask({ read }: Database, id: string): Promise<Task | u
   return row && readTask(row);
 }
 
-/** `from` and `to` are of the request. */
+/** `from` and `to` limit the time of the request. */
 interface TaskFilter {
   readonly projectId: number;
   readonly status?: TaskStatus | undefined;
@@ -96,7 +96,7 @@ interface TaskFilter {
   readonly limit: number;
 }
 
-/** @returns newest first, without those that are parts of others. */
+/** @returns newest first, without parts of other tasks */
 export async function listTasks({ read }: Database, filter: TaskFilter): Promise<Task[]> {
   const { status, origin, from, to, below } = filter;
   const rows = await selectTasks(read, filter.projectId)
@@ -112,13 +112,13 @@ export async function listTasks({ read }: Database, filter: TaskFilter): Promise
   return rows.map(readTask);
 }
 
-/** @returns the tasks of a project that have these numbers, in no order; those that are forgotten are left out */
+/** @returns the project's tasks with these numbers, in no order; deleted ones are left out */
 export async function listNumberedTasks({ read }: Database, projectId: number, numbers: readonly number[]) {
   if (numbers.length === 0) return [];
   return (await selectTasks(read, projectId).where('number', 'in', numbers).execute()).map(readTask);
 }
 
-/** @returns every task that has not ended, in order of acceptance; relies on the index task_open. */
+/** @returns every task that has not ended, in order of acceptance; relies on the index task_open */
 export async function listOpenTasks({ read }: Database, projectId?: number): Promise<Task[]> {
   const rows = await read
     .selectFrom('task')
@@ -130,7 +130,7 @@ export async function listOpenTasks({ read }: Database, projectId?: number): Pro
   return rows.map(readTask);
 }
 
-/** @returns the writes that a task accepted as parts of itself, in order of acceptance */
+/** @returns the writes that a task accepted as its parts, in order of acceptance */
 export async function listParts(rows: Rows, { projectId, number }: TaskKey): Promise<Task[]> {
   const parts = await selectTasks(rows, projectId)
     .where((is) => is.and({ parent: number, is_ordered: 1 }))
@@ -150,10 +150,10 @@ export async function hasOpenOrdered(database: Database, projectId: number): Pro
   return row !== undefined;
 }
 
-/** What a waiting caller can see change. */
+/** The part of a task whose changes a waiting caller can see. */
 export type TaskState = Pick<Task, 'status' | 'progress' | 'logCounter'>;
 
-/** @returns the states of tasks by their ids, in one statement; only on PostgreSQL, where others change them */
+/** @returns the states of tasks by their ids, in one statement; only on PostgreSQL, where other processes change them */
 export async function findStates(database: Database, tasks: readonly Pick<Task, 'projectId' | 'id'>[]) {
   const rows = await database.read
     .selectFrom('task')
@@ -169,7 +169,7 @@ export interface TaskEnd extends Partial<Pick<Task, 'failure' | 'result'>> {
   readonly finishedAt: number;
 }
 
-/** Ends an open task whose row fits `guard`. @returns undefined when it had ended, or does not fit */
+/** Ends an open task whose row satisfies `guard`. @returns undefined when it had ended, or does not satisfy it */
 export async function endTask(
   tx: ControlTransaction,
   { projectId, number }: TaskKey,
@@ -194,7 +194,7 @@ export async function endTask(
   return row && readTask(row);
 }
 
-/** @returns oldest first. */
+/** @returns oldest first */
 export async function listLogLines(database: Database, { projectId, number }: TaskKey): Promise<LogLine[]> {
   return database.read
     .selectFrom('task_log')
@@ -204,7 +204,7 @@ export async function listLogLines(database: Database, { projectId, number }: Ta
     .execute();
 }
 
-/** Forgets tasks that ended before then, with what `tables` have of them. @returns how many */
+/** Deletes tasks that ended before the given time, with their rows in `tables`. @returns how many */
 export async function dropTasksBefore(
   database: Database,
   before: number,
@@ -220,10 +220,10 @@ export async function dropTasksBefore(
   });
 }
 
-/** Lines of a report in a row of its table; rows are read one at a time. */
+/** Lines of a report per row of its table; rows are read one at a time. */
 const PART_LINES = 2_000;
 
-/** As NDJSON, the count of omitted lines last; it replaces that of a run before a crash. */
+/** Saves the report as NDJSON, the count of omitted lines last; replaces that of a run before a crash. */
 export async function saveReport(
   tx: ControlTransaction,
   { projectId, number }: TaskKey,
@@ -244,7 +244,7 @@ export async function saveReport(
   if (unreported > 0) await insert(part, [JSON.stringify({ more: unreported })]);
 }
 
-/** @returns one part of the report as NDJSON; undefined after the last. */
+/** @returns one part of the report as NDJSON; undefined after the last one */
 export async function findReportPart(database: Database, { projectId, number }: TaskKey, part: number) {
   const row = await database.read
     .selectFrom('task_report')

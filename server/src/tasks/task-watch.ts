@@ -2,15 +2,15 @@ import { BACK_OFF_MS, pause } from './poll.ts';
 import { hasEnded, type Task } from './task.ts';
 import type { TaskState } from './task-store.ts';
 
-/** How soon a caller that waits sees what another process did. */
+/** How soon a waiting caller sees what another process did. */
 const POLL_MS = 200;
 
-/** A caller that waits for a change of a task, which it has seen in this state. */
+/** A caller that waits for a task to change from the state that it has seen. */
 type Waiter = { readonly task: Task; readonly end: (isChanged: boolean) => void };
 
 export type TaskWatch = ReturnType<typeof createTaskWatch>;
 
-/** Notifies callers that wait, without a query for each; where other processes change tasks too, polled by `findStates`. */
+/** Notifies waiting callers without a query for each; where other processes change tasks too, polls with `findStates`. */
 export function createTaskWatch(
   findStates?: (tasks: readonly Task[]) => Promise<ReadonlyMap<string, TaskState>>,
 ) {
@@ -23,7 +23,7 @@ export function createTaskWatch(
     isPolling = true;
     for (let waitMs = POLL_MS; waiters.size > 0 && !closed.signal.aborted; ) {
       await pause(waitMs, closed.signal);
-      // Callers wait until their time is over, whether or not the database answers.
+      // Callers wait until their time is up, whether or not the database answers.
       waitMs = await poll().then(
         () => POLL_MS,
         () => BACK_OFF_MS,
@@ -43,7 +43,7 @@ export function createTaskWatch(
     }
   }
 
-  /** @returns false when the signal aborts before */
+  /** @returns false when the signal aborts first */
   function nextChange(task: Task, signal: AbortSignal): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const waiter = { task, end: resolve };
@@ -61,7 +61,7 @@ export function createTaskWatch(
     });
   }
 
-  /** Yields the task at once and after each change, until it ended or the signal aborts. */
+  /** Yields the task at once and after each change, until it has ended or the signal aborts. */
   async function* follow(find: () => Promise<Task | undefined>, signal: AbortSignal): AsyncGenerator<Task> {
     let task = await find();
     while (task !== undefined) {
@@ -75,11 +75,11 @@ export function createTaskWatch(
   }
 
   return {
-    /** To be called of changes that this process made. */
+    /** Call it after each change that this process made. */
     changed(taskId: string): void {
       for (const { end } of waiters.get(taskId) ?? []) end(true);
     },
-    /** Ends all waits, at once from now on. */
+    /** Ends all waits; later ones end at once. */
     close: () => closed.abort(),
     isClosed: () => closed.signal.aborted,
     follow,

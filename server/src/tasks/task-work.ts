@@ -9,18 +9,18 @@ import { findTask, removeHeld, saveReport } from './task-store.ts';
 import type { TaskWatch } from './task-watch.ts';
 
 const SLOWEST_POLL_MS = 3_000;
-/** A poll reads all open tasks, 20 ms for 20,000 of them: it may keep the database busy for a twentieth of the time. */
+/** A poll reads all open tasks, 20 ms for 20,000 of them; it may use a twentieth of the database's time. */
 const REST = 20;
-/** Per process; further tasks wait. Most of a run is waiting for the store. */
+/** The limit for a process; further tasks wait. Most of a run is waiting for the store. */
 const RUNS_AT_ONCE = 64;
-/** Of several processes each takes only so many more between two polls: one that runs fewer gets what comes. */
+/** Of several processes, each takes at most this many more between two polls, so that those that run fewer get new tasks. */
 const SHARE = 8;
 
 export type TaskWork = ReturnType<typeof createTaskWork>;
 
 /**
- * Takes tasks out of the database and runs them, one of a lane at a time, until each ended or another process has it. It is
- * woken for a lane when a task was accepted or ended in it, in this process; where other processes work too, it also polls.
+ * Claims tasks from the database and runs them, one of a lane at a time, until each has ended or another process has it. It
+ * is woken for a lane when a task was accepted or ended there by this process; where other processes work too, it also polls.
  */
 export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
   const { database, logger, clock } = parts;
@@ -30,9 +30,9 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
   const runs = new Map<number, ActiveRun>();
   const concluding = new Set<Promise<void>>();
   const stopped = new AbortController();
-  /** Lanes that may have a task to run, by their keys; first come, first served. */
+  /** Lanes that may have a task to run, by their keys, in the order in which they were added. */
   const waitingLanes = new Map<string, Lane>();
-  // In an embedded store no other process accepts tasks or loses them.
+  // In an embedded store no other process accepts or loses tasks.
   const restMs = database.isShared ? restAfter : Number.POSITIVE_INFINITY;
   const poll = new Poll({ logger, subject: 'tasks', restMs, round: findLanes });
   let isClaimingStarted = false;
@@ -45,7 +45,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
   const listKinds = (): readonly string[] =>
     [...definitions.values()].filter(({ run }) => run !== undefined).map(({ kind }) => kind);
 
-  /** The kinds of which this process may run another task. */
+  /** The kinds of which this process may run one more task. */
   const listFreeKinds = (): readonly leaseStore.RunnableKind[] =>
     listKinds().flatMap((kind) => {
       const atOnce = definitions.get(kind)?.atOnce;
@@ -56,11 +56,11 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
       return running.length >= inProcess ? [] : { kind, limits: { ...limits, busyProjects } };
     });
 
-  /** Claims what can run now in a lane, or, without one, in all. */
+  /** Claims what can run now in a lane, or, without one, in all lanes. */
   function wake(lane?: Lane): void {
     if (!isClaimingStarted || stopped.signal.aborted) return;
     if (lane !== undefined) addLane(lane);
-    // Otherwise it is polled.
+    // Otherwise polling finds them.
     else if (!database.isShared) poll.wake();
   }
 
@@ -77,7 +77,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
       try {
         await claim(lane);
       } catch (err) {
-        // Waiting tasks are stored: without a database they wait, and a fault must not end the claiming of all others.
+        // Waiting tasks are stored and can wait for the database; a fault must not stop the claiming of all others.
         logTrouble(logger, 'tasks could not be claimed, it is tried again', { err });
         await pause(BACK_OFF_MS, stopped.signal);
         waitingLanes.set(key, lane);
@@ -92,10 +92,10 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
     if (task !== undefined) begin(task, since);
   }
 
-  /** Waiting tasks are claimed when a run ends; with polling, the first process to poll claims them. */
+  /** Waiting tasks are claimed when a run ends; with polling, by the first process that polls. */
   function hasRoom(): boolean {
     const isFree = runs.size < mayRun;
-    // Those that come while others are listed wait behind them.
+    // Lanes added during a listing wait behind the listed ones.
     if (!isFree && database.isShared && !isListing) waitingLanes.clear();
     return isFree;
   }
@@ -110,14 +110,14 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
     });
     const later = [...waitingLanes.values()];
     waitingLanes.clear();
-    // Not before: what is accepted meanwhile would take the room from what waits for it.
+    // Only now, as tasks accepted during the listing would take the room from those that wait for it.
     mayRun = most;
     for (const lane of [...found, ...later]) addLane(lane);
   }
 
-  /** @param since  an instant before the claim, by the clock of this process */
+  /** @param since an instant before the claim, by the clock of this process */
   function begin(task: Task, since: number): void {
-    // This process was suspended and already holds the task; its run continues.
+    // Claimed anew by this process, which was suspended: it already holds the task, and its run continues.
     if (leases.has(task) || stopped.signal.aborted) return;
     const definition = definitions.get(task.kind);
     if (definition?.run === undefined) return;
@@ -136,28 +136,28 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
         ? await giveBack(task)
         : await persist(
             () => storeEnd(task, end),
-            // What the task did is done: its end is stored as soon as it can be, however often that fails.
+            // The task's effect is done, so its end is stored as soon as possible, however often that fails.
             (err) => logTrouble(logger, 'the end of a task could not be stored', { err, task: task.id }),
           );
     leases.drop(task);
     if (ended !== undefined) await afterEnd(ended);
     runs.delete(task.number);
     wake(task);
-    // One of another lane may have waited for this one.
+    // A task of another lane may have waited for this one.
     if (definitions.get(task.kind)?.atOnce !== undefined) wake();
   }
 
-  /** Mostly another process has it; otherwise the next may take it at once. */
+  /** Usually another process has the task; otherwise any may claim it at once. */
   async function giveBack(task: Task): Promise<undefined> {
     try {
       await leaseStore.releaseLease(database, owner, task);
     } catch (error) {
-      // Others take the task over when the lease runs out.
+      // Others take the task over when the lease expires.
       logger.warn({ err: error, task: task.id }, 'a lease could not be given up, it runs out');
     }
   }
 
-  /** Tries until it works. @returns undefined when this process stops before */
+  /** Retries until it succeeds. @returns undefined when this process stops first */
   async function persist<Result>(
     work: () => Promise<Result>,
     note: (error: unknown) => void,
@@ -173,7 +173,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
     return undefined;
   }
 
-  /** @returns undefined when the task is another process's by now */
+  /** @returns undefined when another process has the task by now */
   async function storeEnd(task: Task, end: EndedRun): Promise<Task | undefined> {
     const { status, failure, result } = end;
     if (status === 'FINISHED') await parts.shown?.();
@@ -193,7 +193,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
 
   function cancelRun(run: ActiveRun): void {
     if (run.cancel()) return;
-    // The caller who cancels waits for a limited time, and is answered then that the task goes on.
+    // The caller who cancels waits for a limited time, and is then told that the task continues.
     leaseStore
       .saveCancelState(database, run.task, { cancel: 'refused', owner })
       .catch((error: unknown) =>
@@ -201,7 +201,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
       );
   }
 
-  /** Records the events of the ends of tasks of one project, in the transaction that ends them. */
+  /** Records the end events of a project's tasks, in the transaction that ends them. */
   async function recordEnds(tx: ControlTransaction, ended: readonly Task[]): Promise<void> {
     const [first] = ended;
     if (first === undefined) return;
@@ -209,26 +209,26 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
     await recordEvents(tx, first.projectId, drafts);
   }
 
-  /** What a task leaves behind goes with it. */
+  /** Removes what a task leaves behind. */
   async function afterEnd(task: Task): Promise<void> {
     watch.changed(task.id);
     parts.onEnded?.(task);
     try {
-      // As where it runs: the kind knows its payload.
+      // Parsed as in a run: the kind knows its payload.
       await definitions.get(task.kind)?.ended?.(JSON.parse(task.payload) as never, task);
     } catch (error) {
-      // The end of the task is stored; what was to be removed goes at a later start.
+      // The end of the task is stored; what should have been removed is removed at a later start.
       logger.error({ err: error, task: task.id }, 'cleaning up after a task failed');
     }
   }
 
-  /** Does what lets go of a held task, and goes on trying: a lease would expire, but an embedded store does not check leases. */
+  /** Releases or removes a held task, with retries: a lease would expire, but an embedded store does not check leases. */
   async function letGo(task: Task, work: () => Promise<boolean>): Promise<boolean> {
     try {
       return await work();
     } catch (error) {
       if (!isTransient(error)) throw error;
-      // The answer is that it goes on: it is repeated until the store takes it.
+      // The caller is told that the task continues; it is repeated until the store accepts it.
       void persist(work, (err) =>
         logger.warn({ err, task: task.id }, 'a held task could not be let go, it is tried again'),
       );
@@ -256,14 +256,14 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
     findRun: ({ number }: Task) => runs.get(number),
 
     async start(): Promise<void> {
-      // The lock of the data folder shows that the process that held these is dead.
+      // The lock of the data folder shows that the process that held these is gone.
       if (!database.isShared) await leaseStore.releaseLeases(database, 'task');
       leases.start();
       if (parts.runs === false) return;
       isClaimingStarted = true;
       poll.start();
     },
-    /** Hands running tasks back and waits until none takes effect any more. */
+    /** Hands running tasks back and waits until none is taking effect any more. */
     async close(): Promise<void> {
       stopped.abort();
       await Promise.all([claiming, poll.close()]);
@@ -272,22 +272,22 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
       await Promise.all(active.map((run) => run.outcome));
       await Promise.all([...concluding]);
       await leases.close();
-      // The process must end while the database is away, too.
+      // The process must be able to end while the database is unreachable.
       await leaseStore
         .releaseLeases(database, 'task', owner)
         .catch((error: unknown) => logger.warn({ err: error }, 'leases could not be given up, they run out'));
     },
 
-    /** What comes behind a task that runs here is claimed when that has ended. */
+    /** Tasks behind one that runs here are claimed when it has ended. */
     accepted(task: Task): void {
       const key = laneKey(task);
       if (![...runs.values()].some((run) => laneKey(run.task) === key)) wake(task);
     },
-    /** Keeps an accepted task from running until it is released or this process dies. */
+    /** Keeps an accepted task from running until it is released or this process is gone. */
     hold(task: Task): void {
       leases.add(task, { onLost: () => leases.drop(task), onCancelRequested: () => {} });
     },
-    /** Lets a held task run. @returns false when it began before, because this process seemed to be gone */
+    /** Lets a held task run. @returns false when another process began it, because this one seemed to be gone */
     async release(task: Task): Promise<boolean> {
       leases.drop(task);
       const isReleased = await letGo(task, async () => {
@@ -299,7 +299,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
       const present = await findTask(database, task.id);
       return present === undefined || present.status === 'CANCELLED';
     },
-    /** Forgets a held task, because the change that it is about was refused. */
+    /** Deletes a held task because the change that it belongs to was refused. */
     async withdraw(task: Task): Promise<void> {
       await letGo(task, async () => {
         await database.write('rows', (tx) => removeHeld(tx, owner, task));
@@ -308,7 +308,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
       });
     },
 
-    /** Ends tasks of one project that others carry or that no process runs, in one transaction. @returns those it ended */
+    /** Ends tasks of one project that others carry or no process runs, in one transaction. @returns the tasks it ended */
     async end(work: (tx: ControlTransaction) => Promise<Task[]>): Promise<readonly Task[]> {
       const ended = await database.write('rows', async (tx) => {
         const done = await work(tx);
@@ -318,7 +318,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
       for (const task of ended) await afterEnd(task);
       return ended;
     },
-    /** @returns the task once it ended, or as it is when the signal aborts */
+    /** @returns the task once it has ended, or as it is when the signal aborts */
     async waitUntilEnded(task: Task, signal: AbortSignal): Promise<Task> {
       let latest = task;
       for await (const present of watch.follow(() => findTask(database, task.id), signal)) latest = present;
@@ -328,12 +328,12 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
 }
 
 function restAfter(tookMs: number): number {
-  // Processes that were started together do not poll together.
+  // Jitter keeps processes that started together from polling together.
   const jitter = 0.75 + Math.random() / 2;
   return Math.max(POLL_MS, Math.min(SLOWEST_POLL_MS, tookMs * REST)) * jitter;
 }
 
-/** Task lists show the whole and not its parts, and so do events. */
+/** Events, like task lists, show the whole task and not its parts. */
 function describeEnd(task: Task, definition: TaskDefinition<never> | undefined): EventDraft[] {
   const { status, number: taskNumber } = task;
   if (status !== 'FINISHED' && status !== 'FAILED') return [];

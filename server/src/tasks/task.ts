@@ -28,15 +28,15 @@ export interface Task {
   readonly logCounter: number;
   readonly payload: string;
   readonly failure: TaskFailure | undefined;
-  /** What the task counted, as the code of its kind knows it. */
+  /** The task's counts, in the form that the code of its kind knows. */
   readonly result: object | undefined;
-  /** Number of the task that this one is a part of; task lists show the whole, not its parts. */
+  /** Number of the task that this one is a part of; task lists show only the whole. */
   readonly parent: number | undefined;
-  /** What it was accepted in: its run continues that trace. */
+  /** The trace in which it was accepted, which its run continues. */
   readonly traceparent: string | undefined;
 }
 
-/** A line of a task's report: something to say of one product or value. Source: docs/interface.md §4.7. */
+/** A line of a task's report, about one product or value. Source: docs/interface.md §4.7. */
 export interface ReportLine {
   readonly identifier?: string;
   /** Where a pipeline read it. */
@@ -44,10 +44,10 @@ export interface ReportLine {
   readonly column?: string;
   readonly code: string;
   readonly attribute?: string;
-  /** Of a channel's format. */
+  /** A field of a channel's format. */
   readonly field?: string;
   readonly value?: string;
-  /** Of values, on a line that stands for many. */
+  /** The number of values that the line stands for. */
   readonly count?: number;
   readonly message: string;
 }
@@ -70,7 +70,7 @@ export function hasEnded({ status }: Pick<Task, 'status'>): boolean {
 
 /** @returns the task as docs/interface.md §2.4 shows it; `error` only on a failed one. */
 export function toWireTask(task: Task) {
-  // What its code counted has sentences where people must know more than figures, and figures where its kind shows them.
+  // The counts include sentences where people need more than figures, and figures if its kind shows them.
   const { warnings, counts } = (task.result ?? {}) as {
     warnings?: string[];
     counts?: Record<string, number>;
@@ -102,29 +102,29 @@ export interface TaskRun {
   /** In percent; shown while the task runs. */
   progress(percent: number): Promise<void>;
   log(line: string): Promise<void>;
-  /** A text is a line that is written already. */
+  /** Adds a line; a text is already serialised. */
   report(line: ReportLine | string): void;
-  /** Counts lines that were left out of the report. */
+  /** Counts lines that are omitted from the report. */
   leaveOut(lines: number): void;
-  /** What the task has done, in figures; stored with its end. */
+  /** Records what the task has done, in figures; stored with its end. */
   count(result: object): void;
   /**
-   * Does what cannot be cancelled any more once begun, nor after a failure that may have been stored, until it was tried
-   * again or the doubt is cleared. @throws AbortError when the task was cancelled before
+   * Does what cannot be cancelled once begun, nor after a failure that may have been stored, until it was retried or the
+   * doubt is cleared. @throws AbortError when the task was cancelled before
    */
   takeEffect<Result>(work: () => Promise<Result>): Promise<Result>;
   /**
-   * Accepts the parts that write for the task. Once it has, the task is cancelled with all of them or not at all: a cancel
-   * of a moment before would otherwise end it, and they would write all the same. @throws as takeEffect
+   * Accepts the parts that write for the task. From then on the task is cancelled with all of them or not at all: otherwise a
+   * cancel just before would end it although they still write. @throws as takeEffect
    */
   passOn<Result>(accept: () => Promise<Result>): Promise<Result>;
-  /** The run knows what earlier ones stored, so that it can be cancelled again before it takes effect. */
+  /** Tells that the run knows what earlier ones stored, so that it can be cancelled again before it takes effect. */
   clearDoubt(): void;
   /** Aborts when the task is cancelled or the process stops. */
   readonly signal: AbortSignal;
 }
 
-/** A kind of work: its stored payload and the code that does it. `run` must be safe to run twice. */
+/** A kind of work: its stored payload and the code that runs it. `run` must be safe to run twice. */
 export interface TaskDefinition<Payload extends object> {
   readonly kind: string;
   readonly name: string;
@@ -133,35 +133,35 @@ export interface TaskDefinition<Payload extends object> {
   readonly acceptedAs: 'RUNNING' | 'PENDING';
   /** Ordered tasks of a project run one after another; others run beside them. */
   readonly isOrdered: boolean;
-  /** Most that run at a time; without it no more than of all kinds together. */
+  /** The most that run at a time; without it only the limit for all kinds together applies. */
   readonly atOnce?: {
     readonly inProcess: number;
-    /** In a process, so that one account leaves room for others. */
+    /** Per process, so that one account leaves room for others. */
     readonly inAccount: number;
     /** Over all processes, so that one project leaves room for others. */
     readonly inProject: number;
   };
-  /** Absent on tasks that others carry, e.g. an upload, which its commit ends. */
+  /** Absent for tasks that others carry, e.g. an upload, which its commit ends. */
   run?(payload: Payload, run: TaskRun): Promise<void>;
-  /** The event of its end besides `task.finished` or `task.failed`. */
+  /** The event recorded at its end besides `task.finished` or `task.failed`. */
   eventOfEnd?(payload: Payload, task: Task): { readonly type: EventType; readonly data: object } | undefined;
-  /** Cleans up after the task, whatever its end. */
+  /** Cleans up after the task, however it ended. */
   ended?(payload: Payload, task: Task): Promise<void>;
 }
 
 export interface NewTaskRequest<Payload extends object> {
   readonly project: Pick<ChosenProject, 'id' | 'name' | 'origin'>;
   readonly payload: Payload;
-  /** Default: that of the project, as it was chosen. */
+  /** Default: that of the chosen project. */
   readonly origin?: TaskOrigin;
   /** Replaces the definition's name. */
   readonly name?: string;
   /**
-   * Keeps the task from running until it is released, e.g. because it is about a change that is made next. It runs all
-   * the same when this process is gone before. It is PENDING.
+   * Keeps the task from running until it is released, e.g. because it belongs to a change that is made next. It runs anyway
+   * if this process dies first. It is PENDING.
    */
   readonly isHeld?: boolean;
-  /** Of those that are not ordered: others of their kind with another lane run beside it. */
+  /** For unordered tasks: those of another lane run beside it. */
   readonly lane?: string;
   readonly parent?: Task;
   /** Written in the transaction that accepts the task. */

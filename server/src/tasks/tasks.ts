@@ -1,10 +1,10 @@
 /**
- * The door of tasks: everything slow is a task, a stored payload plus the code that runs it, safe to run twice. The
- * ordered tasks of one project take effect one after another in the order of their acceptance; those of different
- * projects do not wait for each other. A process that runs a task has claimed it in the database and holds a lease on it; a
- * lease that ran out says that its process is gone, and another process runs the task. An embedded store has one
- * process, and whatever is open when it starts is free. Tasks never know what a product is. They wake by themselves: to
- * renew leases, and on a database that others share to see what those did.
+ * The door of tasks: everything slow is a task, a stored payload plus the code that runs it, safe to run twice. The ordered
+ * tasks of one project take effect one after another in the order of their acceptance; those of different projects do not
+ * wait for each other. A process that runs a task has claimed it in the database and holds a lease on it; an expired lease
+ * means that its process is gone, and another process runs the task. An embedded store has one process, so all open tasks are
+ * free when it starts. Tasks never know what a product is. They wake by themselves: to renew leases, and, on a shared
+ * database, to see what other processes did.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -46,7 +46,7 @@ export function createTasks(parts: TaskParts) {
     define: work.define,
     listKinds: work.listDefined,
 
-    /** Stores a task and, once that is durable, lets it run, here or in another process. */
+    /** Stores a task and, once it is durable, lets it run in this or another process. */
     async accept<Payload extends object>(
       definition: TaskDefinition<Payload>,
       request: NewTaskRequest<Payload>,
@@ -70,25 +70,25 @@ export function createTasks(parts: TaskParts) {
     parts: createTaskParts(work),
     release: work.release,
     withdraw: work.withdraw,
-    /** Begins to run open tasks; called once, when all kinds are defined. */
+    /** Starts running open tasks; called once, when all kinds are defined. */
     start: work.start,
     async close(): Promise<void> {
       watch.close();
       await work.close();
     },
 
-    /** @returns a refusal as a failed task shows it */
+    /** @returns a refusal in the form that a failed task shows */
     describeFailure: (error: ServiceError) => describeRefused(parts, error),
     find: (id: string) => taskStore.findTask(database, id),
-    /** @returns undefined also for one that was forgotten since */
+    /** @returns undefined for a deleted task, too */
     findByNumber: async (projectId: number, number: number): Promise<Task | undefined> =>
       (await taskStore.listNumberedTasks(database, projectId, [number]))[0],
     list: (filter: Parameters<typeof taskStore.listTasks>[1]) => taskStore.listTasks(database, filter),
-    /** By their numbers, in no order; those that are forgotten are left out. */
+    /** By their numbers, in no order; deleted tasks are left out. */
     listNumbered: (projectId: number, numbers: readonly number[]) =>
       taskStore.listNumberedTasks(database, projectId, numbers),
     listOpen: (projectId?: number) => taskStore.listOpenTasks(database, projectId),
-    /** At once while no process runs it, else by the one that does. @throws task_uploading, task_ended, task_taking_effect */
+    /** At once while no process runs it, else by its process. @throws task_uploading, task_ended, task_taking_effect */
     cancel: (task: Task) => cancelTask(work, task),
     /** Ends tasks that others carry. */
     endTasks: (tasks: readonly Task[], status: 'FINISHED' | 'CANCELLED'): Promise<readonly Task[]> => {
@@ -100,14 +100,14 @@ export function createTasks(parts: TaskParts) {
     },
     readLog: (task: Task): Promise<LogLine[]> => taskStore.listLogLines(database, task),
     readReport: (task: Task) => readReport(database, task),
-    /** @returns the task once it ended, or as it is after the time */
+    /** @returns the task once it has ended, or as it is when the time is up */
     waitUntilEnded: (task: Task, waitMs: number) => work.waitUntilEnded(task, AbortSignal.timeout(waitMs)),
     hasOpenOrdered: (projectId: number) => taskStore.hasOpenOrdered(database, projectId),
-    /** Tasks that wait for their turn, of all processes. */
+    /** Tasks that wait for their turn, over all processes. */
     countWaiting: () => leaseStore.countUnclaimed(database, work.listKinds()),
-    /** By kind, of those that run by themselves. */
+    /** By kind, for the kinds that run by themselves. */
     findOldest: () => leaseStore.findOldest(database, work.listKinds()),
-    /** The rows of a task in these tables go with it; they name it in `project_id` and `task_number`. */
+    /** Rows of these tables are removed with their task, which they name in `project_id` and `task_number`. */
     removeWithTask: (name: keyof ControlSchema) => void tables.push(name),
     dropEndedBefore: (before: number) => taskStore.dropTasksBefore(database, before, tables),
   };
@@ -119,20 +119,20 @@ export interface PartRequest {
   readonly alongside?: NewTaskRequest<object>['alongside'];
 }
 
-/** Between two checks of a part; changes in this process are reported at once. */
+/** Interval between two checks of a part; changes by this process are reported at once. */
 const PART_CHECK_MS = 60_000;
 
 /**
- * The writes of a task that prepares for long and takes its place among the ordered tasks of its project only when it
- * begins to write: they are tasks of their own, accepted all at once, that are not listed.
+ * The writes of a task that takes long to prepare and takes its place among the ordered tasks of its project only when it
+ * begins to write: they are tasks of their own, accepted together and not listed.
  */
 function createTaskParts(work: TaskWork) {
   const { database, clock } = work.parts;
   return {
-    /** @returns parts accepted before, also by a process that has died since */
+    /** @returns parts accepted before, even by a process that has died since */
     list: (task: Task): Promise<Task[]> => taskStore.listParts(database.read, task),
 
-    /** All or none, once for a task; `note` is written with them. @returns them, or those that were accepted before */
+    /** All or none, once per task; `note` is written with them. @returns the parts, or those that were accepted before */
     async accept(
       task: Task,
       requests: readonly PartRequest[],
@@ -156,7 +156,7 @@ function createTaskParts(work: TaskWork) {
       return parts;
     },
 
-    /** @returns them as they ended @throws PartFailed, PartCancelled; AbortError when the run is to stop */
+    /** @returns the ended parts @throws PartFailed, PartCancelled; AbortError when the run must stop */
     async waitFor(run: TaskRun, parts: readonly Task[]): Promise<Task[]> {
       const ended: Task[] = [];
       for (const part of parts) {
@@ -182,7 +182,7 @@ async function* readReport(database: Database, task: Task): AsyncGenerator<strin
     const lines = await taskStore.findReportPart(database, task, part);
     if (lines === undefined) return;
     yield lines;
-    // Reads of the embedded store never wait, and a fast receiver does not either: the whole report would be one piece of work.
+    // Reads of the embedded store never wait, nor does a fast receiver: the whole report would block the event loop.
     await nextTurn();
   }
 }
@@ -190,7 +190,7 @@ async function* readReport(database: Database, task: Task): AsyncGenerator<strin
 async function waitForPart(work: TaskWork, part: Task, signal: AbortSignal): Promise<Task> {
   for (;;) {
     signal.throwIfAborted();
-    // A process that stops hands the run back soon; waiting in a loop until then would keep it from that.
+    // A stopping process hands the run back soon; a busy loop until then would prevent that.
     if (work.watch.isClosed()) await pause(PART_CHECK_MS, signal);
     else {
       const timeUp = AbortSignal.timeout(PART_CHECK_MS);
@@ -200,9 +200,9 @@ async function waitForPart(work: TaskWork, part: Task, signal: AbortSignal): Pro
   }
 }
 
-/** A cancelled run stops at its next check; after this time the caller is answered anyway. */
+/** A cancelled run stops at its next check; after this time the caller gets an answer anyway. */
 const CANCEL_MS = 10_000;
-/** How soon the answer of another process is seen. */
+/** How soon another process's answer is seen. */
 const ANSWER_POLL_MS = 200;
 
 async function cancelTask(work: TaskWork, task: Task): Promise<Task> {
@@ -218,14 +218,14 @@ async function cancelTask(work: TaskWork, task: Task): Promise<Task> {
   const timeUp = AbortSignal.timeout(CANCEL_MS);
   while (!timeUp.aborted) {
     await pause(ANSWER_POLL_MS, timeUp);
-    // The process that ran it may have died.
+    // The process that ran the task may have died.
     const ended = (await readAnswer(work, task)) ?? (await cancelUnlessElsewhere(work, task));
     if (ended !== undefined) return ended;
   }
   throw new ServiceError('task_taking_effect');
 }
 
-/** What a task writes is cancelled whole or not at all; its end follows from theirs. @throws task_taking_effect */
+/** Cancels a task with all of its writes or not at all; its end follows from theirs. @throws task_taking_effect */
 async function cancelWhole(work: TaskWork, task: Task, writes: readonly Task[]): Promise<Task> {
   const [only, ...others] = writes;
   if (only !== undefined && others.length === 0) await cancelTask(work, only);
@@ -238,7 +238,7 @@ async function cancelWhole(work: TaskWork, task: Task, writes: readonly Task[]):
 
 /** @returns undefined when another process runs the task, or it has ended. @throws task_taking_effect */
 async function cancelUnlessElsewhere(work: TaskWork, task: Task): Promise<Task | undefined> {
-  // A task that is just being claimed here becomes a known run after that.
+  // A task that is just being claimed here is a known run after that.
   await work.settle();
   const run = work.findRun(task);
   return run === undefined ? (await endFree(work, [task]))[0] : cancelHere(work, run);
@@ -256,7 +256,7 @@ async function endFree(work: TaskWork, tasks: readonly Task[]): Promise<readonly
     if (done.length > 0 && done.length < tasks.length) throw new ServiceError('task_taking_effect');
     return done;
   });
-  // It may have been the first of its lane, which is now free.
+  // The cancelled task may have been the first of its lane, which is now free.
   for (const task of ended.slice(0, 1)) work.wake(task);
   return ended;
 }
@@ -264,7 +264,7 @@ async function endFree(work: TaskWork, tasks: readonly Task[]): Promise<readonly
 async function cancelHere(work: TaskWork, run: ActiveRun): Promise<Task> {
   if (!run.cancel()) throw new ServiceError('task_taking_effect');
   const ended = await work.waitUntilEnded(run.task, AbortSignal.timeout(CANCEL_MS));
-  // It took effect between the question and the answer.
+  // It took effect between the request and the answer.
   if (ended.status !== 'CANCELLED') throw new ServiceError('task_taking_effect');
   return ended;
 }

@@ -11,7 +11,7 @@ export interface AnswerKey {
   readonly idempotencyKey: string;
 }
 
-/** @returns the first answer to this key since then; undefined when there is none. */
+/** @returns the first answer to this key since the given time; undefined if there is none */
 export async function findAnswer(
   database: Database,
   key: AnswerKey & { since: number },
@@ -25,7 +25,7 @@ export async function findAnswer(
 }
 
 /**
- * Stores the answer unless there is one since then. Another transaction that stores one at the same time is waited for.
+ * Stores the answer unless one was stored since the given time. Waits for another transaction that is storing one.
  * @returns whether it was stored
  */
 export async function saveAnswer(
@@ -47,12 +47,12 @@ export async function saveAnswer(
   return stored !== undefined;
 }
 
-/** What answers of one key or user may take. Source: docs/interface.md §7.5. */
+/** The limit for the stored answers of one key or user. Source: docs/interface.md §7.5. */
 const BYTES_OF_CALLER = 64 * 1024 * 1024;
-/** Of a row beside its answer, about. */
+/** Approximate size of a row besides its answer. */
 const BYTES_OF_ROW = 512;
 
-/** Answers are kept for 24 hours, the oldest of a caller who has too many less long. Source: docs/interface.md §7.5. */
+/** Answers are kept for 24 hours, or less for the oldest of a caller who has too many. Source: docs/interface.md §7.5. */
 export async function dropAnswersBefore(
   database: Database,
   before: number,
@@ -74,13 +74,13 @@ export async function dropAnswersBefore(
 }
 
 /**
- * Answers as they are kept for a repetition. Many repeat what was sent, which may have come packed to a hundredth of its
- * size: larger ones are kept packed, so that nothing sent takes much more room than it took to send.
+ * Answers as stored for a repetition. Many repeat what was sent, which may have come packed to a hundredth of its size:
+ * larger answers are packed, so that none takes much more room than its request took to send.
  */
 const PLAIN_CHARACTERS = 4 * 1024;
-/** As base64. Source: docs/interface.md §8. */
+/** In base64 characters. Source: docs/interface.md §8. */
 const LARGEST_PACKED = 256 * 1024;
-/** Of what is no JSON: JSON begins with none of these letters. */
+/** Prefixes of stored texts that are not JSON, which begins with none of these letters. */
 const [PACKED, NOT_STORED] = ['packed ', 'not kept'];
 
 export async function packAnswer(answer: object): Promise<string> {

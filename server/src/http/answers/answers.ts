@@ -31,7 +31,7 @@ export { dropAnswersBefore } from './answer-store.ts';
 /** Source: docs/interface.md §8. */
 const DETAILS = { most: 100, bytes: 32 * 1024 };
 
-/** What follows on the connection is the rest of an unread body, or requests without a waiting sender. */
+/** What follows on the connection is the rest of an unread body, or requests that no sender waits for. */
 const ENDS_CONNECTION: ReadonlySet<FailureCode> = new Set([
   'body_stalled',
   'body_slow',
@@ -39,13 +39,13 @@ const ENDS_CONNECTION: ReadonlySet<FailureCode> = new Set([
   'too_many_pipelined',
 ]);
 
-/** Of what an operator has to mend: sending it again sooner only adds to it. */
+/** For faults that an operator has to fix; retrying sooner would only add to the load. */
 const RETRY_SECONDS: Partial<Record<FailureCode, number>> = { storage_full: 60, catalog_damaged: 60 };
 
-/** Failures that no code stands for: those of the service, and of requests that reach no route. */
+/** Failures without a code: those of the service, and of requests that reach no route. */
 const OTHER_REASONS = ['unexpected', 'request_timeout'] as const;
 
-/** The closed list of what a failure may be called. Source: docs/interface.md §7.7. */
+/** The closed list of names of failures. Source: docs/interface.md §7.7. */
 export type Reason = FailureCode | (typeof OTHER_REASONS)[number];
 export const REASONS = [...(Object.keys(REFUSALS) as FailureCode[]), ...OTHER_REASONS].sort();
 
@@ -60,7 +60,7 @@ export interface FailureBody {
   readonly validation?: FailureFacts['validation'];
 }
 
-/** @returns the text of a refusal with its values filled in, as the wire and a failed task show it. */
+/** @returns the text of a refusal with its values filled in, as on the wire and in a failed task */
 export function describeRefusal(error: ServiceError): { status: number; message: string } {
   const { status, message } = REFUSALS[error.code];
   const fill = (_: string, place: string) => String(error.facts.values?.[Number(place) - 1] ?? '');
@@ -81,7 +81,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   }
   logFault(request, refusal);
   const { retryAfterSeconds, allow, validation } = refusal.facts;
-  // In one place for all refusals: each of their lines may repeat what was sent.
+  // Bounded here for all refusals, as each line may repeat what was sent.
   const details = boundLines(refusal.facts.details ?? [], DETAILS);
   const retry = retryAfterSeconds ?? RETRY_SECONDS[refusal.code];
   if (retry !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retry)));
@@ -90,7 +90,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   const { status: code, message } = describeRefusal(refusal);
   if (code === 401) reply.header('www-authenticate', 'Bearer');
   return send({
-    // First: some clients show no more than the beginning of a body.
+    // First, because some clients show only the beginning of a body.
     ...(validation && { validation }),
     ...{ status, code, reason: refusal.code, message, requestId: request.id },
     ...(details.length > 0 && { details }),
@@ -99,11 +99,11 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
 
 const projectOf = (request: FastifyRequest) => (request as Partial<FastifyRequest>).project?.id;
 
-/** What an operator has to mend. */
+/** Logs faults that an operator has to fix. */
 function logFault(request: FastifyRequest, refusal: ServiceError): void {
   const { code, facts } = refusal;
   if (code === 'storage_failed') request.log.error({ err: refusal }, 'the disk reports errors');
-  // Without a cause it was known before, and is in the log.
+  // Without a cause it was known before and is already in the log.
   if (code === 'catalog_damaged' && facts.cause !== undefined)
     request.log.error({ err: refusal, project: projectOf(request) }, 'the file of a catalog cannot be read');
 }
@@ -138,11 +138,11 @@ interface SchemaError {
   readonly instancePath: string;
   readonly message?: string;
   readonly params?: Readonly<Record<string, unknown>>;
-  /** What was broken, as the validator of bodies tells. */
+  /** The schema that was violated, as the validator of bodies reports it. */
   readonly parentSchema?: Schema;
 }
 
-/** Each mistake with its place, for the details of a refusal; what the message of the validator leaves out is added. */
+/** Each mistake with its place, for the details of a refusal; adds what the validator's message omits. */
 export function describeSchemaErrors(reported: readonly SchemaError[]): string[] {
   const errors = joinChoices(reported);
   const forms = errors.find(isOfForms)?.parentSchema;
@@ -152,7 +152,7 @@ export function describeSchemaErrors(reported: readonly SchemaError[]): string[]
   return [`must be ${forms.anyOf?.map(({ type }) => type).join(' or ')}: ${forms.description}`];
 }
 
-/** Every value of a choice tells that it is another one, and the choice that none fits: one mistake, with all values. */
+/** Each value of a choice reports a mismatch, and so does the choice itself: joins them to one mistake with all values. */
 function joinChoices(errors: readonly SchemaError[]): SchemaError[] {
   const values = new Map<string, unknown[]>();
   for (const { keyword, instancePath, params } of errors) {
@@ -172,7 +172,7 @@ function joinChoices(errors: readonly SchemaError[]): SchemaError[] {
 
 const OF_CHOICES: ReadonlySet<string | undefined> = new Set(['const', 'type', 'anyOf']);
 
-/** Of a body in none of its forms: each form has named its mistakes, also those that the caller does not mean. */
+/** For a body that fits none of its forms: each form reports its mistakes, even those that the caller does not mean. */
 const isOfForms = ({ keyword, instancePath, parentSchema }: SchemaError) =>
   keyword === 'anyOf' && instancePath === '' && parentSchema?.description !== undefined;
 
@@ -186,14 +186,14 @@ function describe(error: SchemaError): string {
   return `${instancePath} ${message}${more === undefined ? '' : `: ${more}`}`;
 }
 
-/** The kinds of an object that one of its fields tells apart. */
+/** The kinds of an object, which one of its fields tells apart. */
 const listKinds = ({ params = {}, parentSchema }: SchemaError) =>
   parentSchema?.oneOf
     ?.map(({ properties }) => properties?.[String(params.tag)])
     .flatMap((kind) => kind?.enum ?? [kind?.const])
     .join(', ');
 
-/** What there may be none of; the description says what null means. */
+/** A nullable value; the description says what null means. */
 export const orNull = <Schema extends TSchema>(schema: Schema, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 
@@ -205,15 +205,15 @@ export const oneOf = <const Words extends readonly string[]>(words: Words, descr
     ...(description !== undefined && { description }),
   });
 
-/** What may be sent: the members that are named, and no others. */
+/** An object that may only have the named members. */
 export const closed = <Members extends TProperties>(members: Members) =>
   Type.Object(members, { additionalProperties: false });
 
-/** The same, listed in docs/openapi.json by a name. */
+/** The same, with a name in docs/openapi.json. */
 export const closedAs = <Members extends TProperties>(title: string, members: Members) =>
   Type.Object(members, { additionalProperties: false, title });
 
-/** What docs/openapi.json lists by a name. */
+/** A schema with a name in docs/openapi.json. */
 export const titled = <Members extends TProperties>(title: string, members: Members) =>
   Type.Object(members, { title });
 
@@ -242,12 +242,12 @@ export const ErrorAnswer = titled('Error', {
   validation: Type.Optional(Type.Array(ProductViolation, { description: 'one element per bad product' })),
 });
 
-/** Beyond it, numbers are not exact, and far beyond it a database takes none. */
+/** Beyond this, numbers are inexact, and far beyond it databases refuse them. */
 const maximum = Number.MAX_SAFE_INTEGER;
 
 export const Id = Type.Integer({ minimum: 1, maximum });
 
-/** Of a query; 0 is refused as a project that does not exist. */
+/** For a query; 0 is refused as a project that does not exist. */
 export const projectIdOf = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum, description }));
 
@@ -256,7 +256,7 @@ export const ProjectQuery = Type.Object({
   projectId: projectIdOf('the project; not needed by a key that reaches exactly one'),
 });
 
-/** Of the paths below a project. */
+/** For paths below a project. */
 export const ProjectParams = Type.Object({ id: Id });
 
 /** Every list is paged. Source: docs/interface.md §8. */
@@ -270,20 +270,20 @@ function pageQuery(limit: TNumberOptions) {
   });
 }
 
-/** Only the member that `type` names is checked, so that mistakes are reported for that one alone. */
+/** Checks only the member that `type` names, so that mistakes are reported for that one alone. */
 export function byType<Value>({ anyOf }: { readonly anyOf: readonly TSchema[] }, title: string) {
   const discriminator = { propertyName: 'type' };
   return Type.Unsafe<Value>({ type: 'object', title, required: ['type'], discriminator, oneOf: anyOf });
 }
 
-/** The answer of a request that has nothing to say but that it is done. */
+/** The answer to a request that returns nothing but success. */
 export const done = { status: 'success' } as const;
 export const DoneAnswer = Type.Object({ status: Type.Literal(done.status) });
 
-/** Of a list that is answered as a whole where no page is requested. */
+/** For a list that is answered in full unless a page is requested. */
 export const PageQuery = pageQuery({ description: 'elements of a page; default: all of them' });
 
-/** @returns a page of what is in the order of `placeOf` @throws query_invalid for a cursor that no list gave out */
+/** @returns a page of elements in the order of `placeOf` @throws query_invalid for a cursor that no list issued */
 export function cutPage<Element>(
   all: readonly Element[],
   { limit = all.length, cursor }: { limit?: number; cursor?: string },
@@ -301,7 +301,7 @@ export function cutPage<Element>(
   return { page: page.map(({ element }) => element), nextCursor };
 }
 
-/** For the documentation of a route that looks at it; `readIfMatch` reads it. Source: docs/interface.md §7.6. */
+/** Documents a route that reads the header with `readIfMatch`. Source: docs/interface.md §7.6. */
 export const IfMatch = Type.Object({
   'if-match': Type.Optional(
     Type.String({ description: 'the ETag of the state to be replaced; 412 when it is another one by now' }),
@@ -312,8 +312,8 @@ export const IfMatch = Type.Object({
 const TAG = /^\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)/;
 
 /**
- * @returns what a change expects to replace. A weak tag names no state: it fits nothing.
- * @throws query_invalid for a header that is no list of entity tags
+ * @returns the states that a change expects to replace. A weak tag names no state, so it never matches.
+ * @throws query_invalid for a header that is not a list of entity tags
  */
 export function readIfMatch(request: FastifyRequest): ExpectedStates {
   const header = request.headers['if-match']?.trim();
@@ -330,7 +330,7 @@ export function readIfMatch(request: FastifyRequest): ExpectedStates {
   return marks;
 }
 
-/** Whether the caller of a GET has what would be answered. Source: docs/interface.md §7.6 rule 6. */
+/** Whether the caller of a GET already has the answer. Source: docs/interface.md §7.6 rule 6. */
 export function hasAlready(request: FastifyRequest, reply: FastifyReply): boolean {
   const header = request.headers['if-none-match']?.trim();
   const mark = reply.getHeader('etag');
@@ -339,14 +339,14 @@ export function hasAlready(request: FastifyRequest, reply: FastifyReply): boolea
   return namesTag(header, mark);
 }
 
-/** Names the state that is answered. */
+/** Sends the ETag of the answered state. */
 export function sendMark(reply: FastifyReply, mark: string): void {
   reply.header('etag', `"${mark}"`);
 }
 
 export const Instant = Type.Integer({ description: 'epoch milliseconds' });
 
-/** Members that may be left out. */
+/** Optional members. */
 export const optional = {
   text: (about?: TStringOptions) => Type.Optional(Type.String(about)),
   integer: (about?: TNumberOptions) => Type.Optional(Type.Integer(about)),
@@ -354,7 +354,7 @@ export const optional = {
   flag: (about?: TSchemaOptions) => Type.Optional(Type.Boolean(about)),
 };
 
-/** Of what people define; a database takes no NUL. */
+/** Names that people give; databases accept no NUL. */
 export const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 
 const NextCursor = orNull(Type.String(), 'null when nothing follows');
@@ -366,7 +366,7 @@ export const pageOf = <Element extends TSchema>(element: Element, description?: 
     nextCursor: NextCursor,
   });
 
-/** Writes the answer beside what it answers, in the same transaction, so that a crash keeps both or neither. */
+/** Writes the answer beside the change, in the same transaction, so that a crash keeps both or neither. */
 export type RecordAnswer<Answer> = (tx: ControlTransaction, answer: Answer) => Promise<void>;
 
 /** Runs the work of a write once per `Idempotency-Key` and answers a repetition with the first answer. */
@@ -377,17 +377,17 @@ export type AnswerOnce = <Answer extends object>(
 
 const noRecord: RecordAnswer<object> = async () => {};
 const STORED_MS = 24 * 3_600_000;
-/** The store answers nothing now. */
+/** The store does not answer at present. */
 const AWAY: ReadonlySet<string> = new Set<FailureCode>([
   'not_ready',
   'schema_moved',
   'storage_full',
   'storage_failed',
 ]);
-/** It has just become as old as an answer becomes: the next request is the first. */
+/** The answer has just expired, so the next request is the first again. */
 const ANSWER_GONE = { retryAfterSeconds: 1 };
 
-/** Rolls the work back: another process did it meanwhile. */
+/** Rolls the work back because another process has done it. */
 class AnsweredElsewhere extends Error {
   override readonly name = 'AnsweredElsewhere';
 }
@@ -401,7 +401,7 @@ interface Answered<Answer> {
   readonly isRepeated: boolean;
 }
 
-/** Source: docs/interface.md §7.5. @throws idempotency_key_reused when the key came with another request before */
+/** Source: docs/interface.md §7.5. @throws idempotency_key_reused when the key came with a different request before */
 export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
   const underWay = new Map<string, { requestHash: string; answered: Promise<Answered<object>> }>();
 
@@ -420,7 +420,7 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
       if (!(await saveAnswer(tx, row))) throw new AnsweredElsewhere();
     };
 
-  /** Another process may have done the work meanwhile, which can be why it failed here. */
+  /** Looks for the answer of another process, which may have done the work meanwhile and so made it fail here. */
   async function findInstead<Answer extends object>(keyed: KeyedRequest, error: unknown): Promise<Answer> {
     if (!mayBeAnswered(error)) throw error;
     const stored = await find<Answer>(keyed);
@@ -480,7 +480,7 @@ function refuseOther(firstHash: string, requestHash: string): void {
 }
 
 function hashRequest(request: FastifyRequest): string {
-  // The project of a path is in the path.
+  // In a project's path, the path names the project.
   const projectId = request.routeOptions.config.guard === 'project' ? request.project.id : 0;
   const hash = createHash('sha256').update(`${request.method} ${request.url.split('?', 1)[0]} ${projectId} `);
   const query = Object.entries(request.query as object).filter(([name]) => name !== 'apiKey');

@@ -8,23 +8,23 @@ import {
 } from '../../storage/payloads/payloads.ts';
 import { type BufferPool, countPassed, countPassedAtOnce, type Loan } from '../../storage/threads/threads.ts';
 
-/** Who holds memory: a key or a user, of an account. */
+/** The holder of memory: a key or a user, and the account. */
 interface Holder {
   readonly caller: string;
   readonly accountId: number;
 }
 
-/** Memory that requests share, of which one caller and one account hold a part at most. */
+/** Memory that requests share, of which a caller and an account may each hold only a part. */
 export type MemoryBudget = ReturnType<typeof createMemoryBudget>;
 
-/** What one body or answer holds of the memory. */
+/** The memory that one body or answer holds. */
 export type HeldMemory = ReturnType<MemoryBudget['open']>;
 
-/** Parts of the whole. Source: docs/interface.md §7.2 rule 8. */
+/** Fractions of the whole. Source: docs/interface.md §7.2 rule 8. */
 const CALLER_SHARE = 1 / 2;
 const ACCOUNT_SHARE = 3 / 4;
 
-/** Those that share a limit, in the order in which they began. */
+/** Holdings that share a limit, in the order in which they began. */
 interface Group {
   readonly name: string;
   readonly limitBytes: number;
@@ -37,13 +37,13 @@ interface Holding {
   readonly account: Group;
   readonly all: Group;
   bytes: number;
-  /** Set while it waits. */
+  /** Set while it waits for memory. */
   request?: { readonly toBytes: number; readonly grant: () => void } | undefined;
 }
 
 /**
- * The oldest of a caller may exceed what the caller may hold, the oldest of an account everything: however many hold a part and
- * wait for more, one of each account goes on. Of those that wait the smallest go first.
+ * The oldest of a caller may exceed the caller's limit, and the oldest of an account the total: however many hold a part and
+ * wait for more, one per account continues. Of those that wait, the smallest come first.
  */
 export function createMemoryBudget(limitBytes: number) {
   const all = makeGroup('all', limitBytes);
@@ -83,17 +83,17 @@ export function createMemoryBudget(limitBytes: number) {
 
   return {
     open(holder: Holder) {
-      /** Made with the first byte: a body of which nothing came is not the oldest of its caller. */
+      /** Created with the first byte: a body of which nothing has arrived is not the oldest of its caller. */
       let holding: Holding | undefined;
       let isReleased = false;
       return {
-        /** @returns false while there is no room for that many bytes in all: no more than before is held then */
+        /** @returns false when there is no room for this total; what is held does not change then */
         grow(toBytes: number): boolean {
           if (isReleased) return true;
           holding ??= begin(holder);
           return grow(holding, toBytes);
         },
-        /** @returns once that many bytes in all are held, or all was given back */
+        /** @returns once this total is held, or everything was given back */
         waitFor: (toBytes: number) =>
           new Promise<void>((grant) => {
             if (isReleased) return grant();
@@ -102,7 +102,7 @@ export function createMemoryBudget(limitBytes: number) {
             waiting.push(holding);
             grantWaiting();
           }),
-        /** Gives back what is held beyond so many bytes. */
+        /** Gives back what is held beyond this total. */
         shrink(toBytes: number): void {
           if (holding === undefined || holding.bytes <= toBytes) return;
           addBytes(holding, toBytes - holding.bytes);
@@ -148,39 +148,39 @@ function grant(holding: Holding): void {
 const isOldest = (group: Group, holding: Holding) => group.members.values().next().value === holding;
 const fits = (group: Group, more: number) => group.bytes + more <= group.limitBytes;
 
-/** A body as it came, in shared memory: a thread parses it while this one writes it to disk, and it is not copied. */
+/** A body as received, in shared memory: a thread parses it while this one writes it to disk, without a copy. */
 export interface RawBody {
   readonly bytes: Uint8Array;
   readonly encoding: BodyEncoding;
-  /** Where it was written while it was received. */
+  /** Where it was written while being received. */
   readonly payload?: PayloadWriter | undefined;
-  /** Of the memory of `bytes`: the last user gives it back. */
+  /** The loan of the memory of `bytes`, which the last user gives back. */
   readonly loan?: Loan | undefined;
-  /** A copy of the first of them, where they are lent: it can be read for as long as the request is there. */
+  /** A copy of the first bytes if they are on loan, readable for as long as the request exists. */
   readonly beginning?: Uint8Array | undefined;
 }
 
 /** A payload that is written while it is received. */
 export interface IncomingPayload extends PayloadWriter {
-  /** Where its memory comes from. */
+  /** The pool that its memory comes from. */
   readonly buffers: BufferPool;
 }
 
 export const MIB = 1024 * 1024;
-/** Allocated for a body of which nothing came yet. */
+/** Allocated for a body before any of it has arrived. */
 const FIRST_BYTES = MIB;
 
-/** Of a body that is packed, and unpacked is more; what is shown of it is less. */
+/** Enough for a packed body, which is longer when unpacked; less of it is shown. */
 export const BEGINNING_BYTES = 4_096;
 
 /** How a body is read. */
 interface BodyTerms {
   readonly maxMib: number;
-  /** Where what came is counted; undefined: nowhere. */
+  /** Where received bytes are counted; undefined: they are not. */
   readonly memory: HeldMemory | undefined;
-  /** Where what came is written, if it is to be stored. */
+  /** Where received bytes are written, if the body is to be stored. */
   readonly payload?: IncomingPayload | undefined;
-  /** @returns why its sender may send no more, once that is so */
+  /** @returns the reason why the sender may no longer send, if there is one */
   findRefusal(): Promise<Error | undefined>;
 }
 
@@ -241,26 +241,23 @@ const tooLarge = (maxMib: number) => new ServiceError('body_too_large', { values
 export const brokeOff = (cause?: unknown) =>
   new ServiceError('body_stalled', { values: [0], details: ['the connection broke off'], cause });
 
-/** @returns the length that was announced @throws body_too_large */
+/** @returns the declared length @throws body_too_large */
 function checkDeclared(request: IncomingMessage, maxMib: number): number | undefined {
   const declared = declaredLength(request);
   if (declared !== undefined && declared > maxMib * MIB) throw tooLarge(maxMib);
   return declared;
 }
 
-/**
- * Collects chunks where they will stay: copying 15 MB at the end of a body would hold up every lookup for some
- * milliseconds.
- */
+/** Collects chunks where they will stay: copying 15 MB at the end of a body would delay every lookup by some milliseconds. */
 class BodyBuffer {
   length = 0;
   private bytes: Uint8Array;
   private readonly expectedBytes: number;
   private readonly buffers: BufferPool | undefined;
-  /** Of the present memory, once it is of the pool. */
+  /** The loan of the present memory, once it comes from the pool. */
   loan: Loan | undefined;
 
-  /** What was announced need not come: not all of it is allocated at once. */
+  /** The declared length may never arrive, so not all of it is allocated at once. */
   constructor(expectedBytes: number, buffers: BufferPool | undefined) {
     this.expectedBytes = expectedBytes;
     this.buffers = buffers;
@@ -280,7 +277,7 @@ class BodyBuffer {
   private grow(needed: number): void {
     const expected = Math.min(this.expectedBytes, this.bytes.length * 16);
     const length = Math.max(needed, expected, this.bytes.length * 2, 64 * 1024);
-    // What came so far may still be written to its payload: the former memory is left to the collector.
+    // What arrived so far may still be being written to its payload, so the former memory is left to the collector.
     this.loan = this.buffers?.take(length);
     const larger = this.loan?.bytes ?? new Uint8Array(new SharedArrayBuffer(length));
     larger.set(this.take());
@@ -288,22 +285,22 @@ class BodyBuffer {
   }
 }
 
-/** @returns the length the sender announced; undefined when it sends in chunks. */
+/** @returns the length that the sender declared; undefined when it sends chunks */
 export function declaredLength(request: IncomingMessage): number | undefined {
   const text = request.headers['content-length'];
   return text === undefined ? undefined : Number(text);
 }
 
-/** What is held of a streamed body at a time. */
+/** The amount of a streamed body that is held at a time. */
 const STREAMED_BYTES = 8 * MIB;
 
-/** What is packed may be so much larger when it is unpacked, as for files. Source: docs/interface.md §8. */
+/** How much larger than its limit a packed body may be when unpacked, as for files. Source: docs/interface.md §8. */
 const UNPACKED_TIMES = 2;
 
 /**
- * Reads a body chunk by chunk, as fast as its reader takes the chunks. What gzip packed is passed on as it came; zstd and br are
- * unpacked here: a reader of the file could not recognise them by its first bytes.
- * @throws body_encoding, body_not_unpacked, body_too_large, body_stalled, body_slow and what findRefusal returns, also after
+ * Reads a body chunk by chunk, as fast as its reader takes the chunks. Gzip is passed on as it came; zstd and br are unpacked
+ * here, as a reader of the file could not recognise them by their first bytes.
+ * @throws body_encoding, body_not_unpacked, body_too_large, body_stalled, body_slow and what findRefusal returns, possibly after
  * many chunks
  */
 export async function* streamBody(request: IncomingMessage, terms: BodyTerms): AsyncGenerator<Uint8Array> {
@@ -318,19 +315,19 @@ async function* streamSent(request: IncomingMessage, terms: BodyTerms): AsyncGen
   const { maxMib, memory } = terms;
   const declared = checkDeclared(request, maxMib);
   const { promise: refused, reject: refuse } = Promise.withResolvers<never>();
-  // The reader may be busy with a chunk while the sender is refused.
+  // The reader may be busy with a chunk when the sender is refused.
   refused.catch(() => {});
   const pace = watchSender({
     allowedMib: declared === undefined ? maxMib : declared / MIB,
     ...terms,
     refuse,
   });
-  // A socket that is destroyed with the request cannot carry the refusal.
+  // Destroying the socket with the request would prevent the refusal from being sent.
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   let length = 0;
   try {
     for (;;) {
-      // Only the sender is timed: the reader may wait for a disk.
+      // Only the sender is timed; the reader may wait for a disk.
       pace.isHeld = false;
       const { done, value } = await Promise.race([chunks.next(), refused]).catch(toRefusal);
       pace.isHeld = true;
@@ -358,14 +355,14 @@ const SECONDS_PER_MIB = 10;
 const LEAST_BYTES_PER_MINUTE = 1024 * 1024;
 
 interface PaceTerms {
-  /** What is announced, or else allowed. */
+  /** The declared size, or else the limit. */
   readonly allowedMib: number;
   findRefusal(): Promise<Error | undefined>;
   /** Called once. */
   refuse(error: Error): void;
 }
 
-/** Checks each second whether the sender of a body is fast enough and may go on, until the body has ended. */
+/** Checks every second whether the sender of a body is fast enough and still allowed, until the body has ended. */
 function watchSender({ allowedMib, findRefusal, refuse }: PaceTerms) {
   const allowedSeconds = BASE_SECONDS + Math.ceil(allowedMib * SECONDS_PER_MIB);
   let seconds = 0;
@@ -374,7 +371,7 @@ function watchSender({ allowedMib, findRefusal, refuse }: PaceTerms) {
   let isAsking = false;
 
   const pace = {
-    /** The sender waits for us: its time stands still. */
+    /** While the sender waits for us, its time stands still. */
     isHeld: false,
     hasEnded: false,
     arrived(bytes: number): void {

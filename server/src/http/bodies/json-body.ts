@@ -18,26 +18,26 @@ import { Passed } from '../../storage/threads/threads.ts';
 import { describeSchemaErrors } from '../answers/answers.ts';
 import { type HeldMemory, MIB, type RawBody } from './body.ts';
 
-/** How bodies and parameters alike are checked. */
+/** How both bodies and parameters are checked. */
 const CHECKS = {
   ...{ useDefaults: true, strict: false, removeAdditional: false },
-  // The schemas are ours: a check of them would compile the schema of schemas, 30 ms of a start for each checker.
+  // The schemas are our own: checking them would compile the meta-schema, 30 ms of a start for each checker.
   ...{ meta: false, validateSchema: false },
-  // It would take two thirds of the time of compiling, of the largest schema 80 ms, and V8 does the same for what is often run.
+  // Optimising would take two thirds of the compile time, 80 ms for the largest schema, and V8 does the same for hot code.
   code: { optimize: false },
 } as const;
-/** A body of up to so many values is answered with all its mistakes, which may be several a value; a larger one with the first. */
+/** A body of up to this many values is answered with all its mistakes, possibly several a value; a larger one with the first. */
 const SMALL_BODY_VALUES = 2_000;
-/** So often a body is checked again: of a large one, every check tells of one list. */
+/** How often a body is checked again: for a large one, every check reports only one list. */
 const MENDS = 10;
 
 interface SchemaCheck {
-  /** @returns whether it passes; as Fastify reads it, with what is to be in its place */
+  /** @returns whether it passes; or, in Fastify's terms, the value to replace it with */
   (value: unknown): boolean | { readonly value: unknown };
   errors?: ErrorObject[] | null;
 }
 
-/** @returns a check that is compiled, which takes some milliseconds, when it is first used: many routes never are in the life of a process */
+/** @returns a check that is compiled at its first use, which takes some milliseconds: many routes are never used in a process */
 function checkLater(compile: () => ValidateFunction, prepare?: (value: unknown) => void): SchemaCheck {
   let compiled: ValidateFunction | undefined;
   const check: SchemaCheck = (value) => {
@@ -51,7 +51,7 @@ function checkLater(compile: () => ValidateFunction, prepare?: (value: unknown) 
 }
 
 /**
- * A larger integer is none that the stores can hold, or that a parser of JSON keeps as it was sent.
+ * Bounds integers: neither the stores nor JSON parsers can represent a larger one exactly.
  * @returns the schema, in which every integer has bounds, as docs/openapi.json shows them
  */
 function boundIntegers<Schema>(schema: Schema): Schema {
@@ -65,10 +65,10 @@ function boundIntegers<Schema>(schema: Schema): Schema {
   return schema;
 }
 
-/** The validator would convert whatever JavaScript reads as a number: `1e0`, `0x1` and ` 1` would be 1. Source: docs/interface.md §4.1. */
+/** The validator would convert all that JavaScript reads as a number, e.g. `1e0`, `0x1` and ` 1`. Source: docs/interface.md §4.1. */
 const DECIMAL = /^(?!-0)-?\d+$/;
 
-/** Parameters of a URL are text, and are converted. */
+/** Parameters of a URL are text, so they are converted. */
 export function createParameterChecks(): (schema: object) => SchemaCheck {
   const converting = new Ajv({ ...CHECKS, allErrors: true, coerceTypes: true });
   return (sent) => {
@@ -80,7 +80,7 @@ export function createParameterChecks(): (schema: object) => SchemaCheck {
       const parameters = given as Record<string, unknown>;
       for (const name of integers) {
         const text = parameters[name];
-        // A list is not converted, and no integer.
+        // A list is not converted, and not an integer.
         if (typeof text === 'string' && !DECIMAL.test(text)) parameters[name] = [text];
       }
     };
@@ -88,19 +88,19 @@ export function createParameterChecks(): (schema: object) => SchemaCheck {
   };
 }
 
-/** Bodies that a parsing thread has checked, which need not pass the check of their route again. */
+/** Bodies that a parsing thread has checked, which skip the check of their route. */
 const checked = new WeakSet<object>();
 
-/** Characters of a schema whose check takes longer to compile than others may wait: that of a pipeline 40 to 80 ms. */
+/** From this many characters on, a schema takes longer to compile than others may wait: that of a pipeline 40 to 80 ms. */
 const LARGE_SCHEMA = 32 * 1024;
 
 interface BodyChecks {
   (schema: object): SchemaCheck;
-  /** Compiles the checks of large schemas: before anything is served, so that no request waits for it. */
+  /** Compiles the checks of large schemas before anything is served, so that no request waits for it. */
   prepare(): void;
 }
 
-/** Of a body whose kind a field names, mistakes are named of that kind alone. */
+/** If a field names the kind of a body, only mistakes of that kind are reported. */
 export function createBodyChecks(): BodyChecks {
   const shared = { ...CHECKS, discriminator: true, verbose: true };
   const all = new Ajv({ ...shared, allErrors: true });
@@ -109,7 +109,7 @@ export function createBodyChecks(): BodyChecks {
   const create = (sent: object) => {
     const schema = boundIntegers(sent);
     schemas.push(schema);
-    // The validator has compiled what `prepare` gave it, and does not do so again.
+    // The validator has compiled what `prepare` gave it, and reuses that.
     const listsAll = checkLater(() => all.compile(schema));
     const stopsAtFirst = checkLater(() => first.compile(schema));
     const check: SchemaCheck = (body) => {
@@ -125,7 +125,7 @@ export function createBodyChecks(): BodyChecks {
     for (const schema of schemas) {
       if (JSON.stringify(schema).length <= LARGE_SCHEMA) continue;
       const compiled = all.compile(schema);
-      // V8 compiles what the validator wrote when it first runs.
+      // V8 compiles the generated code when it first runs.
       compiled({});
     }
   };
@@ -140,9 +140,9 @@ function passesMended(check: SchemaCheck, holder: { body: unknown }): boolean {
   return false;
 }
 
-/** PHP writes an empty object as a list. @returns whether one stood where an object may be empty, and is one now */
+/** PHP writes an empty object as a list. @returns whether such lists were found and replaced by objects */
 function mendObjects(holder: { body: unknown }, errors: readonly ErrorObject[]): boolean {
-  // Where there is a choice of forms, a list may be one of them.
+  // Where there is a choice of forms, one of them may be a list.
   const choices = new Set(errors.filter(({ keyword }) => keyword === 'anyOf').map(placeOf));
   const lists = errors.filter((error) => isEmptyObject(error) && !choices.has(placeOf(error)));
   for (const { instancePath } of lists) {
@@ -169,7 +169,7 @@ const isEmptyObject = ({ keyword, params, data, parentSchema }: ErrorObject) =>
 const saysNothing = (body: unknown): boolean =>
   body === undefined || body === null || (Array.isArray(body) && body.length === 0);
 
-/** Of a POST that needs no body, as one that does what a GET does, whose query has everything. Source: docs/interface.md §4 rule 9. */
+/** For a POST that needs no body, e.g. one that is like a GET, whose query has everything. Source: docs/interface.md §4 rule 9. */
 export async function takeNoBody(request: FastifyRequest): Promise<void> {
   if (saysNothing(request.body)) request.body = {};
 }
@@ -177,7 +177,7 @@ export async function takeNoBody(request: FastifyRequest): Promise<void> {
 const checkEmpty = createBodyChecks()({ type: 'object', additionalProperties: false });
 
 /**
- * Of a call that takes no body: what is sent would be believed to have an effect.
+ * For a call that takes no body: senders would believe that it has an effect.
  * @throws request_invalid
  */
 export async function refuseBody({ body }: FastifyRequest): Promise<void> {
@@ -186,8 +186,8 @@ export async function refuseBody({ body }: FastifyRequest): Promise<void> {
 }
 
 /**
- * Parameters may stand in the query and in the body; null is not sent.
- * @throws query_invalid where both say something else
+ * Joins parameters of the query and the body; null counts as absent.
+ * @throws query_invalid where the two differ
  */
 export function joinTwins<Parameters extends object>(
   query: Parameters,
@@ -202,22 +202,22 @@ export function joinTwins<Parameters extends object>(
   return { ...query, ...Object.fromEntries(sent) };
 }
 
-/** What a body may hold that is parsed as JSON. Source: docs/interface.md §8. */
+/** Limits of a body that is parsed as JSON. Source: docs/interface.md §8. */
 export const JSON_LIMITS: JsonLimits = { values: 400_000, names: 50_000, text: MIB };
 
-/** What the serving thread unpacks, counts and parses itself, in about 3 ms at most; each name takes up to 2 µs of them. */
+/** Limits up to which the serving thread unpacks, counts and parses itself, in at most 3 ms; a name takes up to 2 µs. */
 const SMALL_BYTES = MIB / 4;
 const SMALL = { values: 20_000, names: 1_000 };
-/** Memory that a value takes beside its text. */
+/** Memory that a value takes besides its text. */
 const VALUE_BYTES = 50;
 
-/** A body as a parsing thread gets it. */
+/** A body as passed to a parsing thread. */
 export interface JsonInput {
   readonly bytes: Uint8Array;
   readonly encoding: BodyEncoding;
   readonly maxMib: number;
   readonly limits: JsonLimits;
-  /** As JSON: what the body must be. */
+  /** The schema of the body, as JSON. */
   readonly schema: string | undefined;
 }
 
@@ -225,33 +225,33 @@ interface ReadJson {
   readonly value: PackedValue;
   /** Memory that the value takes. */
   readonly heldBytes: number;
-  /** Whether it is what the schema says. */
+  /** Whether it was checked against the schema. */
   readonly isChecked: boolean;
 }
 
-/** Has a parsing thread read a body, in turn between owners. */
+/** Has a parsing thread read a body; owners take turns. */
 export type ReadElsewhere = (
   input: JsonInput,
   options: { readonly owner: number; readonly signal: AbortSignal },
 ) => Promise<ReadJson>;
 
-/** How a body is read that is JSON. */
+/** How a JSON body is read. */
 export interface JsonTerms {
   readonly maxMib: number;
   readonly limits: JsonLimits;
   readonly schema: object | undefined;
-  /** Where what is made of it is counted, until it is given back with the answer; undefined: nowhere. */
+  /** Where the memory of the parsed value is counted, until the answer is sent; undefined: it is not. */
   readonly memory: HeldMemory | undefined;
-  /** Whose turn it takes. */
+  /** The owner whose turn it takes. */
   readonly owner: number;
   readonly readElsewhere: ReadElsewhere;
-  /** Aborted when the caller leaves. */
+  /** Aborted when the caller disconnects. */
   openSignal(): AbortSignal;
 }
 
 /**
- * Reads a JSON body, e.g. of the management API: a small one here, one that is large or holds much in a parsing thread. What is
- * unpacked, and what a thread makes of a body, is counted until the memory is released.
+ * Reads a JSON body, e.g. of the management API: a small one here, one that is large or has many values in a parsing thread.
+ * The memory of unpacked bytes, and of a value that a thread returns, is counted until it is released.
  * @returns undefined for an empty body
  * @throws body_not_unpacked, body_not_json, body_too_large, request_invalid
  */
@@ -285,7 +285,7 @@ async function hold(memory: HeldMemory | undefined, toBytes: number): Promise<vo
   if (memory?.grow(toBytes) === false) await memory.waitFor(toBytes);
 }
 
-/** @returns undefined for what a thread is to unpack */
+/** @returns undefined if a thread has to unpack it */
 function unpackSmall({ bytes, encoding }: RawBody, maxMib: number): Buffer | undefined {
   const smallMib = SMALL_BYTES / MIB;
   try {
@@ -306,7 +306,7 @@ const capLimits = ({ values, names, text }: JsonLimits): JsonLimits => ({
   text,
 });
 
-/** @returns whether what was counted here is all that a thread would find */
+/** @returns whether the counts here are all that a thread would find */
 function isDecided({ beyond }: JsonCounts, limits: JsonLimits): boolean {
   return (beyond !== 'values' && beyond !== 'names') || limits[beyond] <= SMALL[beyond];
 }
@@ -324,7 +324,7 @@ function parseCounted(plain: Uint8Array, counts: JsonCounts, limits: JsonLimits)
   }
 }
 
-/** `__proto__` in a management document means nothing and must not reach an object that is merged elsewhere. */
+/** `__proto__` has no meaning in a management document and must not reach an object that is merged elsewhere. */
 const NO_PROTOTYPE = { protoAction: 'remove', constructorAction: 'ignore' } as const;
 
 const described = new WeakMap<object, string>();
@@ -335,7 +335,7 @@ function describeOnce(schema: object): string {
   return known;
 }
 
-/** The operation of parsing threads that reads a body: what is refused never reaches the serving thread. */
+/** The operation of parsing threads that reads a body; refused bodies never reach the serving thread. */
 export function jsonOperations() {
   const compile = createBodyChecks();
   const checks = new Map<string, SchemaCheck>();
@@ -349,21 +349,21 @@ export function jsonOperations() {
       const plain = unpackNow(viewBytes(bytes), encoding, maxMib);
       const counts = countJson(plain, limits);
       const value = parseCounted(plain, counts, limits);
-      // What says nothing may be replaced by what the query says.
+      // An empty body may be replaced by what the query has.
       const isChecked = schema !== undefined && !saysNothing(value);
       const packed = packValue(isChecked ? checkValue(findCheck(schema), value) : value);
       const heldBytes = packed.bytes.length + counts.values * VALUE_BYTES;
-      // Unpacked, it is of this thread alone and as dead.
+      // The unpacked bytes belong to this thread alone and are garbage now, too.
       const deadBytes = bytes.length + plain.length;
       return new Passed<ReadJson>({ value: packed, heldBytes, isChecked }, deadBytes, [packed.bytes.buffer]);
     },
   };
 }
 
-/** A line of a refusal shows less. */
+/** A line of a refusal shows fewer. */
 const LINE_CHARACTERS = 2_000;
 
-/** @returns the value, with what is to be in its place @throws request_invalid */
+/** @returns the value, or its replacement @throws request_invalid */
 function checkValue(check: SchemaCheck, value: unknown): unknown {
   const passes = check(value);
   if (passes === false) {
@@ -373,22 +373,22 @@ function checkValue(check: SchemaCheck, value: unknown): unknown {
   return passes === true ? value : passes.value;
 }
 
-/** A value as it goes from one thread to another, in parts of which each is read in about a millisecond. */
+/** A value on its way between threads, in parts that each take about a millisecond to read. */
 interface PackedValue {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Where each part ends. */
+  /** The end of each part. */
   readonly ends: readonly number[];
 }
 
 interface Part {
-  /** Where its members belong in the whole. */
+  /** The path of its members within the whole. */
   readonly path: readonly (string | number)[];
   readonly members: unknown;
 }
 
 type Container = Record<string | number, unknown>;
 
-/** Values of a part. Read at once, 400,000 take 200 ms. */
+/** Values per part. Read at once, 400,000 take 200 ms. */
 const PART_VALUES = 2_000;
 
 /** Packs a value that JSON can hold, or undefined. */
@@ -401,7 +401,7 @@ function packValue(value: unknown): PackedValue {
   return { bytes, ends };
 }
 
-/** Lets others have their turn between two parts. @returns what was packed */
+/** Lets others have their turn between two parts. @returns the unpacked value */
 async function unpackValue({ bytes, ends }: PackedValue): Promise<unknown> {
   let whole: unknown;
   let from = 0;
@@ -419,7 +419,7 @@ async function unpackValue({ bytes, ends }: PackedValue): Promise<unknown> {
   return whole;
 }
 
-/** Lists and objects that are too large for a part come empty at first, and their members in parts that follow. */
+/** Lists and objects that are too large for a part are sent empty first, and their members in later parts. */
 function* cutValue(value: unknown): Generator<Part> {
   const large: LargeContainer[] = [];
   yield { path: [], members: leaveOut({ path: [], member: value }, large).member };
@@ -445,7 +445,7 @@ interface LargeContainer {
   readonly whole: Container;
 }
 
-/** @returns what goes into the part, and how many values it counts for; adds a container that is too large to the list of those */
+/** @returns what goes into the part, and how many values it counts as; adds containers that are too large to `large` */
 function leaveOut({ path, member }: { path: Part['path']; member: unknown }, large: LargeContainer[]) {
   const own = weighJson(PART_VALUES, member);
   if (own <= PART_VALUES || typeof member !== 'object' || member === null) return { member, own };

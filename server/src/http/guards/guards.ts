@@ -24,7 +24,7 @@ import { parsingHook, requestHook } from './hooks.ts';
 
 export * from './hooks.ts';
 
-/** A key as it came in a request, and by which way. */
+/** A key as presented in a request, and where it was. */
 export interface PresentedKey {
   readonly value: string;
   readonly inUrl: boolean;
@@ -37,7 +37,7 @@ export interface RateState {
   readonly resetSeconds: number;
 }
 
-/** What the rooms to the right know about keys, sessions and projects, which the server needs before a handler runs. */
+/** What the server needs to know about keys, sessions and projects before a handler runs, from rooms to the right. */
 export interface Guards {
   /** @throws scope_refused when the key is unknown, deleted or expired */
   findCaller(key: PresentedKey): AtOnce<KeyCaller>;
@@ -51,7 +51,7 @@ export interface Guards {
   choosePathProject(caller: Caller, projectId: number): AtOnce<ChosenProject>;
 }
 
-/** Credentials, rate, project: the checks before parameters and body. Source: docs/interface.md §7.2. */
+/** Checks credentials, rate and project, before parameters and body. Source: docs/interface.md §7.2. */
 export const createGuardHook = (guards: Guards, cookie: SessionCookie) =>
   requestHook((request, reply) => {
     const { guard = 'key' } = request.routeOptions.config;
@@ -64,7 +64,7 @@ export const createGuardHook = (guards: Guards, cookie: SessionCookie) =>
   });
 
 /**
- * Made outside the hook: with a function that kept the hook's own variables, each request outlived the collections of young
+ * Created outside the hook: a function that captured the hook's own variables let requests outlive the collections of young
  * objects, and the collector took 14 µs of the 290 of a lookup of 100 products.
  */
 function checkOf(guards: Guards, incoming: Incoming): () => AtOnce<void> {
@@ -86,7 +86,7 @@ function chargeAndChoose(guards: Guards, request: FastifyRequest, reply: Fastify
     try {
       refuseOverRate(reply, await rate);
     } catch (error) {
-      // Over its rate, a batch of a full update is a failed batch of this project all the same (§3.1).
+      // Even over the rate limit, a batch of a full update is a failed batch of this project (§3.1).
       if (choosesProject) await Promise.try(chooseProject, guards, request).catch(() => undefined);
       throw error;
     }
@@ -95,10 +95,10 @@ function chargeAndChoose(guards: Guards, request: FastifyRequest, reply: Fastify
   return charge();
 }
 
-/** @throws project_required, scope_refused, query_invalid where query and body name two projects */
+/** @throws project_required, scope_refused, query_invalid where query and body name different projects */
 async function chooseFromBody(guards: Guards, request: FastifyRequest): Promise<void> {
   if (request.routeOptions.config.takesProjectInBody !== true) return;
-  // Checked by now, and a number.
+  // Already checked, so it is a number.
   const { projectId: named } = request.query as { projectId?: number };
   const { projectId } = request.body as { projectId?: number };
   joinTwins({ projectId: named }, { projectId });
@@ -106,11 +106,11 @@ async function chooseFromBody(guards: Guards, request: FastifyRequest): Promise<
   request.project = await chooseByRole(request, projectId, guards.chooseProject);
 }
 
-/** What is remembered of a key or session is as old anyway. */
+/** What is remembered of a key or session may be this old anyway. */
 const CHECK_HOLDS_MS = 1_000;
 
 /**
- * A body can take hours, and is not read before its sender was let in: a sender who may call no more by its end is refused
+ * A body can take hours, and is not read before its sender was authorised: a sender who has lost access by its end is refused
  * then, before anything is done. So is a sender whose project was deleted meanwhile.
  */
 export function createLateCheck(guards: Guards) {
@@ -133,7 +133,7 @@ export function createLateCheck(guards: Guards) {
   });
 }
 
-/** @returns why the caller may call no more; while the database is away, no caller is refused for it */
+/** @returns why the caller has lost access; while the database is unreachable, no caller is refused for it */
 export async function findCallerRefusal({ checkCaller }: FastifyRequest): Promise<ServiceError | undefined> {
   try {
     await checkCaller?.();
@@ -143,11 +143,11 @@ export async function findCallerRefusal({ checkCaller }: FastifyRequest): Promis
   return undefined;
 }
 
-/** How often it is checked, while a body comes or an answer goes, that its caller may still call. */
+/** While a body is received or an answer sent, how often the caller's access is checked. */
 const CHECK_EVERY_MS = 1_000;
 const OF_CALLERS: ReadonlySet<number> = new Set([401, 403]);
 
-/** Ends an answer that goes on after its caller may call no more: events, exports, lines. Source: docs/interface.md §5.1. */
+/** Ends a long answer, such as events or exports, after its caller has lost access. Source: docs/interface.md §5.1. */
 export function watchStream(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
   if (!(payload instanceof Readable) || request.checkCaller === undefined) return;
   const timer = setInterval(() => void endForbidden(request, reply), CHECK_EVERY_MS);
@@ -171,10 +171,10 @@ interface Incoming {
   readonly cookie: SessionCookie;
 }
 
-/** RFC 9745: 2026-01-01, when the interface began with the header as the recommended way. */
+/** RFC 9745: 2026-01-01, when the interface was introduced with the header as the recommended way. */
 const KEY_IN_URL_DEPRECATED = '@1767225600';
 
-/** A key counts before a session. @throws token_missing, scope_refused, not_signed_in, origin_refused, csrf_refused */
+/** A key precedes a session. @throws token_missing, scope_refused, not_signed_in, origin_refused, csrf_refused */
 function findCaller(guards: Guards, { request, reply, cookie }: Incoming): AtOnce<Caller> {
   const { guard } = request.routeOptions.config;
   const key = guard === 'session' ? undefined : readPresentedKey(request, guard === 'management');
@@ -211,7 +211,7 @@ async function chooseOrAwaitBody(
   }
 }
 
-/** The roles of a user change while an answer goes out or a body comes in. @throws scope_refused, role_refused */
+/** A user's roles may change while an answer is sent or a body received. @throws scope_refused, role_refused */
 function refuseLostProject(guards: Guards, request: FastifyRequest): AtOnce<void> {
   const { caller, project } = request as Partial<FastifyRequest>;
   if (project === undefined || caller === undefined || caller.scope.type !== 'parts') return;
@@ -240,7 +240,7 @@ export function readPresentedKey(request: FastifyRequest, headerOnly: boolean): 
 }
 
 /**
- * Counts a request of the caller, where it is a key with a limit.
+ * Counts a request of the caller, if it is a key with a limit.
  * @throws rate_limited
  */
 export async function chargeRequest(
@@ -252,7 +252,7 @@ export async function chargeRequest(
   refuseOverRate(reply, await guards.countRequest(request.caller));
 }
 
-/** Says how much of its limit a key has used. @throws rate_limited */
+/** Sends how much of its limit a key has used. @throws rate_limited */
 function refuseOverRate(reply: FastifyReply, rate: RateState | undefined): void {
   if (rate === undefined) return;
   // draft-ietf-httpapi-ratelimit-headers-10: a policy and its present state, as structured fields.
@@ -264,7 +264,7 @@ function refuseOverRate(reply: FastifyReply, rate: RateState | undefined): void 
   }
 }
 
-/** @returns the project of the query, or of a path that has it; they may not differ @throws query_invalid */
+/** @returns the project of the query, or of a path that names it; they must agree @throws query_invalid */
 function readProjectId(query: unknown, params: unknown): number | undefined {
   const parameters = query as Record<string, unknown>;
   if (parameters.projectId === '') delete parameters.projectId;
@@ -282,7 +282,7 @@ const PROJECTS = '/management/projects/:';
 const BELOW_PROJECT = `${PROJECTS}id/`;
 
 /**
- * Marks every route below the path of a project, so that none can forget the check. Runs as the route is added.
+ * Marks every route below the path of a project, so that none can omit the check. Runs when the route is added.
  * @throws Error for a route there whose caller could not be checked
  */
 export function markProjectRoute(route: RouteOptions): void {
@@ -294,7 +294,7 @@ export function markProjectRoute(route: RouteOptions): void {
   route.config = { ...config, isBelowProject: config.findsDeletedProject !== true };
 }
 
-/** Finds the project of the path, before the other parameters and the body are read. Source: docs/interface.md §7.2. */
+/** Finds the project of the path before the other parameters and the body are read. Source: docs/interface.md §7.2. */
 export function createPathProjectHook(projects: Pick<Guards, 'choosePathProject'>) {
   const choose = createPathProjectChoice(projects);
   return parsingHook((request) =>
@@ -314,21 +314,21 @@ function createPathProjectChoice(projects: Pick<Guards, 'choosePathProject'>) {
   };
 }
 
-/** A key that may not manage is for programs that serve shoppers; a viewer looks at everything. */
+/** A key that may not manage is for programs that serve shoppers; a viewer may look at everything. */
 function requiredRole(request: FastifyRequest): Role {
   const { access = 'read', role } = request.routeOptions.config;
   return role ?? (changesSomething(request) && !allows('read', access) ? 'editor' : 'viewer');
 }
 
 /**
- * A user with roles in parts of the account reaches, for this request, those parts alone in which it suffices.
- * @throws role_refused where there is none
+ * Limits a user with roles in parts of the account, for this request, to those parts where the role suffices.
+ * @throws role_refused if there is none
  */
 function narrowToRole(request: FastifyRequest, user: UserCaller): UserCaller {
   const required = requiredRole(request);
   const scope = reachOf(user, required);
   const parts = listParts(scope);
-  // Without any role one still looks at oneself, signs out, and sees no project.
+  // Without any role a user may still see their own account, sign out, and list no projects.
   if (required !== 'viewer' && parts?.groups.length === 0 && parts.projects.length === 0) {
     throw roleRefused(required, `yours is ${highestRoleOf(user)}`);
   }
@@ -336,7 +336,7 @@ function narrowToRole(request: FastifyRequest, user: UserCaller): UserCaller {
 }
 
 /**
- * Finds the project among those that the caller may look at, then what the caller may do there.
+ * Finds the project among those that the caller may see, then checks what the caller may do there.
  * @throws role_refused, and what `find` throws
  */
 function chooseByRole(
@@ -350,7 +350,7 @@ function chooseByRole(
     : find(caller, id);
 }
 
-/** The same of a user with roles in parts of the account. */
+/** The same for a user with roles in parts of the account. */
 async function chooseByRoles(
   request: FastifyRequest,
   {
@@ -382,7 +382,7 @@ async function chooseByRoles(
 const roleRefused = (required: Role, held: string) =>
   new ServiceError('role_refused', `this takes the role ${required}, ${held}`);
 
-/** The cookie of a console session, and which requests it may come with. Source: docs/interface.md §5.6. */
+/** The cookie of a console session, and the requests that may carry it. Source: docs/interface.md §5.6. */
 export type SessionCookie = ReturnType<typeof createSessionCookie>;
 
 const SESSION = 'relata_session';
@@ -390,14 +390,14 @@ const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * @param publicUrl  where browsers find the service; undefined: at whatever `Host` they name
- * @param plainName  of another cookie that is kept as carefully
+ * @param publicUrl the address that browsers use; undefined: whatever `Host` they send
+ * @param plainName the name of another cookie that is protected likewise
  */
 export function createSessionCookie(publicUrl: string | undefined, plainName = SESSION) {
   const own = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
   const isSecure = own?.startsWith('https:') ?? false;
-  // With this prefix browsers take the cookie from this host alone, so that a neighbour under the same domain cannot
-  // put a session of its own in its place.
+  // With this prefix browsers accept the cookie from this host only, so that a neighbour under the same domain cannot replace
+  // it by a session of its own.
   const name = isSecure ? `__Host-${plainName}` : plainName;
   const pattern = new RegExp(`(?:^|;)\\s*${name}=([^;\\s]*)`);
   const attributes = isSecure ? `${ATTRIBUTES}; Secure` : ATTRIBUTES;
@@ -405,11 +405,11 @@ export function createSessionCookie(publicUrl: string | undefined, plainName = S
     void reply.header('set-cookie', `${name}=${value}; ${attributes}; Max-Age=${maxAgeSeconds}`);
 
   return {
-    /** @returns the value of the session that the request brings, good or not */
+    /** @returns the session value of the request, valid or not */
     read: ({ headers }: FastifyRequest) => pattern.exec(headers.cookie ?? '')?.[1],
     write: set,
     clear: (reply: FastifyReply) => set(reply, '', 0),
-    /** A browser says where a request comes from. @throws origin_refused when that is not here */
+    /** Checks where the browser says that a request comes from. @throws origin_refused when that is another origin */
     refuseForeign(request: FastifyRequest): void {
       const { origin } = request.headers;
       if (origin === undefined) return;
@@ -425,8 +425,8 @@ export function createSessionCookie(publicUrl: string | undefined, plainName = S
 }
 
 /**
- * The token belongs to one session and follows from its value, which scripts cannot read: nothing more has to be stored,
- * and what is stored does not suffice to make it.
+ * The token belongs to one session and is derived from its value, which scripts cannot read: nothing more has to be stored,
+ * and what is stored does not suffice to derive it.
  */
 export function csrfTokenOf(sessionValue: string): string {
   return createHmac('sha256', sessionValue).update('relata csrf token').digest('base64url');
@@ -436,7 +436,7 @@ export function changesSomething({ method }: FastifyRequest): boolean {
   return !READS.has(method);
 }
 
-/** @throws csrf_refused for a request that changes something without the token of its session */
+/** @throws csrf_refused for a changing request without the token of its session */
 function refuseForged(request: FastifyRequest, sessionValue: string): void {
   if (!changesSomething(request)) return;
   const given = Buffer.from(String(request.headers['x-csrf-token'] ?? ''));
@@ -447,8 +447,8 @@ function refuseForged(request: FastifyRequest, sessionValue: string): void {
 }
 
 /**
- * Does work that ends when its caller leaves: the signal is aborted then, also while a stream is sent, and nothing is
- * answered. Others who share the work of an `Idempotency-Key` are refused, and ask again.
+ * Does work that ends when its caller disconnects: the signal is then aborted, even while a stream is sent, and nothing is
+ * answered. Others who share the work by an `Idempotency-Key` are refused, and retry.
  */
 export async function whileCallerWaits<Result>(
   reply: FastifyReply,
@@ -457,7 +457,7 @@ export async function whileCallerWaits<Result>(
   const left = new AbortController();
   const details = ['the caller left before the answer'];
   const abort = () => {
-    // A caller who got all of the answer has not left: an error for each of them took 4 % of a small request.
+    // A caller who got all of the answer has not left: creating an error for each took 4 % of a small request.
     if (reply.raw.writableFinished) return;
     left.abort(new ServiceError('not_ready', { retryAfterSeconds: 1, details }));
   };
@@ -466,17 +466,17 @@ export async function whileCallerWaits<Result>(
   try {
     return await work(left.signal);
   } catch (error) {
-    // No caller is there to get a result.
+    // There is no caller to get a result.
     if (left.signal.aborted) return reply.hijack() as never;
     throw error;
   }
 }
 
-/** Scans of whole catalogs that a key or user has open at a time: one thread does all of them. */
+/** How many scans of whole catalogs a key or user may have open at a time; one thread does all of them. */
 const OPEN_SCANS = 4;
 const RETRY_SECONDS = 1;
 
-/** Counts a scan of a whole catalog as long as its answer is awaited or sent. @throws too_many_looks */
+/** Counts a scan of a whole catalog while its answer is awaited or sent. @throws too_many_looks */
 export type LimitScans = (request: FastifyRequest, reply: FastifyReply) => void;
 
 export function createScanLimit(): LimitScans {

@@ -8,8 +8,8 @@ import type {
 import type { AtOnce } from '../../kernel/at-once.ts';
 
 /**
- * Hooks of the server that go on at once where they wait for nothing. A request goes through ten of them: a promise for each took a
- * sixth of a small answer that is in memory.
+ * Hooks of the server that continue synchronously if they wait for nothing. A request passes ten of them: a promise for each took a
+ * sixth of the time of a small answer from memory.
  */
 
 type End = (error?: Error) => void;
@@ -19,19 +19,19 @@ function endHook(work: AtOnce<void>, end: End): void {
   else end();
 }
 
-/** For onRequest, preHandler and onResponse. What `act` throws, at once or later, is answered. */
+/** For onRequest, preHandler and onResponse. Anything that `act` throws, now or later, is answered. */
 export const requestHook =
   (act: (request: FastifyRequest, reply: FastifyReply) => AtOnce<void>): onRequestHookHandler =>
   (request, reply, end: End) =>
     endHook(act(request, reply), end);
 
-/** For preParsing; the body stays as it comes. */
+/** For preParsing; leaves the body as it is. */
 export const parsingHook =
   (act: (request: FastifyRequest) => AtOnce<void>): preParsingHookHandler =>
   (...[request, , , end]) =>
     endHook(act(request), end);
 
-/** For onSend. `act` returns what is sent in place of the payload; undefined: the payload as it is. */
+/** For onSend. `act` returns a replacement for the payload, or undefined to leave it. */
 export const sendingHook =
   (act: (request: FastifyRequest, reply: FastifyReply, payload: unknown) => unknown): onSendHookHandler =>
   (...[request, reply, payload, end]) => {

@@ -9,22 +9,22 @@ import { Turns } from '../../kernel/turns.ts';
 import { createMemoryBudget } from '../bodies/bodies.ts';
 import { changesSomething } from '../guards/guards.ts';
 
-/** Smaller answers fit into a packet as they are. Source: docs/interface.md §4 rule 8. */
+/** Smaller answers fit into a packet unpacked. Source: docs/interface.md §4 rule 8. */
 const LEAST_BYTES = 1024;
-/** A larger answer is sent and packed a part at a time, so that it is not held twice and others get their turns. */
+/** A larger answer is packed and sent part by part, so that it is not held twice and others get their turns. */
 const AT_ONCE_BYTES = 1024 * 1024;
-/** To pack less takes under a millisecond: it waits for nothing. */
+/** Packing less takes under a millisecond, so it needs no turn. */
 const WITHOUT_TURN_BYTES = 64 * 1024;
-/** Two of the four threads of zlib, so that short answers never wait behind long ones; accounts take turns. */
+/** Two of zlib's four threads, so that short answers never wait behind long ones; accounts take turns. */
 const turns = new Turns(2);
-/** Browsers send 40 characters; 100,000 took 9 ms to read. */
+/** Browsers send 40 characters; 100,000 took 9 ms to parse. */
 const LONGEST_HEADER = 1_000;
 const TEXTS = /^(text\/(?!event-stream)|application\/(json|x-ndjson|javascript|xml)|image\/svg)/;
 
 // Quality 4 takes as long as gzip and packs better; the default, 11, takes fifty times as long.
 const BROTLI = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 
-/** Best first: the order in which they are chosen where the caller has no preference. A stream is flushed with every part: it may show progress. */
+/** Best first, for a caller without a preference. A stream is flushed with every part, as it may show progress. */
 const ENCODINGS = {
   zstd: {
     pack: (bytes: Uint8Array) => promisify(zlib.zstdCompress)(bytes),
@@ -40,12 +40,12 @@ const ENCODINGS = {
   },
 } as const;
 
-/** Fixed answers, packed, by their bytes. */
+/** Packed forms of fixed answers, by their bytes. */
 const packedOnce = new WeakMap<Uint8Array, Map<keyof typeof ENCODINGS, Promise<Uint8Array>>>();
 
 const NAMES = Object.keys(ENCODINGS) as (keyof typeof ENCODINGS)[];
 
-/** @returns the answer, packed where that pays and the caller takes it */
+/** @returns the answer, packed if that pays and the caller accepts it */
 export function packForCaller(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
   if (!mayBePacked(request, reply)) return payload;
   const content = readContent(payload);
@@ -71,15 +71,15 @@ function inTurn<Packed>(
 }
 
 /**
- * A part takes its turn alone: between two of them others pack theirs, and a reader who takes his time holds none. A failure
- * ends the packed stream too, which is what the caller gets to see.
+ * Each part takes its own turn: others pack theirs in between, and a slow reader holds none. A failure ends the packed stream
+ * too, which is how the caller notices.
  */
 function packParts(request: FastifyRequest, content: Readable, createPacker: () => Transform): Readable {
   async function* pack() {
     const packer = createPacker();
     const packed: Uint8Array[] = [];
     packer.on('data', (bytes: Uint8Array) => packed.push(bytes));
-    // The write that failed passes it on.
+    // The failed write reports it.
     packer.on('error', () => {});
     try {
       for await (const part of content as AsyncIterable<string | Uint8Array>) {
@@ -104,7 +104,7 @@ function packParts(request: FastifyRequest, content: Readable, createPacker: () 
     },
     destroy(error, done) {
       content.destroy();
-      // Of a part that is packed still nothing is sent any more, whatever becomes of it.
+      // A part that is still being packed is not sent any more, whatever becomes of it.
       parts.return(undefined).catch(() => {});
       done(error);
     },
@@ -120,7 +120,7 @@ function varyByEncoding(reply: FastifyReply): void {
     reply.header('vary', [vary, 'Accept-Encoding'].filter((name) => name !== '').join(', '));
 }
 
-/** The page of the interface took 30 ms to pack, for each request. */
+/** Packing the page of the interface took 30 ms for each request. */
 function packOnce(bytes: Uint8Array, encoding: keyof typeof ENCODINGS): Promise<Uint8Array> {
   const known = packedOnce.get(bytes) ?? new Map<typeof encoding, Promise<Uint8Array>>();
   packedOnce.set(bytes, known);
@@ -137,25 +137,25 @@ function mayBePacked({ method }: FastifyRequest, reply: FastifyReply): boolean {
   return method !== 'HEAD' && statusCode !== 304 && !reply.hasHeader('content-encoding') && TEXTS.test(type);
 }
 
-/** @returns undefined for what is too short */
+/** @returns undefined for a payload that is too short */
 function readContent(payload: unknown): Uint8Array | Readable | undefined {
   if (payload instanceof Readable) return payload;
   const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
   return bytes instanceof Uint8Array && bytes.length >= LEAST_BYTES ? bytes : undefined;
 }
 
-/** What is behind streams of bytes that are there already. */
+/** The size of what is behind streams of bytes that exist already. */
 const held = new WeakMap<object, number>();
 
-/** @returns how many bytes a stream holds until its end; undefined: it reads or makes them as it goes */
+/** @returns how many bytes a stream holds until its end; undefined if it reads or creates them as it goes */
 export const heldBytesOf = (stream: object): number | undefined => held.get(stream);
 
-/** @returns bytes that follow one another, long ones as a stream of parts */
+/** @returns consecutive bytes, long ones as a stream of parts */
 export function inParts(pieces: readonly Uint8Array[]): Uint8Array | Readable {
   const [first] = pieces;
   if (sizeOf(pieces) > AT_ONCE_BYTES) return readParts(pieces);
   if (first === undefined || pieces.length > 1) return Buffer.concat(pieces);
-  // Fastify sends shared memory only as a buffer.
+  // Fastify sends shared memory only from a buffer.
   return Buffer.from(first.buffer, first.byteOffset, first.length);
 }
 
@@ -173,7 +173,7 @@ function readParts(pieces: readonly Uint8Array[]): Readable {
 
 /**
  * Source: RFC 9110 §12.5.3.
- * @param offered what there is to choose from, best first @returns undefined where the answer goes as it is
+ * @param offered the choices, best first @returns undefined if the answer is sent unpacked
  */
 export function chooseEncoding<Name extends string>(
   header: string | undefined,
@@ -192,14 +192,14 @@ export function chooseEncoding<Name extends string>(
     : undefined;
 }
 
-/** Smaller answers fit into the buffers of their sockets, or nearly so: counting them would cost more than they do. */
+/** Smaller answers fit into the buffers of their sockets, or nearly so; counting them would cost more than they do. */
 const COUNTED_BYTES = 64 * 1024;
-/** What an unread stream holds: its next part and its buffers. A hundred exports of long texts held 480 MiB. */
+/** An unread stream holds its next part and its buffers. A hundred exports of long texts held 480 MiB. */
 const STREAM_BYTES = 4 * 1024 * 1024;
 
 /**
- * Counts the answers that are made and not read yet: a reader who takes his time keeps them in memory. One for which there is no
- * room is refused; its caller reads those that there are, and asks again. Source: docs/interface.md §8. @throws answers_unread
+ * Counts answers that are made but not yet read: a slow reader keeps them in memory. An answer that does not fit is refused; its
+ * caller has to read the others and retry. Source: docs/interface.md §8. @throws answers_unread
  */
 export function createAnswerMemory(limitBytes: number) {
   const budget = createMemoryBudget(limitBytes);
@@ -217,14 +217,14 @@ export function createAnswerMemory(limitBytes: number) {
   };
 }
 
-/** What took effect is answered. */
+/** A change that took effect is always answered. */
 function mayHaveChanged(request: FastifyRequest): boolean {
   const { access = 'read' } = request.routeOptions.config;
   return !allows('read', access) && changesSomething(request);
 }
 
 function heldSizeOf(payload: unknown, reply: FastifyReply): number {
-  // Events are short, and counted as waits.
+  // Events are short, and are counted as waits.
   const isEvents = String(reply.getHeader('content-type')).startsWith('text/event-stream');
   if (payload instanceof Readable) return isEvents ? 0 : (heldBytesOf(payload) ?? STREAM_BYTES);
   if (typeof payload === 'string') return payload.length;

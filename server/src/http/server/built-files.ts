@@ -20,7 +20,7 @@ const MEDIA: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** Best first. The build puts both beside each file that they make smaller. */
+/** Best first. The build puts both beside each file that becomes smaller. */
 const SUFFIXES = { br: '.br', gzip: '.gz' };
 
 interface BuiltFile {
@@ -31,7 +31,7 @@ interface BuiltFile {
   readonly packed: ReadonlyMap<string, Buffer>;
 }
 
-/** @returns by path below the folder; none when nothing was built */
+/** @returns files by path below the folder; none if nothing was built */
 export function readBuiltFiles(folder: string, pattern: string): BuiltFiles {
   const names = globSync(pattern, { cwd: folder });
   const served = names.filter((name) => extname(name) in MEDIA);
@@ -50,7 +50,7 @@ function readFile(path: string): BuiltFile {
   };
 }
 
-/** Sends a page, which browsers request anew each time. @param policy  its Content-Security-Policy */
+/** Sends a page, which browsers request anew each time. @param policy its Content-Security-Policy */
 export function sendPage(
   file: BuiltFile,
   policy: string,
@@ -81,7 +81,7 @@ function sendFile(file: BuiltFile, request: FastifyRequest, reply: FastifyReply)
   return reply.header('content-encoding', encoding).send(file.packed.get(encoding));
 }
 
-/** The policy of a page: nothing but what is named, and no text of its scripts becomes markup or code. */
+/** The policy of a page: only the named sources, and no text of its scripts becomes markup or code. */
 const policyOf = (...sources: readonly string[]): string =>
   [
     "default-src 'none'",
@@ -93,15 +93,15 @@ const policyOf = (...sources: readonly string[]): string =>
     "trusted-types 'none'",
   ].join('; ');
 
-/** Open to all, and not described in the interface. */
+/** Open to everyone, and not described in the interface. */
 const HIDDEN = { config: { guard: 'none' }, schema: { hide: true } } as const;
 
-/** What `npm run build` makes. Source: docs/interface.md §14.5. */
+/** The output of `npm run build`. Source: docs/interface.md §14.5. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../../../../console/dist/', import.meta.url));
 
 /**
- * Scripts and styles are files of ours and nothing else; a page cannot send what it knows anywhere but here. Pictures
- * of products come from wherever a shop keeps them.
+ * Only our own scripts and styles load; a page cannot send what it knows anywhere but here. Pictures of products come from
+ * wherever a shop keeps them.
  */
 const CONSOLE_POLICY = policyOf(
   "script-src 'self'",
@@ -112,8 +112,8 @@ const CONSOLE_POLICY = policyOf(
 );
 
 /**
- * Serves the console under `/console/`. Its files are read once, with the first of them: they are few, and a path can then name no
- * other file. Source: docs/interface.md §14.5.
+ * Serves the console under `/console/`. Its few files are read once, with the first request, so a path can name no other file.
+ * Source: docs/interface.md §14.5.
  * @returns whether it was built
  */
 export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
@@ -138,16 +138,16 @@ export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
   return isBuilt;
 }
 
-/** What `npm run docs` makes. Source: docs/interface.md §10.3. */
+/** The output of `npm run docs`. Source: docs/interface.md §10.3. */
 const DOCS_FOLDER = fileURLToPath(new URL('../../../../site/dist/', import.meta.url));
 
-/** What `npm run openapi` writes. */
+/** The output of `npm run openapi`. */
 const DOCUMENT = fileURLToPath(new URL('../../../../docs/openapi.json', import.meta.url));
 
-/** Everything is a file of ours; nothing is sent anywhere. */
+/** Everything is a file of our own; nothing is sent anywhere. */
 const DOCS_POLICY = policyOf("script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'");
 
-/** The API page may use the style that it has in itself, and nothing else. */
+/** The API page may use its own inline style, and nothing else. */
 function policyOfApi(page: Buffer): string {
   const style = /<style>(.*?)<\/style>/s.exec(page.toString())?.[1] ?? '';
   return policyOf(`style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`);
@@ -165,7 +165,7 @@ const apiPageSchema = {
 
 const API_MISSING = 'this page is not built here: run npm run docs, then start the service again';
 
-/** What could not be read is read again. */
+/** A failed read is repeated. */
 function readOnce<Read>(read: () => Read): () => Read {
   let done: Read | undefined;
   return () => {
@@ -175,8 +175,8 @@ function readOnce<Read>(read: () => Read): () => Read {
 }
 
 /**
- * Serves the description of the interface, and the documentation under `/docs/`, which without its build leads to the API page.
- * Files are read when a reader first reads them: most processes never need them. Source: docs/interface.md §10.3.
+ * Serves the description of the interface, and the documentation under `/docs/`, which without its build redirects to the API
+ * page. Files are read at the first request: most processes never need them. Source: docs/interface.md §10.3.
  */
 export function serveDocs(server: Server, folder = DOCS_FOLDER, document = DOCUMENT): void {
   const files = readOnce(() => readBuiltFiles(folder, '**'));

@@ -9,23 +9,23 @@ import { parsingHook, sendingHook } from '../guards/guards.ts';
 import type { Server } from './endpoint.ts';
 import { createRefusalLog } from './request-log.ts';
 
-/** A reader who takes nothing for so long is gone. Source of all of these: docs/interface.md §8. */
+/** A reader who takes nothing for this long is gone. Source of all of these: docs/interface.md §8. */
 export const READER_MS = 30_000;
-/** Request line and headers have to come within this. */
+/** Time limit for the request line and headers. */
 const HEADERS_MS = 20_000;
-/** The rest of an unread body may come so long: its sender gets to read the answer. */
+/** How long the rest of an unread body may take, so that its sender gets to read the answer. */
 const LINGER_MS = 10_000;
-/** Requests of one connection, of which all but the first wait for the answers before theirs. */
+/** Limit of requests on one connection; all but the first wait for the answers before theirs. */
 const MOST_UNDER_WAY = 100;
 const CONNECTIONS_CHECK_MS = 5_000;
-/** A connection without a valid key or session ends with the first answer after this. */
+/** A connection without a valid key or session ends with the first answer after this time. */
 export const STRANGER_MS = 60_000;
-/** The share of the connections that idle ones of keys leave to others: every caller begins as a stranger. */
+/** The share of connections that idle ones of known callers leave to others, as every caller begins as a stranger. */
 const STRANGERS_SHARE = 1 / 8;
-/** Kept for files, the database and what pipelines fetch. */
+/** Reserved for files, the database and what pipelines fetch. */
 const OTHER_DESCRIPTORS = 256;
 
-/** Of Node's server. `Host` is checked here, so that its absence is answered like every other mistake. */
+/** For Node's server. `Host` is checked by us, so that its absence is answered like every other mistake. */
 export const connectionOptions = {
   headersTimeout: HEADERS_MS,
   connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
@@ -36,7 +36,7 @@ interface Connection {
   readonly openedAt: number;
   /** Requests that are not answered yet. */
   underWay: number;
-  /** Whether a request on it had a valid key or session. */
+  /** Whether one of its requests had a valid key or session. */
   isKnown: boolean;
 }
 
@@ -46,8 +46,8 @@ const connections = new WeakMap<Socket, Connection>();
 export const countUnderWay = (socket: Socket): number => connections.get(socket)?.underWay ?? 0;
 
 /**
- * Bounds how long a connection may do nothing and how much it may ask for at once; no key is needed to have one.
- * @param strangerMs  the lifetime of a connection without a valid key or session
+ * Bounds how long a connection may be idle and how many requests it may send at once; it takes no key to open one.
+ * @param strangerMs the lifetime of a connection without a valid key or session
  */
 export function boundConnections(server: Server, strangerMs: number): void {
   const { server: listener } = server;
@@ -72,7 +72,7 @@ export function boundConnections(server: Server, strangerMs: number): void {
     }
     done(fault);
   });
-  // Before the handler, which may take long: events go on for hours.
+  // Before the handler, which may take long: events can last for hours.
   server.addHook('preParsing', parsingHook(noteCaller));
   server.addHook(
     'onSend',
@@ -88,7 +88,7 @@ export function boundConnections(server: Server, strangerMs: number): void {
     if (raw.complete === false) setTimeout(endIncomplete, LINGER_MS, raw).unref();
     done();
   });
-  // Node itself would also end a connection while its answer is being made, for which it can be silent.
+  // Node itself would also end a connection while its answer is being made, when it may be silent.
   listener.on('timeout', (socket: Socket) => {
     if (socket.writableLength > 0 || countUnderWay(socket) === 0) socket.destroy();
   });
@@ -97,8 +97,8 @@ export function boundConnections(server: Server, strangerMs: number): void {
 }
 
 /**
- * Ends a connection for each that comes while there is room for no more: strangers first, of these the idle ones, of these the one
- * that was quiet for longest. Node itself would refuse the new one, whatever key it has. @returns how a connection changes
+ * Ends a connection for each new one when there is no more room: strangers first, among them the idle ones, and among those the
+ * one that was quiet for longest. Node itself would refuse the new one, whatever its key. @returns a function that notes changes
  */
 function makeRoom(listener: Server['server']): (socket: Socket, changed: Partial<Connection>) => void {
   const open = new Set<Socket>();
@@ -115,7 +115,7 @@ function makeRoom(listener: Server['server']): (socket: Socket, changed: Partial
     if (connection === undefined) return;
     groupOf(connection)?.delete(socket);
     Object.assign(connection, changed);
-    // At the end of its group: it was quiet for the shortest time.
+    // Added at the end of its group, as it was quiet for the shortest time.
     if (open.has(socket)) groupOf(connection)?.add(socket);
   };
   listener.on('connection', (socket: Socket) => {
@@ -158,7 +158,7 @@ function findFault({ httpVersion, headers, rawHeaders }: IncomingMessage, count:
 
 const isHost = (name: string) => name.length === 4 && name.toLowerCase() === 'host';
 
-/** @returns undefined where the system does not tell how many descriptors there are */
+/** @returns undefined if the system does not report its limit of descriptors */
 function findMostConnections(): number | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
@@ -170,11 +170,11 @@ function findMostConnections(): number | undefined {
   }
 }
 
-/** So long a sender may take to read the answer. */
+/** How long a sender may take to read the answer. */
 const BROKEN_LINGER_MS = 1_000;
 /**
- * Answers requests that Node's parser refused, which never reach a route, in the same shape. No caller has to be known for such a
- * request: neither its connection nor its line in the log is for long.
+ * Answers requests that Node's parser refused, which never reach a route, in the same form. As such a request needs no known
+ * caller, its connection ends soon and its log lines are limited.
  */
 export function createBrokenRequestHandler() {
   const logRefusal = createRefusalLog('request refused by the parser');
@@ -182,14 +182,14 @@ export function createBrokenRequestHandler() {
     if (socket.destroyed) return;
     const requestId = randomUUID();
     logRefusal(this.log, { requestId, code: error.code });
-    // An answer here would be taken for that of the request before.
+    // An answer here would be taken for that of an earlier request.
     if (!socket.writable || countUnderWay(socket) > 0) return void socket.destroy();
     const { code, reason, message } = BROKEN[error.code ?? ''] ?? BAD_REQUEST;
     const failure: FailureBody = { status: 'failure', code, reason, message, requestId };
     const body = JSON.stringify(failure);
     const head = `HTTP/1.1 ${code} ${message}\r\nContent-Type: application/json; charset=utf-8`;
     socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
-    // Its other end need not close.
+    // The other end may never close.
     setTimeout(() => socket.destroy(), BROKEN_LINGER_MS).unref();
   };
 }

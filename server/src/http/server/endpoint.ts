@@ -31,18 +31,18 @@ import { heldBytesOf, inParts } from './answer-encoding.ts';
 
 export type Server = FastifyInstance;
 
-/** A body in chunks as they came; fails in the middle when it is too large or stalls. */
+/** A body in chunks as they arrive; fails midway if it is too large or stalls. */
 export type BodyStream = AsyncIterable<Uint8Array>;
 
-/** What the app lends to the routes of all rooms. */
+/** What the app provides to the routes of all rooms. */
 export interface RouteTools {
   readonly answerOnce: AnswerOnce;
   readonly limitScans: LimitScans;
-  /** Where browsers find the service, without a slash at its end. */
+  /** The address that browsers use, without a trailing slash. */
   readonly findBaseUrl: () => string;
-  /** Of a body with products. */
+  /** The limit for a body with products. */
   readonly uploadMaxMib: number;
-  /** Of a file that is sent in. */
+  /** The limit for an uploaded file. */
   readonly sourceMaxMib: number;
 }
 
@@ -51,80 +51,80 @@ export type Routes = (server: Server) => void;
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Compiles the checks of large bodies, before anything is served. Once all routes are there. */
+    /** Compiles the checks of large bodies before anything is served. Call it when all routes are added. */
     prepareChecks(): void;
   }
   interface FastifyContextConfig {
     /**
      * `none`: open to all. `key`: any key. `project`: the key and the query's project. `management`: the key in the header. These
-     * take a console session in place of a key. `session`: the console session alone. `sign-in`: open to all pages of ours.
-     * `own`: the route itself asks for the key, in the header.
+     * accept a console session in place of a key. `session`: only a console session. `sign-in`: open to all pages of ours. `own`:
+     * the route itself checks the key, in the header.
      */
     guard?: 'none' | 'key' | 'project' | 'management' | 'session' | 'sign-in' | 'own';
-    /** What the key must at least be allowed; default read. */
+    /** The access that a key needs; default read. */
     access?: Access;
-    /** What the user of a session must at least be; default viewer where nothing is changed, else editor. */
+    /** The role that the user of a session needs; default viewer if nothing is changed, else editor. */
     role?: Role;
     /**
-     * `raw`: the handler gets a RawBody and a thread parses it. `stream`: it gets a BodyStream, which is not parsed.
-     * `ignored`: what is sent is not read. Otherwise the body is parsed as JSON.
+     * `raw`: the handler gets a RawBody, which a thread parses. `stream`: it gets a BodyStream, which is not parsed.
+     * `ignored`: the body is not read. Otherwise it is parsed as JSON.
      */
     body?: 'raw' | 'json' | 'stream' | 'ignored';
-    /** Largest body, unpacked; as it comes where it is streamed; default half a MiB, 16 KiB where none is taken. */
+    /** Largest body, unpacked, or as received if streamed; default half a MiB, 16 KiB if the route takes none. */
     maxBodyMib?: number;
-    /** What a body that is parsed as JSON may hold, where it differs from the default of json-body.ts. */
+    /** Limits of a JSON body that differ from the defaults of json-body.ts. */
     holds?: Partial<JsonLimits>;
-    /** The answer takes as long as its caller wants or the catalog is large; it is never called slow. */
+    /** The answer takes as long as its caller wants or the catalog is large, so it is never called slow. */
     isPatient?: boolean;
     /** Set for every route below `/management/projects/:id/`: the guard finds the project of the path. */
     isBelowProject?: boolean;
-    /** The route looks for a deleted project itself, which no guard finds. */
+    /** The route itself looks for a deleted project, which no guard finds. */
     findsDeletedProject?: boolean;
-    /** The body may name the project in place of the query. */
+    /** The body may name the project instead of the query. */
     takesProjectInBody?: boolean;
-    /** Who has the path is let in: no log shows it. */
+    /** Knowing the path gives access, so no log shows it. */
     hasSecretPath?: boolean;
-    /** The answer is one Buffer for every caller, which is packed once. */
+    /** The answer is one Buffer, the same for every caller, and is packed once. */
     isFixed?: boolean;
-    /** Another method on this path is 404, not 405, so that the path does not show. */
+    /** Other methods on this path are 404, not 405, so that the path is not revealed. */
     hidesOtherMethods?: boolean;
   }
   interface FastifyRequest {
     /** Set by the guard; reading it on an open route is a bug. */
     caller: Caller;
-    /** Finds the caller once more; throws when that is not allowed any longer. Undefined where no caller has to be known. */
+    /** Checks the caller again; throws when access is lost. Undefined if no caller has to be known. */
     checkCaller: (() => void | Promise<void>) | undefined;
-    /** Set by the guard, of the query or the path. */
+    /** Set by the guard, from the query or the path. */
     project: ChosenProject;
     rawBody: RawBody | undefined;
-    /** Why it is refused. */
+    /** The refusal of the request, if it was refused. */
     failure: FailureBody | undefined;
-    /** Set before a body is read that is to be stored: it is written while it is received. */
+    /** Set before a body is read that is to be stored: it is written while being received. */
     payload: IncomingPayload | undefined;
-    /** Of a streamed body, once it was read: by it a repetition is recognised. */
+    /** Digest of a streamed body, once read, by which a repetition is recognised. */
     bodyDigest: string | undefined;
-    /** The media type as it was sent; every body is read as what the route takes. */
+    /** The media type as sent; every body is read as the type that the route takes. */
     sentType: string | undefined;
-    /** What the request is answered with. */
+    /** The response of the request. */
     rawReply: ServerResponse | undefined;
     rate: RateState | undefined;
-    /** Answered with what a former request with its `Idempotency-Key` was answered. */
+    /** Whether it was answered with the answer to an earlier request with its `Idempotency-Key`. */
     isRepeated: boolean;
   }
 }
 
-/** What may be sent for a schema: it does not change any more, so that all of it may be readonly. */
+/** What may be sent for a schema; it does not change any more, so all of it may be readonly. */
 export type Sent<Value> = unknown extends Value
   ? Value
   : { readonly [Field in keyof Value]: Sent<Value[Field]> };
 
-/** What a schema describes. Nothing is inferred from it: from what a handler answers TypeScript would try to, for 10 seconds. */
+/** The type that a schema describes. Not inferred from what a handler answers, which would take TypeScript 10 seconds. */
 type Value<Schema extends TSchema> = NoInfer<Static<Schema>>;
 
 /** Method and path, as docs/interface.md names an endpoint: `GET /tasks/:id`. */
 type Call = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
 
-/** A route, declared once: what it takes, who may call it, what it answers. */
+/** A route, declared once: what it accepts, who may call it, what it answers. */
 export interface Endpoint<Params = TSchema, Query = TSchema, Body = TSchema> {
   /** Who may call, and how the body is read. */
   readonly config: FastifyContextConfig;
@@ -137,16 +137,16 @@ export interface Endpoint<Params = TSchema, Query = TSchema, Body = TSchema> {
   readonly body?: Body;
   /** Media types of a body that is not JSON. */
   readonly consumes?: readonly string[];
-  /** Default: any 4xx in the shape of docs/interface.md §7.1. */
+  /** Default: any 4xx in the form of docs/interface.md §7.1. */
   readonly failures?: Readonly<Record<string, object>>;
-  /** What this route alone does before and after its handler. */
+  /** Hooks of this route only. */
   readonly hooks?: Pick<RouteShorthandOptions, 'onRequest' | 'preParsing' | 'preValidation' | 'onError'>;
 }
 
-/** What an answer that the schema describes is written from. */
+/** The value from which an answer of this schema is written. */
 type Described<Answer extends TSchema> = NoInfer<Sent<Static<Answer>>>;
 
-/** With its handler, which gets something beside the request. */
+/** An endpoint with its handler, which gets something besides the request. */
 interface Handled<Answered, Beside, Params extends TSchema, Query extends TSchema, Body extends TSchema>
   extends Endpoint<Params, Query, Body> {
   handle(
@@ -175,7 +175,7 @@ export function serve<
   async function answer(request: FastifyRequest, reply: FastifyReply) {
     const answered = await handle(request as Parameters<typeof handle>[0], reply);
     reply.code(status);
-    // What is created is found below the path that created it, what has no id by its name; a caller who left is answered nothing.
+    // What is created is found below its path, by name if it has no id; a disconnected caller gets no answer.
     const { id, name } = (answered ?? {}) as { readonly id?: unknown; readonly name?: unknown };
     if (status === 201 && answered !== undefined)
       reply.header('location', `${request.url.split('?', 1)[0]}/${encodeURIComponent(String(id ?? name))}`);
@@ -185,8 +185,8 @@ export function serve<
 }
 
 /**
- * Adds a write that is done once for each `Idempotency-Key`. `record` keeps the answer for a repetition, in the transaction of the
- * write. One that does something for every repetition calls `answerOnce` in its handler. Source: docs/interface.md §7.5.
+ * Adds a write that is done once for each `Idempotency-Key`. `record` stores the answer for a repetition, in the write's
+ * transaction. A write that also acts on repetitions calls `answerOnce` in its handler. Source: docs/interface.md §7.5.
  */
 export function serveOnce<
   Answer extends TSchema,
@@ -215,12 +215,12 @@ export function serveOnce<
 }
 
 declare const raw: unique symbol;
-/** Sent past the types. */
+/** An answer that bypasses the types. */
 export interface RawAnswer {
   readonly [raw]: true;
 }
 
-/** Sends bytes, also such that follow one another, or a stream of them. */
+/** Sends bytes, also in several pieces, or a stream of them. */
 export function sendRaw(
   reply: FastifyReply,
   contentType: string,
@@ -228,7 +228,7 @@ export function sendRaw(
 ): RawAnswer {
   const bytes = payload instanceof Uint8Array ? [payload] : payload;
   const sent = Array.isArray(bytes) ? inParts(bytes) : bytes;
-  // Of bytes Fastify says it.
+  // For plain bytes Fastify sends it.
   const length = heldBytesOf(sent);
   if (length !== undefined) reply.header('content-length', length);
   return reply.type(contentType).send(sent) as unknown as RawAnswer;
@@ -237,7 +237,7 @@ export function sendRaw(
 export const sendJson = (reply: FastifyReply, payload: Parameters<typeof sendRaw>[2]): RawAnswer =>
   sendRaw(reply, 'application/json; charset=utf-8', payload);
 
-/** Adds a route whose answer may be bytes or a stream, which no type says anything about; `why` says why it is. */
+/** Adds a route that may answer bytes or a stream, which types do not describe; `why` gives the reason. */
 export function serveRaw<
   Answer extends TSchema,
   Params extends TSchema,
@@ -262,7 +262,7 @@ export function serveRaw<
   addRoute(server, call, { ...(endpoint as Added), ...answer });
 }
 
-/** Of a call that takes no body: enough for what an empty one looks like. Source: docs/interface.md §8. */
+/** For a call that takes no body: enough for what an empty one may look like. Source: docs/interface.md §8. */
 const NO_BODY_MIB = 1 / 64;
 
 interface Added extends Endpoint {
@@ -270,7 +270,7 @@ interface Added extends Endpoint {
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
 
-/** The compiler has checked parameters and answers by now; Fastify checks what comes. */
+/** The compiler has checked parameters and answers; Fastify checks incoming values. */
 function addRoute(
   server: Server,
   call: Call,
@@ -295,44 +295,44 @@ function addRoute(
  * The routes of a kind call them in the order of docs/openapi.json.
  */
 
-/** A resource as it is answered. */
+/** How a resource is answered. */
 interface Answer<Resource> {
   readonly schema: TSchema;
   of(resource: Resource): object;
 }
 
-/** The compiler checks here that what is answered is what the schema says. */
+/** Lets the compiler check that the answer fits the schema. */
 export const answerAs = <Schema extends TSchema, Resource>(
   schema: Schema,
   of: (resource: Resource) => NoInfer<Sent<Static<Schema>>>,
 ): Answer<Resource> => ({ schema, of: of as (resource: Resource) => object });
 
-/** @returns what answers the fields of a value that the schema names, in its order, and no others */
+/** @returns a function that picks the fields that the schema names, in its order */
 export const fieldsOf = <Schema extends TObject>({ properties }: Schema) => {
   const names = Object.keys(properties);
   return (value: NoInfer<Sent<Static<Schema>>>) =>
     Object.fromEntries(names.map((name) => [name, value[name as never]])) as Sent<Static<Schema>>;
 };
 
-/** How a kind is served. `Place` is where its resources are: a project, or what the caller reaches. */
+/** How a kind is served. `Place` is the location of its resources: a project, or what the caller can reach. */
 interface Served<Resource, Place> {
-  /** Of the list. */
+  /** The path of the list. */
   readonly path: string;
-  /** Of the list's path. */
+  /** Parameters of the list's path. */
   readonly params: Readonly<Record<string, TSchema>>;
   placeOf(request: FastifyRequest): Place;
-  /** The parameter with the id, in the path of one. */
+  /** The name of the id parameter in the path of one resource. */
   readonly idName: string;
-  /** Of ids that are no numbers. */
+  /** For ids that are not numbers. */
   readonly idSchema?: TSchema;
-  /** Who may call, where it differs. */
+  /** Who may call, if it differs from the default. */
   readonly config?: FastifyContextConfig;
   readonly tags: readonly string[];
   readonly answerOnce: AnswerOnce;
   readonly answer: Answer<Resource>;
-  /** The ETag of a kind that has one. Source: docs/interface.md §7.6. */
+  /** The ETag of a resource, if its kind has one. Source: docs/interface.md §7.6. */
   markOf?(resource: Resource): string;
-  /** The same of an answer, which may be that of a former request; a kind without it sends no ETag with new resources. */
+  /** The same for an answer, which may be that of an earlier request; without it new resources are sent without an ETag. */
   markOfAnswer?(answer: never): string;
 }
 
@@ -345,16 +345,16 @@ export const inProject = {
 /** For `Served`: resources that the caller reaches. */
 export const inReach = { params: {}, idName: 'id', placeOf: ({ caller }: FastifyRequest) => caller };
 
-/** What is known of a change beside what is sent: who makes it, where, and what is written in its transaction. */
+/** What is known about a change besides the body: who makes it, where, and what is written in its transaction. */
 export interface ChangeRequest<Resource, Place> {
   readonly author: Caller;
   readonly place: Place;
   readonly beside: (tx: ControlTransaction, resource: Resource) => Promise<void>;
-  /** Aborts when the caller leaves. */
+  /** Aborts when the caller disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** What an endpoint says of itself, and settles for itself alone. */
+/** What an endpoint specifies for itself. */
 interface About {
   readonly summary: string;
   readonly description?: string;
@@ -388,7 +388,7 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
   });
   const idOf = (request: FastifyRequest) => (request.params as Readonly<Record<string, number>>)[idName] ?? 0;
 
-  /** Makes a change once for each `Idempotency-Key`. What is stored for a repetition has no secret that is shown once. */
+  /** Makes a change once for each `Idempotency-Key`. The answer stored for a repetition omits secrets that are shown once. */
   function answerChange<Made extends Resource>(
     request: FastifyRequest,
     { reply, made }: { readonly reply: FastifyReply; readonly made: Answer<Made> | undefined },
@@ -437,7 +437,7 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
       ...about
     }: About & {
       readonly body: Body;
-      /** The answer, where it differs by a secret that is shown once. */
+      /** The answer, if it differs by a secret that is shown once. */
       readonly made?: Answer<Made> | undefined;
       create(change: ChangeRequest<Resource, Place>, sent: Static<Body>): Promise<Made>;
     }): void {
@@ -454,7 +454,7 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
         ...{ ...aboutOne(about), answer: { 200: answer.schema } },
         async handle(request, reply) {
           const resource = await get(placeOf(request), idOf(request));
-          // A run changes the answer and not the mark, which names what a person wrote.
+          // A run changes the answer but not the ETag, which stands for what a person wrote.
           if (markOf) sendMark(reply, markOf(resource));
           return answer.of(resource);
         },
@@ -472,7 +472,7 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
     }: About & {
       readonly method: 'PUT' | 'PATCH' | 'POST';
       readonly below?: string;
-      /** May be left out of a POST, whose settings have defaults. */
+      /** May be omitted for a POST whose settings have defaults. */
       readonly body?: Body;
       readonly made?: Answer<Made> | undefined;
       change(change: ChangeRequest<Resource, Place>, chosen: Chosen, sent: Static<Body>): Promise<Made>;

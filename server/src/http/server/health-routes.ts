@@ -25,7 +25,7 @@ const ReadyAnswer = titled('Readiness', {
   ),
 });
 
-/** A start that migrates and picks up its tasks is mostly done within this. */
+/** A start that migrates and resumes its tasks is usually done within this time. */
 const READY_RETRY_SECONDS = 5;
 
 const unready = {
@@ -92,7 +92,7 @@ const schema = {
   response: { 200: RootAnswer, 302: { type: 'null', description: 'for a browser' } },
 };
 
-/** Answers `/` for those who know only the address of the service. Source: docs/interface.md §10.3. */
+/** Answers `/` for callers who know only the address of the service. Source: docs/interface.md §10.3. */
 export function serveRoot(server: Server, { version, page }: { version: string; page: string }): void {
   const addresses = {
     ...{ name: 'Relata', version, console: '/console/', docs: '/docs/', openapi: '/openapi.json' },

@@ -12,11 +12,11 @@ import { describeSent, type SentRequest, SLOW_MS } from './request-log.ts';
 /** What the parts of the service count. Names and labels: docs/operating.md. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** What is read at the moment someone asks for the metrics. */
+/** Values that are read when the metrics are requested. */
 export interface MetricSources {
-  /** Its free space is a metric. */
+  /** The folder whose free space is a metric. */
   readonly dataDir?: string;
-  /** Counted from 0 on: an increase from "not there" to 1 would raise no alert. */
+  /** Kinds counted from 0 on: an increase from "absent" to 1 would raise no alert. */
   readonly listTaskKinds?: () => readonly string[];
   readonly isReady?: () => boolean;
   readonly gauges?: readonly WatchedGauge[];
@@ -26,7 +26,7 @@ export interface MetricSources {
 export interface WatchedGauge {
   readonly name: string;
   readonly help: string;
-  /** Its values are few, and never ids. */
+  /** A label with few values, never ids. */
   readonly label?: string;
   /** @returns the figure, or one for each value of the label */
   read(): Figures | Promise<Figures>;
@@ -39,17 +39,17 @@ type ProductChange = (typeof PRODUCT_CHANGES)[number];
 
 export interface MeasuredRequest {
   readonly method: string;
-  /** The pattern of the route, so that the number of series has a limit. */
+  /** The pattern of the route, which bounds the number of series. */
   readonly route: string;
   readonly status: number;
   readonly seconds: number;
   readonly requestId: string;
-  /** Why it was refused. */
+  /** The reason of its refusal. */
   readonly reason?: Reason | undefined;
-  /** undefined: none, or none that was found. */
+  /** undefined if there was none, or none was found. */
   readonly caller: Caller | undefined;
   readonly projectId: number | undefined;
-  /** Whether the request is of a kind that takes long. */
+  /** Whether requests of this kind normally take long. */
   readonly isPatient: boolean;
 }
 
@@ -64,10 +64,10 @@ const COMMIT_REFUSALS: readonly FailureCode[] = [
   'full_update_other',
   'full_update_started',
 ];
-/** From a cached lookup (1 ms) to the longest `wait` of a task (60 s). */
+/** From a cached lookup (1 ms) to the longest `wait` for a task (60 s). */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Every call has a registry of its own, so that two services in one process do not add up. */
+/** Each call creates its own registry, so that two services in one process do not add up. */
 export function createMetrics(sources: MetricSources = {}) {
   const registry = new Registry();
   const registers = [registry];
@@ -105,7 +105,7 @@ export function createMetrics(sources: MetricSources = {}) {
     },
     measureRequest: ({ method, route, status, seconds }: MeasuredRequest) =>
       requests.observe({ method, route, status }, seconds),
-    /** The registry's present state and how it is written down. */
+    /** The present state of the registry in its text format. */
     print: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };
 }
@@ -140,21 +140,21 @@ function watchGauge(registry: Registry, { name, help, label, read }: WatchedGaug
     ...(label !== undefined && { labelNames: [label] }),
     registers: [registry],
     async collect() {
-      // Its absence says so; what else is known is needed just then, e.g. while the database is away.
+      // A figure that is missing says so itself; the others are needed just then, e.g. while the database is unreachable.
       const figures = await Promise.try(read).catch(() => ({}));
       this.reset();
       if (typeof figures === 'number') return this.set(figures);
-      // Without a label a reset gauge is 0.
+      // Without a label, a gauge that is reset shows 0.
       if (label === undefined) return this.remove();
       for (const [value, figure] of Object.entries(figures)) this.set({ [label]: value }, figure);
     },
   });
 }
 
-/** Gets requests that failed or were slow; what was sent is described for those that are kept. */
+/** Receives requests that failed or were slow; `describe` is called for those that are kept. */
 type Keep = (request: MeasuredRequest, describe: () => SentRequest) => void;
 
-/** Measures every answer, also to unknown paths, which share one series. Call it before routes are added. */
+/** Measures every answer, including unknown paths, which share one series. Call it before routes are added. */
 export function measureRequests(
   server: Server,
   measures: readonly ((request: MeasuredRequest) => void)[],
@@ -183,7 +183,7 @@ export function measureRequests(
   );
 }
 
-/** The caller waits for a task, or follows what is searched. */
+/** Whether the caller waits for a task, or follows a search. */
 function isLongAnswer({ query, headers }: FastifyRequest): boolean {
   const { wait, format } = (query ?? {}) as Record<string, unknown>;
   return wait !== undefined || format === 'ndjson' || (headers.accept ?? '').includes('application/x-ndjson');
@@ -203,7 +203,7 @@ export function serveMetrics(server: Server, metrics: Metrics): void {
   const config = { guard: 'key', role: 'owner' } as const;
 
   server.get('/metrics', { config, schema: metricsSchema }, async (request, reply) => {
-    // The figures are of all projects and accounts together.
+    // The figures cover all projects and accounts.
     if (request.caller.scope.type !== 'account') throw new ServiceError('scope_refused');
     const { contentType, text } = await metrics.print();
     return reply.type(contentType).send(text);

@@ -6,16 +6,16 @@ import type { FailureBody } from '../answers/answers.ts';
 import { BEGINNING_BYTES } from '../bodies/bodies.ts';
 import type { Server } from './endpoint.ts';
 
-/** From here on a request is slow. Source: docs/interface.md §14.7. */
+/** A request that takes this long is slow. Source: docs/interface.md §14.7. */
 export const SLOW_MS = 1_000;
 
 /**
- * One line for a request that changed something, failed or took long; the many quick reads are for `debug`: a line
+ * One line for a request that changed something, failed or took long. The many quick reads are logged at `debug`: a line for
  * each costs a tenth of the requests per second.
  */
 export class RequestLog extends LogController {
   private readonly logsQuickReads: boolean;
-  /** No key is needed to be refused. */
+  /** Limited, as anyone can be refused without a key. */
   private readonly logStranger = createRefusalLog('request without a valid key');
 
   constructor(level: string) {
@@ -32,7 +32,7 @@ export class RequestLog extends LogController {
   ): void {
     const isQuickRead = request.method === 'GET' && reply.statusCode < 400 && reply.elapsedTime < SLOW_MS;
     if (isQuickRead && error == null && !this.logsQuickReads) return;
-    // Silent: it has a line of its own.
+    // A silent request has a line of its own.
     if (request.log.level === 'silent') return;
     const ms = Math.round(reply.elapsedTime);
     const facts = { req: request, res: reply, ms, ...describeCall(request, reply) };
@@ -44,19 +44,19 @@ export class RequestLog extends LogController {
   }
 }
 
-/** Who signs in had no key before either. */
+/** A person who signs in had no key before, either. */
 const isStranger = (request: FastifyRequest, { statusCode }: FastifyReply) =>
   (request as Partial<FastifyRequest>).caller === undefined &&
   (statusCode >= 400 || request.method !== 'POST');
 
-/** Ids alone: the value of a key is in no log. */
+/** Only ids: the value of a key is in no log. */
 function describeCall(request: FastifyRequest, reply: FastifyReply) {
   const { caller, project } = request as Partial<FastifyRequest>;
   const sent = reply.getHeader('content-length');
   return {
     project: project?.id,
     ...(caller !== undefined && (isUser(caller) ? { user: caller.userId } : { key: caller.keyId })),
-    // A stream has no length before its end.
+    // The length of a stream is unknown before its end.
     bytes: {
       received: request.rawBody?.bytes.length ?? Number(request.headers['content-length'] ?? 0),
       sent: sent === undefined ? undefined : Number(sent),
@@ -64,10 +64,10 @@ function describeCall(request: FastifyRequest, reply: FastifyReply) {
   };
 }
 
-/** Lines of the log a second; the rest of a second is one line with their number. */
+/** Log lines per second; the rest of a second is one line with their number. */
 const REFUSALS_PER_SECOND = 5;
 
-/** @returns what logs refused requests that need no credentials, a few of them: they are not to fill the disk */
+/** @returns a function that logs a few of the refused requests without credentials, so that these cannot fill the disk */
 export function createRefusalLog(message: string): (log: Server['log'], facts: object) => void {
   let count = 0;
   return (log, facts) => {
@@ -83,16 +83,16 @@ export function createRefusalLog(message: string): (log: Server['log'], facts: o
   };
 }
 
-/** What was sent and why it was refused, as far as it may be shown: secrets are masked, long texts cut. */
+/** What was sent and why it was refused, as far as it may be shown: secrets are masked, long texts truncated. */
 export interface SentRequest {
   /** Path and query. */
   readonly url: string;
   readonly reason: string | null;
   readonly message: string | null;
   readonly details: readonly string[];
-  /** Its beginning as text; null: there was none, it is a file, or it cannot be read. */
+  /** Its beginning as text; null if it was absent, a file or unreadable. */
   readonly body: string | null;
-  /** Of the body as it came. */
+  /** Bytes of the body as received. */
   readonly bodyBytes: number;
   readonly isBodyWhole: boolean;
 }
@@ -103,10 +103,10 @@ const LONGEST = { url: 1_000, body: 1_024, line: 300, lines: 5 };
 const ATTRIBUTE_NAME = 'key';
 const OF_PRODUCTS = /^\/(products|content)\b/;
 
-/** Takes some microseconds, for requests that failed or were slow. */
+/** Takes some microseconds; used for requests that failed or were slow. */
 export function describeSent(request: FastifyRequest): SentRequest {
   const { failure } = request;
-  // A file that is streamed, and a body that was not read to its end, are known by what was announced.
+  // For a streamed file, and a body that was not read to its end, the declared length.
   const bodyBytes = request.rawBody?.bytes.length ?? Number(request.headers['content-length'] ?? 0);
   const plainName = OF_PRODUCTS.test(request.url) ? ATTRIBUTE_NAME : undefined;
   const text = readBeginning(request);
@@ -126,17 +126,17 @@ function describeUrl({ url, routeOptions }: FastifyRequest): string {
   const { config, url: pattern = '' } = routeOptions;
   const [path = '', query] = config?.hasSecretPath ? [pattern] : url.slice(0, 2 * LONGEST.url).split('?', 2);
   if (query === undefined) return path;
-  // Names may be written with %: what the service reads is what has to be masked.
+  // Names may be percent-encoded; what the service reads is what has to be masked.
   const pairs = [...new URLSearchParams(query)].map(
     ([name, value]) => `${encode(name)}=${isSecretName(name) ? MASK : encode(maskSecrets(value))}`,
   );
   return `${path}?${pairs.join('&')}`.slice(0, LONGEST.url);
 }
 
-/** A half of a pair of surrogates cannot be written as UTF-8. */
+/** A lone surrogate cannot be written as UTF-8. */
 const encode = (text: string) => encodeURIComponent(text.toWellFormed()).replaceAll('%2C', ',');
 
-/** Text of other encodings has NULs between its letters, which would hide a name. */
+/** Text in other encodings has NULs between its letters, which would hide a name. */
 const UNREADABLE = /[^\P{Cc}\n\r\t]|\ufffd/gu;
 
 function readBeginning({ rawBody }: FastifyRequest): string | undefined {
@@ -147,7 +147,7 @@ function readBeginning({ rawBody }: FastifyRequest): string | undefined {
   return new TextDecoder().decode(plain.subarray(0, BEGINNING_BYTES)).replaceAll(UNREADABLE, '');
 }
 
-/** A parser quotes what it could not read, perhaps the end of a secret whose name is before that. */
+/** A parser quotes what it could not read, perhaps the end of a secret whose name precedes the quote. */
 const QUOTED = /, (?:\.\.\.)?".*$/s;
 
 function describeDetails({ reason, details = [], validation = [] }: FailureBody): string[] {

@@ -1,6 +1,6 @@
 /**
- * The server without a route. It reads bodies, checks credentials through the guards that it is given, finds the project,
- * validates parameters and turns refusals into answers, in the order of docs/interface.md §7.2. It never knows what a route does.
+ * The server without routes. It reads bodies, checks credentials through the given guards, finds the project, validates
+ * parameters and turns refusals into answers, in the order of docs/interface.md §7.2. It never knows what a route does.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -47,7 +47,7 @@ export interface ServerSettings {
   readonly logTo?: { write(line: string): void };
   readonly trustedProxies: readonly string[];
   readonly corsOrigins: readonly string[];
-  /** Where browsers find the service. */
+  /** The address that browsers use. */
   readonly publicUrl?: string | undefined;
   readonly bodyBudgetMib: number;
   /** Undefined: requests are not traced. */
@@ -62,9 +62,9 @@ export interface ServerSettings {
 
 /** Half of the time that an operator gives the service to stop; the rest is for running tasks. */
 const CLOSE_MS = 30_000;
-/** 128 KiB of request line and headers are served; Node counts a little more than their text. Source: §8. */
+/** 128 KiB of request line and headers are accepted; Node counts a little more than their text. Source: §8. */
 const MAX_HEADER_BYTES = 136 * 1024;
-/** Characters of an address in a line of the log. */
+/** Characters of an address shown in a log line. */
 const MOST_SHOWN = 1_000;
 
 function pathOf({ url, routeOptions }: FastifyRequest): string | undefined {
@@ -72,10 +72,10 @@ function pathOf({ url, routeOptions }: FastifyRequest): string | undefined {
   return path !== undefined && path.length > MOST_SHOWN ? `${path.slice(0, MOST_SHOWN)}…` : path;
 }
 
-/** Without threads, as where the routes are only described. */
+/** Without threads, for a server whose routes are only described. */
 const readHere: bodies.ReadElsewhere = async (input) => bodies.jsonOperations().readJson(input).output;
 
-/** The server with its checks and without routes. `readElsewhere`: the parsing threads. */
+/** The server with its checks but without routes. `readElsewhere`: the parsing threads. */
 export function createServer(
   settings: ServerSettings,
   guards: Guards,
@@ -85,7 +85,7 @@ export function createServer(
     logger: {
       level: settings.logLevel,
       ...(settings.logTo && { stream: settings.logTo }),
-      // The query can hold ?apiKey=: only the path is logged. Source: docs/interface.md §5.1.
+      // The query may contain ?apiKey=, so only the path is logged. Source: docs/interface.md §5.1.
       serializers: {
         req: (request: FastifyRequest) => ({ method: request.method, path: pathOf(request), ip: request.ip }),
         res: ({ statusCode }: { statusCode: number }) => ({ statusCode }),
@@ -104,11 +104,11 @@ export function createServer(
     frameworkErrors: (error, request, reply) => void replyWithError(error, request, reply),
   });
   server.setErrorHandler((error: FastifyError, request, reply) => replyWithError(error, request, reply));
-  // Of bytes Fastify knows those that are not in shared memory, and takes the others for an object.
+  // Fastify only recognises bytes outside shared memory, and takes the others for an object.
   server.setReplySerializer((payload) =>
     payload instanceof Uint8Array ? (payload as unknown as string) : JSON.stringify(payload),
   );
-  // Without this Fastify compiles a serializer for each answer of each route, a fifth of a second, and asks none of them.
+  // Otherwise Fastify compiles a serializer for each answer of each route, taking a fifth of a second, and uses none of them.
   server.setSerializerCompiler(() => JSON.stringify);
   boundConnections(server, settings.strangerMs ?? STRANGER_MS);
   if (settings.traces !== undefined) traceRequests(server);
@@ -141,8 +141,8 @@ export function createServer(
 }
 
 /**
- * A connection whose request is under way would otherwise be kept alive after its answer, and hold up the stop. So would
- * one whose sender takes hours for a body, refused or not: what is not answered in time was not accepted.
+ * Otherwise a connection with a request in progress would be kept alive after its answer and delay the stop. So would one
+ * whose sender takes hours for a body, refused or not: what is not answered in time was not accepted.
  */
 function endConnectionsOnClose(server: Server, closeMs: number): void {
   let isClosing = false;
@@ -160,7 +160,7 @@ function endConnectionsOnClose(server: Server, closeMs: number): void {
   );
 }
 
-/** Values of bodies are strings by contract and stay what they are; parameters of a URL are text and are converted. */
+/** Values of bodies are strings by contract and stay as they are; parameters of a URL are text and are converted. */
 function readParameters(server: Server): void {
   const compileParameters = bodies.createParameterChecks();
   const compileBody = bodies.createBodyChecks();
@@ -178,7 +178,7 @@ function readParameters(server: Server): void {
     }),
   );
   server.addHook('onRoute', (route: RouteOptions) => {
-    // A raw body is checked by the thread that parses it, a streamed one is not checked; its schema is here for the documentation.
+    // A raw body is checked by the thread that parses it, a streamed one not at all; its schema is only for the documentation.
     if (route.config?.body !== 'raw' && route.config?.body !== 'stream') return;
     route.validatorCompiler = ({ schema, httpPart }) =>
       httpPart === 'body' ? () => true : compileParameters(schema as object);
@@ -188,7 +188,7 @@ function readParameters(server: Server): void {
 /** Enough for 100 names of 255 characters, however JSON writes them. Source: docs/interface.md §8. */
 const DEFAULT_MIB = 1 / 2;
 
-/** One reader for every body: bounded in size, time and the memory that all of them share. */
+/** One reader for all bodies: bounded in size, time and the memory that they share. */
 function readBodies(server: Server, budget: bodies.MemoryBudget, readElsewhere: bodies.ReadElsewhere): void {
   const names = [
     'checkCaller',
@@ -217,7 +217,7 @@ function readBodies(server: Server, budget: bodies.MemoryBudget, readElsewhere: 
       ? raw
       : bodies.readJsonBody(raw, { ...terms, ...jsonTermsOf(request), readElsewhere });
   });
-  // Bodies are JSON whatever they call themselves; Fastify refuses a media type that it cannot read.
+  // Bodies are JSON whatever their declared type; Fastify refuses media types that it cannot read.
   server.addHook(
     'onRequest',
     requestHook((request, reply) => {
@@ -229,13 +229,13 @@ function readBodies(server: Server, budget: bodies.MemoryBudget, readElsewhere: 
   );
 }
 
-/** Strangers would keep it from those who have a key; what they may send is small. */
+/** Strangers do not count: they would take memory from callers with a key, and may only send little. */
 function holdMemory(budget: bodies.MemoryBudget, request: FastifyRequest): bodies.HeldMemory | undefined {
   const { caller } = request as Partial<FastifyRequest>;
   if (caller === undefined) return undefined;
   const memory = budget.open({ caller: nameCaller(caller), accountId: caller.accountId });
   afterAnswer(request, memory.release);
-  // A body that was read to its end is done, but what is made of JSON is there until the answer.
+  // A body that was read to its end is done, but a value made from JSON stays until the answer.
   if ((request.routeOptions.config.body ?? 'json') !== 'json') request.raw.once('close', memory.release);
   return memory;
 }
@@ -246,7 +246,7 @@ function jsonTermsOf(request: FastifyRequest): Omit<bodies.JsonTerms, 'maxMib' |
   return {
     limits: { ...bodies.JSON_LIMITS, ...config.holds },
     schema: schema?.body as object | undefined,
-    // Projects take turns, and callers of accounts where no project is known yet.
+    // Projects take turns, or accounts of callers while no project is known.
     owner: project?.id ?? -(caller?.accountId ?? 0),
     openSignal() {
       const left = new AbortController();
@@ -257,15 +257,15 @@ function jsonTermsOf(request: FastifyRequest): Omit<bodies.JsonTerms, 'maxMib' |
 }
 
 /**
- * Also of a request that was refused on the way, or whose sender left, perhaps while it waited: of those Node does not say
- * that they closed.
+ * Also for a request that was refused on the way, or whose sender left, perhaps while it waited: for those Node does not
+ * report the close.
  */
 function afterAnswer({ rawReply }: FastifyRequest, release: () => void): void {
   if (rawReply === undefined || rawReply.closed) release();
   else rawReply.once('close', release);
 }
 
-/** What shop connectors ask of a search for products by their text, which this is not. */
+/** Paths at which shop connectors search products by text, which this service does not offer. */
 const SEARCHES = /^\/(suggest|suggestions)\/?$|^\/search\/suggest\/?$/;
 
 /** Unknown path: 404. Known path, other method: 405 with Allow. Source: docs/interface.md §7.2. */
@@ -289,7 +289,7 @@ function answerUnknownPaths(server: Server): void {
   });
 }
 
-/** Makes every request a span, except those of health checks. Call it before the hooks that are to be within. */
+/** Makes every request a span, except health checks. Call it before the hooks that the span is to include. */
 function traceRequests(server: Server): void {
   const spans = new WeakMap<FastifyRequest, RequestSpan>();
   server.addHook('onRequest', (request, _, done) => {
@@ -305,15 +305,15 @@ function traceRequests(server: Server): void {
   });
 }
 
-/** The paths that browsers of other origins may call. Source: docs/interface.md §5.4. */
+/** The paths that browsers may call from other origins. Source: docs/interface.md §5.4. */
 const CORS_PATHS = ['/projects', '/product-service/', '/search/relations/', '/project/check-credentials'];
 
-/** What scripts of other origins may read beside the body. */
+/** Headers that scripts of other origins may read. */
 const EXPOSED_HEADERS = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'ETag', 'X-Request-Id'].concat(
   ...['Deprecation', 'Idempotency-Replayed', 'Location', 'WWW-Authenticate'],
 );
 
-/** Lets scripts of other origins read what needs no key; every other answer stays what it is without them. */
+/** Lets scripts of other origins read what needs no key; all other answers stay unchanged. */
 function allowOrigins(server: Server, origins: readonly string[]): void {
   const allowed = {
     origin: [...origins],
@@ -321,7 +321,7 @@ function allowOrigins(server: Server, origins: readonly string[]): void {
     methods: ['GET', 'HEAD', 'POST'],
     exposedHeaders: EXPOSED_HEADERS,
   };
-  // The package's own route for OPTIONS of any path: what is no preflight is a method that the path does not have.
+  // The package's own route for OPTIONS on any path: if it is no preflight, the path does not support the method.
   server.addHook('onRoute', (route: RouteOptions) => {
     if (route.url === '*' && route.method === 'OPTIONS') route.config = { ...route.config, guard: 'none' };
   });
@@ -331,7 +331,7 @@ function allowOrigins(server: Server, origins: readonly string[]): void {
   });
 }
 
-/** A preflight says which method it asks for. Source: Fetch, "CORS-preflight request". */
+/** A preflight names the method that it requests. Source: Fetch, "CORS-preflight request". */
 function isOpen({ url, method, headers }: FastifyRequest): boolean {
   const isRequested = headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
   if (method === 'OPTIONS' && !isRequested) return false;
@@ -344,7 +344,7 @@ interface Address {
   readonly port: number;
 }
 
-/** @returns the address @throws Error that names the settings, when it cannot be listened on */
+/** @returns the address @throws Error that names the settings, when it cannot listen there */
 export async function listenOn(
   server: Pick<FastifyInstance, 'listen'>,
   { host, port }: Address,
@@ -362,7 +362,7 @@ export async function listenOn(
   }
 }
 
-/** For what must not be done in vain: the holder of the address may be the service itself. @throws Error as listenOn */
+/** Call it before work that must not be in vain: the service itself may hold the address. @throws Error as listenOn */
 export async function refuseTakenAddress(address: Address): Promise<void> {
   const probe = Fastify();
   await listenOn(probe, address);
@@ -371,15 +371,15 @@ export async function refuseTakenAddress(address: Address): Promise<void> {
 
 type Query = Record<string | symbol, string | string[]>;
 
-/** Read at once, from any sender. */
+/** Parsed at once, from any sender. */
 const SHORT_CHARACTERS = 4_096;
-/** What a guard needs of it. */
+/** The parameters that guards need. */
 const OF_GUARDS = /(?<=^|&)(?:apiKey|projectId)(?:=[^&]*)?(?=&|$)/g;
 const isOfGuards = (name: string | symbol) => name === 'apiKey' || name === 'projectId';
 
 /**
- * Reads the query of an address; of a long one only what names the key and the project, and the rest when anything else of it is
- * read, which is once its sender was let in: 60,000 parameters take 12 ms, and 64 connections without a key sent them in turn.
+ * Reads the query of an address. Of a long one it reads only the key and the project, and the rest when any of it is used, which
+ * is after its sender was authorised: 60,000 parameters take 12 ms, and 64 connections without a key sent them in turn.
  */
 export function readLazily(text: string): Query {
   if (text.length <= SHORT_CHARACTERS) return readQuery(text);
@@ -400,9 +400,9 @@ export function readLazily(text: string): Query {
 }
 
 /**
- * Reads the query of an address as a form is read, a name that repeats as a list. It needs no credentials, so that it takes as
- * long as the text is: URLSearchParams took 110 ms for 60,000 names without a value, in which it is quadratic, and 240 ms for 20,000
- * that are no UTF-8, at each of which it throws. Source: WHATWG URL, "application/x-www-form-urlencoded parsing".
+ * Reads the query of an address like a form, a repeated name as a list. It needs no credentials, so its time must be linear:
+ * URLSearchParams took 110 ms for 60,000 names without a value, in which it is quadratic, and 240 ms for 20,000 that are invalid
+ * UTF-8, at each of which it throws. Source: WHATWG URL, "application/x-www-form-urlencoded parsing".
  */
 export function readQuery(text: string): Query {
   try {
@@ -438,7 +438,7 @@ function readPart(part: string, decode: (part: string) => string): string {
 /** PHP writes a list as `name[]=` or `name[0]=`. */
 const readName = (sent: string) => (sent.endsWith(']') ? sent.replace(/\[\d*\]$/, '') : sent);
 
-/** What is no UTF-8 becomes U+FFFD, what is no escape stays. */
+/** Invalid UTF-8 becomes U+FFFD, and what is no escape is unchanged. */
 function decodeLeniently(text: string): string {
   const unescaped = text.replace(/%([0-9a-f]{2})/gi, (_, hex) =>
     String.fromCharCode(Number.parseInt(hex, 16)),

@@ -354,7 +354,7 @@ export function createPayloadRows(postgres: Postgres): PayloadFiles {
   };
 }
 
-/** Packs while the rest is received; the rows are written when all of it is there: no connection waits for a sender. */
+/** Packs while the rest is received; the rows are written once all of it is there, so no connection waits for a sender. */
 function packRows(insert: (packed: Buffer) => Promise<void>): PieceTarget {
   const packer = createZstdCompress({
     chunkSize: PACKED_BYTES,

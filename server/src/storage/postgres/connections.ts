@@ -385,7 +385,7 @@ export const isTimedOut = (error: unknown) => (error as { code?: string }).code 
 const refuseAway = (cause?: Error) =>
   new ServiceError('not_ready', { retryAfterSeconds: RETRY_SECONDS, cause });
 
-/** @returns `not_ready` while the database cannot be reached, `storage_full` on a full disk, `storage_failed` on a failing or damaged one; others as they are */
+/** @returns `not_ready` if it is unreachable, `storage_full` on a full disk, `storage_failed` on a failing or damaged one; others unchanged */
 export function translatePostgresError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ServiceError) return error;
   const { code = '' } = error as Error & { code?: string };
