@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import type { LookupProduct } from '../catalog/products/products.ts';
 import type { SearchAnswer } from '../catalog/search/search.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { optional } from '../kernel/optional.ts';
 import { toWireTask } from '../tasks/tasks.ts';
 import {
   countTokens,
@@ -27,10 +28,10 @@ const FoundProduct = Type.Object({
 });
 const ShortFacet = Type.Object({
   attribute: Type.String(),
-  unit: Type.Optional(Type.String()),
+  unit: optional.text(),
   values: Type.Array(Type.String(), { description: 'the most frequent ones' }),
-  min: Type.Optional(Type.Number()),
-  max: Type.Optional(Type.Number()),
+  min: optional.number(),
+  max: optional.number(),
 });
 
 const PAGE = 10;
@@ -44,31 +45,26 @@ export const findProducts = defineTool({
   description:
     'Searches the catalog by words, filter and category. Facets show attributes of the hits, to narrow the next search with filter.',
   input: {
-    query: Type.Optional(
-      Type.String({ maxLength: 500, description: 'words in any order, case and accents do not count' }),
-    ),
-    filter: Type.Optional(
-      Type.String({
-        maxLength: 8_192,
-        description:
-          'conditions on attributes, such as: TDP > 100 and Brand = "Corsair"; =, !=, <, <=, >, >=, ~ (contains)',
-      }),
-    ),
-    category: Type.Optional(
-      Type.Array(Type.String({ maxLength: 1_000 }), {
-        minItems: 1,
-        maxItems: 20,
-        description: 'top of a category path',
-      }),
-    ),
-    sort: Type.Optional(
-      Type.String({
-        maxLength: 260,
-        description: 'an attribute, such as Price or Price:desc; default: relevance',
-      }),
-    ),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: PAGE })),
-    cursor: Type.Optional(Type.String({ maxLength: 100, description: 'nextCursor of the page before' })),
+    query: optional.text({
+      maxLength: 500,
+      description: 'words in any order, case and accents do not count',
+    }),
+    filter: optional.text({
+      maxLength: 8_192,
+      description:
+        'conditions on attributes, such as: TDP > 100 and Brand = "Corsair"; =, !=, <, <=, >, >=, ~ (contains)',
+    }),
+    category: optional.list(Type.String({ maxLength: 1_000 }), {
+      minItems: 1,
+      maxItems: 20,
+      description: 'top of a category path',
+    }),
+    sort: optional.text({
+      maxLength: 260,
+      description: 'an attribute, such as Price or Price:desc; default: relevance',
+    }),
+    limit: optional.integer({ minimum: 1, maximum: 20, default: PAGE }),
+    cursor: optional.text({ maxLength: 100, description: 'nextCursor of the page before' }),
   },
   output: {
     products: Type.Array(FoundProduct),
@@ -132,13 +128,11 @@ export const getProducts = defineTool({
   description: 'Reads products by their exact identifiers, with the values of their attributes.',
   input: {
     identifiers: Type.Array(Identifier, { minItems: 1, maxItems: READ }),
-    offset: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 10_000,
-        description: 'attributes to leave out at the beginning; default 0',
-      }),
-    ),
+    offset: optional.integer({
+      minimum: 0,
+      maximum: 10_000,
+      description: 'attributes to leave out at the beginning; default 0',
+    }),
   },
   output: {
     products: Type.Array(
@@ -238,7 +232,7 @@ export const compareProducts = defineTool({
   description: 'Puts the attributes of 2 to 5 products side by side, those that differ first.',
   input: {
     identifiers: Type.Array(Identifier, { minItems: 2, maxItems: COMPARED }),
-    offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
+    offset: optional.integer({ minimum: 0, maximum: 10_000 }),
   },
   output: {
     products: Type.Array(Type.Object({ identifier: Type.String(), name: Type.String() })),
@@ -282,10 +276,8 @@ export const catalogChanges = defineTool({
   description:
     'What changed the catalog lately: full updates, updates and deletions, the newest first, with counts.',
   input: {
-    since: Type.Optional(Type.Integer({ minimum: 0, description: 'epoch milliseconds' })),
-    cursor: Type.Optional(
-      Type.String({ pattern: '^\\d{1,15}$', description: 'nextCursor of the page before' }),
-    ),
+    since: optional.integer({ minimum: 0, description: 'epoch milliseconds' }),
+    cursor: optional.text({ pattern: '^\\d{1,15}$', description: 'nextCursor of the page before' }),
   },
   output: {
     changes: Type.Array(
@@ -295,8 +287,8 @@ export const catalogChanges = defineTool({
         status: Type.String(),
         requestedAt: Type.Integer({ description: 'epoch milliseconds' }),
         finishedAt: Type.Union([Type.Integer(), Type.Null()]),
-        ...Object.fromEntries(COUNTS.map((name) => [name, Type.Optional(Type.Integer())])),
-        error: Type.Optional(Type.String()),
+        ...Object.fromEntries(COUNTS.map((name) => [name, optional.integer()])),
+        error: optional.text(),
       }),
     ),
     nextCursor: Type.Union([Type.String(), Type.Null()]),

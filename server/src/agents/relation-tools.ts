@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Filter as ProductFilter } from '../catalog/filters/filters.ts';
 import { signOf } from '../kernel/comparison-sign.ts';
 import { ServiceError } from '../kernel/errors.ts';
+import { optional } from '../kernel/optional.ts';
 import { type FoundRelation, type RelatedRequest, readAnswer } from '../relations/answers/answers.ts';
 import {
   checkDefinition,
@@ -24,7 +25,7 @@ import {
   type ToolContext,
 } from './tool.ts';
 
-const Offset = Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000, description: 'default 0' }));
+const Offset = optional.integer({ minimum: 0, maximum: 10_000, description: 'default 0' });
 
 export const listRelations = defineTool({
   name: 'list_relations',
@@ -37,14 +38,14 @@ export const listRelations = defineTool({
         id: Type.Integer(),
         name: Type.String(),
         tag: Type.String(),
-        description: Type.Optional(Type.String()),
+        description: optional.text(),
         kind: Type.String({
           description: 'rule: found by attributes; links: pairs that were listed by hand or by a file',
         }),
         twoWay: Type.Boolean(),
         enabled: Type.Boolean(),
         state: Type.String(),
-        problem: Type.Optional(Type.String()),
+        problem: optional.text(),
       }),
     ),
     total: Type.Integer(),
@@ -72,7 +73,7 @@ const Related = Type.Object({
   name: Type.String(),
   brand: Type.String(),
   link: Type.String(),
-  why: Type.Optional(Type.Array(Type.String())),
+  why: optional.list(Type.String()),
 });
 const RELATED = 5;
 const LARGEST = 20;
@@ -87,29 +88,23 @@ export const relatedProducts = defineTool({
     'What goes with a product: accessories, spare parts, alternatives, whatever the relations say. With explain, the values that decided.',
   input: {
     identifier: Identifier,
-    tags: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
-        maxItems: 20,
-        description: 'default: all relations',
-      }),
-    ),
-    relationIds: Type.Optional(Type.Array(Type.Integer({ minimum: 1 }), { maxItems: RELATIONS })),
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: LARGEST,
-        default: RELATED,
-        description: 'products of each relation',
-      }),
-    ),
-    offset: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: FARTHEST,
-        description: 'products of each relation to leave out; default 0',
-      }),
-    ),
-    explain: Type.Optional(Type.Boolean()),
+    tags: optional.list(Type.String({ minLength: 1, maxLength: 255 }), {
+      maxItems: 20,
+      description: 'default: all relations',
+    }),
+    relationIds: optional.list(Type.Integer({ minimum: 1 }), { maxItems: RELATIONS }),
+    limit: optional.integer({
+      minimum: 1,
+      maximum: LARGEST,
+      default: RELATED,
+      description: 'products of each relation',
+    }),
+    offset: optional.integer({
+      minimum: 0,
+      maximum: FARTHEST,
+      description: 'products of each relation to leave out; default 0',
+    }),
+    explain: optional.flag(),
   },
   output: {
     relations: Type.Array(
@@ -204,7 +199,7 @@ export const explainRelation = defineTool({
     matches: Type.Array(Type.Object({ match: Type.String(), holds: Type.Boolean() })),
     conditions: Type.Array(ExplainedCondition),
     moreConditions: Type.Integer({ description: 'that had no room' }),
-    listed: Type.Optional(Type.String({ description: 'in a relation of links: who lists the other' })),
+    listed: optional.text({ description: 'in a relation of links: who lists the other' }),
   },
   async answer({ relations, project, signal }, { relationId, source, target }) {
     const request = { projectId: project.id, id: relationId, source, target };
@@ -243,15 +238,13 @@ export const previewRelation = defineTool({
   access: 'write',
   input: { source: Filter, target: Filter, match: MatchElements },
   output: {
-    problem: Type.Optional(Type.String()),
-    sourceProducts: Type.Optional(Type.Integer()),
-    targetProducts: Type.Optional(Type.Integer()),
-    sampled: Type.Optional(Type.Boolean()),
-    shareWithResults: Type.Optional(Type.Number({ description: 'of the sources, from 0 to 1' })),
-    withoutResults: Type.Optional(Type.Array(Type.String())),
-    examples: Type.Optional(
-      Type.Array(Type.Object({ source: Type.String(), results: Type.Array(Type.String()) })),
-    ),
+    problem: optional.text(),
+    sourceProducts: optional.integer(),
+    targetProducts: optional.integer(),
+    sampled: optional.flag(),
+    shareWithResults: optional.number({ description: 'of the sources, from 0 to 1' }),
+    withoutResults: optional.list(Type.String()),
+    examples: optional.list(Type.Object({ source: Type.String(), results: Type.Array(Type.String()) })),
   },
   async answer({ relations, project, signal, limitScans }, sent) {
     const definition = checkDefinition({ name: 'preview', tag: 'preview', ...sent });

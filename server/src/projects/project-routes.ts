@@ -5,7 +5,6 @@ import {
   Instant,
   ListQuery,
   Name,
-  optional,
   orNull,
   PageQuery,
   ProjectQuery,
@@ -21,6 +20,7 @@ import {
   serve,
   serveKind,
 } from '../http/server/server.ts';
+import { optional } from '../kernel/optional.ts';
 import { type Project, type ProjectGroup, type Reach, splitLocale } from './project.ts';
 import type { ReachedProject } from './project-store.ts';
 import type { Projects } from './projects.ts';
@@ -176,5 +176,5 @@ const ProjectListQuery = Type.Object({ ...ProjectQuery.properties, ...PageQuery.
 const AuditQuery = Type.Object({ ...ListQuery.properties, ...AuditFilter.properties });
 const ManagedProjectQuery = Type.Object({
   ...ListQuery.properties,
-  deleted: optional.flag({ description: 'true: those that can be brought back' }),
+  deleted: optional.flag('true: those that can be brought back'),
 });

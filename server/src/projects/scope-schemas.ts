@@ -1,16 +1,7 @@
 import { type Static, Type } from 'typebox';
-import {
-  byType,
-  closed,
-  Id,
-  Instant,
-  Name,
-  oneOf,
-  optional,
-  orNull,
-  titled,
-} from '../http/answers/answers.ts';
+import { byType, closed, Id, Instant, Name, oneOf, orNull, titled } from '../http/answers/answers.ts';
 import type { Scope } from '../kernel/caller.ts';
+import { optional } from '../kernel/optional.ts';
 
 /** The caller or command that made a change. */
 export const WireActor = Type.Object({

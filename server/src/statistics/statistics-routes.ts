@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
 import type { Access } from '../access/access.ts';
-import { Id, optional, orNull, ProjectParams, projectIdOf, titled } from '../http/answers/answers.ts';
+import { Id, orNull, ProjectParams, projectIdOf, titled } from '../http/answers/answers.ts';
 import { type Routes, serve } from '../http/server/server.ts';
 import type { Caller } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { optional } from '../kernel/optional.ts';
 import { type Projects, WireActor } from '../projects/projects.ts';
 import type { Storage } from '../storage/storage.ts';
 import { planSpan, type Span, type Statistics } from './statistics.ts';

@@ -3,6 +3,7 @@ import type { Attribute } from '../catalog/ontology/ontology.ts';
 import { AttributeSchema } from '../catalog/products/products.ts';
 import { Id, orNull, titled } from '../http/answers/answers.ts';
 import type { Sent } from '../http/server/server.ts';
+import { optional } from '../kernel/optional.ts';
 import { type Match, type RelationDefinition, SentRelation } from '../relations/definitions/definitions.ts';
 
 /** Source: docs/interface.md §17. */
@@ -15,9 +16,7 @@ export const SuggestionParams = Type.Object({
 
 export const SuggestionQuery = Type.Object({
   kind: Type.Optional(Kind),
-  dismissed: Type.Optional(
-    Type.Boolean({ description: 'true: those that were dismissed; false (the default): the others' }),
-  ),
+  dismissed: optional.flag('true: those that were dismissed; false (the default): the others'),
 });
 
 const about = <const Kind extends string>(kind: Kind) => ({
@@ -67,9 +66,9 @@ const CountedValues = Type.Array(
 const AttributeDraftSchema = Type.Object(
   {
     attribute: AttributeSchema,
-    deleted: Type.Optional(
-      Type.Array(Type.Integer(), { description: 'ids of attributes whose keys the attribute takes over' }),
-    ),
+    deleted: optional.list(Type.Integer(), {
+      description: 'ids of attributes whose keys the attribute takes over',
+    }),
   },
   { title: 'AttributeDraft', description: 'the body of POST …/ontology/preview' },
 );

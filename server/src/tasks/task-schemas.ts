@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { ListQuery, optional, orNull, titled } from '../http/answers/answers.ts';
+import { ListQuery, orNull, titled } from '../http/answers/answers.ts';
+import { optional } from '../kernel/optional.ts';
 
 const wordOf = <const Words extends readonly string[]>(...words: Words) =>
   Type.Unsafe<Words[number]>(Type.Union(words.map((word) => Type.Literal(word))));
@@ -33,11 +34,9 @@ export const WireTaskSchema = titled('Task', {
   progress: Type.Integer({ minimum: 0, maximum: 100 }),
   logCounter: Type.Integer(),
   error: Type.Optional(Failure),
-  warnings: Type.Optional(
-    Type.Array(Type.String(), {
-      description: 'what readers of the task should know, a sentence each',
-    }),
-  ),
+  warnings: optional.list(Type.String(), {
+    description: 'what readers of the task should know, a sentence each',
+  }),
   counts: Type.Optional(
     Type.Record(Type.String(), Type.Integer(), {
       description: 'of the build of a channel: what it counted',

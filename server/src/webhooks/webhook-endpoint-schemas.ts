@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES, type EventType } from '../events/events.ts';
-import { closed, Id, Instant, optional, orNull, pageOf, titled } from '../http/answers/answers.ts';
+import { closed, Id, Instant, orNull, pageOf, titled } from '../http/answers/answers.ts';
 import { fieldsOf } from '../http/server/server.ts';
+import { optional } from '../kernel/optional.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
 import { toWireScope, WireActor, WireScope } from '../projects/projects.ts';
 import { type Endpoint, type MadeEndpoint, overlapEnd } from './endpoint.ts';
@@ -48,7 +49,7 @@ export const SentEndpoint = closed({ url: Url, events: Events, scope: WireScope 
 export const SentEndpointChange = closed({
   url: Type.Optional(Url),
   events: Type.Optional(Events),
-  enabled: optional.flag({ description: 'true also switches on what the service switched off' }),
+  enabled: optional.flag('true also switches on what the service switched off'),
 });
 
 export const SecretRotation = closed({

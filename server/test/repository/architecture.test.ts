@@ -403,7 +403,7 @@ const violations: readonly { rule: string; refused: string; file: string; lines:
     file: `catalog/${name}-spans.ts`,
     lines: `import '@opentelemetry/${name}';`,
   })),
-  ...['node:fs', 'typebox', '../config.ts'].map((module, at) => ({
+  ...['node:fs', 'fastify', '../config.ts'].map((module, at) => ({
     refused: `a kernel that imports ${module}`,
     rule: 'kernel-is-pure',
     file: `kernel/impure-${at}.ts`,

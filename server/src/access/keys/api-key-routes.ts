@@ -10,6 +10,7 @@ import {
   serveKind,
 } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { optional } from '../../kernel/optional.ts';
 import { type Projects, type Reach, toWireScope, WireActor, WireScope } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
 import type { ApiKey, NewKey } from './api-key.ts';
@@ -49,16 +50,14 @@ const WireApiKey = titled('ApiKey', wireKeyFields);
 /** Source: docs/interface.md §14.2 rules 6 and 7. */
 const WireMadeKey = titled('NewApiKey', {
   ...wireKeyFields,
-  key: Type.Optional(
-    Type.String({ description: 'the value: shown once, so a repetition by Idempotency-Key has none' }),
-  ),
+  key: optional.text({ description: 'the value: shown once, so a repetition by Idempotency-Key has none' }),
 });
 
 const NewApiKey = closed({
   name: Name,
   scope: WireScope,
   access: Type.Optional(AccessWord),
-  page: Type.Optional(Type.Boolean({ description: `${PAGE_ONLY}; its access is read` })),
+  page: optional.flag(`${PAGE_ONLY}; its access is read`),
   rateLimit: Type.Optional(orNull(RateLimit)),
   expiresAt: Type.Optional(OptionalInstant),
 });
@@ -71,14 +70,12 @@ const ApiKeyChange = closed({
 });
 
 const KeyRotation = closed({
-  overlapSeconds: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 604_800,
-      default: 0,
-      description: 'for so long the old value works too',
-    }),
-  ),
+  overlapSeconds: optional.integer({
+    minimum: 0,
+    maximum: 604_800,
+    default: 0,
+    description: 'for so long the old value works too',
+  }),
 });
 
 const toKey = fieldsOf(WireApiKey);

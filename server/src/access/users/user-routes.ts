@@ -25,6 +25,7 @@ import {
 } from '../../http/server/server.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { optional } from '../../kernel/optional.ts';
 import { type Account, asWriter, WireActor, WirePartScope } from '../../projects/projects.ts';
 import type { Access } from '../access.ts';
 import type { OpenedSession, Visitor } from './console-session.ts';
@@ -74,7 +75,7 @@ const FoundLink = Type.Object({
   type: Type.Union([Type.Literal('owner'), Type.Literal('invitation')]),
   role: RoleWord,
   expiresAt: Instant,
-  email: Type.Optional(Type.String({ description: 'of an invitation' })),
+  email: optional.text({ description: 'of an invitation' }),
 });
 const NewInvitation = closed({ email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) });
 const UserChange = Type.Partial(Type.Object({ name: Name, role: RoleWord, roles: NewPartRoles }), {
@@ -82,7 +83,7 @@ const UserChange = Type.Partial(Type.Object({ name: Name, role: RoleWord, roles:
 });
 const UserParams = Type.Object({ id: Id });
 const SignOutQuery = Type.Object({
-  others: Type.Optional(Type.Boolean({ description: 'true: this session goes on' })),
+  others: optional.flag('true: this session goes on'),
 });
 
 const SignsInWith = Type.Union([Type.Literal('password'), Type.Literal('company-account')]);
@@ -106,9 +107,9 @@ const CompanySignInStart = Type.Object({ url: Type.String({ description: 'where 
 
 const SignedOut = Type.Object({
   status: Type.Literal('success'),
-  providerSignOutUrl: Type.Optional(
-    Type.String({ description: 'where a user with a company account signs out there too' }),
-  ),
+  providerSignOutUrl: optional.text({
+    description: 'where a user with a company account signs out there too',
+  }),
 });
 
 const wireUserFields = {
@@ -159,11 +160,9 @@ const WireInvitation = titled('Invitation', wireInvitationFields);
 
 const WireMadeInvitation = titled('NewInvitation', {
   ...wireInvitationFields,
-  link: Type.Optional(
-    Type.String({
-      description: 'to be passed on: shown once, so a repetition by Idempotency-Key has none',
-    }),
-  ),
+  link: optional.text({
+    description: 'to be passed on: shown once, so a repetition by Idempotency-Key has none',
+  }),
 });
 
 const toUser = fieldsOf(SignedInUser);

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import { closedAs, oneOf, optional, orNull, ProjectParams, titled } from '../../http/answers/answers.ts';
+import { closedAs, oneOf, orNull, ProjectParams, titled } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import {
   type RawAnswer,
@@ -11,6 +11,7 @@ import {
   sendRaw,
   serveRaw,
 } from '../../http/server/server.ts';
+import { optional } from '../../kernel/optional.ts';
 import type { Catalog } from '../catalog.ts';
 import type { AttributeUse } from '../ontology/ontology.ts';
 import { CategoryPath, SentAttribute } from '../products/products.ts';
@@ -31,12 +32,10 @@ const CoverageQuery = Type.Object({
 
 const ChangedAttribute = closedAs('ChangedAttribute', {
   attribute: SentAttribute,
-  deleted: Type.Optional(
-    Type.Array(Type.Integer({ minimum: 1 }), {
-      maxItems: 100,
-      description: 'ids of other attributes that are deleted with the change, so that their keys are free',
-    }),
-  ),
+  deleted: optional.list(Type.Integer({ minimum: 1 }), {
+    maxItems: 100,
+    description: 'ids of other attributes that are deleted with the change, so that their keys are free',
+  }),
 });
 
 const extent = {
@@ -91,7 +90,7 @@ const Effect = titled('AttributeEffect', {
   gained: Counted,
   lost: Counted,
   problems: Problems,
-  uses: Type.Optional(Type.Array(Use, { description: 'with renameTo: what names the attribute' })),
+  uses: optional.list(Use, { description: 'with renameTo: what names the attribute' }),
 });
 
 type SurveyRouteParts = RouteTools & { readonly catalog: Catalog };

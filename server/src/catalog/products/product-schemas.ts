@@ -5,13 +5,13 @@ import {
   Instant,
   ListQuery,
   oneOf,
-  optional,
   orNull,
   ProjectParams,
   ProjectQuery,
   titled,
 } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
+import { optional } from '../../kernel/optional.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
 
 /** Source of the limits: docs/interface.md §2.3 and §8. */
@@ -232,9 +232,7 @@ export const SentAttribute = closedAs('SentAttribute', {
     ...{ minLength: 1, maxLength: 255 },
     description: 'the name that it is to have; relations, channels and settings that name it follow',
   }),
-  keepSynonym: optional.flag({
-    description: 'with renameTo: whether the former name stays a synonym; default: true',
-  }),
+  keepSynonym: optional.flag('with renameTo: whether the former name stays a synonym; default: true'),
 });
 export type SentAttribute = Sent<Static<typeof SentAttribute>>;
 export const OntologyDocument = closedAs('Ontology', {

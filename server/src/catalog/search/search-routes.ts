@@ -1,9 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { optional, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import { ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type Routes, sendJson, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
+import { optional } from '../../kernel/optional.ts';
 import { readCategory } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';
 import { FoundBy } from '../products/products.ts';

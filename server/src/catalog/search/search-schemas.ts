@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { optional, orNull, titled } from '../../http/answers/answers.ts';
+import { orNull, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
+import { optional } from '../../kernel/optional.ts';
 import { TableProduct } from '../products/products.ts';
 
 /** Of an answer. */

@@ -1,12 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { optional, orNull, ProjectQuery } from '../../http/answers/answers.ts';
+import { orNull, ProjectQuery } from '../../http/answers/answers.ts';
 import { joinTwins, takeNoBody } from '../../http/bodies/bodies.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type Routes, sendJson, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { parseJson } from '../../kernel/json-scan.ts';
+import { optional } from '../../kernel/optional.ts';
 import type { Catalog } from '../catalog.ts';
 import { PartialMark } from './search-schemas.ts';
 import type { ShopFilter, SuggestionLimits } from './shop-search.ts';

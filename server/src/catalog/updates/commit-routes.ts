@@ -1,15 +1,8 @@
 import { Type } from 'typebox';
-import {
-  ErrorAnswer,
-  Id,
-  oneOf,
-  optional,
-  orNull,
-  ProjectParams,
-  ProjectQuery,
-} from '../../http/answers/answers.ts';
+import { ErrorAnswer, Id, oneOf, orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type Routes, type RouteTools, serve, serveOnce } from '../../http/server/server.ts';
+import { optional } from '../../kernel/optional.ts';
 import type { Projects } from '../../projects/projects.ts';
 import type { Catalog } from '../catalog.ts';
 import { Commit, ProductParams, RestoreEffect } from '../products/products.ts';

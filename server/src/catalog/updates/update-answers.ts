@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { Sent } from '../../http/server/server.ts';
+import { optional } from '../../kernel/optional.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import type { CheckResult } from '../ingest/ingest.ts';
 
@@ -27,21 +28,17 @@ export const UpdateAnswer = Type.Object({
   ...TaskStarted.properties,
   nrOfSent: Type.Integer(),
   nrOfParsed: Type.Integer(),
-  nr_of_products: Type.Optional(
-    Type.Integer({ description: 'of the form that Shopware 5 sends: its items' }),
-  ),
-  validation: Type.Optional(
-    Type.Array(
-      Type.Object({
-        product: Type.Union([
-          Type.Object({ identifier: Type.Union([Type.String(), Type.Null()]), index: Type.Integer() }),
-          Type.Null(),
-        ]),
-        schemaErrors: Type.Array(Type.String()),
-        errors: Type.Array(Type.String()),
-      }),
-      { description: 'with onInvalid=skip: the products that were left out' },
-    ),
+  nr_of_products: optional.integer({ description: 'of the form that Shopware 5 sends: its items' }),
+  validation: optional.list(
+    Type.Object({
+      product: Type.Union([
+        Type.Object({ identifier: Type.Union([Type.String(), Type.Null()]), index: Type.Integer() }),
+        Type.Null(),
+      ]),
+      schemaErrors: Type.Array(Type.String()),
+      errors: Type.Array(Type.String()),
+    }),
+    { description: 'with onInvalid=skip: the products that were left out' },
   ),
 });
 export type ProductsAccepted = Sent<Static<typeof UpdateAnswer>>;

@@ -4,7 +4,6 @@ import {
   ErrorAnswer,
   ListQuery,
   oneOf,
-  optional,
   orNull,
   ProjectParams,
   ProjectQuery,
@@ -12,6 +11,7 @@ import {
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import { type Endpoint, type Routes, type RouteTools, serve, serveOnce } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { optional } from '../../kernel/optional.ts';
 import { actorOf, type Projects } from '../../projects/projects.ts';
 import { toTableItem } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';

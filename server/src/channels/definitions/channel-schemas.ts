@@ -1,17 +1,8 @@
 import { type Static, Type } from 'typebox';
 import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
-import {
-  byType,
-  closedAs,
-  Id,
-  Instant,
-  Name,
-  optional,
-  orNull,
-  pageOf,
-  titled,
-} from '../../http/answers/answers.ts';
+import { byType, closedAs, Id, Instant, Name, orNull, pageOf, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
+import { optional } from '../../kernel/optional.ts';
 import { WireFilter } from '../../relations/definitions/definitions.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Destination, DestinationSchema, maskDestinations } from '../destinations/destinations.ts';
@@ -29,9 +20,7 @@ const Format = Type.Object(
       maxLength: 32,
       description: `${FORMATS.map(({ type, variants }) => `${type}: ${Object.keys(variants).join(', ')}`).join('; ')}; default the first`,
     }),
-    compression: Type.Optional(
-      Type.Enum(['gzip', 'none'], { description: 'default none; gzip for openai as jsonl' }),
-    ),
+    compression: optional.choice(['gzip', 'none'], { description: 'default none; gzip for openai as jsonl' }),
   },
   { additionalProperties: false, title: 'ChannelFormat', 'x-formats': FORMATS.map(describeFormat) },
 );
@@ -39,7 +28,7 @@ const Format = Type.Object(
 const Source = Type.Object(
   {
     attribute: optional.text({ minLength: 1, maxLength: 255 }),
-    field: Type.Optional(Type.Enum(Object.keys(OWN_FIELDS))),
+    field: optional.choice(Object.keys(OWN_FIELDS)),
     constant: optional.text({ maxLength: 65_536 }),
     template: optional.text({
       minLength: 1,
@@ -98,18 +87,15 @@ const definition = {
       description: "the format's fields, in the order of the columns; default: suggested from the ontology",
     }),
   ),
-  relations: Type.Optional(Type.Array(Relation, { maxItems: 50 })),
+  relations: optional.list(Relation, { maxItems: 50 }),
   trigger: Type.Optional({ ...SentTrigger, description: 'default manual' }),
-  destinations: Type.Optional(
-    Type.Array(ChannelDestination, {
-      maxItems: 5,
-      description: 'servers and buckets that every build is delivered to, beside its address; default none',
-    }),
-  ),
-  changes: optional.flag({
-    description:
-      'a build has only rows that changed since the one before, and those of products that are gone; default false',
+  destinations: optional.list(ChannelDestination, {
+    maxItems: 5,
+    description: 'servers and buckets that every build is delivered to, beside its address; default none',
   }),
+  changes: optional.flag(
+    'a build has only rows that changed since the one before, and those of products that are gone; default false',
+  ),
   maxDeletePercent: Percent('a build that loses more of the published rows fails; default 30'),
   maxLeftOutPercent: Percent(
     'a build fails that leaves out more of the products that the filter takes, because they lack what the format requires; default 100',

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { describeRefusal, ErrorAnswer, optional } from '../../http/answers/answers.ts';
+import { describeRefusal, ErrorAnswer } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import {
   type RawAnswer,
@@ -12,6 +12,7 @@ import {
   serveRaw,
 } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { optional } from '../../kernel/optional.ts';
 import type { Channels } from '../channels.ts';
 /** Source: docs/ucp-compatibility.md. */
 import compatibility from './compatibility.schema.json' with { type: 'json' };

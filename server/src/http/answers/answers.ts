@@ -4,14 +4,7 @@
 
 import { createHash } from 'node:crypto';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import {
-  type TNumberOptions,
-  type TProperties,
-  type TSchema,
-  type TSchemaOptions,
-  type TStringOptions,
-  Type,
-} from 'typebox';
+import { type TNumberOptions, type TProperties, type TSchema, Type } from 'typebox';
 import { boundLines } from '../../kernel/bounded-lines.ts';
 import { nameCaller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -345,14 +338,6 @@ export function sendMark(reply: FastifyReply, mark: string): void {
 }
 
 export const Instant = Type.Integer({ description: 'epoch milliseconds' });
-
-/** Optional members. */
-export const optional = {
-  text: (about?: TStringOptions) => Type.Optional(Type.String(about)),
-  integer: (about?: TNumberOptions) => Type.Optional(Type.Integer(about)),
-  number: (about?: TNumberOptions) => Type.Optional(Type.Number(about)),
-  flag: (about?: TSchemaOptions) => Type.Optional(Type.Boolean(about)),
-};
 
 /** Names that people give; databases accept no NUL. */
 export const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });

@@ -1,16 +1,15 @@
 import { type Static, Type } from 'typebox';
 import { ServiceError } from '../../kernel/errors.ts';
+import { optional } from '../../kernel/optional.ts';
 import { ErrorAnswer, orNull, titled } from '../answers/answers.ts';
 import { type Server, serve } from './endpoint.ts';
 
 const HealthAnswer = titled('Health', { status: Type.Literal('ok') });
 const ReadyAnswer = titled('Readiness', {
   status: Type.Literal('ok'),
-  problems: Type.Optional(
-    Type.Array(Type.String(), {
-      description: 'what an operator has to mend; requests are served all the same',
-    }),
-  ),
+  problems: optional.list(Type.String(), {
+    description: 'what an operator has to mend; requests are served all the same',
+  }),
   backup: Type.Optional(
     Type.Object(
       {

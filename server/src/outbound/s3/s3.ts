@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { AwsV4Signer } from 'aws4fetch';
 import { SaxesParser } from 'saxes';
 import { type Static, type TObject, Type } from 'typebox';
+import { optional } from '../../kernel/optional.ts';
 import { cutPieces } from '../../kernel/pieces.ts';
 import { checkHttpUrl, readHttpUrl, URL_LENGTH } from '../address.ts';
 import { createTimeouts, OutboundProblem } from '../outbound-problem.ts';
@@ -189,12 +190,10 @@ export const s3BucketOptions = {
     ...{ minLength: 1, maxLength: URL_LENGTH, 'x-label': 'Endpoint' },
     description: 'https://s3.eu-central-1.amazonaws.com, https://minio.example:9000',
   }),
-  region: Type.Optional(
-    Type.String({
-      ...{ pattern: '^[a-z0-9-]{1,50}$', 'x-label': 'Region' },
-      description: 'if it is left out: what the endpoint says, otherwise us-east-1',
-    }),
-  ),
+  region: optional.text({
+    ...{ pattern: '^[a-z0-9-]{1,50}$', 'x-label': 'Region' },
+    description: 'if it is left out: what the endpoint says, otherwise us-east-1',
+  }),
   bucket: Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$', 'x-label': 'Bucket' }),
 };
 
@@ -205,11 +204,8 @@ export const s3AccessOptions = {
     description:
       'Answers show *** in its place; ***, sent back, keeps it as long as the origin of the endpoint stays',
   }),
-  forcePathStyle: Type.Optional(
-    Type.Boolean({
-      description:
-        'true: the bucket stands in the path; false: in the host name. If it is left out: in the host name at amazonaws.com, otherwise in the path',
-    }),
+  forcePathStyle: optional.flag(
+    'true: the bucket stands in the path; false: in the host name. If it is left out: in the host name at amazonaws.com, otherwise in the path',
   ),
 };
 

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Client, FileEntryWithStats, SFTPWrapper, Stats } from 'ssh2';
 import { type Static, type TObject, Type } from 'typebox';
+import { optional } from '../../kernel/optional.ts';
 import { OutboundProblem } from '../outbound-problem.ts';
 import { connectPinned, type Outbound } from '../pinned-addresses.ts';
 import { MASK, type SecretMembers } from '../secret-members.ts';
@@ -15,7 +16,7 @@ const RETAINED = 'Answers show *** in its place; ***, sent back, keeps it as lon
 const secret = (
   kind: 'line' | 'text',
   { maxLength, label, description }: { maxLength: number; label: string; description: string },
-) => Type.Optional(Type.String({ minLength: 1, maxLength, 'x-label': label, 'x-secret': kind, description }));
+) => optional.text({ minLength: 1, maxLength, 'x-label': label, 'x-secret': kind, description });
 
 export const sftpOptions = {
   host: Type.String({
@@ -24,9 +25,12 @@ export const sftpOptions = {
     'x-label': 'Server',
     description: 'a host name or an IP address',
   }),
-  port: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 65_535, 'x-label': 'Port', description: '22 if it is left out' }),
-  ),
+  port: optional.integer({
+    minimum: 1,
+    maximum: 65_535,
+    'x-label': 'Port',
+    description: '22 if it is left out',
+  }),
   user: Type.String({ minLength: 1, maxLength: 255, 'x-label': 'User' }),
   password: secret('line', { maxLength: 1_024, label: 'Password', description: RETAINED }),
   privateKey: secret('text', {

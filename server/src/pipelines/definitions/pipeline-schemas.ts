@@ -7,12 +7,12 @@ import {
   Id,
   Instant,
   Name,
-  optional,
   orNull,
   pageOf,
   titled,
 } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
+import { optional } from '../../kernel/optional.ts';
 import { type ReportLine, type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import { type Format, FormatSchema } from '../formats/formats.ts';
 import { CellProblem, type MappedProduct, MappingSchema } from '../mapping/mapping.ts';
@@ -117,9 +117,7 @@ const Counts = titled('RunCounts', {
   changed: counted('products that were replaced'),
   unchanged: counted('products that were the same already'),
   deleted: counted('products that were deleted'),
-  nothingNew: optional.flag({
-    description: 'the source is what it was at the last run, and nothing was done',
-  }),
+  nothingNew: optional.flag('the source is what it was at the last run, and nothing was done'),
 });
 const WireCounts = orNull(Counts, 'null until the run has counted');
 export type RunCounts = Sent<Static<typeof Counts>>;
@@ -156,7 +154,7 @@ export const TriggeredAnswer = titled('TriggeredPipeline', {
 });
 
 export const RunQuery = Type.Object({
-  force: optional.flag({ description: 'read the source although it is what it was at the last run' }),
+  force: optional.flag('read the source although it is what it was at the last run'),
 });
 
 export const UploadQuery = Type.Object({
@@ -181,16 +179,12 @@ export const SentPreview = closedAs('PipelineToTry', {
       {
         name: Type.String({ minLength: 1, maxLength: 255 }),
         base64: Type.String({ description: 'up to 8 MiB' }),
-        isBeginning: optional.flag({
-          description: 'the file goes on behind these bytes; not for xlsx and zip',
-        }),
+        isBeginning: optional.flag('the file goes on behind these bytes; not for xlsx and zip'),
       },
       { additionalProperties: false, description: 'for an upload source' },
     ),
   ),
-  catalog: optional.flag({
-    description: 'also say what catalog the rows would make; for the modes full and incremental',
-  }),
+  catalog: optional.flag('also say what catalog the rows would make; for the modes full and incremental'),
 });
 export type SentPreview = Static<typeof SentPreview>;
 

@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import { Type } from 'typebox';
+import { optional } from '../../kernel/optional.ts';
 import { type ByteStream, Peekable } from '../streams.ts';
 import { FormatProblem, type ReadingNotes, type TextStream } from './format.ts';
 
@@ -22,13 +22,11 @@ const ENCODINGS = [
   'euc-kr',
 ] as const;
 
-export const encoding = Type.Optional(
-  Type.Enum([...ENCODINGS], {
-    'x-label': 'Encoding',
-    description:
-      'default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger',
-  }),
-);
+export const encoding = optional.choice([...ENCODINGS], {
+  'x-label': 'Encoding',
+  description:
+    'default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger',
+});
 
 /** What Excel and older shops write in the west; every file can be read by it. */
 const OLD_ENCODING = 'windows-1252';

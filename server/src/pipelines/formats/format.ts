@@ -1,4 +1,5 @@
 import { type Static, type TLiteral, type TObject, type TProperties, Type } from 'typebox';
+import { optional } from '../../kernel/optional.ts';
 import { type ByteStream, Peekable } from '../streams.ts';
 
 /** A mapping that fits a format whatever the file has. Its columns may be missing in a file; then nothing is mapped. */
@@ -73,15 +74,13 @@ export function defineFormat<const Type extends string, Options extends TPropert
   return { ...format, schema };
 }
 
-export const headerRow = Type.Optional(
-  Type.Integer({
-    minimum: 0,
-    maximum: 1_048_576,
-    'x-label': 'Header row',
-    description:
-      'first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, …',
-  }),
-);
+export const headerRow = optional.integer({
+  minimum: 0,
+  maximum: 1_048_576,
+  'x-label': 'Header row',
+  description:
+    'first row that may hold the names of the columns; default: the first one that is no title; 0: none does, and they are Column 1, …',
+});
 
 type FormatReason =
   /** Not what the format says: no JSON, a tag that is not closed, a zip that is none. */

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { CONDITIONS_PER_FILTER, FILTER_DEPTH, OPERATORS } from '../../catalog/filters/filters.ts';
+import { optional } from '../../kernel/optional.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -18,35 +19,32 @@ export const EXPRESSION_LENGTH = 4_096;
 export const PATTERN_LENGTH = 1_000;
 const SIGN_LENGTH = 20;
 
-const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 const text = (maxLength: number, description?: string) =>
-  Type.Optional(Type.String({ maxLength, ...(description !== undefined && { description }) }));
+  optional.text({ maxLength, ...(description !== undefined && { description }) });
 const filledText = (maxLength: number, description: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength, description }));
+  optional.text({ minLength: 1, maxLength, description });
 
 /** What can be done with the text of a column, in the order in which it is done. */
 const transformations = {
-  trim: flag('without white space at both ends; default false'),
-  replace: Type.Optional(
-    Type.Array(
-      Type.Object(
-        {
-          from: Type.String({ minLength: 1, maxLength: PATTERN_LENGTH }),
-          to: Type.String({
-            maxLength: PATTERN_LENGTH,
-            description: 'with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign',
-          }),
-          regex: flag(
-            'default false: from is text. true: from is a pattern of RE2, without look-around and back-references',
-          ),
-        },
-        closed,
-      ),
-      { maxItems: 20, description: 'every occurrence, one replacement after another' },
+  trim: optional.flag('without white space at both ends; default false'),
+  replace: optional.list(
+    Type.Object(
+      {
+        from: Type.String({ minLength: 1, maxLength: PATTERN_LENGTH }),
+        to: Type.String({
+          maxLength: PATTERN_LENGTH,
+          description: 'with regex: $1 to $9 are groups, $& the whole match, $$ a dollar sign',
+        }),
+        regex: optional.flag(
+          'default false: from is text. true: from is a pattern of RE2, without look-around and back-references',
+        ),
+      },
+      closed,
     ),
+    { maxItems: 20, description: 'every occurrence, one replacement after another' },
   ),
   split: filledText(100, 'makes several values of one: the text between them'),
-  case: Type.Optional(Type.Enum(['upper', 'lower'])),
+  case: optional.choice(['upper', 'lower']),
   number: Type.Optional(
     Type.Object(
       {
@@ -65,13 +63,11 @@ const transformations = {
 
 const from = {
   column: Type.Optional(ColumnName),
-  optional: flag('the source may lack the column; default false: then the run ends'),
-  columns: Type.Optional(
-    Type.Array(ColumnName, {
-      ...{ minItems: 1, maxItems: 100 },
-      description: 'joined to one text; empty ones are left out',
-    }),
-  ),
+  optional: optional.flag('the source may lack the column; default false: then the run ends'),
+  columns: optional.list(ColumnName, {
+    ...{ minItems: 1, maxItems: 100 },
+    description: 'joined to one text; empty ones are left out',
+  }),
   join: text(100, 'what stands between columns; default one space'),
   constant: text(65_536),
   expression: filledText(
@@ -90,11 +86,9 @@ const ImageColumn = either(
   Type.Object(
     {
       ...columnSpec,
-      type: Type.Optional(
-        Type.Enum(['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE'], {
-          description: 'default LARGE for the first image of a product and ALTERNATIVE for the others',
-        }),
-      ),
+      type: optional.choice(['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE'], {
+        description: 'default LARGE for the first image of a product and ALTERNATIVE for the others',
+      }),
     },
     closed,
   ),
@@ -106,13 +100,11 @@ const AttributeColumn = either(
   Type.Object(
     {
       ...columnSpec,
-      userGroups: Type.Optional(
-        Type.Array(Type.String(AttributeKey), {
-          minItems: 1,
-          maxItems: 1_000,
-          description: 'whom the values of this column are meant for',
-        }),
-      ),
+      userGroups: optional.list(Type.String(AttributeKey), {
+        minItems: 1,
+        maxItems: 1_000,
+        description: 'whom the values of this column are meant for',
+      }),
     },
     closed,
   ),
@@ -142,7 +134,7 @@ const KeyValues = Type.Object(
     separator: filledText(SIGN_LENGTH, 'between two attributes; default a comma'),
     assign: filledText(SIGN_LENGTH, 'between key and value; default ='),
     split: filledText(SIGN_LENGTH, 'between several values of an attribute'),
-    optional: flag('the source may lack the column'),
+    optional: optional.flag('the source may lack the column'),
   },
   { ...closed, title: 'MappedKeyValues' },
 );
@@ -196,22 +188,16 @@ export const MappingSchema = Type.Object(
         }),
       ),
     ),
-    keyValues: Type.Optional(
-      Type.Array(KeyValues, {
-        maxItems: 20,
-        description: 'columns that hold attributes with their keys: color=red,size=M',
-      }),
-    ),
-    ignore: Type.Optional(
-      Type.Array(ColumnName, { maxItems: 2_000, description: 'columns that "*" leaves out' }),
-    ),
+    keyValues: optional.list(KeyValues, {
+      maxItems: 20,
+      description: 'columns that hold attributes with their keys: color=red,size=M',
+    }),
+    ignore: optional.list(ColumnName, { maxItems: 2_000, description: 'columns that "*" leaves out' }),
     filter: Type.Optional(FilterSchema),
-    emptyCells: Type.Optional(
-      Type.Enum(['keep', 'remove'], {
-        description:
-          'mode partial: what an empty cell of an attribute does to it; keep (default) leaves it as it is. In every other mode empty cells are not sent',
-      }),
-    ),
+    emptyCells: optional.choice(['keep', 'remove'], {
+      description:
+        'mode partial: what an empty cell of an attribute does to it; keep (default) leaves it as it is. In every other mode empty cells are not sent',
+    }),
     source: Type.Optional(ColumnSchema),
     targets: Type.Optional(MappedTargets),
     quantity: Type.Optional({

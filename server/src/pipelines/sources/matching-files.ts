@@ -1,6 +1,7 @@
 /** What is the same for files of a directory, a server and a bucket: which of those that match are read, and whether they are new. */
+
 import { createHash } from 'node:crypto';
-import { Type } from 'typebox';
+import { optional } from '../../kernel/optional.ts';
 import type { ByteStream } from '../streams.ts';
 import { tooLarge } from './byte-streams.ts';
 import type { Glob } from './glob.ts';
@@ -28,11 +29,9 @@ export interface FileChoice {
 
 /** `all`: a catalog may come in parts. `newest`: of dated exports only the last one counts. */
 export const takeOption = (files: string) =>
-  Type.Optional(
-    Type.Enum(['all', 'newest'], {
-      description: `all matching ${files} (default), or the newest one alone`,
-    }),
-  );
+  optional.choice(['all', 'newest'], {
+    description: `all matching ${files} (default), or the newest one alone`,
+  });
 
 interface Matching<File> {
   /** Everything that was seen; undefined for what does not match. */

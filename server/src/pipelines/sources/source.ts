@@ -7,6 +7,7 @@ import {
   type TString,
   Type,
 } from 'typebox';
+import { optional } from '../../kernel/optional.ts';
 import {
   type AllowedAddresses,
   createTimeouts,
@@ -143,14 +144,12 @@ export type FileSource<Source> = Pick<
   'type' | 'takesFile' | 'check' | 'open' | 'describe' | 'secrets'
 >;
 
-const entry = Type.Optional(
-  Type.String({
-    minLength: 1,
-    maxLength: GLOB_LENGTH,
-    'x-label': 'File in a zip archive',
-    description: 'which file to take out of a zip archive with several: a pattern with *, ? and **',
-  }),
-);
+const entry = optional.text({
+  minLength: 1,
+  maxLength: GLOB_LENGTH,
+  'x-label': 'File in a zip archive',
+  description: 'which file to take out of a zip archive with several: a pattern with *, ? and **',
+});
 
 /** Adds the schema of what a definition says of its source. */
 export function defineSource<const Type extends string, Options extends TProperties>(

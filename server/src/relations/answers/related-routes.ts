@@ -15,6 +15,7 @@ import { requestHook, whileCallerWaits } from '../../http/guards/guards.ts';
 import { type RawAnswer, type Routes, sendJson, serve, serveRaw } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import { optional } from '../../kernel/optional.ts';
 import { RelatedProduct, RelatedReason, SingleProduct } from '../definitions/definitions.ts';
 import type { Relations } from '../relations.ts';
 import {
@@ -207,13 +208,11 @@ async function* resume(read: readonly RelatedBytes[], rest: RelatedSteps): Async
 
 /** Source: docs/interface.md §4.8. */
 const limit = (description: string) =>
-  Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: LARGEST_LIMIT,
-      description: `${description}, default ${DEFAULT_LIMIT}`,
-    }),
-  );
+  optional.integer({
+    minimum: 1,
+    maximum: LARGEST_LIMIT,
+    description: `${description}, default ${DEFAULT_LIMIT}`,
+  });
 
 const IncludeRelations = Type.Array(Type.Object({ id: Type.Integer(), limit: limit('groups to answer') }), {
   maxItems: 1_000,
@@ -224,18 +223,14 @@ const IncludeTags = Type.Array(
 );
 
 const included = {
-  includeRelations: Type.Optional(
-    Type.String({ description: 'JSON list of {"id": relation id, "limit": 1 to 100, default 10}' }),
-  ),
-  includeTags: Type.Optional(
-    Type.String({ description: 'JSON list of {"tag", "limitPerRelation": 1 to 100, default 10}' }),
-  ),
-  explain: Type.Optional(
-    Type.Boolean({ description: 'adds to each product which conditions held, by which values' }),
-  ),
-  assumed: Type.Optional(
-    Type.Boolean({ description: 'adds to a product the attributes without a value that it is there by' }),
-  ),
+  includeRelations: optional.text({
+    description: 'JSON list of {"id": relation id, "limit": 1 to 100, default 10}',
+  }),
+  includeTags: optional.text({
+    description: 'JSON list of {"tag", "limitPerRelation": 1 to 100, default 10}',
+  }),
+  explain: optional.flag('adds to each product which conditions held, by which values'),
+  assumed: optional.flag('adds to a product the attributes without a value that it is there by'),
 };
 
 const BulkQuery = Type.Object({ ...IdentifiersQuery.properties, ...included });
@@ -248,7 +243,7 @@ const sent = {
   explain: Type.Optional(orNull(Type.Boolean())),
   assumed: Type.Optional(orNull(Type.Boolean())),
 };
-const BulkBody = Type.Object({ identifiers: Type.Optional(Type.Array(Type.String())), ...sent });
+const BulkBody = Type.Object({ identifiers: optional.list(Type.String()), ...sent });
 const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 const SingleBody = Type.Object({ identifier: Type.Optional(Identifier), ...sent });
 /** Of a POST, whose body may name it. */
@@ -270,13 +265,13 @@ const DataPoint = titled('DataPoint', {
   type: Type.Literal('PASS_ON'),
   value: Type.String(),
   isCategory: Type.Boolean(),
-  parsedValue: Type.Optional(Type.Number()),
-  unit: Type.Optional(Type.String()),
+  parsedValue: optional.number(),
+  unit: optional.text(),
 });
 const explained = {
-  assumed: Type.Optional(
-    Type.Array(Type.String(), { description: 'attributes without a value that it is there by (§12.3)' }),
-  ),
+  assumed: optional.list(Type.String(), {
+    description: 'attributes without a value that it is there by (§12.3)',
+  }),
   explain: Type.Optional(RelatedReason),
 };
 const { relevance } = SingleProduct.properties;

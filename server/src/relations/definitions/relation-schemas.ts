@@ -2,6 +2,7 @@ import { type Static, type TObject, Type } from 'typebox';
 import { type Filter, OPERATORS, OWN, type OwnField } from '../../catalog/filters/filters.ts';
 import { closed, closedAs, Id, Name, orNull, PageQuery, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
+import { optional } from '../../kernel/optional.ts';
 import { SentTable } from './table-schemas.ts';
 
 const named = { minLength: 1, maxLength: 255 };
@@ -12,7 +13,7 @@ const plus = {
 };
 const computed = {
   attribute: AttributeName,
-  times: Type.Optional(Type.Number({ description: 'a factor, exact as a decimal' })),
+  times: optional.number({ description: 'a factor, exact as a decimal' }),
   plus: Type.Optional(Type.Unsafe<number | string>(plus)),
 };
 /** What is computed of a numeric attribute: times the factor first. */
@@ -38,14 +39,10 @@ const match = {
   target: MatchedValue,
   operator: Type.Enum([...OPERATORS]),
   source: MatchedValue,
-  missing: Type.Optional(
-    Type.Enum(['fails', 'passes'], {
-      description: 'default fails; passes: it holds where the target or the source has no value',
-    }),
-  ),
-  table: Type.Optional(
-    Type.String({ ...named, description: 'of equals: a table whose pairs hold too (§12.9)' }),
-  ),
+  missing: optional.choice(['fails', 'passes'], {
+    description: 'default fails; passes: it holds where the target or the source has no value',
+  }),
+  table: optional.text({ ...named, description: 'of equals: a table whose pairs hold too (§12.9)' }),
 };
 const Match = closedAs('Match', match);
 /** Read from the target: its value, the operator, the value of the source. */
@@ -58,12 +55,10 @@ export type MatchElement =
 const WireElement = Type.Unsafe<MatchElement>(
   closedAs('MatchElement', {
     ...Type.Partial(Type.Object(match)).properties,
-    any: Type.Optional(Type.Array(Match, { description: '2 to 8 matches, of which one must hold' })),
-    together: Type.Optional(
-      Type.Array(Match, {
-        description: '2 to 6 matches that one row of the target satisfies with one row of the source',
-      }),
-    ),
+    any: optional.list(Match, { description: '2 to 8 matches, of which one must hold' }),
+    together: optional.list(Match, {
+      description: '2 to 6 matches that one row of the target satisfies with one row of the source',
+    }),
   }),
 );
 
@@ -84,7 +79,7 @@ export const MatchElements = Type.Unsafe<MatchElement[]>(
   }),
 );
 
-const total = { ...computed, missing: Type.Optional(Type.Enum(['fails', 'passes'])) };
+const total = { ...computed, missing: optional.choice(['fails', 'passes']) };
 /** What is added up; `passes`: a product without a value counts nothing. */
 export type TotalValue = Sent<Static<TObject<typeof total>>>;
 /** Of a sum that several values of a product could make, one that compares so is enough. */
@@ -93,39 +88,32 @@ export type TotalOperator = (typeof TOTAL_OPERATORS)[number];
 
 /** Source: docs/interface.md §12.1. */
 const definition = {
-  kind: Type.Optional(
-    Type.Enum(['rule', 'links', 'total'], {
-      description:
-        'default rule; links: the pairs are listed (§12.8); total: a constraint over a sum (§12.10)',
-    }),
-  ),
+  kind: optional.choice(['rule', 'links', 'total'], {
+    description: 'default rule; links: the pairs are listed (§12.8); total: a constraint over a sum (§12.10)',
+  }),
   name: Name,
   tag: Name,
-  description: Type.Optional(Type.String({ maxLength: 4_096 })),
-  twoWay: Type.Optional(Type.Boolean({ description: 'default false' })),
-  enabled: Type.Optional(Type.Boolean({ description: 'default true' })),
+  description: optional.text({ maxLength: 4_096 }),
+  twoWay: optional.flag('default false'),
+  enabled: optional.flag('default true'),
   source: WireFilter,
   target: WireFilter,
   match: Type.Optional(MatchElements),
-  sort: Type.Optional(
-    Type.Array(closed({ attribute: AttributeName, direction: Type.Enum(['asc', 'desc']) }), { maxItems: 8 }),
-  ),
-  names: Type.Optional(
-    Type.Array(closed({ locale: Type.String({ minLength: 2, maxLength: 35 }), name: Name }), {
-      maxItems: 100,
-    }),
-  ),
-  excludeSameGroup: Type.Optional(Type.Boolean({ description: 'default true' })),
-  constraint: Type.Optional(
-    Type.Boolean({ description: 'default false; products on its two sides must satisfy it to fit (§12.10)' }),
-  ),
+  sort: optional.list(closed({ attribute: AttributeName, direction: Type.Enum(['asc', 'desc']) }), {
+    maxItems: 8,
+  }),
+  names: optional.list(closed({ locale: Type.String({ minLength: 2, maxLength: 35 }), name: Name }), {
+    maxItems: 100,
+  }),
+  excludeSameGroup: optional.flag('default true'),
+  constraint: optional.flag('default false; products on its two sides must satisfy it to fit (§12.10)'),
   total: Type.Optional(
     Type.Object(total, {
       additionalProperties: false,
       description: 'of a total: the numeric attribute whose sum over the target side is compared',
     }),
   ),
-  operator: Type.Optional(Type.Enum([...TOTAL_OPERATORS])),
+  operator: optional.choice([...TOTAL_OPERATORS]),
   limit: Type.Optional(
     Type.Object(computed, {
       additionalProperties: false,
@@ -143,12 +131,12 @@ type Defaulted = 'twoWay' | 'enabled' | 'match' | 'sort' | 'names' | 'excludeSam
 export type RelationDefinition = Written & Required<Pick<Written, Defaulted>>;
 
 const answered = {
-  id: Type.Optional(Type.Integer()),
-  state: Type.Optional(Type.String()),
-  misconfigured: Type.Optional(Type.Boolean()),
-  problem: Type.Optional(Type.String()),
-  createdAt: Type.Optional(Type.Integer()),
-  updatedAt: Type.Optional(Type.Integer()),
+  id: optional.integer(),
+  state: optional.text(),
+  misconfigured: optional.flag(),
+  problem: optional.text(),
+  createdAt: optional.integer(),
+  updatedAt: optional.integer(),
 };
 
 /** The answer of GET can be sent back: fields that the service adds are ignored. */
@@ -164,7 +152,7 @@ export const WireRelation = titled('Relation', {
   id: Type.Integer(),
   state: Type.Enum(['building', 'ready', 'misconfigured']),
   misconfigured: Type.Boolean(),
-  problem: Type.Optional(Type.String({ description: 'why it cannot work' })),
+  problem: optional.text({ description: 'why it cannot work' }),
   createdAt: Type.Integer({ description: 'epoch milliseconds' }),
   updatedAt: Type.Integer({ description: 'epoch milliseconds' }),
 });
@@ -175,14 +163,12 @@ export const RelationPage = Type.Object({
 });
 export const RelationListQuery = Type.Object({
   ...PageQuery.properties,
-  tag: Type.Optional(Type.String({ maxLength: 255, description: 'those with this tag' })),
-  state: Type.Optional(Type.String({ maxLength: 32, description: 'those in this state' })),
+  tag: optional.text({ maxLength: 255, description: 'those with this tag' }),
+  state: optional.text({ maxLength: 32, description: 'those in this state' }),
 });
 export const RelationDocument = closed({
   relations: Type.Array(SentRelation, { maxItems: 1_000 }),
-  tables: Type.Optional(
-    Type.Array(SentTable, { maxItems: 100, description: 'those that the relations name' }),
-  ),
+  tables: optional.list(SentTable, { maxItems: 100, description: 'those that the relations name' }),
 });
 
 /** Source: docs/interface.md §12.6. */
@@ -201,20 +187,20 @@ const Explained = Type.Object({
   ),
 });
 const Term = Type.Object(
-  { times: Type.Optional(Type.Number()), plus: Type.Optional(Type.Union([Type.Number(), Type.String()])) },
+  { times: optional.number(), plus: Type.Optional(Type.Union([Type.Number(), Type.String()])) },
   { title: 'Computation', description: 'what is computed of the values, as written' },
 );
 const explainedMatch = {
   ...{ target: Type.String(), operator: Type.String(), source: Type.String() },
   ...{ targetTerm: Type.Optional(Term), sourceTerm: Type.Optional(Term) },
-  ...{ missing: Type.Optional(Type.String()), table: Type.Optional(Type.String()) },
+  ...{ missing: optional.text(), table: optional.text() },
   targetValues: Type.Array(Type.String()),
   sourceValues: Type.Array(Type.String()),
 };
 const holds = Type.Boolean();
 const ExplainedMatch = Type.Object({ ...explainedMatch, holds }, { title: 'ExplainedMatch' });
 export type ExplainedMatch = Sent<Static<typeof ExplainedMatch>>;
-const InnerMatches = Type.Optional(Type.Array(ExplainedMatch));
+const InnerMatches = optional.list(ExplainedMatch);
 /** An element of `match` with the values that decided: a match, or `{holds, any | together: [matches]}`. */
 export const ExplainedElement = Type.Object({
   ...Type.Partial(Type.Object(explainedMatch)).properties,
@@ -225,13 +211,11 @@ const explainedPair = {
   source: Explained,
   target: Explained,
   match: Type.Array(ExplainedElement, { description: 'an entry for each element of the definition' }),
-  assumed: Type.Optional(
-    Type.Array(Type.String(), { description: 'attributes without a value that it holds by' }),
-  ),
+  assumed: optional.list(Type.String(), { description: 'attributes without a value that it holds by' }),
   listed: Type.Optional(
     orNull(
       Type.Object({
-        ...{ by: Type.String(), position: Type.Integer(), quantity: Type.Optional(Type.Integer()) },
+        ...{ by: Type.String(), position: Type.Integer(), quantity: optional.integer() },
       }),
       'in a relation of links: which product lists the other one, at which position from 1, and how many of it',
     ),
@@ -266,11 +250,7 @@ const SurveyCard = titled('SurveyCard', {
 });
 
 export const PreviewQuery = Type.Object({
-  cards: Type.Optional(
-    Type.Boolean({
-      description: 'also answer `resultCounts` and `cards`: products with their results and reasons',
-    }),
-  ),
+  cards: optional.flag('also answer `resultCounts` and `cards`: products with their results and reasons'),
 });
 
 const products = Type.Object({ products: Type.Integer() });
@@ -301,12 +281,10 @@ const RelationSurvey = Type.Object({
       { description: 'of a relation of links: its size, with pairs of products that are not there' },
     ),
   ),
-  resultCounts: Type.Optional(
-    Type.Array(Type.Integer(), {
-      description: 'how many sources have 0, 1, … 9, and 10 or more groups of results',
-    }),
-  ),
-  cards: Type.Optional(Type.Array(SurveyCard)),
+  resultCounts: optional.list(Type.Integer(), {
+    description: 'how many sources have 0, 1, … 9, and 10 or more groups of results',
+  }),
+  cards: optional.list(SurveyCard),
 });
 export type RelationSurvey = Sent<Static<typeof RelationSurvey>>;
 export type CardProduct = Sent<Static<typeof CardProduct>>;
@@ -314,7 +292,7 @@ export type SurveyCard = Sent<Static<typeof SurveyCard>>;
 
 export const Survey = titled('RelationSurvey', {
   misconfigured: Type.Boolean(),
-  problem: Type.Optional(Type.String()),
+  problem: optional.text(),
   ...Type.Partial(RelationSurvey).properties,
 });
 

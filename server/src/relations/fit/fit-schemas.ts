@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { closed, closedAs, oneOf, orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
+import { optional } from '../../kernel/optional.ts';
 import { ExplainedElement, SingleProduct, TOTAL_OPERATORS } from '../definitions/definitions.ts';
 import { MOST_QUANTITY } from '../links/links.ts';
 
@@ -12,7 +13,7 @@ export const FitQuestion = closedAs('FitQuestion', {
   items: Type.Array(
     closed({
       identifier: Identifier,
-      quantity: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_QUANTITY, description: 'default 1' })),
+      quantity: optional.integer({ minimum: 1, maximum: MOST_QUANTITY, description: 'default 1' }),
     }),
     { minItems: 1, maxItems: 100, description: 'quantities of an identifier that repeats are added up' },
   ),
@@ -55,9 +56,7 @@ const missing = Type.Array(Type.Object({ identifier: Type.String(), attribute: T
   description: 'values without which it is unknown',
 });
 
-const Inner = Type.Optional(
-  Type.Array(Type.Object({ ...ExplainedElement.properties.any.items.properties, verdict })),
-);
+const Inner = optional.list(Type.Object({ ...ExplainedElement.properties.any.items.properties, verdict }));
 const PairVerdict = titled('PairVerdict', {
   ...{ source: Type.String(), target: Type.String(), relation: JudgingRelation, verdict },
   match: Type.Array(Type.Object({ ...ExplainedElement.properties, verdict, any: Inner, together: Inner })),
@@ -66,18 +65,18 @@ const PairVerdict = titled('PairVerdict', {
 
 const computed = {
   attribute: Type.String(),
-  times: Type.Optional(Type.Number()),
+  times: optional.number(),
   plus: Type.Optional(Type.Union([Type.Number(), Type.String()])),
 };
 const TotalVerdict = titled('TotalVerdict', {
   ...{ source: Type.String(), relation: JudgingRelation, verdict },
   operator: Type.Enum([...TOTAL_OPERATORS]),
   total: Type.Object({
-    ...{ ...computed, missing: Type.Optional(Type.Enum(['fails', 'passes'])) },
+    ...{ ...computed, missing: optional.choice(['fails', 'passes']) },
     sum: Type.String({ description: 'of what is known, before anything is computed of it' }),
     parts: Type.Array(
       Type.Object({
-        ...{ identifier: Type.String(), quantity: Type.Integer(), value: Type.Optional(Type.String()) },
+        ...{ identifier: Type.String(), quantity: Type.Integer(), value: optional.text() },
       }),
     ),
   }),
@@ -98,7 +97,7 @@ export const FitAnswer = titled('FitAnswer', {
     Type.Object({
       insteadOf: Type.String(),
       products: Type.Array(SingleProduct),
-      reason: Type.Optional(Type.String({ description: 'why there are none, or the search ended early' })),
+      reason: optional.text({ description: 'why there are none, or the search ended early' }),
     }),
   ),
   lastUpdateTs: orNull(Type.Integer(), 'epoch milliseconds: the latest change to one of the products'),

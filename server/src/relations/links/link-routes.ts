@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox';
 import { Id, type RecordAnswer } from '../../http/answers/answers.ts';
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import { type Routes, type RouteTools, sendRaw, serveOnce, serveRaw } from '../../http/server/server.ts';
+import { optional } from '../../kernel/optional.ts';
 import type { Projects } from '../../projects/projects.ts';
 import { type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
 import type { Relations } from '../relations.ts';
@@ -27,12 +28,13 @@ const Lines = Type.Unsafe<undefined>({
   description: 'lines of {"source":"A1","targets":["B1",{"identifier":"B2","quantity":2}]}',
 });
 const AllowDeletes = Type.Object({
-  allowDeletes: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'the exact number of pairs that may be deleted' }),
-  ),
+  allowDeletes: optional.integer({
+    minimum: 0,
+    description: 'the exact number of pairs that may be deleted',
+  }),
 });
 const LinksQuery = Type.Object({
-  source: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'only its line' })),
+  source: optional.text({ minLength: 1, maxLength: 255, description: 'only its line' }),
 });
 
 /** Source: docs/interface.md §12.8. */

@@ -1,5 +1,5 @@
 import Papa from 'papaparse';
-import { Type } from 'typebox';
+import { optional } from '../../../kernel/optional.ts';
 import { encoding } from '../decode.ts';
 import {
   type ChunkParser,
@@ -22,23 +22,19 @@ import {
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 
-export const delimiter = Type.Optional(
-  Type.String({
-    minLength: 1,
-    maxLength: 1,
-    pattern: '^[^\\r\\n"\\u0000\\uFEFF]$',
-    'x-label': 'Delimiter',
-    description: `default: detected among ${DELIMITERS.map((sign) => JSON.stringify(sign)).join(', ')}`,
-    examples: DELIMITERS,
-  }),
-);
+export const delimiter = optional.text({
+  minLength: 1,
+  maxLength: 1,
+  pattern: '^[^\\r\\n"\\u0000\\uFEFF]$',
+  'x-label': 'Delimiter',
+  description: `default: detected among ${DELIMITERS.map((sign) => JSON.stringify(sign)).join(', ')}`,
+  examples: DELIMITERS,
+});
 
-export const quote = Type.Optional(
-  Type.Enum(['"', "'", ''], {
-    'x-label': 'Quotes',
-    description: 'default: detected; "" where quotes mean nothing',
-  }),
-);
+export const quote = optional.choice(['"', "'", ''], {
+  'x-label': 'Quotes',
+  description: 'default: detected; "" where quotes mean nothing',
+});
 
 export const csv = defineFormat({
   type: 'csv',

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { optional } from '../../../kernel/optional.ts';
 import {
   defineFormat,
   ReadingNotes,
@@ -19,12 +19,10 @@ export const etimXchange = defineFormat({
   description:
     'a row is a product of ETIM xChange 2.0; columns by dots, features by their codes, measures and prices with their units, objects of lists as rows',
   options: {
-    language: Type.Optional(
-      Type.String({
-        ...{ minLength: 2, maxLength: 10, 'x-label': 'Language' },
-        description: 'as en-GB, of the name and the address; default: the first description',
-      }),
-    ),
+    language: optional.text({
+      ...{ minLength: 2, maxLength: 10, 'x-label': 'Language' },
+      description: 'as en-GB, of the name and the address; default: the first description',
+    }),
   },
   mapping: {
     identifier: IDENTIFICATION,

@@ -1,6 +1,6 @@
 import { getManyValues, isMany, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
-import { Type } from 'typebox';
+import { optional } from '../../../kernel/optional.ts';
 import { Peekable } from '../../streams.ts';
 import {
   type ChunkParser,
@@ -28,14 +28,12 @@ export const json = defineFormat({
   label: 'JSON',
   description: 'a row is an object of the list; nested values have dotted names, as price.value',
   options: {
-    path: Type.Optional(
-      Type.String({
-        maxLength: 1_000,
-        'x-label': 'Path to the list',
-        description:
-          'keys that lead to the list, also through other lists, as data.products; $ for the root; default: the list whose elements look most like products',
-      }),
-    ),
+    path: optional.text({
+      maxLength: 1_000,
+      'x-label': 'Path to the list',
+      description:
+        'keys that lead to the list, also through other lists, as data.products; $ for the root; default: the list whose elements look most like products',
+    }),
   },
   mapping: 'needed',
   endings: ['json'],

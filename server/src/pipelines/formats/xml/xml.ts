@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { optional } from '../../../kernel/optional.ts';
 import type { ByteStream } from '../../streams.ts';
 import { decodeText } from '../decode.ts';
 import {
@@ -23,15 +23,13 @@ export const xml = defineFormat({
   description:
     'a row is an element; dotted names, attributes as @id, price.@currency; namespaces do not count',
   options: {
-    record: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 1_000,
-        'x-label': 'Repeated element',
-        description:
-          'name of the element that is repeated, or its path as catalog/products/product; default: detected',
-      }),
-    ),
+    record: optional.text({
+      minLength: 1,
+      maxLength: 1_000,
+      'x-label': 'Repeated element',
+      description:
+        'name of the element that is repeated, or its path as catalog/products/product; default: detected',
+    }),
   },
   mapping: 'needed',
   endings: ['xml'],
