@@ -14,7 +14,7 @@ import {
 } from '../../storage/storage.ts';
 import type * as port from '../port.ts';
 import { FRONT_END, type UploadedProduct } from '../products/products.ts';
-import { findCategoryIds, planForParts, readOntology } from './state-store.ts';
+import { findCategories, planForParts, readOntology } from './state-store.ts';
 
 /** Lists and counts of products, by an index. */
 
@@ -185,7 +185,7 @@ export function* findProduct(identifier: string): Program<port.FoundProduct | un
   if (found === undefined) return undefined;
   const { categories } = JSON.parse(found.raw ?? '{"categories":[]}') as UploadedProduct;
   const paths = categories.map(({ path }) => JSON.stringify(path));
-  return { ...found, ontology: yield* readOntology(), categories: yield* findCategoryIds(paths) };
+  return { ...found, ontology: yield* readOntology(), categories: yield* findCategories(paths) };
 }
 
 export function* readLargestId(): Program<number> {

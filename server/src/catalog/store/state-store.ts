@@ -328,7 +328,7 @@ export function* reserveIds(
 /** Gives category paths their ids. */
 export function* reserveCategories(state: CatalogState, paths: readonly string[]): Program<void> {
   if (paths.length === 0) return;
-  const known = yield* findCategoryIds(paths);
+  const known = yield* findCategories(paths);
   const missing = [...new Set(paths)].filter((path) => !known.has(path));
   const categories = missing.map((path) => [state.nextCategoryId++, path] as const);
   if (missing.length > 0) yield* run(insertRows('category', { id: 'bigint', path: 'text' }, categories));
@@ -341,7 +341,7 @@ const SAME_PATH = byEngine({
 });
 
 /** @returns the ids of those paths that have one */
-export const findCategoryIds = (paths: readonly string[]): Program<ReadonlyMap<string, number>> =>
+export const findCategories = (paths: readonly string[]): Program<ReadonlyMap<string, number>> =>
   pairs(
     sql`select c.path, c.id from ${listed('w', 'text', paths)} ${lookupJoin('category', 'c', SAME_PATH)}`,
   );

@@ -38,7 +38,7 @@ import {
   type Transact,
 } from '../operations.ts';
 import type { DocumentWriter } from '../staged-store.ts';
-import { change, findCategoryIds } from '../state-store.ts';
+import { change, findCategories } from '../state-store.ts';
 
 /** How the parsing threads read catalogs in PostgreSQL, and the reads of lookups. */
 
@@ -217,7 +217,7 @@ function createPostgresAnswers(answers: LookupAnswers) {
         return [[identifier, { id, document, updatedAt, answer }]];
       });
     };
-    const find = (paths: readonly string[]) => performOn(session, projectId, findCategoryIds(paths));
+    const find = (paths: readonly string[]) => performOn(session, projectId, findCategories(paths));
     const made = new Map(await paths.complete(make, find));
     const found = new Map(rows.map((row) => [row.identifier, row]));
     return {
