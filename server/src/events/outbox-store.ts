@@ -81,13 +81,11 @@ export function* announce(drafts: readonly EventDraft[]): Program<void> {
 }
 
 export const listCatalogEvents = (limit: number): Program<RecordedEvent[]> =>
-  rows(
-    sql`select number, id, type, at, data from catalog_event where ${own()} order by number limit ${limit}`,
-  );
+  rows`select number, id, type, at, data from catalog_event where ${own()} order by number limit ${limit}`;
 
 /** Forgets events that are with their deliveries. */
 export function* dropCatalogEvents(ids: readonly string[]): Program<void> {
-  yield* run(sql`delete from catalog_event where ${own()} and id ${among(ids)}`);
+  yield* run`delete from catalog_event where ${own()} and id ${among(ids)}`;
 }
 
 /** @returns the oldest events of a project that are not its catalog's */

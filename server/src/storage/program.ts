@@ -183,38 +183,44 @@ export interface ProgramSession {
   controlRows(statement: Sql): unknown;
 }
 
-export function* rows<Row>(statement: Sql): Program<Row[]> {
-  return (yield (session) => session.rows(statement)) as Row[];
+/** A statement, or its template: rows`select …`. */
+type Given = [statement: Sql] | Parameters<typeof sql>;
+
+const toSql = (given: Given): Sql =>
+  Array.isArray(given[0]) ? sql(...(given as Parameters<typeof sql>)) : (given[0] as Sql);
+
+export function* rows<Row>(...given: Given): Program<Row[]> {
+  return (yield (session) => session.rows(toSql(given))) as Row[];
 }
 
 /** @returns the first row, if there is one */
-export function* row<Row>(statement: Sql): Program<Row | undefined> {
-  return (yield* rows<Row>(statement))[0];
+export function* row<Row>(...given: Given): Program<Row | undefined> {
+  return (yield* rows<Row>(...given))[0];
 }
 
 /** @returns the only value of each row */
-export function* column<Value>(statement: Sql): Program<Value[]> {
-  return (yield* rows<Record<string, Value>>(statement)).map((row) => Object.values(row)[0] as Value);
+export function* column<Value>(...given: Given): Program<Value[]> {
+  return (yield* rows<Record<string, Value>>(...given)).map((row) => Object.values(row)[0] as Value);
 }
 
 /** @returns the only value of the first row, if there is one */
-export function* cell<Value>(statement: Sql): Program<Value | undefined> {
-  return (yield* column<Value>(statement))[0];
+export function* cell<Value>(...given: Given): Program<Value | undefined> {
+  return (yield* column<Value>(...given))[0];
 }
 
 /** @returns the second value of each row by the first */
-export function* pairs<Key, Value>(statement: Sql): Program<Map<Key, Value>> {
-  const found = yield* rows<Record<string, unknown>>(statement);
+export function* pairs<Key, Value>(...given: Given): Program<Map<Key, Value>> {
+  const found = yield* rows<Record<string, unknown>>(...given);
   return new Map(found.map((row) => Object.values(row) as [Key, Value]));
 }
 
 /** Rows of the service's own tables, which the embedded store has in another file; `PROJECT` is the catalog's project. */
-export function* controlRows<Row>(statement: Sql): Program<Row[]> {
-  return (yield (session) => session.controlRows(statement)) as Row[];
+export function* controlRows<Row>(...given: Given): Program<Row[]> {
+  return (yield (session) => session.controlRows(toSql(given))) as Row[];
 }
 
-export function* run(statement: Sql): Program<number> {
-  return (yield (session) => session.run(statement)) as number;
+export function* run(...given: Given): Program<number> {
+  return (yield (session) => session.run(toSql(given))) as number;
 }
 
 /** Runs work that each engine does in its own way, for example in bulk. */

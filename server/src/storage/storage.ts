@@ -282,9 +282,8 @@ export function* findMove(): Program<{ identity: string; isCompared: boolean } |
     }),
   );
   if (!table) return undefined;
-  const move = yield* row<{ identity: string; done: number }>(
-    sql`select place as identity, is_done as done from ${text(MOVE_PROGRESS)} where table_name = ${MOVE_ROW}`,
-  );
+  const move = yield* row<{ identity: string; done: number }>`select place as identity, is_done as done
+    from ${text(MOVE_PROGRESS)} where table_name = ${MOVE_ROW}`;
   return move && { identity: move.identity, isCompared: move.done === 1 };
 }
 

@@ -50,9 +50,8 @@ export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = 
     (after) => sql`select ${LOGGED} from undo_change where ${ofEntry} and product_id > ${after}
       order by product_id ${limit}`,
   );
-  const created = yield* pairs<number, number>(
-    sql`select first_product, first_product + created from undo_created where ${ofEntry} order by first_product`,
-  );
+  const created = yield* pairs<number, number>`select first_product, first_product + created from undo_created
+    where ${ofEntry} order by first_product`;
   for (const [first, end] of created)
     yield* addAll(
       first - 1,
@@ -89,10 +88,8 @@ function openPages(order: ChangeOrder) {
 /** Records products whose facts follow another ontology, of those that the task has changed. */
 export function* announceFollowed(order: ChangeOrder, products: readonly number[]): Program<void> {
   if (products.length === 0 || !(yield* listSubscribed()).has('products.changed')) return;
-  const found = yield* column<string>(
-    sql`select identifier from product where ${own()} and id ${among(products)} and updated_by = ${order.taskNumber}
-      order by id`,
-  );
+  const found = yield* column<string>`select identifier from product where ${own()} and id ${among(products)}
+    and updated_by = ${order.taskNumber} order by id`;
   yield* announceProducts(
     order,
     found.map((identifier) => ({ identifier, kind: 'changed' })),

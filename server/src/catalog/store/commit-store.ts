@@ -105,10 +105,9 @@ interface Counts {
 }
 
 function* compareCounts(fullUpdateId: number): Program<Counts> {
-  const counted = yield* row<Counts>(
-    sql`select (select count(*) from ${PRODUCTS}) as present, count(distinct s.value) as staged,
-      count(*) > count(distinct s.value) as "isRepeated" from ${stagedList(fullUpdateId, 'products')}`,
-  );
+  const counted = yield* row<Counts>`select (select count(*) from ${PRODUCTS}) as present,
+    count(distinct s.value) as staged,
+    count(*) > count(distinct s.value) as "isRepeated" from ${stagedList(fullUpdateId, 'products')}`;
   return counted as Counts;
 }
 
@@ -124,7 +123,7 @@ function* deleteAbsent(fullUpdateId: number, undo: Undo): Program<void> {
   yield* planForWholeTables();
   const absent = absentProducts(fullUpdateId);
   yield* undo.recordChanged(text('null'), absent);
-  yield* run(sql`delete from ${absent}`);
+  yield* run`delete from ${absent}`;
 }
 
 /** @returns by batch the products that a later batch holds too: the last accepted one wins, docs/interface.md §4.4 */
@@ -135,10 +134,9 @@ function* findRepeated(
   if (!isRepeated) return new Map();
   yield* planForWholeTables();
   const listed = stagedList(fullUpdateId, 'products');
-  const found = yield* rows<{ batch: number; id: number }>(
-    sql`select s.batch, s.value as id from ${listed} join (select s.value, max(s.batch) as last from ${listed}
-      group by s.value having count(*) > 1) r on r.value = s.value and r.last > s.batch`,
-  );
+  const found = yield* rows<{ batch: number; id: number }>`select s.batch, s.value as id
+    from ${listed} join (select s.value, max(s.batch) as last from ${listed}
+    group by s.value having count(*) > 1) r on r.value = s.value and r.last > s.batch`;
   const byBatch = Map.groupBy(found, ({ batch }) => batch);
   return new Map([...byBatch].map(([batch, ids]) => [batch, ids.map(({ id }) => id)]));
 }
@@ -158,10 +156,8 @@ function* changePresent(part: StagedPart, { order, undo, repeated }: Change): Pr
   if (part.changed > 0) {
     const fresh = sql`s.is_fresh and not (${isRepeated})`;
     yield* undo.recordChanged(text('s.document_id'), sql`${part.present} ${PRODUCT_OF_ROW} where ${fresh}`);
-    changed += yield* run(
-      sql`update product as p set document_id = s.document_id, hash = s.hash, ${changedBy}
-        from ${part.present} where ${own('p')} and p.id = s.product_id and ${fresh}`,
-    );
+    changed += yield* run`update product as p set document_id = s.document_id, hash = s.hash, ${changedBy}
+      from ${part.present} where ${own('p')} and p.id = s.product_id and ${fresh}`;
     if (repeated.length > 0)
       yield* discard(sql`s.document_id from ${part.present} where s.is_fresh and ${isRepeated}`);
   }
@@ -172,7 +168,7 @@ function* changePresent(part: StagedPart, { order, undo, repeated }: Change): Pr
     text('p.document_id'),
     sql`${listed('w', 'bigint', gaining)} ${lookupJoin('product', 'p', sql`p.id = w.value`)} where true`,
   );
-  return changed + (yield* run(sql`update product set ${changedBy} where ${own()} and id ${among(gaining)}`));
+  return changed + (yield* run`update product set ${changedBy} where ${own()} and id ${among(gaining)}`);
 }
 
 const PRODUCT_OF_ROW = lookupJoin('product', 'p', sql`p.id = s.product_id`);
@@ -214,9 +210,8 @@ export function* applyProducts(
   if (isStale) return { result: { stale: true }, isDone: false };
   yield* planForParts();
   const fresh = sortedRows(packed).filter(({ row }) => packed.documents[row] === 0);
-  const known = yield* pairs<string, number>(
-    sql`select p.identifier, p.id from ${productsOf(fresh.map(({ identifier }) => identifier))}`,
-  );
+  const known = yield* pairs<string, number>`select p.identifier, p.id
+    from ${productsOf(fresh.map(({ identifier }) => identifier))}`;
   const idOf = ({ identifier }: KeyedRow) => known.get(identifier) ?? 0;
   const { created = [], changed = [] } = Object.groupBy(fresh, (keyed) =>
     idOf(keyed) === 0 ? 'created' : 'changed',
@@ -275,13 +270,13 @@ export function* deleteProducts(
 ): Program<{ result: { deleted: number; unknown: readonly string[] }; isDone: boolean }> {
   const requested = new Set(order.identifiers);
   yield* planForParts();
-  const known = yield* column<string>(sql`select p.identifier from ${productsOf([...requested])}`);
+  const known = yield* column<string>`select p.identifier from ${productsOf([...requested])}`;
   const unknown = [...requested.difference(new Set(known))];
   if (known.length === 0) return { result: { deleted: 0, unknown }, isDone: true };
   yield* guardDeletes(order, known.length);
   const undo = openUndo(state, order);
   yield* undo.recordChanged(text('null'), sql`${productsOf(known)} where true`);
-  const deleted = yield* run(sql`delete from product where ${own()} and identifier ${among(known)}`);
+  const deleted = yield* run`delete from product where ${own()} and identifier ${among(known)}`;
   yield* undo.close('delete', { created: 0, changed: 0, deleted });
   yield* announceProducts(
     order,
@@ -324,8 +319,7 @@ export function* compareStaged({
   const compared = yield* compareCounts(fullUpdateId);
   const { present, staged } = compared;
   const kinds = selectKinds(fullUpdateId, yield* findRepeated(fullUpdateId, compared));
-  const countOf = (kind: Sql) =>
-    cell<number>(sql`select count(distinct k.identifier) as count from (${kind}) k`);
+  const countOf = (kind: Sql) => cell<number>`select count(distinct k.identifier) as count from (${kind}) k`;
   const [created = 0, changed = 0] = [yield* countOf(kinds.created), yield* countOf(kinds.changed)];
   // A product may have gone since the batches were staged.
   const counts = { created, changed, unchanged: staged - changed, deleted: Math.max(present - staged, 0) };
@@ -359,26 +353,21 @@ function selectKinds(
 
 export function* listDeleted({ fullUpdateId, after, limit }: port.DeletedPage): Program<port.ListedRow[]> {
   yield* planForWholeTables();
-  const identifiers = yield* column<string>(
-    sql`select p.identifier from ${absentProducts(fullUpdateId)} and p.identifier > ${after}
-      order by p.identifier limit ${limit}`,
-  );
-  return yield* rows(
-    sql`select ${listedColumns(UPLOAD_FRONT)} from ${productsOf(identifiers)} ${DOCUMENT} order by p.identifier`,
-  );
+  const identifiers = yield* column<string>`select p.identifier from ${absentProducts(fullUpdateId)}
+    and p.identifier > ${after} order by p.identifier limit ${limit}`;
+  return yield* rows`select ${listedColumns(UPLOAD_FRONT)} from ${productsOf(identifiers)} ${DOCUMENT}
+    order by p.identifier`;
 }
 
 /** The uploads of one batch: those that it brought, and the present ones where it found them unchanged. */
 export function* listStagedDocuments(staged: port.BatchKey): Program<port.StagedDocument[]> {
   const { firstDocument, created, changed, present } = yield* openPart(staged);
   const raw = sql`${uploadText(true)} as raw`;
-  const fresh = yield* rows<port.StagedDocument>(
-    sql`select d.product_id as product, 1 as "isFresh", ${raw} from document d
-      where ${own('d')} and d.id >= ${firstDocument} and d.id < ${firstDocument + created + changed}`,
-  );
-  const unchanged = yield* rows<port.StagedDocument>(
-    sql`select p.id as product, 0 as "isFresh", ${raw} from ${present} ${PRODUCT_OF_ROW} ${DOCUMENT} where not s.is_fresh`,
-  );
+  const fresh = yield* rows<port.StagedDocument>`select d.product_id as product, 1 as "isFresh", ${raw}
+    from document d
+    where ${own('d')} and d.id >= ${firstDocument} and d.id < ${firstDocument + created + changed}`;
+  const unchanged = yield* rows<port.StagedDocument>`select p.id as product, 0 as "isFresh", ${raw}
+    from ${present} ${PRODUCT_OF_ROW} ${DOCUMENT} where not s.is_fresh`;
   return [...fresh, ...unchanged];
 }
 
@@ -413,20 +402,16 @@ const OPENED = byEngine({
 
 function* dropUndo(): Program<boolean> {
   // The newest entries are kept.
-  const oldest = yield* row<{ id: number | null; kept: number | null }>(
-    sql`select (select min(undo_id) from undo_change where ${own()}) as id,
-      (select min(id) from undo_log where ${own()}) as kept`,
-  );
+  const oldest = yield* row<{ id: number | null; kept: number | null }>`select (select min(undo_id)
+    from undo_change where ${own()}) as id, (select min(id) from undo_log where ${own()}) as kept`;
   const over = oldest?.id ?? Number.POSITIVE_INFINITY;
   if (over >= (oldest?.kept ?? Number.POSITIVE_INFINITY)) return false;
   const ofEntry = sql`${own()} and undo_id = ${over}`;
-  const last = yield* cell<number>(
-    sql`select product_id as id from undo_change where ${ofEntry}
-      order by product_id limit 1 offset ${text(String(STEP - 1))}`,
-  );
+  const last = yield* cell<number>`select product_id as id from undo_change where ${ofEntry}
+    order by product_id limit 1 offset ${text(String(STEP - 1))}`;
   const part = last === undefined ? ofEntry : sql`${ofEntry} and product_id <= ${last}`;
   yield* discard(sql`document_before from undo_change where ${part} and document_before is not null`);
-  yield* run(sql`delete from undo_change where ${part}`);
+  yield* run`delete from undo_change where ${part}`;
   return true;
 }
 
@@ -435,11 +420,9 @@ function* dropDocuments({ removeDerived }: DocumentWriter): Program<boolean> {
   if (garbage.length === 0) return false;
   const ids = garbage.map(({ id }) => id);
   const unused = garbage.flatMap(({ id, isUsed }) => (isUsed ? [] : id));
-  yield* run(
-    sql`delete from garbage_document where ${own()} and document_id between ${ids[0] ?? 0} and ${ids.at(-1) ?? 0}
-      and document_id ${among(ids)}`,
-  );
-  yield* run(sql`delete from document where ${own()} and id ${among(unused)}`);
+  yield* run`delete from garbage_document where ${own()} and document_id between ${ids[0] ?? 0}
+    and ${ids.at(-1) ?? 0} and document_id ${among(ids)}`;
+  yield* run`delete from document where ${own()} and id ${among(unused)}`;
   yield* ask(() => removeDerived(unused));
   return true;
 }

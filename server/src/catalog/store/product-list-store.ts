@@ -98,14 +98,13 @@ function* listFitting(
   const columns = text('p.id, p.identifier, p.updated_at, p.document_id');
   const bytes = PAGE_BYTES[isWhole ? 'whole' : 'front'];
   const fitting = fittingRows(columns, given, { as: 'p', order, bytes });
-  const found = yield* rows<Listed>(
-    sql`select p.found, ${listedColumns(uploadText(isWhole))} from ${fitting} ${DOCUMENT} order by p.${order}`,
-  );
+  const found = yield* rows<Listed>`select p.found, ${listedColumns(uploadText(isWhole))}
+    from ${fitting} ${DOCUMENT} order by p.${order}`;
   return { rows: found, isCut: areCut(found) };
 }
 
 export function* count(from: Sql): Program<number> {
-  return (yield* cell<number>(sql`select count(*) as count from ${from}`)) ?? 0;
+  return (yield* cell<number>`select count(*) as count from ${from}`) ?? 0;
 }
 
 export const countProducts = (): Program<number> => count(PRODUCTS);
@@ -116,14 +115,12 @@ export const productsOf = (identifiers: readonly string[]): Sql =>
 
 /** One whose document is gone, in a damaged file, has no bytes: to read it fails, where a join would call the product absent. */
 export const measureDocuments = (identifiers: readonly string[]): Program<port.MeasuredDocument[]> =>
-  rows(
-    sql`select p.identifier, p.document_id as document,
-        coalesce((select ${UPLOAD_BYTES} from document d where ${own('d')} and d.id = p.document_id), 0) as bytes
-      from ${productsOf(identifiers)}`,
-  );
+  rows`select p.identifier, p.document_id as document,
+      coalesce((select ${UPLOAD_BYTES} from document d where ${own('d')} and d.id = p.document_id), 0) as bytes
+    from ${productsOf(identifiers)}`;
 
 export function* hasAny(identifiers: readonly string[]): Program<boolean> {
-  return (yield* row(sql`select 1 from ${productsOf(identifiers)} limit 1`)) !== undefined;
+  return (yield* row`select 1 from ${productsOf(identifiers)} limit 1`) !== undefined;
 }
 
 /** Lists of the products that are there, by the places of their identifiers: a row for each takes five times as long. */
@@ -142,9 +139,9 @@ export function* findPresent(
     sqlite: () => sql`json_each(iif(exists (select 1 from product), ${JSON.stringify(identifiers)}, '[]')) w`,
     postgres: sql`unnest(${identifiers}::text[]) with ordinality w (value, place)`,
   });
-  const found = yield* row<Record<'places' | 'ids' | 'documents' | 'hashes', string | null>>(
-    sql`select ${PRESENT_LISTS} from ${given} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)}`,
-  );
+  const found = yield* row<
+    Record<'places' | 'ids' | 'documents' | 'hashes', string | null>
+  >`select ${PRESENT_LISTS} from ${given} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)}`;
   const listOf = (name: 'places' | 'ids' | 'documents') => JSON.parse(found?.[name] ?? '[]') as number[];
   const [ids, documents] = [listOf('ids'), listOf('documents')];
   const present: (port.PresentProduct | undefined)[] = new Array(identifiers.length).fill(undefined);
@@ -160,28 +157,23 @@ type OutdatedPage = Record<'revision' | 'after' | 'limit', number>;
 export function* listOutdated({ revision, after, limit }: OutdatedPage): Program<port.OutdatedProduct[]> {
   yield* planForParts();
   const where = sql`p.id > ${after} and p.ontology_revision < ${revision}`;
-  return yield* rows(
-    sql`select p.id, p.document_id as document, p.ontology_revision as revision, ${UPLOAD} as raw
-      from ${firstProducts(where, text('p.id'), limit)}`,
-  );
+  return yield* rows`select p.id, p.document_id as document, p.ontology_revision as revision, ${UPLOAD} as raw
+    from ${firstProducts(where, text('p.id'), limit)}`;
 }
 
 /** With their uploads. @returns those that are there, in no order */
 export const findPatched = (identifiers: readonly string[]): Program<port.PatchedProduct[]> =>
-  rows(
-    sql`select p.identifier, p.id, ${HASH} as hash, p.document_id as document, ${UPLOAD} as raw
-      from ${productsOf(identifiers)} ${DOCUMENT}`,
-  );
+  rows`select p.identifier, p.id, ${HASH} as hash, p.document_id as document, ${UPLOAD} as raw
+    from ${productsOf(identifiers)} ${DOCUMENT}`;
 
 const HASH = byEngine({ sqlite: text('lower(hex(p.hash))'), postgres: text(`encode(p.hash, 'hex')`) });
 
 /** A product whose document is gone, in a damaged file, is found without it. */
 export function* findProduct(identifier: string): Program<port.FoundProduct | undefined> {
-  const found = yield* row<Omit<port.FoundProduct, 'ontology' | 'categories'>>(
-    sql`select p.id, p.identifier, p.updated_at as "updatedAt", p.updated_by as "updatedBy",
-      (select ${UPLOAD} from document d where ${own('d')} and d.id = p.document_id) as raw
-      from ${productsOf([identifier])}`,
-  );
+  const found = yield* row<Omit<port.FoundProduct, 'ontology' | 'categories'>>`select p.id, p.identifier,
+    p.updated_at as "updatedAt", p.updated_by as "updatedBy",
+    (select ${UPLOAD} from document d where ${own('d')} and d.id = p.document_id) as raw
+    from ${productsOf([identifier])}`;
   if (found === undefined) return undefined;
   const { categories } = JSON.parse(found.raw ?? '{"categories":[]}') as UploadedProduct;
   const paths = categories.map(({ path }) => JSON.stringify(path));
@@ -189,5 +181,5 @@ export function* findProduct(identifier: string): Program<port.FoundProduct | un
 }
 
 export function* readLargestId(): Program<number> {
-  return (yield* cell<number | null>(sql`select max(id) as largest from product where ${own()}`)) ?? 0;
+  return (yield* cell<number | null>`select max(id) as largest from product where ${own()}`) ?? 0;
 }

@@ -82,10 +82,8 @@ const NEWEST = sql`coalesce((select max(id) from document where ${own()}), 0)`;
 
 export function* readSearchState(): Program<port.SearchState | undefined> {
   if ((yield* row(IS_MADE)) === undefined) return undefined;
-  return yield* row(
-    sql`select w.last_document as "lastDocument", w.version, ${NEWEST} as "newestDocument",
-      ${PRESENT_VERSION} as "presentVersion" from search_progress w where ${own('w')} and w.id = 1`,
-  );
+  return yield* row`select w.last_document as "lastDocument", w.version, ${NEWEST} as "newestDocument",
+    ${PRESENT_VERSION} as "presentVersion" from search_progress w where ${own('w')} and w.id = 1`;
 }
 
 /** In PostgreSQL each lexeme follows the project, whose place is held by this. */
@@ -209,29 +207,24 @@ export function* listHits({
   const columns = text('p.place, p.id, p.identifier, p.updated_at, p.document_id');
   const bytes = HITS_AT_ONCE[isWhole ? 'whole' : 'front'];
   const fitting = fittingRows(columns, sql`${page} ${DOCUMENT}`, { as: 'p', bytes, order: text('place') });
-  const found = yield* rows<port.FoundRow & { found: number }>(
-    sql`select p.place as document, p.document_id as present, p.found, ${listedColumns(uploadText(isWhole))}
-      from ${fitting} ${DOCUMENT} order by p.place`,
-  );
+  const found = yield* rows<port.FoundRow & { found: number }>`select p.place as document,
+    p.document_id as present, p.found, ${listedColumns(uploadText(isWhole))}
+    from ${fitting} ${DOCUMENT} order by p.place`;
   return { rows: found, isCut: areCut(found) };
 }
 
 /** The products of hits by their groups, of which no upload is read. */
 export function* listPlaces({ tier, after, limit, newer }: port.RequestedHits): Program<port.HitGroup[]> {
   const { from, where, order } = foundBy(tier);
-  return yield* rows(
-    sql`select s.document_id as document, s.group_key as "group" from ${from} ${productOf(newer)}
-      where ${where} and ${byEngine({ sqlite: order, postgres: text('s.document_id') })} > ${after}
-      order by ${order} limit ${limit}`,
-  );
+  return yield* rows`select s.document_id as document, s.group_key as "group" from ${from} ${productOf(newer)}
+    where ${where} and ${byEngine({ sqlite: order, postgres: text('s.document_id') })} > ${after}
+    order by ${order} limit ${limit}`;
 }
 
 /** Words of letters that products have, in no order. */
 export function* listWords({ first, shortest, longest }: port.SoughtWords): Program<string[]> {
-  return yield* column(
-    sql`select w.word from search_word w where ${own('w')} and w.word >= ${first} and w.word < ${`${first}\u{10ffff}`}
-      and length(w.word) between ${shortest} and ${longest}`,
-  );
+  return yield* column`select w.word from search_word w where ${own('w')} and w.word >= ${first}
+    and w.word < ${`${first}\u{10ffff}`} and length(w.word) between ${shortest} and ${longest}`;
 }
 
 /** Hits that are checked one by one, at 2 µs each, where the index has rows that lead nowhere. */
@@ -252,10 +245,8 @@ export function* countHits({ tier, newer }: port.CountedTier): Program<port.Coun
 
 /** @returns how many rows of the index lead nowhere; infinity while a change is missing in it */
 function* countIdle(): Program<number> {
-  const idle = yield* cell<number>(
-    sql`select w.documents - (select count(*) from ${PRODUCTS}) as rows from search_progress w
-      where ${own('w')} and w.id = 1 and w.version = ${PRESENT_VERSION}`,
-  );
+  const idle = yield* cell<number>`select w.documents - (select count(*) from ${PRODUCTS}) as rows
+    from search_progress w where ${own('w')} and w.id = 1 and w.version = ${PRESENT_VERSION}`;
   return idle ?? Number.POSITIVE_INFINITY;
 }
 
@@ -280,11 +271,9 @@ export function* findLiving({ lexemes, newer }: port.SoughtCategories): Program<
       order by l.rowid desc ${limit}) n cross join search_entry s on s.document_id = n.document_id`,
     postgres: sql`(select s.* from search_entry s where ${OFTEN_OWN} and s.lexemes @@ ${query} ${limit}) s`,
   });
-  const living = yield* column<number>(
-    sql`select k.key - ${first} as at from ${each}
-      where exists (select 1 from ${some} ${productOf(newer)})
-        or (select count(*) from ${some}) = ${READ_OF_CATEGORY}`,
-  );
+  const living = yield* column<number>`select k.key - ${first} as at from ${each}
+    where exists (select 1 from ${some} ${productOf(newer)})
+      or (select count(*) from ${some}) = ${READ_OF_CATEGORY}`;
   return living.map((at) => lexemes[at] as string);
 }
 
@@ -294,13 +283,11 @@ export function* listTail(after: number): Program<port.PlacedRow[] | undefined> 
   const tail = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${TAIL}`;
   const columns = text('d.id as document_id, d.product_id');
   const fitting = fittingRows(columns, tail, { ...TAIL_AT_ONCE, order: text('document_id') });
-  const size = yield* row<{ found: number; fits: number }>(
-    sql`select count(*) as fits, max(s.found) as found from ${fitting}`,
-  );
+  const size = yield* row<{ found: number; fits: number }>`select count(*) as fits, max(s.found) as found
+    from ${fitting}`;
   if (size !== undefined && size.fits < (size.found ?? 0)) return undefined;
-  return yield* rows(
-    sql`select ${placedColumns(true)} from ${fitting} ${PRODUCT} ${DOCUMENT} order by p.document_id`,
-  );
+  return yield* rows`select ${placedColumns(true)} from ${fitting} ${PRODUCT} ${DOCUMENT}
+    order by p.document_id`;
 }
 
 const givenDocuments = (documents: readonly number[]): Sql =>
@@ -309,16 +296,14 @@ const givenDocuments = (documents: readonly number[]): Sql =>
 const placeDocumentsOf =
   (isWhole: boolean) =>
   (documents: readonly number[]): Program<port.PlacedRow[]> =>
-    rows(
-      sql`select ${placedColumns(isWhole)} from ${givenDocuments(documents)}
-        ${lookupJoin('product', 'p', sql`p.id = d.product_id and p.document_id = d.id`)}`,
-    );
+    rows`select ${placedColumns(isWhole)} from ${givenDocuments(documents)}
+      ${lookupJoin('product', 'p', sql`p.id = d.product_id and p.document_id = d.id`)}`;
 
 export const [listDocuments, listFronts] = [placeDocumentsOf(true), placeDocumentsOf(false)];
 
 export function* weighDocuments(documents: readonly number[]): Program<number> {
   return Number(
-    yield* cell(sql`select coalesce(sum(${UPLOAD_BYTES}), 0) as bytes from ${givenDocuments(documents)}`),
+    yield* cell`select coalesce(sum(${UPLOAD_BYTES}), 0) as bytes from ${givenDocuments(documents)}`,
   );
 }
 
@@ -327,10 +312,9 @@ export function* prepareWalk(after: number): Program<port.PreparedWalk> {
   yield* planForParts();
   const following = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${SEARCH_STEP}`;
   const fitting = fittingRows(text('d.id, d.product_id'), following, { ...READ_AT_ONCE, order: text('id') });
-  const documents = yield* rows<{ id: number; product: number; raw: string; found: number }>(
-    sql`select p.id, p.product_id as product, p.found, ${uploadText(true)} as raw
-      from ${fitting} ${lookupJoin('document', 'd', sql`d.id = p.id`)} order by p.id`,
-  );
+  const documents = yield* rows<{ id: number; product: number; raw: string; found: number }>`select p.id,
+    p.product_id as product, p.found, ${uploadText(true)} as raw
+    from ${fitting} ${lookupJoin('document', 'd', sql`d.id = p.id`)} order by p.id`;
   const writer = new LexemeWriter();
   const placed = documents.map(({ id, product, raw }): port.PlacedDocument => {
     const upload = JSON.parse(raw) as UploadedProduct;
@@ -375,17 +359,13 @@ export function* walkSearch(
 }
 
 const readWalk = (): Program<SearchWalk | undefined> =>
-  row(
-    sql`select w.last_document as "lastDocument", w.version, w.documents, w.untidied, w.tidied_up_to as "tidiedUpTo"
-      from search_progress w where ${own('w')} and w.id = 1`,
-  );
+  row`select w.last_document as "lastDocument", w.version, w.documents, w.untidied,
+    w.tidied_up_to as "tidiedUpTo" from search_progress w where ${own('w')} and w.id = 1`;
 
 const saveWalk = (walk: SearchWalk): Program<number> =>
-  run(
-    sql`${insertRow('search_progress', { id: 1, ...walk })} on conflict ${ownKey('id')} do update
-      set last_document = excluded.last_document, version = excluded.version, documents = excluded.documents,
-      untidied = excluded.untidied, tidied_up_to = excluded.tidied_up_to`,
-  );
+  run`${insertRow('search_progress', { id: 1, ...walk })} on conflict ${ownKey('id')} do update
+    set last_document = excluded.last_document, version = excluded.version, documents = excluded.documents,
+    untidied = excluded.untidied, tidied_up_to = excluded.tidied_up_to`;
 
 const KEYS = { document_id: 'bigint', product_id: 'bigint', group_key: 'bigint' } as const;
 
@@ -402,9 +382,8 @@ function* placeDocuments(
   );
   yield* run(byEngine({ sqlite: insertRows('search_entry', KEYS, placed), postgres: NOTHING }));
   const known = listed('w', 'text', words);
-  yield* run(
-    sql`${insertInto('search_word', 'word', sql`w.value from ${known} where true`)} on conflict ${ownKey('word')} do nothing`,
-  );
+  yield* run`${insertInto('search_word', 'word', sql`w.value from ${known} where true`)}
+    on conflict ${ownKey('word')} do nothing`;
 }
 
 function placeInTable(placed: readonly port.PlacedDocument[], lines: readonly string[]): Sql {
@@ -438,17 +417,13 @@ function placeInFile(placed: readonly port.PlacedDocument[], lines: Buffer): Sql
 
 /** Removes rows of documents that are gone; those of the undo log may come back. */
 function* tidy(walk: SearchWalk): Program<SearchWalk> {
-  const ids = yield* column<number>(
-    sql`select s.document_id as id from search_entry s where ${own('s')} and s.document_id > ${walk.tidiedUpTo}
-      order by s.document_id limit ${TIDY_STEP}`,
-  );
-  const gone = yield* column<number>(
-    sql`select k.value as id from ${listed('k', 'bigint', ids)}
-      where (select d.id from document d where ${own('d')} and d.id = k.value) is null`,
-  );
+  const ids = yield* column<number>`select s.document_id as id from search_entry s where ${own('s')}
+    and s.document_id > ${walk.tidiedUpTo} order by s.document_id limit ${TIDY_STEP}`;
+  const gone = yield* column<number>`select k.value as id from ${listed('k', 'bigint', ids)}
+    where (select d.id from document d where ${own('d')} and d.id = k.value) is null`;
   const removed = among(gone);
   yield* run(byEngine({ sqlite: sql`delete from search_lexeme where rowid ${removed}`, postgres: NOTHING }));
-  yield* run(sql`delete from search_entry where ${own()} and document_id ${removed}`);
+  yield* run`delete from search_entry where ${own()} and document_id ${removed}`;
   const documents = walk.documents - gone.length;
   if (ids.length < TIDY_STEP) return { ...walk, documents, untidied: 0, tidiedUpTo: 0 };
   return { ...walk, documents, tidiedUpTo: ids.at(-1) ?? 0 };

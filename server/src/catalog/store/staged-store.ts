@@ -52,7 +52,7 @@ export function* stageBatch(
   { packed, derivationRevision, report, ...staged }: port.StagedProducts,
   documents: DocumentWriter,
 ): Program<boolean> {
-  const known = yield* row(sql`select 1 from staged_batch where ${ofBatch(staged)}`);
+  const known = yield* row`select 1 from staged_batch where ${ofBatch(staged)}`;
   if (known !== undefined) return true;
   if (state.derivationRevision !== derivationRevision) return false;
   const {
@@ -135,16 +135,12 @@ const ofBatch = ({ fullUpdateId, batch }: port.BatchKey) =>
 const PASSING = byEngine({ sqlite: text('+'), postgres: text('') });
 
 export const listStagedBatches = (fullUpdateId: number): Program<Pick<port.StagedBatch, 'batch'>[]> =>
-  rows(
-    sql`select batch from staged_batch where ${own()} and ${PASSING}full_update_id = ${fullUpdateId}
-      and ${PASSING}batch > ${NO_BATCH} order by ${PASSING}batch`,
-  );
+  rows`select batch from staged_batch where ${own()} and ${PASSING}full_update_id = ${fullUpdateId}
+    and ${PASSING}batch > ${NO_BATCH} order by ${PASSING}batch`;
 
 export const findStagedBatch = (key: port.BatchKey): Program<port.StagedBatch | undefined> =>
-  row(
-    sql`select batch, observed, extracted_by as "extractedBy" from staged_batch
-      where ${own()} and ${PASSING}full_update_id = ${key.fullUpdateId} and ${PASSING}batch = ${key.batch}`,
-  );
+  row`select batch, observed, extracted_by as "extractedBy" from staged_batch
+    where ${own()} and ${PASSING}full_update_id = ${key.fullUpdateId} and ${PASSING}batch = ${key.batch}`;
 
 /** Of a report, in one part. */
 const PART_CHARACTERS = 4 * 1024 * 1024;
@@ -154,9 +150,8 @@ export function* readStagedReports(
   { fullUpdateId, batch, at }: port.ReportPlace & { fullUpdateId: number },
 ): Program<port.ReportPart> {
   const from = Math.max(batch, NO_BATCH + 1);
-  const found = yield* row<{ batch: number; report: string }>(
-    sql`select batch, report from staged_batch where ${ofUpdate(fullUpdateId)} and batch >= ${from} order by batch limit 1`,
-  );
+  const found = yield* row<{ batch: number; report: string }>`select batch, report from staged_batch
+    where ${ofUpdate(fullUpdateId)} and batch >= ${from} order by batch limit 1`;
   if (found === undefined) return { lines: '', next: undefined };
   const { report } = found;
   const begin = found.batch === batch ? at : 0;
@@ -170,14 +165,12 @@ export function* readStagedReports(
 export function* reviewBatch(_: CatalogState, reviewed: port.BatchReview): Program<void> {
   const { extractedBy, report, gaining } = reviewed;
   const known = yield* readReport(reviewed);
-  yield* run(
-    sql`update staged_batch set extracted_by = ${extractedBy}, report = ${keepRequestLines(known) + report},
-      gaining = ${JSON.stringify(gaining)} where ${ofBatch(reviewed)}`,
-  );
+  yield* run`update staged_batch set extracted_by = ${extractedBy},
+    report = ${keepRequestLines(known) + report}, gaining = ${JSON.stringify(gaining)} where ${ofBatch(reviewed)}`;
 }
 
 function* readReport(key: port.BatchKey): Program<string> {
-  return (yield* cell<string>(sql`select report from staged_batch where ${ofBatch(key)}`)) ?? '';
+  return (yield* cell<string>`select report from staged_batch where ${ofBatch(key)}`) ?? '';
 }
 
 /** Each time anew: they may have changed since. Only a task of the project's order changes them before the commit. */
@@ -185,17 +178,15 @@ export function* keepSkipped(
   { catalogVersion }: CatalogState,
   { fullUpdateId }: { fullUpdateId: number },
 ): Program<void> {
-  const skipping = yield* column<number>(
-    sql`select batch from staged_batch where ${ofUpdate(fullUpdateId)} and batch > ${NO_BATCH}
-      and report like ${`%${SKIPPED}%`} order by batch`,
-  );
+  const skipping = yield* column<number>`select batch from staged_batch where ${ofUpdate(fullUpdateId)}
+    and batch > ${NO_BATCH} and report like ${`%${SKIPPED}%`} order by batch`;
   const skipped = new Set<string>();
   for (const batch of skipping)
     for (const identifier of listSkipped(yield* readReport({ fullUpdateId, batch }))) skipped.add(identifier);
   if (skipped.size === 0) return;
   const here = { fullUpdateId, batch: NO_BATCH };
-  yield* run(sql`delete from staged_batch where ${ofBatch(here)}`);
-  const products = yield* column<number>(sql`select p.id from ${productsOf([...skipped])}`);
+  yield* run`delete from staged_batch where ${ofBatch(here)}`;
+  const products = yield* column<number>`select p.id from ${productsOf([...skipped])}`;
   yield* insertBatch({
     ...{ ...here, observed: '', extractedBy: '', report: '', catalogVersion },
     ...{ firstProduct: 0, firstDocument: 0, created: 0, changed: 0 },
@@ -235,9 +226,8 @@ const LISTS = byEngine({
 });
 
 export function* openPart(key: port.BatchKey): Program<StagedPart> {
-  const found = yield* row<DocumentRange & ListTexts & { gaining: string }>(
-    sql`select ${RANGE}, gaining, ${LISTS} from staged_batch where ${ofBatch(key)}`,
-  );
+  const found = yield* row<DocumentRange & ListTexts & { gaining: string }>`select ${RANGE}, gaining, ${LISTS}
+    from staged_batch where ${ofBatch(key)}`;
   if (found === undefined) throw new Error(`the batch ${key.batch} is staged no more`);
   return openLists(found, sql`staged_batch where ${ofBatch(key)}`, JSON.parse(found.gaining) as number[]);
 }
@@ -308,10 +298,8 @@ export function* dropOutdated(
   { fullUpdateId }: { fullUpdateId: number },
 ): Program<boolean> {
   yield* planForParts();
-  const older = yield* column<number>(
-    sql`select batch from staged_batch where ${ofUpdate(fullUpdateId)} and batch > ${NO_BATCH}
-      and catalog_version <> ${catalogVersion}`,
-  );
+  const older = yield* column<number>`select batch from staged_batch where ${ofUpdate(fullUpdateId)}
+    and batch > ${NO_BATCH} and catalog_version <> ${catalogVersion}`;
   let isAny = false;
   for (const batch of older) {
     const part = yield* openPart({ fullUpdateId, batch });
@@ -324,11 +312,9 @@ export function* dropOutdated(
 
 function* isAsFound({ absent, present }: StagedPart): Program<boolean> {
   const come = lookupJoin('product', 'p', sql`p.identifier = s.identifier`);
-  if ((yield* row(sql`select 1 from ${absent} ${come} limit 1`)) !== undefined) return false;
-  const other = yield* row(
-    sql`select 1 from ${present} where not exists (select 1 from product p
-      where ${own('p')} and p.id = s.product_id and (p.hash <> s.hash) = s.is_fresh) limit 1`,
-  );
+  if ((yield* row`select 1 from ${absent} ${come} limit 1`) !== undefined) return false;
+  const other = yield* row`select 1 from ${present} where not exists (select 1 from product p
+    where ${own('p')} and p.id = s.product_id and (p.hash <> s.hash) = s.is_fresh) limit 1`;
   return other === undefined;
 }
 
@@ -336,22 +322,18 @@ function* isAsFound({ absent, present }: StagedPart): Program<boolean> {
 function* dropBatch(key: port.BatchKey, { firstDocument, created, changed }: DocumentRange): Program<void> {
   const behind = firstDocument + created + changed;
   yield* discard(sql`id from document where ${own()} and id >= ${firstDocument} and id < ${behind}`);
-  yield* run(sql`delete from staged_batch where ${ofBatch(key)}`);
+  yield* run`delete from staged_batch where ${ofBatch(key)}`;
 }
 
 /** Its documents belong to products by now. */
 export const emptyCommitted = (fullUpdateId: number): Program<number> =>
-  run(
-    sql`update staged_batch set first_document = 0, created = 0, changed = 0, identifiers = '[]', products = '[]',
-      gaining = '[]', hashes = '' where ${ofUpdate(fullUpdateId)}`,
-  );
+  run`update staged_batch set first_document = 0, created = 0, changed = 0, identifiers = '[]',
+    products = '[]', gaining = '[]', hashes = '' where ${ofUpdate(fullUpdateId)}`;
 
 /** Removes a batch of a full update that is over. @returns whether there was one */
 export function* dropOver(live: readonly number[]): Program<boolean> {
-  const over = yield* row<port.BatchKey & DocumentRange>(
-    sql`select full_update_id as "fullUpdateId", batch, ${RANGE} from staged_batch
-      where ${own()} and not (full_update_id ${among(live)}) limit 1`,
-  );
+  const over = yield* row<port.BatchKey & DocumentRange>`select full_update_id as "fullUpdateId", batch,
+    ${RANGE} from staged_batch where ${own()} and not (full_update_id ${among(live)}) limit 1`;
   if (over !== undefined) yield* dropBatch(over, over);
   return over !== undefined;
 }

@@ -158,14 +158,12 @@ const ATTRIBUTE = text(
 );
 
 const readAttributeRows = (): Program<AttributeRow[]> =>
-  rows<AttributeRow>(sql`select ${ATTRIBUTE} from attribute a where ${own('a')} order by a.id`);
+  rows<AttributeRow>`select ${ATTRIBUTE} from attribute a where ${own('a')} order by a.id`;
 
 /** One statement: the revision and the attributes are of one state. A removed attribute list is a row of nulls. */
 export function* readOntology(): Program<Ontology> {
-  const found = yield* rows<AttributeRow & StoredOntology>(
-    sql`select c.mode, c.revision, c."unitAliases", ${ATTRIBUTE}
-      from ${ONTOLOGY_STATE} c left join attribute a on ${own('a')} order by a.id`,
-  );
+  const found = yield* rows<AttributeRow & StoredOntology>`select c.mode, c.revision, c."unitAliases",
+    ${ATTRIBUTE} from ${ONTOLOGY_STATE} c left join attribute a on ${own('a')} order by a.id`;
   const [first] = found;
   const { ontologyMode: mode, ontologyRevision: revision, unitAliases } = EMPTY;
   return toOntology(
@@ -176,9 +174,8 @@ export function* readOntology(): Program<Ontology> {
 
 /** @returns the attributes as they were until a person changed them; undefined when that is long ago */
 export function* readPastOntology(revision: number): Program<readonly Attribute[] | undefined> {
-  const found = yield* cell<string>(
-    sql`select attributes from past_ontology where ${own()} and revision = ${revision}`,
-  );
+  const found = yield* cell<string>`select attributes from past_ontology where ${own()}
+    and revision = ${revision}`;
   return found === undefined ? undefined : (JSON.parse(found) as Attribute[]);
 }
 
@@ -287,10 +284,10 @@ export function* replaceOntology(
   });
   if (isSameOntology(present, { ...requested, attributes: plan.attributes }))
     return { ontology: present, changed: false };
-  yield* run(sql`delete from attribute_id where ${own()} and name ${among(plan.forgotten)}`);
+  yield* run`delete from attribute_id where ${own()} and name ${among(plan.forgotten)}`;
   yield* saveAttributeIds(plan.named);
   yield* keepPast(state, present);
-  yield* run(sql`delete from attribute where ${own()}`);
+  yield* run`delete from attribute where ${own()}`;
   yield* insertAttributes(plan.attributes);
   state.ontologyMode = requested.mode;
   state.unitAliases = writeAliases(requested.unitAliases);
@@ -306,7 +303,7 @@ export function* replaceOntology(
 const CACHED_PAST = 20;
 
 function* keepPast({ ontologyRevision }: CatalogState, { attributes }: Ontology): Program<void> {
-  yield* run(sql`delete from past_ontology where ${own()} and revision <= ${ontologyRevision - CACHED_PAST}`);
+  yield* run`delete from past_ontology where ${own()} and revision <= ${ontologyRevision - CACHED_PAST}`;
   yield* run(
     insertRow('past_ontology', { revision: ontologyRevision, attributes: JSON.stringify(attributes) }),
   );
@@ -342,9 +339,7 @@ const SAME_PATH = byEngine({
 
 /** @returns the ids of those paths that have one */
 export const findCategories = (paths: readonly string[]): Program<ReadonlyMap<string, number>> =>
-  pairs(
-    sql`select c.path, c.id from ${listed('w', 'text', paths)} ${lookupJoin('category', 'c', SAME_PATH)}`,
-  );
+  pairs`select c.path, c.id from ${listed('w', 'text', paths)} ${lookupJoin('category', 'c', SAME_PATH)}`;
 
 /**
  * The text of a path by which paths are listed, a parent before what is below it and that before its next sibling: its JSON
@@ -361,28 +356,26 @@ export function* listCategoryPaths({ under, after, limit }: CategoryRange): Prog
   const top = sortPath(under);
   // A path below another one goes on with a comma, which a hyphen follows.
   const below = under.length === 0 ? text('true') : sql`${SORTED_PATH} < ${`${top}-`}`;
-  const found = yield* rows<{ id: number; path: string }>(
-    sql`select c.id, c.path from category c where ${own('c')} and ${SORTED_PATH} > ${top}
-      and ${SORTED_PATH} > ${sortPath(after)} and ${below}
-      order by ${SORTED_PATH} limit ${limit}`,
-  );
+  const found = yield* rows<{ id: number; path: string }>`select c.id, c.path from category c
+    where ${own('c')} and ${SORTED_PATH} > ${top} and ${SORTED_PATH} > ${sortPath(after)} and ${below}
+    order by ${SORTED_PATH} limit ${limit}`;
   return found.map(({ id, path }) => ({ id, path: JSON.parse(path) as string[] }));
 }
 
 export function* findCategoryPath(id: number): Program<string[] | undefined> {
-  const found = yield* cell<string>(sql`select c.path from category c where ${own('c')} and c.id = ${id}`);
+  const found = yield* cell<string>`select c.path from category c where ${own('c')} and c.id = ${id}`;
   return found === undefined ? undefined : (JSON.parse(found) as string[]);
 }
 
 function* findAttributeIds(names: readonly string[]): Program<ReadonlyMap<string, number>> {
   if (names.length === 0) return new Map();
-  return yield* pairs(sql`select name, id from attribute_id where ${own()} and name ${among(names)}`);
+  return yield* pairs`select name, id from attribute_id where ${own()} and name ${among(names)}`;
 }
 
 function* saveAttributeIds(named: readonly (readonly [name: string, id: number])[]): Program<void> {
   if (named.length === 0) return;
   const saved = insertRows('attribute_id', { name: 'text', id: 'bigint' }, named);
-  yield* run(sql`${saved} on conflict ${ownKey('name')} do update set id = excluded.id`);
+  yield* run`${saved} on conflict ${ownKey('name')} do update set id = excluded.id`;
 }
 
 const ATTRIBUTE_COLUMNS = {
@@ -393,7 +386,7 @@ const ATTRIBUTE_COLUMNS = {
 /** In place of those with the same ids. */
 export function* insertAttributes(attributes: readonly Attribute[]): Program<void> {
   if (attributes.length === 0) return;
-  yield* run(sql`delete from attribute where ${own()} and id ${among(attributes.map(({ id }) => id))}`);
+  yield* run`delete from attribute where ${own()} and id ${among(attributes.map(({ id }) => id))}`;
   const cells = attributes.map(({ id, name, type, unitName, decimal, synonyms, reason, typing }) => [
     ...[id, name, type, unitName ?? null, decimal ?? null, JSON.stringify(synonyms ?? [])],
     ...[reason ?? null, typing ?? null],

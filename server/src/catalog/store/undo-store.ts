@@ -80,10 +80,8 @@ export function openUndo(
       };
       if (isLogged) yield* run(insertRow('undo_log', entry));
       // The oldest go; `collectGarbage` removes their changes.
-      yield* run(
-        sql`delete from undo_log where ${own()} and (at < ${order.undoSince ?? 0} or id not in
-          (select id from undo_log where ${own()} order by id desc limit ${order.undoDepth}))`,
-      );
+      yield* run`delete from undo_log where ${own()} and (at < ${order.undoSince ?? 0} or id not in
+        (select id from undo_log where ${own()} order by id desc limit ${order.undoDepth}))`;
       yield* dropCreatedAlone();
     },
   };
@@ -92,21 +90,17 @@ export function openUndo(
 /** Drops entries of an earlier time. */
 export function* dropUndoBefore(undoSince: number | undefined): Program<void> {
   if (undoSince === undefined) return;
-  const dropped = yield* run(sql`delete from undo_log where ${own()} and at < ${undoSince}`);
+  const dropped = yield* run`delete from undo_log where ${own()} and at < ${undoSince}`;
   if (dropped > 0) yield* dropCreatedAlone();
 }
 
 const dropCreatedAlone = (): Program<number> =>
-  run(
-    sql`delete from undo_created where ${own()} and undo_id not in (select id from undo_log where ${own()})`,
-  );
+  run`delete from undo_created where ${own()} and undo_id not in (select id from undo_log where ${own()})`;
 
 /** @returns the entries, the last one first */
 const listEntries = (): Program<UndoEntry[]> =>
-  rows(
-    sql`select id, task_number as "commit", at, kind, author, catalog_version as "catalogVersion", created, changed,
-      deleted from undo_log where ${own()} order by id desc`,
-  );
+  rows`select id, task_number as "commit", at, kind, author, catalog_version as "catalogVersion", created,
+    changed, deleted from undo_log where ${own()} order by id desc`;
 
 interface UndoEntry extends Omit<port.UndoableCommit, 'author'> {
   /** In the log; given again after a restore. */
@@ -164,20 +158,17 @@ function* playBack({ ontologyRevision }: CatalogState, last: number): Program<po
   // Whatever deleted one of them since has an entry of its own, which was reverted before.
   const created = sql`undo_created u join product p on ${own('p')} and p.id >= u.first_product
     and p.id < u.first_product + u.created where ${own('u')} and u.undo_id = ${last}`;
-  const overwritten = yield* column<string>(
-    sql`select u.identifier from ${replayed} and p.document_id is distinct from u.document_after
-      union all select p.identifier from ${created} and p.document_id <> u.first_document + p.id - u.first_product
-      order by 1 limit ${REPORTED}`,
-  );
+  const overwritten = yield* column<string>`select u.identifier from ${replayed}
+    and p.document_id is distinct from u.document_after
+    union all select p.identifier from ${created} and p.document_id <> u.first_document + p.id - u.first_product
+    order by 1 limit ${REPORTED}`;
   yield* discard(
     sql`p.document_id from ${replayed} and p.id is not null and p.document_id is distinct from u.document_before`,
   );
   yield* discard(sql`p.document_id from ${created}`);
-  yield* run(sql`delete from product where ${own()} and id in (select p.id from ${created})`);
-  yield* run(
-    sql`delete from product where ${own()} and identifier in
-      (select identifier from undo_change where ${ofEntry})`,
-  );
+  yield* run`delete from product where ${own()} and id in (select p.id from ${created})`;
+  yield* run`delete from product where ${own()} and identifier in
+    (select identifier from undo_change where ${ofEntry})`;
   const restored = yield* run(
     insertInto(
       'product',
@@ -186,12 +177,11 @@ function* playBack({ ontologyRevision }: CatalogState, last: number): Program<po
         where ${ofEntry} and document_before is not null`,
     ),
   );
-  const outdated = yield* row(
-    sql`select 1 from undo_change where ${ofEntry} and revision_before < ${ontologyRevision} limit 1`,
-  );
-  yield* run(sql`delete from undo_change where ${ofEntry}`);
-  yield* run(sql`delete from undo_created where ${ofEntry}`);
-  yield* run(sql`delete from undo_log where ${own()} and id = ${last}`);
+  const outdated = yield* row`select 1 from undo_change where ${ofEntry}
+    and revision_before < ${ontologyRevision} limit 1`;
+  yield* run`delete from undo_change where ${ofEntry}`;
+  yield* run`delete from undo_created where ${ofEntry}`;
+  yield* run`delete from undo_log where ${own()} and id = ${last}`;
   return { restored, overwritten, needsExtraction: outdated !== undefined };
 }
 
@@ -231,11 +221,10 @@ export function* listProductChanges(identifier: string): Program<port.ProductCha
 
 /** The present product of an identifier, or the one that a commit in the log changed last. */
 function* findProductId(identifier: string, entries: readonly UndoEntry[]): Program<number | undefined> {
-  let found = yield* cell<number>(sql`select p.id from ${productsOf([identifier])}`);
+  let found = yield* cell<number>`select p.id from ${productsOf([identifier])}`;
   for (const { id } of entries)
-    found ??= yield* cell<number>(
-      sql`select product_id as id from undo_change where ${own()} and undo_id = ${id} and identifier = ${identifier} limit 1`,
-    );
+    found ??= yield* cell<number>`select product_id as id from undo_change where ${own()} and undo_id = ${id}
+      and identifier = ${identifier} limit 1`;
   return found;
 }
 
@@ -243,14 +232,12 @@ function* findLogged(
   entry: number,
   { productId, identifier }: Pick<LoggedChange, 'productId' | 'identifier'>,
 ): Program<LoggedChange | undefined> {
-  const changed = yield* row<LoggedChange>(
-    sql`select ${LOGGED} from undo_change where ${own()} and undo_id = ${entry} and product_id = ${productId}`,
-  );
+  const changed = yield* row<LoggedChange>`select ${LOGGED} from undo_change where ${own()}
+    and undo_id = ${entry} and product_id = ${productId}`;
   if (changed !== undefined) return changed;
-  const created = yield* cell<number>(
-    sql`select first_document + ${productId} - first_product as document from undo_created
-      where ${own()} and undo_id = ${entry} and first_product <= ${productId} and first_product + created > ${productId}`,
-  );
+  const created = yield* cell<number>`select first_document + ${productId} - first_product as document
+    from undo_created
+    where ${own()} and undo_id = ${entry} and first_product <= ${productId} and first_product + created > ${productId}`;
   return created === undefined ? undefined : { productId, identifier, before: null, after: created };
 }
 
@@ -270,11 +257,9 @@ function* listLogged(
   const found =
     after.part === 'created'
       ? []
-      : yield* rows<LoggedChange>(
-          sql`select ${LOGGED} from undo_change where ${own()} and undo_id = ${entry}
-            and product_id > ${after.productId} and ${text(kind ? OF_KIND[kind] : 'true')}
-            order by product_id limit ${limit}`,
-        );
+      : yield* rows<LoggedChange>`select ${LOGGED} from undo_change where ${own()} and undo_id = ${entry}
+          and product_id > ${after.productId} and ${text(kind ? OF_KIND[kind] : 'true')}
+          order by product_id limit ${limit}`;
   if (found.length === limit || (kind !== undefined && kind !== 'created')) return found;
   const from = after.part === 'created' ? after.productId : 0;
   return [...found, ...(yield* listCreated(entry, { later, from, limit: limit - found.length }))];
@@ -285,10 +270,9 @@ function* listCreated(
   entry: number,
   { later, from, limit }: { later: readonly number[]; from: number; limit: number },
 ): Program<LoggedChange[]> {
-  const ranges = yield* rows<{ first: number; end: number; document: number }>(
-    sql`select first_product as first, first_product + created as "end", first_document as document
-      from undo_created where ${own()} and undo_id = ${entry} order by first_product`,
-  );
+  const ranges = yield* rows<{ first: number; end: number; document: number }>`select first_product as first,
+    first_product + created as "end", first_document as document
+    from undo_created where ${own()} and undo_id = ${entry} order by first_product`;
   const created: LoggedChange[] = [];
   for (const { first, end, document } of ranges) {
     if (created.length === limit) break;
@@ -306,9 +290,8 @@ function* listOfRange(
 ): Program<(readonly [number, string])[]> {
   if (after + 1 >= end) return [];
   const list = (columns: string, where: Sql) =>
-    pairs<number, string>(
-      sql`select ${text(columns)} where ${own()} and ${where} order by 1 limit ${text(String(limit))}`,
-    );
+    pairs<number, string>`select ${text(columns)} where ${own()} and ${where} order by 1
+      limit ${text(String(limit))}`;
   const found = [...(yield* list('id, identifier from product', sql`id > ${after} and id < ${end}`))];
   for (const id of later) {
     const range = sql`undo_id = ${id} and product_id > ${after} and product_id < ${end}`;
@@ -320,11 +303,10 @@ function* listOfRange(
 /** @returns by product the document that the next commit found */
 function* findNext(entry: number, changes: readonly LoggedChange[]): Program<Map<number, number>> {
   const ids = changes.map(({ productId }) => productId);
-  return yield* pairs(
-    sql`select w.value as id, u.document_before as document from ${listed('w', 'bigint', ids)} cross join undo_log l
-      ${lookupJoin('undo_change', 'u', sql`u.undo_id = l.id and u.product_id = w.value`)}
-      where ${own('l')} and l.id > ${entry} and u.document_before is not null order by l.id desc`,
-  );
+  return yield* pairs`select w.value as id, u.document_before as document
+    from ${listed('w', 'bigint', ids)} cross join undo_log l
+    ${lookupJoin('undo_change', 'u', sql`u.undo_id = l.id and u.product_id = w.value`)}
+    where ${own('l')} and l.id > ${entry} and u.document_before is not null order by l.id desc`;
 }
 
 /** Reads the documents. One that a change left may be gone: then what came next stands for it. */
@@ -333,9 +315,8 @@ function* settle(
   next: ReadonlyMap<number, number>,
 ): Program<port.CommitChange[]> {
   const products = changes.map(({ productId }) => productId);
-  const present = yield* pairs<number, number>(
-    sql`select p.id, p.document_id from ${listed('w', 'bigint', products)} ${lookupJoin('product', 'p', sql`p.id = w.value`)}`,
-  );
+  const present = yield* pairs<number, number>`select p.id, p.document_id
+    from ${listed('w', 'bigint', products)} ${lookupJoin('product', 'p', sql`p.id = w.value`)}`;
   const settled = changes.map((change) => {
     if (change.after === null) return { change, after: null, isChangedSince: false };
     const after = next.get(change.productId) ?? present.get(change.productId) ?? null;
@@ -351,10 +332,8 @@ function* settle(
 
 function readDocuments(documents: readonly (number | null)[]): Program<Map<number, string>> {
   const ids = [...new Set(documents.filter((id) => id !== null))];
-  return pairs(
-    sql`select d.id, ${uploadText(true)} as text from ${listed('w', 'bigint', ids)}
-      ${lookupJoin('document', 'd', sql`d.id = w.value`)}`,
-  );
+  return pairs`select d.id, ${uploadText(true)} as text from ${listed('w', 'bigint', ids)}
+    ${lookupJoin('document', 'd', sql`d.id = w.value`)}`;
 }
 
 /** What a restore would do, counted without doing it: by the same rules as `playBack`. */

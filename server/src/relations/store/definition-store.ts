@@ -65,7 +65,7 @@ export function* listRelations(): Program<Relation[]> {
   return (yield* listRows()).map(toRelation);
 }
 
-const listRows = () => rows<RelationRow>(sql`${RELATION} order by id`);
+const listRows = () => rows<RelationRow>`${RELATION} order by id`;
 
 const VERSION = byEngine({
   sqlite: sql`select value from meta where name = 'catalog_version'`,
@@ -79,9 +79,8 @@ export interface ListedRelations {
 
 /** One statement: the relations are of the version that comes with them. */
 export function* readListed(): Program<ListedRelations> {
-  const found = yield* rows<{ version: number | null } & RelationRow>(
-    sql`select (${VERSION}) as version, r.* from (select 1) one left join (${RELATION}) r on true order by r.id`,
-  );
+  const found = yield* rows<{ version: number | null } & RelationRow>`select (${VERSION}) as version, r.*
+    from (select 1) one left join (${RELATION}) r on true order by r.id`;
   const relations = found.filter(({ id }) => id !== null).map(({ version: _, ...row }) => toRelation(row));
   return { version: found[0]?.version ?? 0, relations };
 }
@@ -91,7 +90,7 @@ export function* findRelation(id: number): Program<Relation | undefined> {
   return found && toRelation(found);
 }
 
-const findRow = (id: number) => row<RelationRow>(sql`${RELATION} and id = ${id}`);
+const findRow = (id: number) => row<RelationRow>`${RELATION} and id = ${id}`;
 
 /** @returns relations whose requested index is not the one that answers */
 export function* listUnbuilt(): Program<number[]> {
@@ -102,12 +101,10 @@ export function* listUnbuilt(): Program<number[]> {
 export function* listBuilt(): Program<ServedRelation[]> {
   const found = yield* rows<
     Record<'id' | 'build' | 'twoWay' | 'excludeSameGroup', number> & Record<'definition' | 'rule', string>
-  >(
-    sql`select r.id, r.definition, b.id as build, b.rule, b.two_way as "twoWay",
-        b.exclude_same_group as "excludeSameGroup"
-      from relation r join relation_build b on ${own('b')} and b.id = r.active_build
-      where ${own('r')} and r.problem is null order by r.id`,
-  );
+  >`select r.id, r.definition, b.id as build, b.rule, b.two_way as "twoWay",
+      b.exclude_same_group as "excludeSameGroup"
+    from relation r join relation_build b on ${own('b')} and b.id = r.active_build
+    where ${own('r')} and r.problem is null order by r.id`;
   return found.map(({ definition: text, rule, ...row }) => {
     const definition = JSON.parse(text) as RelationDefinition;
     return {
@@ -122,15 +119,14 @@ const LIVE_BUILDS = sql`from relation_build b join relation r on ${own('r')} and
 
 /** The rules of indexes that are complete or being built: new documents are added to both. */
 export function* listBuilds(): Program<(BuildRule & { readonly relationId: number })[]> {
-  const found = yield* rows<{ build: number; relationId: number; rule: string }>(
-    sql`select b.id as build, r.id as "relationId", b.rule ${LIVE_BUILDS} order by b.id`,
-  );
+  const found = yield* rows<{ build: number; relationId: number; rule: string }>`select b.id as build,
+    r.id as "relationId", b.rule ${LIVE_BUILDS} order by b.id`;
   return found.map(({ rule, ...build }) => ({ ...build, bound: JSON.parse(rule) }));
 }
 
 /** Numbers instead of the revision: a build that is no longer needed raises none, but is no longer derived. */
 export function* listBuildNumbers(): Program<string> {
-  return (yield* column<number>(sql`select b.id ${LIVE_BUILDS} order by b.id`)).join();
+  return (yield* column<number>`select b.id ${LIVE_BUILDS} order by b.id`).join();
 }
 
 /** Creates a relation, or replaces one. @returns undefined when the one to be replaced is not there */
@@ -163,7 +159,7 @@ export function* deleteRelation(
   if (present === undefined) return false;
   refuseOtherState(expected, markOfRelation(present));
   yield* announceRelation(id, at, { change: 'deleted' });
-  yield* run(sql`delete from relation where ${own()} and id = ${id}`);
+  yield* run`delete from relation where ${own()} and id = ${id}`;
   catalog.affect('answers');
   return true;
 }
@@ -237,7 +233,7 @@ export function* deleteTable(
     const details = users.map(({ id, definition }) => `relation ${id}, ${definition.name}`);
     throw new ServiceError('table_in_use', { values: [name], details: details.slice(0, 20) });
   }
-  yield* run(sql`delete from value_table where ${own()} and name = ${name}`);
+  yield* run`delete from value_table where ${own()} and name = ${name}`;
   catalog.affect('answers');
   return true;
 }
@@ -259,10 +255,8 @@ function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program
     return yield* bindToBuild(catalog, relation, { definition, rule: JSON.stringify(result.bound) });
   const { problem } = result;
   if (problem === relation.problem) return false;
-  yield* run(
-    sql`update relation set problem = ${problem}, active_build = null, wanted_build = null
-      where ${own()} and id = ${id}`,
-  );
+  yield* run`update relation set problem = ${problem}, active_build = null, wanted_build = null
+    where ${own()} and id = ${id}`;
   yield* announceRelation(id, at, { problem });
   catalog.affect('answers');
   return false;
@@ -276,22 +270,16 @@ function* bindToBuild(
 ): Program<boolean> {
   const { id, active: present } = relation;
   const kind = isIndexed(definition) ? 'rule' : 'links';
-  const known = yield* cell<number>(
-    sql`select id from relation_build
-      where ${own()} and id in (${present}, ${relation.next}) and rule = ${rule} order by id limit 1`,
-  );
+  const known = yield* cell<number>`select id from relation_build
+    where ${own()} and id in (${present}, ${relation.next}) and rule = ${rule} order by id limit 1`;
   const next = known ?? (yield* insertBuild(catalog, { relationId: id, rule, kind }));
   // An empty list is complete.
   const active = kind === 'links' ? next : present;
   const [twoWay, excludes] = [Number(definition.twoWay), Number(definition.excludeSameGroup)];
-  yield* run(
-    sql`update relation_build set two_way = ${twoWay}, exclude_same_group = ${excludes}
-      where ${own()} and id = ${next}`,
-  );
-  yield* run(
-    sql`update relation set problem = null, active_build = ${active}, wanted_build = ${next}
-      where ${own()} and id = ${id}`,
-  );
+  yield* run`update relation_build set two_way = ${twoWay}, exclude_same_group = ${excludes}
+    where ${own()} and id = ${next}`;
+  yield* run`update relation set problem = null, active_build = ${active}, wanted_build = ${next}
+    where ${own()} and id = ${id}`;
   return isUnbuilt({ active, next });
 }
 
@@ -318,8 +306,6 @@ function* insertBuild(catalog: ChangedCatalog, { relationId, rule, kind }: NewBu
 export function* insertStagedList(catalog: ChangedCatalog, relationId: number): Program<number | undefined> {
   const relation = yield* findRow(relationId);
   if (relation?.next == null) return undefined;
-  const rule = yield* cell<string>(
-    sql`select rule from relation_build where ${own()} and id = ${relation.next}`,
-  );
+  const rule = yield* cell<string>`select rule from relation_build where ${own()} and id = ${relation.next}`;
   return rule === undefined ? undefined : yield* insertBuild(catalog, { relationId, rule, kind: 'staged' });
 }

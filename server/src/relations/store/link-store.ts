@@ -43,9 +43,7 @@ import { announceRelation, insertStagedList } from './definition-store.ts';
 
 /** Lets go of a list that was staged and not put in place: it goes with unused builds. */
 export function* freeLinks(build: number): Program<void> {
-  yield* run(
-    sql`update relation_build set kind = 'links' where ${own()} and id = ${build} and kind = 'staged'`,
-  );
+  yield* run`update relation_build set kind = 'links' where ${own()} and id = ${build} and kind = 'staged'`;
 }
 
 /**
@@ -53,15 +51,13 @@ export function* freeLinks(build: number): Program<void> {
  * @returns the staged list; undefined when there is no such relation
  */
 export function* beginLinks(catalog: ChangedCatalog, relationId: number): Program<number | undefined> {
-  yield* run(sql`update relation_build set kind = 'links' where ${own()} and kind = 'staged'`);
+  yield* run`update relation_build set kind = 'links' where ${own()} and kind = 'staged'`;
   return yield* insertStagedList(catalog, relationId);
 }
 
 /** @throws not_ready when the list was let go: two processes ran its task for a moment, and one that goes on stages anew */
 function* requireStaged(build: number): Program<void> {
-  const found = yield* row(
-    sql`select 1 from relation_build where ${own()} and id = ${build} and kind = 'staged'`,
-  );
+  const found = yield* row`select 1 from relation_build where ${own()} and id = ${build} and kind = 'staged'`;
   if (found === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
 }
 
@@ -104,14 +100,12 @@ interface KnownSource {
 
 /** @returns each source with its line; new ones get the next lines */
 function* openSources(build: number, names: readonly string[]): Program<Map<string, KnownSource>> {
-  const found = yield* rows<{ source: string; line: number }>(
-    sql`select s.source, s.line from ${listed('w', 'text', names)}
-      ${lookupJoin('relation_link_source', 's', sql`s.build_id = ${build} and s.source = w.value`)}`,
-  );
+  const found = yield* rows<{ source: string; line: number }>`select s.source, s.line
+    from ${listed('w', 'text', names)}
+    ${lookupJoin('relation_link_source', 's', sql`s.build_id = ${build} and s.source = w.value`)}`;
   const lines = found.map(({ line }) => line);
-  const present = yield* rows<{ line: number; target: string }>(
-    sql`select w.value as line, l.target from ${listed('w', 'bigint', lines)} ${linksOf(build, 'w.value')}`,
-  );
+  const present = yield* rows<{ line: number; target: string }>`select w.value as line, l.target
+    from ${listed('w', 'bigint', lines)} ${linksOf(build, 'w.value')}`;
   const targets = Map.groupBy(present, ({ line }) => line);
   const sources = new Map<string, KnownSource>();
   for (const { source, line } of found)
@@ -131,9 +125,8 @@ function* openSources(build: number, names: readonly string[]): Program<Map<stri
 }
 
 function* lastLine(build: number): Program<number> {
-  const found = yield* row<{ line: number | null }>(
-    sql`select max(line) as line from relation_link_source where ${own()} and build_id = ${build}`,
-  );
+  const found = yield* row<{ line: number | null }>`select max(line) as line from relation_link_source
+    where ${own()} and build_id = ${build}`;
   return found?.line ?? 0;
 }
 
@@ -143,9 +136,8 @@ export function* applyLinks(
   order: LinkOrder,
 ): Program<{ result: LinkResult; isDone: boolean }> {
   const { relationId, staged, mode } = order;
-  const relation = yield* row<{ active: number }>(
-    sql`select active_build as active from relation where ${own()} and id = ${relationId}`,
-  );
+  const relation = yield* row<{ active: number }>`select active_build as active from relation where ${own()}
+    and id = ${relationId}`;
   if (relation === undefined) return { result: { kind: 'missing' }, isDone: false };
   yield* requireStaged(staged);
   const lists = { active: relation.active, staged };
@@ -173,10 +165,9 @@ interface Lists {
 
 /** @returns how many sources and pairs a list has */
 export function* countList(build: number): Program<ListSize> {
-  const found = yield* row<ListSize>(
-    sql`select (select count(*) from relation_link_source where ${own()} and build_id = ${build}) as sources,
-      (select count(*) from relation_link where ${own()} and build_id = ${build}) as pairs`,
-  );
+  const found = yield* row<ListSize>`select (select count(*) from relation_link_source where ${own()}
+    and build_id = ${build}) as sources,
+    (select count(*) from relation_link where ${own()} and build_id = ${build}) as pairs`;
   return found ?? { sources: 0, pairs: 0 };
 }
 
@@ -191,36 +182,30 @@ function* countLost({ active, staged }: Lists, mode: LinkOrder['mode']): Program
     sql`k.build_id = ${staged} and k.target = l.target and k.line = n.line`,
   );
   const where = sql`where ${own('s')} and s.build_id = ${active}`;
-  const found = yield* row<{ named: number; kept: number }>(
-    sql`select (select count(*) ${named} ${where}) as named, (select count(*) ${named} ${kept} ${where}) as kept`,
-  );
+  const found = yield* row<{ named: number; kept: number }>`select (select count(*) ${named}
+    ${where}) as named, (select count(*) ${named} ${kept} ${where}) as kept`;
   const { named: present, kept: same } = found ?? { named: 0, kept: 0 };
   return (mode === 'replace' ? (yield* countList(active)).pairs : present) - same;
 }
 
 /** Flags of the relation may have changed since the list was begun. */
 function* putInPlace(relationId: number, { active, staged }: Lists): Program<void> {
-  yield* run(
-    sql`update relation_build set kind = 'links',
-        two_way = (select a.two_way from relation_build a where ${own('a')} and a.id = ${active}),
-        exclude_same_group = (select a.exclude_same_group from relation_build a where ${own('a')} and a.id = ${active})
-      where ${own()} and id = ${staged}`,
-  );
-  yield* run(
-    sql`update relation set active_build = ${staged}, wanted_build = ${staged} where ${own()} and id = ${relationId}`,
-  );
+  yield* run`update relation_build set kind = 'links',
+      two_way = (select a.two_way from relation_build a where ${own('a')} and a.id = ${active}),
+      exclude_same_group = (select a.exclude_same_group from relation_build a where ${own('a')} and a.id = ${active})
+    where ${own()} and id = ${staged}`;
+  yield* run`update relation set active_build = ${staged}, wanted_build = ${staged} where ${own()}
+    and id = ${relationId}`;
   yield* dropEmptySources(staged);
 }
 
 /** The sources that the staged list names get its targets; they stay where they are, new ones come last. */
 function* changeList({ active, staged }: Lists): Program<void> {
   const last = yield* lastLine(active);
-  yield* run(
-    sql`delete from relation_link where ${own()} and build_id = ${active} and line in (
-      select a.line from relation_link_source s join relation_link_source a
-        on ${own('a')} and a.build_id = ${active} and a.source = s.source
-      where ${own('s')} and s.build_id = ${staged})`,
-  );
+  yield* run`delete from relation_link where ${own()} and build_id = ${active} and line in (
+    select a.line from relation_link_source s join relation_link_source a
+      on ${own('a')} and a.build_id = ${active} and a.source = s.source
+    where ${own('s')} and s.build_id = ${staged})`;
   yield* run(
     insertInto(
       'relation_link_source',
@@ -251,10 +236,9 @@ function* changeList({ active, staged }: Lists): Program<void> {
 const BIGINT = byEngine({ sqlite: text(''), postgres: text('::bigint') });
 
 const dropEmptySources = (build: number, which: Sql = sql`true`) =>
-  run(
-    sql`delete from relation_link_source where ${own()} and build_id = ${build} and ${which} and (select 1 from relation_link l
-      where ${own('l')} and l.build_id = ${build} and l.line = relation_link_source.line limit 1) is null`,
-  );
+  run`delete from relation_link_source where ${own()} and build_id = ${build} and ${which} and (select 1
+    from relation_link l
+    where ${own('l')} and l.build_id = ${build} and l.line = relation_link_source.line limit 1) is null`;
 
 /** @returns lines of the list that answers, in its order; undefined when the relation has none */
 export function* readLinks({
@@ -266,12 +250,15 @@ export function* readLinks({
   const list = yield* findList(relationId);
   if (list === undefined) return undefined;
   const named = source === undefined ? sql`true` : sql`s.source = ${source}`;
-  const found = yield* rows<{ line: number; source: string; target: string; quantity: number | null }>(
-    sql`select s.line, s.source, l.target, l.quantity from (
-        select s.line, s.source from relation_link_source s
-        where ${own('s')} and s.build_id = ${list} and s.line > ${after} and ${named} order by s.line limit ${limit}) s
-      ${linksOf(list, 's.line')} order by s.line, l.place`,
-  );
+  const found = yield* rows<{
+    line: number;
+    source: string;
+    target: string;
+    quantity: number | null;
+  }>`select s.line, s.source, l.target, l.quantity from (
+      select s.line, s.source from relation_link_source s
+      where ${own('s')} and s.build_id = ${list} and s.line > ${after} and ${named} order by s.line limit ${limit}) s
+    ${linksOf(list, 's.line')} order by s.line, l.place`;
   const lines = Map.groupBy(found, ({ line }) => line);
   return [...lines].map(([line, links]) => ({
     line,
@@ -289,10 +276,8 @@ const linksOf = (build: number, line: string): Sql =>
   });
 
 function* findList(relationId: number): Program<number | undefined> {
-  const found = yield* row<{ list: number }>(
-    sql`select b.id as list from relation r join relation_build b on ${own('b')} and b.id = r.active_build
-      where ${own('r')} and r.id = ${relationId} and b.kind = 'links'`,
-  );
+  const found = yield* row<{ list: number }>`select b.id as list from relation r join relation_build b
+    on ${own('b')} and b.id = r.active_build where ${own('r')} and r.id = ${relationId} and b.kind = 'links'`;
   return found?.list;
 }
 
@@ -303,11 +288,10 @@ function* findKept(relationId: number, lines: readonly LinkLine[]): Program<numb
   const pairs = lines.flatMap(({ source, targets }) =>
     targets.map((target): [string, string] => [source, identifierOf(target)]),
   );
-  const found = yield* rows<{ line: number; place: number }>(
-    sql`select k.line, k.place from ${tabled('w', { source: 'text', target: 'text' }, pairs)}
-      ${lookupJoin('relation_link_source', 's', sql`s.build_id = ${list} and s.source = w.source`)}
-      ${lookupJoin('relation_link', 'k', sql`k.build_id = ${list} and k.target = w.target and k.line = s.line`)}`,
-  );
+  const found = yield* rows<{ line: number; place: number }>`select k.line, k.place
+    from ${tabled('w', { source: 'text', target: 'text' }, pairs)}
+    ${lookupJoin('relation_link_source', 's', sql`s.build_id = ${list} and s.source = w.source`)}
+    ${lookupJoin('relation_link', 'k', sql`k.build_id = ${list} and k.target = w.target and k.line = s.line`)}`;
   return found.map(({ line, place }) => line * TARGETS_PER_SOURCE + place);
 }
 

@@ -60,10 +60,10 @@ export function* openBuilds(known: OpenedBuilds | undefined): Program<OpenedBuil
 
 /** @returns what was derived for these documents, by document; those without anything are left out */
 export function* findMemberships(documents: readonly number[]): Program<ReadonlyMap<number, PlacedRow>> {
-  const found = yield* rows<PlacedDocument & { readonly group: string; readonly packed: string }>(
-    sql`select document_id as id, product_id as "productId", group_identifier as "group", memberships as packed
-      from relation_document where ${own()} and document_id ${among(documents)}`,
-  );
+  const found = yield* rows<
+    PlacedDocument & { readonly group: string; readonly packed: string }
+  >`select document_id as id, product_id as "productId", group_identifier as "group", memberships as packed
+    from relation_document where ${own()} and document_id ${among(documents)}`;
   return new Map(found.map((row) => [row.id, { ...row, memberships: unpackMemberships(row.packed) }]));
 }
 
@@ -94,7 +94,7 @@ export function* buildPage(
   };
   if (described.next !== undefined) return described;
   for (const { relationId, next } of walked) {
-    yield* run(sql`update relation set active_build = ${next} where ${own()} and id = ${relationId}`);
+    yield* run`update relation set active_build = ${next} where ${own()} and id = ${relationId}`;
     yield* announceRelation(relationId, at, { change: 'built' });
   }
   catalog.affect('answers');
@@ -127,11 +127,9 @@ export function describePage(
 }
 
 const listPlannedBuilds = (relationIds: readonly number[]) =>
-  rows<PlannedBuild>(
-    sql`select r.id as "relationId", r.active_build as active, b.id as next, b.rule, b.last_document as last
-      from relation r join relation_build b on ${own('b')} and b.id = r.wanted_build
-      where ${own('r')} and r.id ${among(relationIds)} order by r.id`,
-  );
+  rows<PlannedBuild>`select r.id as "relationId", r.active_build as active, b.id as next, b.rule,
+    b.last_document as last from relation r join relation_build b on ${own('b')} and b.id = r.wanted_build
+    where ${own('r')} and r.id ${among(relationIds)} order by r.id`;
 
 const RAW = byEngine({ sqlite: sql`cast(raw as text) as raw`, postgres: sql`raw` });
 
@@ -141,10 +139,8 @@ interface WalkedDocument extends PlacedDocument {
 }
 
 const listDocuments = ({ from, last, limit }: { from: number; last: number; limit: number }) =>
-  rows<WalkedDocument>(
-    sql`select id, product_id as "productId", ${RAW} from document
-      where ${own()} and id > ${from} and id <= ${last} order by id limit ${limit}`,
-  );
+  rows<WalkedDocument>`select id, product_id as "productId", ${RAW} from document
+    where ${own()} and id > ${from} and id <= ${last} order by id limit ${limit}`;
 
 /** Of documents that are products'; others are there only to be restored. */
 function* reportCut(derived: readonly PlacedRow[], builds: readonly PlannedBuild[]): Program<ReportLine[]> {
@@ -152,10 +148,8 @@ function* reportCut(derived: readonly PlacedRow[], builds: readonly PlannedBuild
     listCutBuilds(memberships).map((build) => ({ build, id })),
   );
   if (cut.length === 0) return [];
-  const found = yield* rows<{ document: number; identifier: string }>(
-    sql`select document_id as document, identifier from product
-      where ${own()} and document_id ${among(cut.map(({ id }) => id))} order by id`,
-  );
+  const found = yield* rows<{ document: number; identifier: string }>`select document_id as document,
+    identifier from product where ${own()} and document_id ${among(cut.map(({ id }) => id))} order by id`;
   return found.flatMap(({ document, identifier }) =>
     builds
       .filter(({ next }) => cut.some(({ build, id }) => id === document && build === next))
@@ -187,10 +181,8 @@ function* extendDocuments(extend: ExtendIndex, derived: readonly PlacedRow[]): P
 
 /** @returns a build that no relation uses any more */
 export const findUnusedBuild = (): Program<number | undefined> =>
-  cell(
-    sql`select b.id from relation_build b where ${own('b')} and b.kind <> 'staged' and not exists (
-      select 1 from relation r where ${own('r')} and b.id in (r.active_build, r.wanted_build)) limit 1`,
-  );
+  cell`select b.id from relation_build b where ${own('b')} and b.kind <> 'staged' and not exists (
+    select 1 from relation r where ${own('r')} and b.id in (r.active_build, r.wanted_build)) limit 1`;
 
 const STEP = 5_000;
 /** The tables with rows of a build, with their keys. */
@@ -209,6 +201,6 @@ export function* dropBuilds({ removeStray }: ChangedIndex): Program<boolean> {
     if (changed === STEP) return true;
   }
   if (yield* ask(removeStray)) return true;
-  yield* run(sql`delete from relation_build where ${own()} and id = ${over}`);
+  yield* run`delete from relation_build where ${own()} and id = ${over}`;
   return true;
 }

@@ -23,15 +23,13 @@ const MEMBERS = byEngine({ sqlite: text('relation_entry'), postgres: text('relat
 /** @returns those of the builds whose target side holds any product, matching or not */
 export const listTargetBuilds = (builds: readonly number[]): Program<number[]> =>
   // Subqueries with a limit, so that PostgreSQL stops at the first one.
-  column(
-    sql`select b.value from ${listed('b', 'bigint', builds)} where (select 1 from ${MEMBERS} m
-      where ${own('m')} and m.build_id = b.value and m.side = ${sideNumber('target')}
-        and (select p.document_id from product p where ${own('p')} and p.id = m.product_id) = m.document_id
-      limit 1) is not null or (select 1 from relation_link l
-      where ${own('l')} and l.build_id = b.value
-        and (select p.id from product p where ${own('p')} and p.identifier = l.target) is not null
-      limit 1) is not null`,
-  );
+  column`select b.value from ${listed('b', 'bigint', builds)} where (select 1 from ${MEMBERS} m
+    where ${own('m')} and m.build_id = b.value and m.side = ${sideNumber('target')}
+      and (select p.document_id from product p where ${own('p')} and p.id = m.product_id) = m.document_id
+    limit 1) is not null or (select 1 from relation_link l
+    where ${own('l')} and l.build_id = b.value
+      and (select p.id from product p where ${own('p')} and p.identifier = l.target) is not null
+    limit 1) is not null`;
 
 /** `cross join` keeps SQLite from walking all products. */
 const JOIN = byEngine({ sqlite: text('cross join'), postgres: text('join') });
@@ -50,26 +48,22 @@ const LISTED: Readonly<Record<Side, Sql>> = {
 };
 
 export function* countMembers(build: number, side: Side): Program<number> {
-  return (yield* cell<number>(sql`select count(*) as count from ${productsOf(build, side)}`)) ?? 0;
+  return (yield* cell<number>`select count(*) as count from ${productsOf(build, side)}`) ?? 0;
 }
 
 /** @returns the products of which a build has as many entries as it takes: they may have more */
 export const listCut = (build: number): Program<string[]> =>
-  column(
-    sql`select p.identifier from (select m.product_id as id from ${MEMBERS} m ${JOIN} product p
-        on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
-        where ${own('m')} and m.build_id = ${build}
-        group by m.side, m.product_id having count(*) >= ${ENTRIES_PER_PRODUCT}) s
-      join product p on ${own('p')} and p.id = s.id group by p.id, p.identifier order by p.id`,
-  );
+  column`select p.identifier from (select m.product_id as id from ${MEMBERS} m ${JOIN} product p
+      on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
+      where ${own('m')} and m.build_id = ${build}
+      group by m.side, m.product_id having count(*) >= ${ENTRIES_PER_PRODUCT}) s
+    join product p on ${own('p')} and p.id = s.id group by p.id, p.identifier order by p.id`;
 
 /** @returns identifiers, one in `every`, by id */
 export const sampleMembers = (build: number, side: Side, every: number): Program<string[]> =>
-  column(
-    sql`select p.identifier from
-        (select id, row_number() over (order by id) as place from ${productsOf(build, side)}) s
-      join product p on ${own('p')} and p.id = s.id where (s.place - 1) % ${every} = 0 order by p.id`,
-  );
+  column`select p.identifier from
+      (select id, row_number() over (order by id) as place from ${productsOf(build, side)}) s
+    join product p on ${own('p')} and p.id = s.id where (s.place - 1) % ${every} = 0 order by p.id`;
 
 const UPLOAD = byEngine({ sqlite: text('cast(d.raw as text)'), postgres: text('d.raw') });
 
@@ -78,11 +72,11 @@ const UPLOADS = sql`select p.id as "productId", p.document_id as document, p.upd
 
 /** @returns products by id, after `after` */
 export const listUploads = (after: number, limit: number): Program<PresentUpload[]> =>
-  rows(sql`${UPLOADS} where ${own('p')} and p.id > ${after} order by p.id limit ${limit}`);
+  rows`${UPLOADS} where ${own('p')} and p.id > ${after} order by p.id limit ${limit}`;
 
 /** @returns those that are there, in no order */
 export const findUploads = (identifiers: readonly string[]): Program<PresentUpload[]> =>
-  rows(sql`${UPLOADS} where ${own('p')} and p.identifier ${among(identifiers)}`);
+  rows`${UPLOADS} where ${own('p')} and p.identifier ${among(identifiers)}`;
 
 /** Reads what a product is listed with, by the source or by the target, of those that are in the catalog. */
 

@@ -19,18 +19,18 @@ const toTable = ({ definition, ...stored }: TableRow): StoredTable => ({
 });
 
 export function* findTable(name: string): Program<StoredTable | undefined> {
-  const found = yield* row<TableRow>(sql`${TABLE} and name = ${name}`);
+  const found = yield* row<TableRow>`${TABLE} and name = ${name}`;
   return found && toTable(found);
 }
 
 /** @returns those that are there, by name */
 export function* findTables(names: readonly string[]): Program<ValueTable[]> {
   if (names.length === 0) return [];
-  const found = yield* rows<TableRow>(sql`${TABLE} and name ${among(names)} order by name`);
+  const found = yield* rows<TableRow>`${TABLE} and name ${among(names)} order by name`;
   return found.map(toTable).map(({ name, pairs }) => ({ name, pairs }));
 }
 
 /** @returns a page by name, from behind `after` */
 export function* listTables(after: string, limit: number): Program<StoredTable[]> {
-  return (yield* rows<TableRow>(sql`${TABLE} and name > ${after} order by name limit ${limit}`)).map(toTable);
+  return (yield* rows<TableRow>`${TABLE} and name > ${after} order by name limit ${limit}`).map(toTable);
 }
