@@ -14,15 +14,21 @@ import { createFileView } from './search-store.ts';
 interface Member {
   readonly document: number;
   readonly rank: string;
-  readonly value: string;
+  readonly compared: readonly (string | null)[];
 }
 
 const KEY = Buffer.from('01', 'hex').toString('base64');
-const TESTS = {
-  less: (a: string, b: string) => a < b,
-  greaterOrEqual: (a: string, b: string) => a >= b,
-  notEquals: (a: string, b: string) => a !== b,
+type Test = (a: string | null, b: string) => boolean;
+const TESTS: Record<'less' | 'lessOrEqual' | 'greater' | 'greaterOrEqual' | 'notEquals', Test> = {
+  less: (a, b) => a !== null && a < b,
+  lessOrEqual: (a, b) => a !== null && a <= b,
+  greater: (a, b) => a !== null && a > b,
+  greaterOrEqual: (a, b) => a !== null && a >= b,
+  notEquals: (a, b) => a !== b,
 };
+const OPERATORS = Object.keys(TESTS) as (keyof typeof TESTS)[];
+/** A group is any text. */
+const GROUPS = ['g', 'g"', '"],["', 'g\\', '\\\\"\n,"', 'ü'];
 
 function startRandom(seed: number): (below: number) => number {
   let state = seed;
@@ -56,11 +62,15 @@ for (const rankBytes of [2, 0]) {
     function put(ids: readonly number[]): void {
       const changed = ids.map((id): [number, Member] => {
         documents += 1;
-        return [id, { document: documents, rank: hex(rankBytes, 5_000), value: hex(2, 3_000) }];
+        const others = [1, 2].map((bytes) => (random(3) === 0 ? null : hex(bytes, 200)));
+        return [
+          id,
+          { document: documents, rank: hex(rankBytes, 5_000), compared: [hex(2, 3_000), ...others] },
+        ];
       });
-      const extended = changed.map(([productId, { document: id, rank, value }]) => {
-        const memberships = [describe(rank, value)];
-        return { id, productId, group: `g${productId}`, memberships, added: memberships };
+      const extended = changed.map(([productId, { document: id, rank, compared }]) => {
+        const memberships = [describe(rank, compared)];
+        return { id, productId, group: groupOf(productId), memberships, added: memberships };
       });
       file.transaction(() => file.perform(extendIn(file)(extended)));
       const gone = ids.flatMap((id) => members.get(id)?.document ?? []);
@@ -85,31 +95,41 @@ for (const rankBytes of [2, 0]) {
 
     function check(most: number): void {
       const ordered = [...members].sort(compareMembers);
-      const everything = { operators: [], value: '0000', most };
-      assert.deepEqual(list(everything), first(most, ordered), 'all');
-      for (const operator of Object.keys(TESTS) as (keyof typeof TESTS)[]) {
-        for (const value of ['0000', '0003', '0100', '0bb0']) {
-          const expected = first(
-            most,
-            ordered.filter(([, member]) => TESTS[operator](member.value, value)),
-          );
-          for (const isMerged of [false, true]) {
-            const found = list({ operators: [operator], value, most, isMerged });
-            assert.deepEqual(found, expected, `${operator} ${value} ${isMerged}`);
-          }
+      function compare(operators: readonly (keyof typeof TESTS)[], values: readonly (string | null)[]): void {
+        const isMatch = ({ compared }: Member) =>
+          operators.every((operator, at) => {
+            const value = values[at] ?? null;
+            return value === null || TESTS[operator](compared[at] ?? null, value);
+          });
+        const expected = first(
+          most,
+          ordered.filter(([, member]) => isMatch(member)),
+        );
+        for (const isMerged of [false, true]) {
+          const found = list({ operators, values, most, isMerged });
+          assert.deepEqual(found, expected, `${operators} ${values} ${isMerged}`);
         }
+      }
+      compare([], []);
+      for (const operator of OPERATORS) {
+        for (const value of ['0003', '0bb0']) compare([operator], [value]);
+        const [second, third] = [pick(OPERATORS), pick(OPERATORS)];
+        compare([operator, second, third], [pick(['0003', '0100', null]), '60', '0080']);
+        compare([operator, second, third], ['0600', pick(['60', null]), pick(['0004', '00c0'])]);
       }
     }
 
-    function list({ operators, value, most, isMerged = false }: Listed): number[] {
-      const opposite = { ...describe('', value), side: 'source' as const };
+    const pick = <Item>(items: readonly Item[]) => items[random(items.length)] as Item;
+
+    function list({ operators, values, most, isMerged }: Listed): readonly (readonly [number, string])[] {
+      const opposite = { ...describe('', values), side: 'source' as const };
       const place = { build: 1, side: 'target' as const, limit: 5, excluded: undefined };
-      const found: number[] = [];
-      for (const { productId } of createFileView(file).listCandidates({
+      const found: [number, string][] = [];
+      for (const { productId, group } of createFileView(file).listCandidates({
         ...{ ...place, opposite, operators, isMerged },
       })) {
         if (found.length === most) break;
-        found.push(productId);
+        found.push([productId, group]);
       }
       return found;
     }
@@ -154,7 +174,7 @@ test('a step of a merge reads a bounded number of members, whichever lists they 
     file.transaction(() => {
       const extended = Array.from({ length: count }, (_, at) => {
         const rank = ((at * 7_919) % 5_000).toString(16).padStart(4, '0');
-        const memberships = [{ ...describe(rank, '0001'), keys }];
+        const memberships = [{ ...describe(rank, ['0001']), keys }];
         const [id, productId] = [firstDocument + at, from + at];
         upsert.run(productId, `p${productId}`, id);
         return { id, productId, group: 'g', memberships, added: memberships };
@@ -207,7 +227,7 @@ test('a merge that an earlier version left under way goes on to leave out member
   const upsert = before.prepare(`insert or replace into product values (?, ?, ?, x'', 1, 1, 1)`);
   before.transaction(() => {
     const extended = Array.from({ length: count }, (_, at) => {
-      const memberships = [describe(at.toString(16).padStart(4, '0'), '0001')];
+      const memberships = [describe(at.toString(16).padStart(4, '0'), ['0001'])];
       upsert.run(at + 1, `p${at}`, at + 1);
       return { id: at + 1, productId: at + 1, group: 'g', memberships, added: memberships };
     });
@@ -239,23 +259,25 @@ test('a merge that an earlier version left under way goes on to leave out member
   assert.equal(file.prepare('select count(*) as count from relation_entry').get()?.count, count / 2);
 });
 
+const groupOf = (productId: number) => `${GROUPS[productId % GROUPS.length]}${productId}`;
+
 const compareMembers = ([a, one]: [number, Member], [b, other]: [number, Member]) => {
   if (one.rank === other.rank) return a - b;
   return one.rank < other.rank ? -1 : 1;
 };
 
 const first = (most: number, members: readonly [number, Member][]) =>
-  members.slice(0, most).map(([productId]) => productId);
+  members.slice(0, most).map(([productId]) => [productId, groupOf(productId)] as const);
 
 interface Listed {
   readonly operators: readonly Operator[];
-  readonly value: string;
+  readonly values: readonly (string | null)[];
   readonly most: number;
-  readonly isMerged?: boolean;
+  readonly isMerged: boolean;
 }
 
-const describe = (rank: string, value: string): Membership => ({
+const describe = (rank: string, compared: readonly (string | null)[]): Membership => ({
   ...{ build: 1, side: 'target', keys: [KEY] },
   rank: Buffer.from(rank, 'hex').toString('base64'),
-  compared: [Buffer.from(value, 'hex').toString('base64')],
+  compared: compared.map((value) => value && Buffer.from(value, 'hex').toString('base64')),
 });

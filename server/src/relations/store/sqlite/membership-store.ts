@@ -11,6 +11,7 @@ import {
   placeMembers,
   splitDerived,
 } from '../../memberships/memberships.ts';
+import type { Comparison } from '../../search/search.ts';
 import { type ExtendIndex, findMemberships, type OpenedBuilds, openBuilds } from '../membership-store.ts';
 
 /** The join index in the catalog's file, written beside the documents that it is derived from. */
@@ -97,7 +98,7 @@ function writeMembers(file: CatalogFile, members: Iterable<MemberRow>): void {
       writeRuns(
         file,
         first,
-        list.map((member) => toLine(member, toHex)),
+        list.map((member) => writeLine(member, toHex)),
       );
       noteAdded(file, first, list.length);
       continue;
@@ -137,7 +138,7 @@ interface Line extends Pick<StoredRun, 'rank' | 'productId' | 'document'> {
 }
 
 /** As `JSON.stringify` would write a `RunMember`, in a third of the time: hexadecimal has nothing to escape. */
-function toLine(
+function writeLine(
   { rank: bytes, productId, document, group, compared }: MemberRow,
   toHex: (bytes: Buffer) => string,
 ): Line {
@@ -222,24 +223,67 @@ export interface StoredRun {
 
 /**
  * Line by line: of most runs a few members are looked at.
- * @param isReached  of the first compared value
+ * @param comparisons  by their columns; judged where the values stand: to parse a line takes as long as to judge ten
  */
 export function* parseRun(
   members: string,
-  isReached?: (value: string | null) => boolean,
+  comparisons: readonly Comparison[] = [],
 ): Generator<RunMember, void> {
   for (let at = 0; at < members.length; ) {
     const next = members.indexOf('\n', at);
     const end = next < 0 ? members.length : next;
-    const isTaken = isReached === undefined || isReached(readFirst(members, at));
-    if (isTaken) yield JSON.parse(members.slice(at, end));
+    if (isMatching(members, at, comparisons)) yield JSON.parse(members.slice(at, end));
     at = end + 1;
   }
 }
 
-/** A line begins with `["…"` or `[null`; to parse all of it takes eight times as long. */
-const readFirst = (members: string, at: number) =>
-  members.charAt(at + 1) === '"' ? members.slice(at + 2, members.indexOf('"', at + 2)) : null;
+function isMatching(members: string, line: number, comparisons: readonly Comparison[]): boolean {
+  let [at, column] = [line, 0];
+  for (const one of comparisons) {
+    for (; column < one.at; column += 1) at = column === 0 ? passGroup(members, at) : passValue(members, at);
+    if (!holdsAt(members, at, one)) return false;
+  }
+  return true;
+}
+
+const QUOTE = 34;
+const END = 93;
+
+/** Character by character, of which the first ones differ: a slice would be compared at ten times the cost. */
+function holdsAt(members: string, at: number, { sql, text }: Comparison): boolean {
+  if (members.charCodeAt(at + 1) !== QUOTE) return sql === '<>';
+  const start = at + 2;
+  let same = 0;
+  while (same < text.length && members.charCodeAt(start + same) === text.charCodeAt(same)) same += 1;
+  // Behind a value stands a quote, which is before all digits.
+  const order = members.charCodeAt(start + same) - (same < text.length ? text.charCodeAt(same) : QUOTE);
+  if (order === 0) return sql.endsWith('=');
+  return sql === '<>' || sql.startsWith('<') === order < 0;
+}
+
+/** @param at  of the character before the value: behind the last one, where the others are null, the end of the line */
+const readValue = (members: string, at: number) =>
+  members.charCodeAt(at + 1) === QUOTE ? members.slice(at + 2, members.indexOf('"', at + 2)) : null;
+
+function passValue(members: string, at: number): number {
+  if (members.charCodeAt(at) === END) return at;
+  return members.charCodeAt(at + 1) === QUOTE ? members.indexOf('"', at + 2) + 1 : at + ',null'.length;
+}
+
+/** From the first compared value to the second: a group may have quotes. */
+function passGroup(members: string, line: number): number {
+  const rankEnd = members.indexOf('"', passValue(members, line) + 2);
+  let end = members.indexOf('"', rankEnd + 1);
+  do end = members.indexOf('"', end + 1);
+  while (isEscaped(members, end));
+  return end + 1;
+}
+
+function isEscaped(members: string, at: number): boolean {
+  let start = at;
+  while (members[start - 1] === '\\') start -= 1;
+  return (at - start) % 2 === 1;
+}
 
 /** @returns the members of rows that come in order, in order */
 export function* mergeRuns<Row extends StoredRun>(
@@ -357,26 +401,18 @@ function mergePart(file: CatalogFile, list: DueList, most: number): number {
 
 const NONE_GONE: ReadonlySet<Line> = new Set();
 
-/** To parse them takes twice as long, and they are written as they are. */
-function listLines(members: string): Line[] {
-  const lines: Line[] = [];
-  for (let at = 0; at < members.length; ) {
-    const next = members.indexOf('\n', at);
-    const end = next < 0 ? members.length : next;
-    const first = readFirst(members, at);
-    const rankAt = at + (first === null ? 'null'.length : first.length + 2) + '[,"'.length;
-    const rankEnd = members.indexOf('"', rankAt);
-    const productEnd = members.indexOf(',', rankEnd + 2);
-    lines.push({
-      first,
-      rank: members.slice(rankAt, rankEnd),
-      productId: Number(members.slice(rankEnd + 2, productEnd)),
-      document: Number(members.slice(productEnd + 1, members.indexOf(',', productEnd + 1))),
-      text: members.slice(at, end),
-    });
-    at = end + 1;
-  }
-  return lines;
+/** To parse it takes twice as long, and it is written as it is. */
+function toLine(text: string): Line {
+  const rankAt = passValue(text, 0) + ',"'.length;
+  const rankEnd = text.indexOf('"', rankAt);
+  const productEnd = text.indexOf(',', rankEnd + 2);
+  return {
+    first: readValue(text, 0),
+    rank: text.slice(rankAt, rankEnd),
+    productId: Number(text.slice(rankEnd + 2, productEnd)),
+    document: Number(text.slice(productEnd + 1, text.indexOf(',', productEnd + 1))),
+    text,
+  };
 }
 
 /** Most ranks stand in many lines: to compare all lines would take three times as long. */
@@ -501,4 +537,4 @@ const isSamePlace = (row: ReadRow, other: ReadRow | undefined) =>
   row.rank === other?.rank && row.productId === other.productId;
 
 const linesOf = (file: CatalogFile, row: ReadRow): Line[] =>
-  row.run === null ? [readAlone(row)] : listLines(readRun(file, row.run));
+  row.run === null ? [readAlone(row)] : readRun(file, row.run).split('\n').map(toLine);

@@ -9,7 +9,6 @@ import {
   expectCandidates,
   type FoundSource,
   growPage,
-  holdsFor,
   type LinkedProduct,
   listComparisons,
   mergeRanked,
@@ -128,33 +127,18 @@ function* listOfKey(
 ): Generator<RankedCandidate, void> {
   limit?.check();
   const place = [search.build, sideNumber(search.side), key] as const;
-  const { range, others } = splitComparisons(search);
-  const list = { ...describeList(file, place, { range, others }), limit };
+  const comparisons = listComparisons(search, 'hex');
+  const list = { ...describeList(file, place, comparisons), limit };
   const rows = isAlone ? listInOrder(file, list) : listInPages(file, list);
-  const isReached = range && ((value: string | null) => holdsFor(range, value));
   const membersOf = ({ rank, productId, document, group, run }: StoredRun): Iterable<RunMember> =>
-    run === null
-      ? [[null, rank, productId, document, group]]
-      : readMatching(file, run, { isReached, others });
+    run === null ? [[null, rank, productId, document, group]] : parseRun(readRun(file, run), comparisons);
   for (const [, rank, productId, , group] of takePresent(file, mergeRuns(rows, membersOf), search.limit)) {
     yield { productId, group, rank };
   }
 }
 
-function* readMatching(
-  file: CatalogFile,
-  run: number,
-  { isReached, others }: { isReached: ReachTest | undefined; others: readonly Comparison[] },
-): Generator<RunMember, void> {
-  for (const member of parseRun(readRun(file, run), isReached)) {
-    if (others.every((one) => holdsFor(one, comparedOf(member, one)))) yield member;
-  }
-}
-
 /** Members that are looked at where those that are expected to do were not all present. */
 const FEW_MORE = 8;
-
-type ReachTest = (value: string | null) => boolean;
 
 /**
  * A member whose document is not its product's present one is staged, or kept for a restore. One statement for many: a seek
@@ -203,8 +187,9 @@ interface ReadList {
 function describeList(
   file: CatalogFile,
   place: Place,
-  { range, others }: ReturnType<typeof splitComparisons>,
+  comparisons: readonly Comparison[],
 ): Omit<ReadList, 'limit'> {
+  const { range, others } = splitComparisons(comparisons);
   const conditions = [
     'true',
     ...others.map(({ at, sql }) =>
@@ -272,16 +257,11 @@ function* listInPages(file: CatalogFile, { sql, values, limit }: ReadList): Gene
 }
 
 /** @returns the first comparison, if it is a range: it has indexes; and the others */
-function splitComparisons(search: CandidateSearch) {
-  const compared = listComparisons(search, 'hex');
+function splitComparisons(compared: readonly Comparison[]) {
   const [first, ...others] = compared;
   const isRange = first?.at === 0 && first.sql !== '<>';
   return isRange ? { range: first, others } : { range: undefined, others: compared };
 }
-
-/** A member has its rank, its product, its document and its group behind the first compared value. */
-const comparedOf = (member: RunMember, { at }: Comparison) =>
-  at === 0 ? member[0] : ((member[at + 4] as string | null | undefined) ?? null);
 
 function listVariants(file: CatalogFile, group: string): Variant[] {
   return file
