@@ -1,7 +1,7 @@
 /**
- * The door of access: api keys and users, whom a presented key or console session stands for, what it may do and how
- * often. The server calls it before every request. It stores hashes and never a value, and leaves decisions about
- * projects to projects. It wakes by itself only to write down when keys were used.
+ * The door of access: API keys and users, whom a presented key or console session identifies, what they may do and how often.
+ * The server calls it before every request. It stores hashes and never a value, and leaves decisions about projects to
+ * projects. It only wakes by itself to record when keys were used.
  */
 import { commandAuthor, type Projects } from '../projects/projects.ts';
 import type { Postgres } from '../storage/postgres/postgres.ts';
@@ -13,10 +13,10 @@ import { createUsers, removeRolesIn } from './users/users.ts';
 export type Access = ReturnType<typeof createAccess>;
 
 export interface AccessParts extends Pick<Base, 'clock' | 'database'> {
-  /** Where several processes serve: they count requests together. */
+  /** If several processes serve, the database in which they count requests together. */
   readonly postgres?: Postgres | undefined;
   readonly projects: Projects;
-  /** The company's provider; undefined: people sign in with passwords alone. */
+  /** The company's provider; undefined: people sign in with passwords only. */
   readonly oidc?: ProviderSettings | undefined;
 }
 
@@ -57,12 +57,12 @@ export function createAccess({ database, postgres, clock, projects, oidc }: Acce
         return { key: value };
       }),
     hasKeys: () => keys.hasAnyKey(database.read),
-    /** Forgets sessions, links and counts that are over; done from time to time. */
+    /** Removes expired sessions, links and counts; called from time to time. */
     async dropEnded(): Promise<void> {
       await dropEndedWindows();
       await dropEnded();
     },
-    /** Writes down when keys were used, before the database is closed; done every 10 seconds anyway. */
+    /** Records when keys were used, before the database is closed; done every 10 seconds anyway. */
     close: () => lastUse.flush(),
   };
 }

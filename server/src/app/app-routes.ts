@@ -32,7 +32,7 @@ import { taskRoutes } from '../tasks/task-routes.ts';
 import { webhookEndpointRoutes } from '../webhooks/webhook-endpoint-routes.ts';
 import type { Parts } from './parts.ts';
 
-/** To add routes is a line here. */
+/** A room with routes adds a line here. */
 const ROUTES = [
   projectRoutes,
   apiKeyRoutes,
@@ -64,7 +64,7 @@ const ROUTES = [
   ucpRoutes,
 ];
 
-/** Never from the `Host` header: the sender of a request would choose where a link leads. */
+/** Never from the `Host` header: the sender of a request could choose where a link leads. */
 export function baseUrlOf({ publicUrl, host, port }: Config, server?: Server): string {
   if (publicUrl !== undefined) return publicUrl;
   const bound = server?.addresses().find((address) => typeof address === 'object');
@@ -72,7 +72,7 @@ export function baseUrlOf({ publicUrl, host, port }: Config, server?: Server): s
   return `http://${named.includes(':') ? `[${named}]` : named}:${bound?.port ?? port}`;
 }
 
-/** All routes of the rooms; those of the service itself are in `app/app.ts`. */
+/** Adds the routes of all rooms; those of the service itself are in `app/app.ts`. */
 export function addRoutes(parts: Parts, consoleFolder?: string): void {
   const { config, clock, database, server, access, version } = parts;
   const { publicUrl, uploadMaxMib, sourceMaxMib } = config;

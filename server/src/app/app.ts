@@ -1,6 +1,6 @@
 /**
- * The composition root: what is served, and in which order everything starts and stops. `parts.ts` puts the rooms together; parts
- * get what they need as parameters, and nothing is found by name.
+ * The composition root: what is served, and in which order everything starts and stops. `parts.ts` assembles the rooms; parts get
+ * what they need as parameters, and nothing is found by name.
  */
 import { addHealthRoutes } from '../http/server/health-routes.ts';
 import { listenOn, measureRequests, serveMetrics } from '../http/server/server.ts';
@@ -48,7 +48,7 @@ export async function createApp(options: AppOptions) {
   const upkeep = startUpkeep(parts);
   const schedules = [pipelines.schedule, channels.schedule];
 
-  /** Takes over what a former process left. */
+  /** Resumes what a former process left. */
   async function beginWork(): Promise<void> {
     await catalog.start({ takesBatches: role !== 'worker' });
     await upkeep.sealSecrets();
@@ -61,7 +61,7 @@ export async function createApp(options: AppOptions) {
     upkeep.start();
   }
 
-  /** Hands running tasks back, and begins none. */
+  /** Hands running tasks back, and starts no more. */
   async function stopWork(): Promise<void> {
     upkeep.stop();
     for (const part of [...schedules, channels.changes, tasks, webhooks])
@@ -70,10 +70,10 @@ export async function createApp(options: AppOptions) {
 
   return {
     ...parts,
-    /** Takes over what a former process left, then serves. @returns the address */
+    /** Resumes what a former process left, then serves. @returns the address */
     async start(): Promise<string> {
       traces = await openTraces(config.traces, { logger, version });
-      // Once changes are taken, a payload without an owner may be one whose request is about to be accepted.
+      // Before changes are accepted: later, a payload without an owner may be one whose request is about to be accepted.
       const promoting = upkeep.removeOrphans;
       await backup?.start(logger, { superseded: stopWork, promoting, promoted: beginWork });
       if (!backup?.isStandby()) {
@@ -85,19 +85,19 @@ export async function createApp(options: AppOptions) {
       isReady = true;
       return address;
     },
-    /** Starts the threads of the first update and the first related products: they load for a while. */
+    /** Starts the threads of the first update and the first related products, which take a while to load. */
     startThreads() {
       for (const pool of [threads.writers, threads.parsers, threads.relationReaders]) pool.start();
     },
     /** Stops accepting, finishes requests in flight, hands running tasks back. */
     async stop(): Promise<void> {
       isReady = false;
-      // Those who wait for tasks are answered now; the server waits for every request.
+      // Callers that wait for tasks are answered now, as the server waits for every request.
       tasks.watch.close();
       await server.close();
       upkeep.stop();
       const users = [...schedules, channels.changes, tasks, webhooks, watch, pipelines, channels, statistics];
-      // A database that is away must not keep the process from ending; leases run out by themselves.
+      // An unreachable database must not keep the process from ending; leases expire by themselves.
       for (const part of [...users, catalog, ...Object.values(threads), access])
         await part.close().catch((error) => logger.warn({ err: error }, 'stopping was not complete'));
       await readers?.close();

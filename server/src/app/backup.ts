@@ -1,4 +1,4 @@
-/** The continuous backup of the embedded store: its thread, and what the service says of it. */
+/** The continuous backup of the embedded store: its thread, and what the service reports about it. */
 import { existsSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../kernel/errors.ts';
@@ -22,12 +22,12 @@ export type Backup = Awaited<ReturnType<typeof openBackup>>;
 /** It works on buffers, a quarter of a MiB each. */
 const YOUNG_MIB = 4;
 
-/** How often the log hears of a failure that comes and goes. */
+/** How often the log may report a failure that comes and goes. */
 const WATCH_MS = 500;
 
 /**
- * Holds the logs of the files that are there; nothing is sent before `start`.
- * @param entry of its thread
+ * Holds the logs of the existing files; nothing is sent before `start`.
+ * @param entry the entry point of its thread
  */
 export async function openBackup(
   { dataDir, backup: { url: target = '', s3, ...options } }: Config,
@@ -68,12 +68,12 @@ export async function openBackup(
         lastInstant: at === 0 ? null : new Date(at).toISOString(),
       };
     },
-    /** How far the target is behind the service. */
+    /** How far the target lags behind the service. */
     readLagSeconds: () => secondsSince(read(STATE.behindSince)),
-    /** How far a standby is behind the one that writes. */
+    /** How far a standby lags behind the writer. */
     readStandbySeconds: () => secondsSince(read(STATE.followedAt)),
     isStandby: isStandbyNow,
-    /** @throws standby, superseded; that also for a change that was under way when the files were locked to hand over */
+    /** @throws standby, superseded; the latter also for a change in progress when the files were locked to hand over */
     async write<Result>(change: () => Promise<Result>): Promise<Result> {
       refuseWrites();
       try {
@@ -107,7 +107,7 @@ export async function openBackup(
       timer = setInterval(() => void events().catch(() => {}), WATCH_MS);
       timer.unref();
     },
-    /** Sends what is left: the last one to use the files. */
+    /** Sends what is left; must be the last user of the files. */
     async stop(): Promise<void> {
       clearInterval(timer);
       await run('stop');
@@ -117,8 +117,8 @@ export async function openBackup(
 }
 
 /**
- * Restores what is not there yet.
- * @throws Error when it comes from another version: to bring its schema up would change files that only the writer changes
+ * Restores files that are missing.
+ * @throws Error when they have another version: migrating them would change files that only the writer changes
  */
 async function followInto({ dataDir, target, key }: StreamSettings): Promise<void> {
   const { control } = dataFolderAt(dataDir);
@@ -127,10 +127,10 @@ async function followInto({ dataDir, target, key }: StreamSettings): Promise<voi
     throw new OtherSchema('control.db', readVersion(control), newestOf('control'));
 }
 
-/** What is done when a service begins or ends to be the one that writes. */
+/** Called when a service becomes, or ceases to be, the writer. */
 interface RoleChanges {
   superseded(): Promise<void>;
-  /** Before the first change is taken. */
+  /** Called before the first change is accepted. */
   promoting(): Promise<void>;
   promoted(): Promise<void>;
 }
@@ -143,7 +143,7 @@ interface Watched {
   readonly on: RoleChanges;
 }
 
-/** What an operator does about each; what changes meanwhile is kept on the disk and sent later, and a standby waits. */
+/** What an operator can do about each; meanwhile changes stay on the disk and are sent later, and a standby waits. */
 const TEXTS: Readonly<Record<Failure, string | undefined>> = {
   none: undefined,
   unreachable: 'the target of the backup cannot be reached: check RELATA_BACKUP_URL and the network',
@@ -157,7 +157,7 @@ const TEXTS: Readonly<Record<Failure, string | undefined>> = {
 
 const failureIn = (read: Watched['read']): Failure => FAILURES[read(STATE.failure)] ?? 'unreachable';
 
-/** @returns what tells the log once of what has become different, and changes the role */
+/** @returns a function that logs each change once, and changes the role */
 function watchState({ read, describe, logger, target, on }: Watched) {
   let before = { text: TEXTS.none, isSuperseded: false, isPromoted: false };
   const tellFailure = async (text: string | undefined) =>

@@ -1,4 +1,4 @@
-/** What the metrics say of the state of the service beside its requests: docs/operating.md, "Metrics". */
+/** Metrics about the state of the service besides its requests: docs/operating.md, "Metrics". */
 import type { WatchedGauge } from '../http/server/server.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Readers } from '../storage/postgres/postgres.ts';
@@ -20,7 +20,7 @@ interface GaugeParts {
   readonly backup: Backup | undefined;
 }
 
-/** Read when the metrics are: no request pays for them. */
+/** Read when the metrics are read, so that no request pays for them. */
 export function listGauges(parts: GaugeParts): WatchedGauge[] {
   const { version, clock, storage, readers, watch, tasks, webhooks, backup } = parts;
   const { database, postgres } = storage;

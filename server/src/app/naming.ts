@@ -13,10 +13,10 @@ interface NamingParts {
   readonly pipelines: Pipelines;
 }
 
-/** As many as a project may have of a kind. */
+/** The most of a kind that a project may have. */
 const ALL = { limit: 1_000 } as const;
 
-/** @returns what lists all that names attributes of a project: relations, channels, pipelines and its settings */
+/** @returns a function that lists what names attributes of a project: relations, channels, pipelines and its settings */
 export const createNaming =
   (parts: () => NamingParts): ListNaming =>
   async (project) => {
@@ -36,7 +36,7 @@ export const createNaming =
     });
     const published = (await channels.list(project, ALL)).items.map(({ resource }): NamingDefinition => {
       const { id, definition } = resource;
-      // Whatever else it holds names no attribute: formats and destinations have words of their own.
+      // Nothing else in it names an attribute: formats and destinations have names of their own.
       const { name, filter, mapping } = definition;
       return {
         ...{ kind: 'channel', id, name, definition: { filter, mapping } },
@@ -47,7 +47,7 @@ export const createNaming =
           } as Parameters<Channels['replace']>[2]),
       };
     });
-    // What a pipeline sends goes on under the former name: under another one, values of both would stand in a product.
+    // A pipeline keeps sending the former name: under another one, a product would have the values of both.
     const fed = (await pipelines.list(project, ALL)).items.map(({ resource }): NamingDefinition => {
       const { id, definition } = resource;
       return { kind: 'pipeline', id, name: definition.name, definition: { mapping: definition.mapping } };

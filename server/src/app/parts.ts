@@ -1,4 +1,4 @@
-/** The composition: every room with what it needs of the others, in the order of the rooms. */
+/** The composition: every room with what it needs from the others, in the order of the rooms. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ const MIB = 1024 * 1024;
 
 export interface AppOptions {
   readonly config: Config;
-  /** Default: all, as the one process of an embedded store must. */
+  /** Default: all, the only choice for the single process of an embedded store. */
   readonly role?: Role;
   /** Whether it follows the backup of another service. */
   readonly isStandby?: boolean;
@@ -56,9 +56,9 @@ export interface AppOptions {
   readonly logTo?: { write(line: string): void };
   /** Where the built console is; default console/dist. */
   readonly consoleFolder?: string;
-  /** Gets the server before its routes are added: a command serves more, or describes them. */
+  /** Receives the server before its routes are added: a command serves more routes, or describes them. */
   readonly onServer?: (server: Server) => void | Promise<void>;
-  /** Stands in front of the disk: tests put a full one there. */
+  /** Replaces parts, so that tests can simulate e.g. a full disk. */
   readonly replace?: Replacements;
 }
 
@@ -66,14 +66,14 @@ export interface Replacements {
   storage?(real: Storage): Storage;
   store?(real: CatalogStore): CatalogStore;
   readonly buffers?: BufferPool;
-  /** In place of the 10 s that a search waits for its index. */
+  /** Replaces the 10 s that a search waits for its index. */
   readonly searchWaitMs?: number;
 }
 
 /** What the rooms offer each other and the app. */
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** Opens the stores and makes all rooms; nothing runs yet. @param isReady whether requests are served, for the metrics */
+/** Opens the stores and creates all rooms; nothing runs yet. @param isReady whether requests are served, for the metrics */
 export async function openParts(
   { config, role = 'all', isStandby, clock = systemClock, logTo, replace = {} }: AppOptions,
   isReady: () => boolean,
@@ -175,7 +175,7 @@ export async function openParts(
   };
 }
 
-/** An archive of gigabytes does not belong into what is often memory; with PostgreSQL there may be no such folder. */
+/** An archive of gigabytes does not belong in /tmp, which is often memory; with PostgreSQL there may be no data folder. */
 function makeTempFolder({ dataDir, database }: Config): string {
   const folder = join(dataDir, 'temp');
   try {

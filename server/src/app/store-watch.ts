@@ -1,4 +1,4 @@
-/** What the service knows of the state of its files: catalogs that are damaged, a disk that is full. */
+/** What the service knows about the state of its files: damaged catalogs, a full disk. */
 import { statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,25 +10,25 @@ import { catalogPath, listCatalogs, type Storage } from '../storage/storage.ts';
 import { createThreadPool } from '../storage/threads/threads.ts';
 import { threadEntry } from './stores.ts';
 
-/** What makes a check of a project's catalog due. */
+/** Failures that make a check of a project's catalog due. */
 const SUSPICIOUS: ReadonlySet<string | undefined> = new Set<FailureCode | 'unexpected'>([
   ...(['catalog_damaged', 'storage_failed', 'unexpected'] as const),
 ]);
-/** After the start, when what waited is done. */
+/** Delay after the start, for the work that has waited. */
 const FIRST_ROUND_MS = 60_000;
 const ROUND_MS = 24 * 3_600_000;
-/** A damaged catalog is checked again: it may have been restored. */
+/** A damaged catalog is checked again, as it may have been restored. */
 const AGAIN_MS = 60_000;
-/** A check that could not read the file is tried again. */
+/** Delay before a check that could not read the file is repeated. */
 const RETRY_MS = 1_000;
-/** A failure that a check does not explain asks for no other check in this time. */
+/** After a failure that a check did not explain, no other check is made for this long. */
 const CLEARED_MS = 600_000;
-/** A round rests this many times as long as it reads. */
+/** A round pauses this many times as long as it reads. */
 const REST = 4;
-/** A disk that was full this long ago is shown as full. */
+/** How long a disk that was full is shown as full. */
 const FULL_MS = 60_000;
 const MIB = 1024 * 1024;
-/** Less is full for the next batch. */
+/** With less free space, the next batch would not fit. */
 const LEAST_FREE_BYTES = 64 * MIB;
 
 export type StoreWatch = ReturnType<typeof watchStore>;
@@ -39,12 +39,12 @@ interface WatchParts {
   readonly logger: Logger;
 }
 
-/** Watches the embedded store; PostgreSQL watches its own files, and only its disk is spoken of. */
+/** Watches the embedded store; PostgreSQL watches its own files, and only its disk is reported. */
 export function watchStore({ config, storage: { place }, logger }: WatchParts) {
   const catalogs = place.kind === 'embedded' ? watchCatalogs(place, logger) : undefined;
   const disk = watchDisk(place.kind === 'embedded' ? config.dataDir : undefined, logger);
   return {
-    /** Takes note of each failure of a request or task. @param code of the refusal */
+    /** Notes each failure of a request or task. @param code of the refusal */
     note(code: FailureCode | 'unexpected' | undefined, projectId: number | undefined): void {
       if (code === 'storage_full') disk.noteFull();
       if (SUSPICIOUS.has(code) && projectId !== undefined)
@@ -53,7 +53,7 @@ export function watchStore({ config, storage: { place }, logger }: WatchParts) {
     /** @throws catalog_damaged */
     refuse: (projectId: number): void => catalogs?.refuse(projectId),
     listDamaged: (): readonly number[] => catalogs?.list() ?? [],
-    /** @returns what an operator has to mend, for the health check: no paths, it is open to all */
+    /** @returns what an operator has to fix, for the health check; no paths, as it is open to everyone */
     async listProblems(): Promise<string[]> {
       const damaged = (catalogs?.list() ?? []).map(
         (id) =>
@@ -89,7 +89,7 @@ function watchDisk(dataDir: string | undefined, logger: Logger) {
   };
 }
 
-/** @returns what differs once a catalog file was written to or replaced */
+/** @returns a stamp that changes when a catalog file is written to or replaced */
 const stampOf = (path: string) =>
   [path, `${path}-wal`].map((one) => statSync(one, { throwIfNoEntry: false })?.mtimeMs).join();
 
@@ -97,7 +97,7 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
   const marks = openDamageMarks(place.catalogs, place.markMoves);
   const due = new Set<number>();
   const clearedAt = new Map<number, number>();
-  /** Of those that are damaged: when their files were changed last. */
+  /** By damaged catalog, when its files were last changed. */
   const logged = new Map<number, string>();
   const stopped = new AbortController();
   const timers: NodeJS.Timeout[] = [];
@@ -127,7 +127,7 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
       logged.set(projectId, stampOf(facts.file));
     }
   }
-  /** A thread of its own while there is something to check, at low priority. */
+  /** Uses a thread of its own, at low priority, while there is something to check. */
   async function work(): Promise<void> {
     const thread = createThreadPool(threadEntry('check-worker'), { size: 1, workerData: place });
     try {
@@ -139,7 +139,7 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
           .then((problems) => judge(projectId as number, problems))
           .catch((error: unknown) => {
             logger.warn({ err: error, project: projectId }, 'a catalog could not be checked');
-            // A disk that fails for a moment can look like damage: the difference shows once it can be read.
+            // A disk that fails for a moment can look like damage; once it can be read, the difference shows.
             timers.push(setTimeout(() => void check([projectId as number]), RETRY_MS).unref());
           });
         await delay(REST * (performance.now() - begun), undefined, { signal: stopped.signal, ref: false });
@@ -164,7 +164,7 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
   return {
     list: () => marks.list(),
     refuse: (projectId: number) => marks.refuse(projectId),
-    /** @param isCertain SQLite could not read the file: nothing may be answered as absent from it */
+    /** @param isCertain SQLite could not read the file, so nothing may be answered as absent from it */
     suspect(projectId: number, isCertain: boolean): void {
       if (marks.has(projectId)) return;
       if (isCertain) mark(projectId, 'SQLite could not read it; a check is under way');

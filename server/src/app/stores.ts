@@ -1,4 +1,4 @@
-/** The composition of what keeps things: the store that the settings say, with its threads and replicas. */
+/** The composition of storage: the store that the settings name, with its threads and replicas. */
 
 import assert from 'node:assert/strict';
 import { extname } from 'node:path';
@@ -41,7 +41,7 @@ import { type Backup, openBackup } from './backup.ts';
 /** What a process does: answer requests, run tasks, or both. */
 export type Role = 'api' | 'worker' | 'all';
 
-/** What of it sends or follows a backup; undefined: there is none. */
+/** The store, with the thread that sends or follows a backup; undefined when there is none. */
 export type OwnStorage = Storage & { readonly backup?: Backup };
 
 /** @throws Error for a role that the embedded store cannot have (one process holds its folder), and for newer files */
@@ -75,15 +75,15 @@ export async function openOwnStorage(
   }
 }
 
-/** Of a service in whose place another one writes. */
+/** For a service that may be replaced by another as the writer. */
 const guardWrites = (database: Database, backup: Backup): Database => ({
   ...database,
   write: (of, work) => backup.write(() => database.write(of, work)),
 });
 
 /**
- * The keys of the settings, then those of the data directory, so that a service can be moved from one to the other.
- * Processes on PostgreSQL need the same key, so none of them makes one.
+ * The keys of the settings, then those of the data directory, so that a service can move from one to the other. Processes on
+ * PostgreSQL need the same key, so none of them creates one.
  * @throws Error that names the setting or the file that cannot be read
  */
 export function openSecrets({ secretKeys, secretKeysFile, database, dataDir }: Config): Secrets {
@@ -106,14 +106,14 @@ function readGivenKeys(path: string | undefined): Uint8Array[] {
 export const openReaders = ({ database }: Config, { postgres }: Storage): Readers | undefined =>
   database && postgres && createReaders(postgres, database);
 
-/** Connections of a thread: one that reads or writes, and one for what it asks beside. */
+/** Connections of a thread: one that reads or writes, and one for queries beside it. */
 const THREAD_CONNECTIONS = 2;
 
-/** Where the code of a thread is. */
+/** The file that a thread runs. */
 export const threadEntry = (name: string) =>
   new URL(`./threads/${name}${extname(import.meta.url)}`, import.meta.url);
 
-/** What a thread opens by itself. */
+/** The stores that a thread opens by itself. */
 export function threadPlaceOf({ database }: Config, { place }: Storage): ThreadPlace {
   if (place.kind === 'embedded') return place;
   return {
@@ -124,7 +124,7 @@ export function threadPlaceOf({ database }: Config, { place }: Storage): ThreadP
   };
 }
 
-/** Says which project each ended operation was about: one that failed may have committed before it did. */
+/** Reports the project of each operation that has ended, even if it failed, as it may have committed before. */
 const tellWrites = (
   threads: ThreadPool,
   {
@@ -142,7 +142,7 @@ const tellWrites = (
   },
 });
 
-/** A full update takes 46 MiB less with it than by default, and no more processor time: batches are in shared memory. */
+/** A full update takes 46 MiB less than with the default, and no more processor time: batches are in shared memory. */
 const UPDATE_YOUNG_MIB = 12;
 
 /** The threads that catalogs and relations share. */
@@ -163,7 +163,7 @@ export function openThreads(
     parsers: open('ingest-worker', parserThreads, young),
     writers: tellWrites(open('store-worker', writerThreads, young), on),
     scanners: open('scan-worker', 1, { accountOf }),
-    // One more than an account may hold, so that none keeps the others waiting.
+    // One more than an account may use, so that no account keeps the others waiting.
     relationReaders: open('relation-worker', readerThreads + 1, { share: readerThreads, accountOf }),
     relationSurveyors: open('relation-worker', 1, { accountOf }),
     // One at a time, so that long answers take no more memory; no other work waits behind them.
@@ -171,7 +171,7 @@ export function openThreads(
   };
 }
 
-/** The stores of catalogs and relations, on whichever database there is. */
+/** The stores of catalogs and relations, on the database in use. */
 export function openStores(
   { place, postgres }: Storage,
   readers: Readers | undefined,
@@ -204,7 +204,7 @@ export function openStores(
   };
 }
 
-/** Opens the store for a thread that reads catalogs as they were at one moment, and derives what relations ask. */
+/** Opens the store for a thread that reads catalogs as they were at one moment, and derives what relations need. */
 export function openSnapshots(place: ThreadPlace): { snapshots: CatalogSnapshots; files?: CatalogFiles } {
   if (place.kind === 'postgres') return { snapshots: snapshotsOfRows(openPostgres(place)) };
   const files = createCatalogFiles(place.catalogs, place);
@@ -216,7 +216,7 @@ export const snapshotsOfFiles = (
   { payloads }: Extract<ThreadPlace, { kind: 'embedded' }>,
 ): CatalogSnapshots => createSqliteSnapshots({ files, payloads, derivation: relationDerivation() });
 
-/** @param pick where to read from, each time anew */
+/** @param pick chooses the database for each read */
 export function snapshotsOfRows(postgres: Postgres, pick = () => postgres): CatalogSnapshots {
   const { read: readPayload } = createPayloadRows(postgres);
   const derivation = relationBatchDerivation();

@@ -7,10 +7,10 @@ interface TraceParts {
   readonly version: string;
 }
 
-/** A collector that is away must not keep the process from ending. */
+/** An unreachable collector must not keep the process from ending. */
 const CLOSE_MS = 5_000;
 
-/** Starts the SDK of OpenTelemetry, if its variables ask for it; without it spans cost nothing and go nowhere. */
+/** Starts the OpenTelemetry SDK if its variables request it; without it spans cost nothing and are not sent. */
 export async function openTraces(settings: TraceSettings | undefined, parts: TraceParts) {
   if (settings === undefined) return undefined;
   const { protocol } = settings;
@@ -47,7 +47,7 @@ async function startSdk(settings: TraceSettings, { logger, version }: TraceParts
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   trace.setGlobalTracerProvider(provider);
   return {
-    /** Sends what was not sent yet. */
+    /** Sends what has not been sent yet. */
     close: () =>
       Promise.race([
         provider.shutdown(),
@@ -56,7 +56,7 @@ async function startSdk(settings: TraceSettings, { logger, version }: TraceParts
   };
 }
 
-/** Addresses, headers and time limits the exporter reads from the variables itself. */
+/** The exporter itself reads addresses, headers and time limits from the variables. */
 async function openExporter({ protocol }: TraceSettings) {
   const { OTLPTraceExporter } =
     protocol === 'http/json'
@@ -65,7 +65,7 @@ async function openExporter({ protocol }: TraceSettings) {
   return new OTLPTraceExporter();
 }
 
-/** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES hold where they say something else. */
+/** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence. */
 async function describeProcess(version: string) {
   const sdk = await import('@opentelemetry/resources');
   const usual = { 'service.name': 'relata', 'service.version': version };
@@ -88,7 +88,7 @@ async function openSampler({ sampler, samplerRatio }: TraceSettings) {
   return isParentBased ? new sdk.ParentBasedSampler({ root }) : root;
 }
 
-/** The SDK tells of every batch that does not arrive. What it tells can have the address: the log has only that it happened. */
+/** The SDK reports every batch that does not arrive, possibly with the address, so the log only says that it happened. */
 function logFirstFailure(logger: Logger): void {
   let isReported = false;
   const tell: DiagLogFunction = () => {

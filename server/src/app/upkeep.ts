@@ -1,4 +1,4 @@
-/** What the service does by itself from time to time: forgetting what is old, removing what has no owner any more. */
+/** Periodic maintenance: removes what is old or no longer has an owner. */
 import { CHANNEL_SECRETS } from '../channels/definitions/definitions.ts';
 import { dropAnswersBefore as dropOldAnswers } from '../http/answers/answers.ts';
 import { PIPELINE_SECRETS } from '../pipelines/definitions/definitions.ts';
@@ -27,11 +27,11 @@ export function startUpkeep(parts: Parts) {
       await dropOldAnswers(database, now - DAY_MS);
       await access.dropEnded();
       await statistics.dropOld();
-      // Of a process that died while others went on.
+      // Sessions of a process that died while others continued.
       await catalog.fullUpdates.closeEnded();
       await projects.purgeDeleted((projectId) => catalog.store.removeCatalog(projectId));
     } catch (error) {
-      // What is too old stays for another hour; a database that is away must not stop the service.
+      // What is too old stays for another hour; an unreachable database must not stop the service.
       logger.warn({ err: error }, 'tidying up failed, it is tried again in an hour');
     }
   }
@@ -52,7 +52,7 @@ export function startUpkeep(parts: Parts) {
       void tidy();
     },
     stop: () => clearInterval(timer),
-    /** Seals with the present key what no key or an earlier one sealed. Source: docs/operating.md, "Secrets". */
+    /** Seals with the present key what is unsealed or sealed with an earlier one. Source: docs/operating.md, "Secrets". */
     async sealSecrets(): Promise<void> {
       const plain = await pipelines.sealPlain();
       if (plain > 0) logger.warn({ pipelines: plain }, SECRETS_PLAIN);
@@ -60,7 +60,7 @@ export function startUpkeep(parts: Parts) {
         noteSealed(column.table, await resealColumn(database, parts.secrets, column));
       noteSealed('webhook_endpoint', await webhooks.sealSecrets());
     },
-    /** Payloads whose request was never accepted, because the process died in between. */
+    /** Removes payloads whose request was never accepted, because the process died in between. */
     async removeOrphans(): Promise<void> {
       const owned = new Set((await listNeededPayloads(database.read)).map(({ name }) => name));
       for (const { projectId, name } of await payloads.listOlderThan(DAY_MS)) {

@@ -36,7 +36,7 @@ export async function restoreTimelineCommand(
   return 1;
 }
 
-/** `relata promote`: makes a data directory that was restored, or the standby that follows in it, the one that writes. */
+/** `relata promote`: makes a restored data directory, or the standby that runs in it, the writer. */
 export async function promoteCommand({ dataDir }: { dataDir?: string }): Promise<number> {
   const config = readConfig();
   const root = dataDir ?? config.dataDir;
@@ -67,7 +67,7 @@ function describeCheck(checked: timeline.CheckedTimeline | undefined): readonly 
   return [`${checked.objects} objects, ${checked.bytes} bytes: all as they were written`];
 }
 
-/** `relata backups URL`: what of a continuous backup can be restored, or with `verify` whether all of it is whole. */
+/** `relata backups URL`: what can be restored from a continuous backup, or with `verify` whether all of it is intact. */
 export async function backupsCommand(
   url: string,
   { verify = false, json = false }: { verify?: boolean; json?: boolean },
@@ -81,7 +81,7 @@ export async function backupsCommand(
   return (checked?.problems.length ?? 0) > 0 ? 1 : 0;
 }
 
-/** `relata restore DIR`: everything, into an empty data directory; with a project its catalog, beside a serving process. */
+/** `relata restore DIR`: everything, into an empty data directory; with a project its catalog, beside a running service. */
 export async function restoreCommand(
   source: string,
   { project, withoutManifest = false }: RestoreFlags,
@@ -105,7 +105,7 @@ export async function restoreCommand(
   return 0;
 }
 
-/** `relata verify DIR`: whether a backup can be restored; it is only read, whichever store there is. */
+/** `relata verify DIR`: whether a backup can be restored; only reads it, and works with either store. */
 export async function verifyCommand(
   source: string,
   { withoutManifest = false }: Pick<RestoreFlags, 'withoutManifest'>,
@@ -117,7 +117,7 @@ export async function verifyCommand(
   return 0;
 }
 
-/** Without a manifest nothing says whether a file was ever there. */
+/** Without a manifest, nothing shows whether a file ever existed. */
 function tellEmpty(projects: readonly number[]): void {
   if (projects.length === 0) return;
   console.log(
@@ -125,7 +125,7 @@ function tellEmpty(projects: readonly number[]): void {
   );
 }
 
-/** @throws Error on PostgreSQL, which brings its own tools */
+/** @throws Error on PostgreSQL, which has its own tools */
 function embeddedFolder(command: string): string {
   const { database, dataDir } = readConfig();
   if (database === undefined) return dataDir;
@@ -134,7 +134,7 @@ function embeddedFolder(command: string): string {
   );
 }
 
-/** More are not read; the first ones say where to look. */
+/** Nobody reads more; the first ones show where to look. */
 const SHOWN_DIFFERENCES = 20;
 
 /** `relata migrate-store --from … --to …`: from a data directory to PostgreSQL or back, while neither is served. */
@@ -177,7 +177,7 @@ async function moveShown(options: transfer.MoveOptions) {
   }
 }
 
-/** `relata distribute`: the projects of RELATA_DATABASE_URL over the workers of Citus, while it is not served. */
+/** `relata distribute`: distributes the projects of RELATA_DATABASE_URL over the workers of Citus, while it is not served. */
 export async function distributeCommand(flags: { shards: string; dryRun?: boolean }): Promise<number> {
   const { database } = readConfig();
   if (database === undefined)

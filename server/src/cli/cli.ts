@@ -1,11 +1,11 @@
-/** The door of the command line. It reads settings and the terminal; the work is the app's, or a service's far away. */
+/** The door of the command line. It reads settings and the terminal; the work is done by the app, or by a remote service. */
 import { readFile } from 'node:fs/promises';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Role } from '../app/app.ts';
 import type { ConnectionFlags, DocumentName } from './feed/feed.ts';
 
-/** @returns the exit code: 0 done, 1 refused, declined or failed, 2 wrong words, 3 the service cannot be reached */
+/** @returns the exit code: 0 done, 1 refused, declined or failed, 2 wrong usage, 3 the service cannot be reached */
 export async function runCommand(args: readonly string[]): Promise<number> {
   let code = 0;
   const act =
@@ -21,9 +21,9 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Mistakes of the caller are one line on standard error, bugs keep their stack. */
+/** Usage errors are one line on standard error; bugs keep their stack. */
 async function describe(error: unknown): Promise<number> {
-  // Commander has said it.
+  // Commander has reported it.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (!(error instanceof Error)) throw error;
   if (['RelataError', 'TaskError', 'UnreachableError', 'UsageError'].includes(error.name)) {
@@ -36,7 +36,7 @@ async function describe(error: unknown): Promise<number> {
   return 1;
 }
 
-// Loaded when one of their commands runs: a command that feeds a service would hold all of it in memory, 70 MiB.
+// Loaded when one of their commands runs: otherwise a command that feeds a service would hold everything in memory, 70 MiB.
 const loadFeed = () => import('./feed/feed.ts');
 const loadAccess = () => import('./access-commands.ts');
 const loadBackup = () => import('./backup-commands.ts');
@@ -89,13 +89,13 @@ function addExamples(command: Command, path = ''): void {
   for (const each of command.commands) addExamples(each, `${path} ${each.name()}`);
 }
 
-/** @returns a reader of a flag's number. It goes on as text, as the command line has it. */
+/** @returns a parser of a flag's number, which stays text, as on the command line */
 const countTo = (max: number) => (text: string) => {
   if (/^[1-9]\d{0,14}$/.test(text) && Number(text) <= max) return text;
   throw new InvalidArgumentError(`It must be a number from 1 to ${max.toLocaleString('en')}.`);
 };
 
-/** As many as a body may have. Source: docs/interface.md §8. */
+/** The most that a body may have. Source: docs/interface.md §8. */
 const BATCH_PRODUCTS = 10_000;
 
 const ROLES = ['api', 'worker', 'all'] satisfies Role[];
@@ -295,7 +295,7 @@ function addDocuments(program: Command, act: Act, name: DocumentName): void {
   apply.option('--yes', 'do not ask');
 }
 
-/** What the help of a command shows, by its words: every flag of its own is in one of them, except what leaves a check out. */
+/** The examples in the help of a command, by its words: each of its own flags is in one, except those that skip a check. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   '': ['demo', 'serve', 'push --full catalog.ndjson.gz', 'help push', '--version'],
   serve: ['serve', 'serve --role worker', 'serve --standby s3://company-backup/relata'],

@@ -14,7 +14,7 @@ import { checkSqliteFile, listMarked } from '../storage/sqlite/sqlite.ts';
 import * as storage from '../storage/storage.ts';
 import { findMissingIn } from '../transfer/transfer.ts';
 
-/** `relata doctor`: what is wrong with an installation, and what to do. @returns 1 when there are problems, 0 with warnings alone */
+/** `relata doctor`: problems of an installation and their remedies. @returns 1 if there are problems, 0 with warnings only */
 export async function doctorCommand({ json = false }: { json?: boolean | undefined }): Promise<number> {
   const findings: Finding[] = [];
   for await (const finding of withinLimit(checkInstallation(readConfig()))) {
@@ -35,7 +35,7 @@ function describeFinding({ status, check, message, action }: Finding): string {
   return action === undefined ? line : `${line}\n${' '.repeat(INDENT)}${action}`;
 }
 
-/** What `relata doctor` finds out. Each check reads and changes nothing, beside a running service and without one. */
+/** A finding of `relata doctor`. Each check reads and changes nothing, whether or not a service is running. */
 
 export interface Finding {
   /** What was checked: a path, a setting or a subject. */
@@ -46,7 +46,7 @@ export interface Finding {
   readonly action?: string;
 }
 
-/** As findings come: reading every file of a large store takes minutes. */
+/** Reported as they are found: reading every file of a large store takes minutes. */
 export type Findings = AsyncGenerator<Finding>;
 
 const ok = (check: string, message: string): Finding => ({ check, status: 'ok', message });
@@ -55,7 +55,7 @@ const findingOf = (status: Finding['status']) => (check: string, message: string
 });
 const [warning, problem] = [findingOf('warning'), findingOf('problem')];
 
-/** The reason stands in the cause of a refusal, or in that of a failed fetch. */
+/** The reason is in the cause of a refusal, or in that of a failed fetch. */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
   return cause instanceof Error ? reasonOf(cause) : message;
@@ -64,7 +64,7 @@ function reasonOf(error: unknown): string {
 /** More than the limits of a connection and of an answer together, so that a check mostly says itself what did not answer. */
 const AWAITED_MS = 90_000;
 
-/** Ends a check that waits for another program without an end; reading files takes as long as it takes, and is not counted. */
+/** Ends a check that waits for another program forever; reading files may take any time, and is not counted. */
 export async function* withinLimit(findings: Findings, awaitedMs = AWAITED_MS): Findings {
   for (let last = 'the first one'; ; ) {
     const next = findings.next();
@@ -106,7 +106,7 @@ async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolea
   const own = process.getuid?.() ?? uid;
   if (uid !== own) {
     const action = `Run relata doctor as that user, for example: sudo -u '#${uid}' relata doctor.`;
-    // What SQLite leaves beside a file would keep the service from opening it.
+    // Files that SQLite creates beside it would keep the service from opening it.
     const said = `its files belong to the user ${uid}, and this is ${own}: they are not opened`;
     yield problem(dataDir, said, action);
     return false;
@@ -153,7 +153,7 @@ const listDatabases = (folder: storage.DataFolder): string[] => [
   ...storage.listCatalogs(folder).map((id) => storage.catalogPath(folder, id)),
 ];
 
-/** @returns whether control.db is whole and of this program */
+/** @returns whether control.db is intact and has the newest schema */
 async function* checkFiles(folder: storage.DataFolder): AsyncGenerator<Finding, boolean> {
   const databases = listDatabases(folder);
   const marked = new Set(listMarked(folder.catalogs).map((id) => storage.catalogPath(folder, id)));
@@ -187,7 +187,7 @@ const NEWER_ACTION = 'Use the newer program that wrote it.';
 const newestFor = (path: string, { control }: storage.DataFolder): number =>
   storage.newestOf(path === control ? 'control' : 'catalog');
 
-/** @param marked  the service looks further than `quick_check` */
+/** @param marked catalogs marked by the service, which checks more than `quick_check` */
 function checkDatabase(
   path: string,
   folder: storage.DataFolder,
@@ -209,7 +209,7 @@ function restoreAction(path: string, { control }: storage.DataFolder): string {
     : `Stop the service and bring the project back from a backup: relata restore DIR --project ${id}. Without one load its catalog again.`;
 }
 
-/** What the tests run on is in docs/operating.md, "Set up PostgreSQL". */
+/** docs/operating.md, "Set up PostgreSQL", lists the tested versions. */
 const OLDEST_POSTGRES = 14;
 
 /** @returns whether its tables can be read as those of this program */
@@ -308,7 +308,7 @@ async function checkSecrets(
 }
 
 const GB = 1e9;
-/** As the alert RelataDiskFillsUp has it. */
+/** The same as in the alert RelataDiskFillsUp. */
 const LITTLE_BYTES = 5 * GB;
 /** A batch, its staging and the WAL of its commit no longer fit. */
 const NO_BYTES = GB;
@@ -329,7 +329,7 @@ async function* checkDisk({ dataDir, database }: Config): Findings {
 }
 
 const DAY_MS = 86_400_000;
-/** One night was missed: the alert RelataBackupOld has the same. */
+/** One night was missed; the same as in the alert RelataBackupOld. */
 const OLD_DAYS = 2;
 
 async function* checkBackups({ dataDir, database }: Config): Findings {
@@ -361,7 +361,7 @@ async function* checkOutside({ oidc, traces, importDir, fetchAllow }: Config): F
 
 async function checkProvider(oidc: NonNullable<Config['oidc']>): Promise<Finding> {
   try {
-    // It reads what the provider says of itself, as a sign-in does first.
+    // This fetches the provider's metadata, the first step of a sign-in.
     await createProvider(oidc, systemClock).findSignOutUrl(oidc.issuer);
     return ok('sign-in provider', `${oidc.issuer} answers`);
   } catch (error) {
@@ -372,7 +372,7 @@ async function checkProvider(oidc: NonNullable<Config['oidc']>): Promise<Finding
 
 const COLLECTOR_MS = 5_000;
 
-/** Any answer will do: what a collector says to a GET is its own affair. */
+/** Any answer will do, whatever a collector says to a GET. */
 async function checkCollector(endpoint: string): Promise<Finding> {
   try {
     await fetch(endpoint, { signal: AbortSignal.timeout(COLLECTOR_MS), redirect: 'manual' });
@@ -383,7 +383,7 @@ async function checkCollector(endpoint: string): Promise<Finding> {
   }
 }
 
-/** This machine with all its programs, and where clouds give credentials to who asks. */
+/** This machine with all its programs, and the addresses at which clouds give out credentials. */
 const DANGEROUS = ['127.0.0.1', '::1', '169.254.169.254', 'fd00:ec2::254'];
 
 function checkAllowed(fetchAllow: readonly string[]): Finding {

@@ -1,31 +1,31 @@
-/** How far something long is. */
+/** The progress of a long operation. */
 export interface Progress {
   readonly phase: string;
   readonly place: string;
   readonly rows: number;
-  /** 0: nothing to count; left out: unknown. */
+  /** 0: nothing to count; absent: unknown. */
   readonly allRows?: number;
-  /** What is counted; default rows. */
+  /** The unit that is counted; default rows. */
   readonly noun?: string;
   /** From 0 to 1; undefined: unknown. */
   readonly done: number | undefined;
-  /** By an earlier run. */
+  /** The part that an earlier run did. */
   readonly doneBefore: number;
 }
 
-/** Where progress is written: a terminal has columns, a file or a pipe has none. */
+/** The output for progress: a terminal has columns, a file or a pipe has none. */
 type ProgressStream = Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>> & {
   write(text: string): unknown;
 };
 
-/** A terminal is drawn anew this often. */
+/** Interval between redraws on a terminal. */
 const DRAW_MS = 200;
-/** A log gets a line this often, and each second in which another tenth is done: a phase of seconds would only say 0 %. */
+/** Interval between log lines, and between those for another tenth: a phase of seconds would otherwise only show 0 %. */
 const LINE_MS = 10_000;
 const TENTH_MS = 1_000;
 const BAR_CELLS = 24;
 
-/** Shows how far something is: one line that is drawn again and again on a terminal, a line now and then elsewhere. */
+/** Shows progress: one line that is redrawn on a terminal, occasional lines elsewhere. */
 export function openProgressLine(stream: ProgressStream, now = () => performance.now()) {
   let phase = '';
   let startedAt = 0;
@@ -46,7 +46,7 @@ export function openProgressLine(stream: ProgressStream, now = () => performance
     const elapsed = { elapsedMs: shownAt - startedAt, rowsBefore: rowsAtStart };
     const text = describeProgress(progress, { ...elapsed, hasBar: stream.isTTY ?? false });
     if (!stream.isTTY) stream.write(`${text}\n`);
-    // Cut to the line, or the terminal would break it and the next one would not draw over it; then erase the rest.
+    // Truncated, as the terminal would wrap the line and the next one would not overwrite it; then the rest is erased.
     else stream.write(`\r${text.slice(0, (stream.columns ?? 80) - 1)}\x1b[K`);
   }
 
@@ -67,7 +67,7 @@ export function openProgressLine(stream: ProgressStream, now = () => performance
         ({ phase, rows: rowsAtStart } = progress);
         startedAt = now();
       }
-      // What an earlier run did counts neither for the rate nor for the time that is left.
+      // The work of an earlier run counts neither for the rate nor for the time left.
       if (progress.done !== undefined && progress.done <= progress.doneBefore) rowsAtStart = progress.rows;
       last = progress;
       if (isNew || now() - shownAt >= waitFor(progress)) draw(progress);

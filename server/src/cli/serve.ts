@@ -12,7 +12,7 @@ export async function serveCommand(flags: { role?: Role; standby?: string } = {}
   const isStandby = standby !== undefined;
   const config = isStandby ? { ...given, backup: { ...given.backup, url: standby } } : given;
   const app = await createApp({ config, role, isStandby });
-  // A first key is shown once: it is not made for a start that fails.
+  // A first key is shown once, so it is not created for a start that fails.
   await refuseTakenAddress(config);
   if (!isStandby) await makeFirstKey(app, config);
   warnOfReaders(app, config);
@@ -27,7 +27,7 @@ export async function serveCommand(flags: { role?: Role; standby?: string } = {}
 
 const SHOWN_PATHS = 3;
 
-/** Files of an older program, or made by hand, may be open to others. Source: docs/operating.md, "First start". */
+/** Files of an older version, or created by hand, may be readable by others. Source: docs/operating.md, "First start". */
 function warnOfReaders({ server }: App, { database, dataDir }: Config): void {
   if (database !== undefined) return;
   const paths = tightenDataFolder(dataFolderAt(dataDir));
@@ -60,8 +60,8 @@ async function makeFirstKey(app: App, { accountKey, database, dataDir }: Config)
 }
 
 /**
- * As long as no user can sign in, each start shows a way. Without a terminal it goes to the log: its reader within the
- * hour can become the owner. Source: docs/interface.md §14.5.
+ * As long as no user can sign in, each start shows a link. Without a terminal it goes to the log, whose reader can become the
+ * owner within the hour. Source: docs/interface.md §14.5.
  */
 async function showOwnerLink(app: App, config: Config): Promise<void> {
   const { log } = app.server;
@@ -71,7 +71,7 @@ async function showOwnerLink(app: App, config: Config): Promise<void> {
     if (process.stdout.isTTY) console.log(`\nSign up as the owner within an hour:\n\n  ${link}\n`);
     else log.warn({ link }, 'there is no owner yet: open this link within an hour to become the owner');
   } catch (error) {
-    // With a full disk lookups go on, and `relata owner-link` makes one later.
+    // Lookups work with a full disk, and `relata owner-link` can make a link later.
     log.warn({ err: error }, 'no owner link was made');
   }
 }
@@ -83,13 +83,13 @@ export async function makeFirstOwnerLink({ access, projects, server }: App, conf
   return ownerLinkUrl(baseUrlOf(config, server), await access.makeOwnerLink(first.id, 'relata serve'));
 }
 
-/** Waits for the signal to stop, then stops gracefully; a second signal ends the process at once. */
+/** Waits for a signal, then stops gracefully; a second signal ends the process at once. */
 export async function untilStopped(app: App): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isStopping = false;
   const { log } = app.server;
   const stop = (signal: NodeJS.Signals): void => {
-    // Not by taking the handlers off: the kernel ends no first process of a container by a signal that it does not handle.
+    // Not by removing the handlers: the kernel does not end the first process of a container for a signal without a handler.
     if (isStopping) process.exit(128 + constants.signals[signal]);
     isStopping = true;
     log.info({ signal }, 'relata stops: requests in flight are finished, running tasks handed back');

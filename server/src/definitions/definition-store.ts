@@ -24,7 +24,7 @@ interface DefinedRow {
   readonly updated_at: number;
 }
 
-/** What the tables of kinds of projects have in common. */
+/** The common part of tables of kinds in projects. */
 export const inProjectTable = {
   keyOf: ({ projectId, id }: { readonly projectId: number; readonly id: number }) => ({
     project_id: projectId,
@@ -43,7 +43,7 @@ export const readDefined = <Definition>(row: DefinedRow) => ({
   updatedAt: row.updated_at,
 });
 
-/** Of `readDefined`, as far as a change writes it. */
+/** The columns of `readDefined` that a change writes. */
 export const toDefinedColumns = ({
   definition,
   sealed,
@@ -53,20 +53,20 @@ export const toDefinedColumns = ({
   ...{ definition: JSON.stringify(definition), secrets: sealed ?? null, revision, updated_at: updatedAt },
 });
 
-/** A resource with the instant when it is due, if there is one. */
+/** A resource with the instant when it is due, if any. */
 export interface Due {
   readonly id: number;
   readonly projectId: number;
   readonly dueAt: number | undefined;
 }
 
-/** A table whose rows are due at an instant; an index leads from that column to the rows. */
+/** A table whose rows become due; an index leads from that column to the rows. */
 export interface DueTable<Resource extends Due, Place> extends Table<Resource, Place> {
-  /** The instant, null: none. */
+  /** The column with the instant; null: none. */
   readonly dueColumn: string;
 }
 
-/** @returns what is due, the longest overdue first, behind `after` */
+/** @returns what is due, the longest overdue first, after `after` */
 export async function listDue<Resource extends Due, Place>(
   { read, now }: Pick<Database, 'read' | 'now'>,
   table: DueTable<Resource, Place>,
@@ -75,18 +75,18 @@ export async function listDue<Resource extends Due, Place>(
   const due = sql.ref(`${table.name}.${table.dueColumn}`);
   const order = sql`${due}, ${sql.ref(`${table.name}.project_id`)}, ${sql.ref(`${table.name}.id`)}`;
   const behind = after && sql`and (${order}) > (${after.dueAt}, ${after.projectId}, ${after.id})`;
-  // A volatile clock function cannot bound an index scan; a value read before can.
+  // A volatile clock function cannot bound an index scan; a value read beforehand can.
   const isDue = sql`${due} is not null and ${due} <= (select ${now}) ${behind ?? sql``}`;
   return selectFound(read, table, sql`${isDue} order by ${order} limit ${limit}`);
 }
 
-/** When a resource is due next, and what is written with it. */
+/** When a resource is next due, and what is written with it. */
 export interface NextDue {
   readonly dueAt: number | undefined;
   readonly columns?: Columns;
 }
 
-/** @returns false when another process has moved it, or the resource was changed */
+/** @returns false if another process has moved it, or the resource was changed */
 export async function moveDue<Resource extends Due, Place>(
   tx: ControlTransaction,
   { name, keyOf, dueColumn }: DueTable<Resource, Place>,
@@ -98,7 +98,7 @@ export async function moveDue<Resource extends Due, Place>(
   return Number(moved.numAffectedRows) > 0;
 }
 
-/** Where runs of resources are: a row for each, with the number of its task. An index leads from a resource to its runs. */
+/** The table of a kind's runs: a row each, with the number of its task. An index leads from a resource to its runs. */
 interface RunTable {
   readonly name: keyof ControlSchema;
   /** The table of the resources, and the column with their ids. */
@@ -112,7 +112,7 @@ interface RunKey {
   readonly id: number;
 }
 
-/** Where the task of a run is, and what started it. */
+/** The task of a run, and what started it. */
 export interface RunPlace {
   readonly ownerId: number;
   readonly taskNumber: number;
@@ -121,7 +121,7 @@ export interface RunPlace {
 
 export type RunStore = ReturnType<typeof createRunStore>;
 
-/** The statements of the runs of a kind. */
+/** The statements for the runs of a kind. */
 export function createRunStore({ name, owners, owner }: RunTable) {
   const runs = sql.table(name);
   const ownerId = sql.ref(`run.${owner}`);
@@ -164,7 +164,7 @@ export function createRunStore({ name, owners, owner }: RunTable) {
       return found.rows;
     },
 
-    /** @returns the newest run of each resource that has one, of a range of ids */
+    /** @returns the newest run of each resource within a range of ids */
     async listLast(
       rows: Rows,
       projectId: number,

@@ -1,6 +1,6 @@
 /**
- * The door of definitions: how resources that people define are stored, paged, changed, audited, sealed, planned and run, whatever
- * their kind. The room that owns a kind gives a record of it, which is data and plain functions; docs/decisions/0026-kinds-are-records.md
+ * The door of definitions: how resources that people define are stored, paged, changed, audited, sealed, planned and run, whatever their
+ * kind. The room that owns a kind provides a record of it, which is data and plain functions; docs/decisions/0026-kinds-are-records.md
  * says how to add one. Definitions never know what a kind is for.
  */
 
@@ -25,13 +25,13 @@ import type { RunPlace, RunStore } from './definition-store.ts';
 export * from './definition-store.ts';
 export * from './schedule.ts';
 
-/** A resource of a project: the definition that a person wrote, and what the service notes beside it. */
+/** A resource of a project: the definition that a person wrote, and what the service records beside it. */
 export interface Defined<Definition, State> extends Sealable<Definition> {
   /** Starts at 1; each change raises it. */
   readonly revision: number;
-  /** When a run is due next; undefined: at no time. */
+  /** When the next run is due; undefined: never. */
   readonly dueAt: number | undefined;
-  /** What the kind itself notes. */
+  /** What the kind itself records. */
   readonly state: State;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -41,31 +41,31 @@ export type InProject = Pick<ChosenProject, 'id'>;
 
 /** A kind of resources of projects. `Sent` is a definition as callers write it, `Seen` what an answer shows beside it. */
 export interface DefinitionKind<Sent, Definition extends { readonly name: string }, State, Seen = undefined> {
-  /** In texts and in the audit log, as `pipeline`. */
+  /** The name in texts and in the audit log, e.g. `pipeline`. */
   readonly type: string;
   readonly store: Store<Defined<Definition, State>, InProject>;
   /** @returns the definition with its defaults; *** is not filled in yet. @throws request_invalid with every mistake */
   check(sent: Sent, project: ChosenProject, signal: AbortSignal | undefined): Promise<Definition>;
   createState(): State;
-  /** @returns the state beside a new definition */
+  /** @returns the state to go with a new definition */
   changeState(before: Defined<Definition, State>, definition: Definition): State;
   readonly secrets?: SecretPart<Definition>;
   readonly trigger?: {
     of(definition: Definition): object;
-    /** @returns when the first run is due; undefined: at no time */
+    /** @returns when the first run is due; undefined: never */
     planNext(definition: Definition, now: number): number | undefined;
   };
   readonly runs?: RunStore & {
     /** The refusal to delete a resource with an open run. */
     readonly busy: FailureCode;
   };
-  /** @returns by id what answers show beside definitions and last runs; resources are of one project */
+  /** @returns by id what answers show besides definitions and last runs; all resources are of one project */
   see?(resources: readonly Defined<Definition, State>[]): Promise<ReadonlyMap<number, Seen>>;
-  /** Removes rows that belong to a resource. @returns what follows when that is durable */
+  /** Removes rows that belong to a resource. @returns what to do once that is durable */
   removing?(tx: ControlTransaction, resource: Defined<Definition, State>): Promise<() => Promise<void>>;
 }
 
-/** A run that was started; its task has the counts. */
+/** A started run; its task has the counts. */
 export interface Run extends Omit<RunPlace, 'taskNumber'> {
   readonly task: Task;
 }
@@ -77,12 +77,12 @@ export interface Shown<Resource, Seen = undefined> {
   readonly seen: Seen | undefined;
 }
 
-/** A change as a caller sends it; the signal aborts when the caller leaves. */
+/** A change as a caller sends it; the signal aborts when the caller disconnects. */
 export interface SentChange<Answered> extends Writer<Answered, ChosenProject> {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Of a kind in a project. */
+/** The limit for a kind in a project. */
 const MOST = 1_000;
 
 /** The lifecycle of a kind of resources of projects. */
@@ -156,7 +156,7 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
     return toAnswered(resource, shown);
   }
 
-  /** What was planned stays where the trigger stays: a new name a second before a run does not skip it. */
+  /** The planned time stays if the trigger does: a new name a second before a run must not skip it. */
   function toReplaced(before: Resource, definition: Definition, { now, updatedAt }: Times): Resource {
     const { trigger } = kind;
     const isSamePlan = isDeepStrictEqual(trigger?.of(before.definition), trigger?.of(definition));
@@ -206,7 +206,7 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
         };
         const columns = { ...store.toColumns(added), project_id: place.id, created_at: createdAt };
         const inserted = await store.insert(tx, columns);
-        // Secrets are bound to the id, which it has only now.
+        // Secrets are bound to the id, which only exists now.
         const after = seal({ ...inserted, definition });
         if (after.sealed !== undefined) await store.update(tx, after);
         return { after };
@@ -222,13 +222,13 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
           const isNeeded = part?.hasMasked(checked) ?? false;
           const stored = part ? openStored(part, before, { secrets, isNeeded }) : before.definition;
           const definition = part?.fill(checked, stored) ?? checked;
-          // What changes nothing is no change: its ETag stays (§7.6 rule 1).
+          // A change that changes nothing keeps the ETag (§7.6 rule 1).
           if (isDeepStrictEqual(stored, definition)) return before;
           return seal(toReplaced({ ...before, definition: stored }, definition, times));
         };
       }),
 
-    /** Changes what the kind notes, such as the token of an address. @param what for the audit log. @throws not_found */
+    /** Changes what the kind records, such as the token of an address. @param what for the audit log. @throws not_found */
     renew: (
       sent: SentChange<Answered>,
       chosen: { readonly id: number; readonly what: string },
@@ -238,7 +238,7 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
         ...{ ...before, state: toNext(before.state), updatedAt },
       })),
 
-    /** @throws not_found, changed_meanwhile, the refusal of the kind while a run is open */
+    /** @throws not_found, changed_meanwhile, and the refusal of the kind while a run is open */
     async remove(sent: SentChange<Answered>, chosen: Chosen): Promise<void> {
       const follow = await resources.remove(writerOf(sent), chosen, async (tx, resource) => {
         if (kind.runs && (await kind.runs.hasOpen(tx, resource))) throw new ServiceError(kind.runs.busy);
@@ -254,36 +254,36 @@ interface Times {
   readonly updatedAt: number;
 }
 
-/** Covers what a person has written: each change has an instant of its own. Source: docs/interface.md §7.6. */
+/** Covers what a person has written, as each change has its own instant. Source: docs/interface.md §7.6. */
 export const markOfDefined = ({
   id,
   updatedAt,
 }: Pick<Defined<unknown, unknown>, 'id' | 'updatedAt'>): string => markOf([id, updatedAt]);
 
-/** What of a definition is secret: sealed in a column of its own, with *** in the stored definition. */
+/** The secret part of a definition: sealed in a column of its own, with *** in the stored definition. */
 
-/** A definition as it is stored, with what is sealed of it. */
+/** A definition as stored, with its sealed part. */
 interface Sealable<Definition> {
   readonly id: number;
   readonly projectId: number;
-  /** With *** in place of what is sealed. */
+  /** With *** in place of sealed values. */
   readonly definition: Definition;
-  /** Undefined where nothing is secret. */
+  /** Undefined if nothing is secret. */
   readonly sealed: string | undefined;
 }
 
-/** How a kind finds what is secret of its definitions. */
+/** How a kind finds the secrets of its definitions. */
 export interface SecretPart<Definition> {
   readonly column: SealedColumn;
   /** @returns the definition with *** in place of secrets */
   mask(definition: Definition): Definition;
-  /** @returns the secrets, undefined where there are none, or only *** */
+  /** @returns the secrets; undefined if there are none, or only *** */
   pick(definition: Definition): object | undefined;
-  /** @returns the masked definition with what was picked of it */
+  /** @returns the masked definition with the picked secrets filled in */
   restore(masked: Definition, picked: never): Definition;
-  /** @returns whether a definition that was sent needs stored secrets */
+  /** @returns whether a received definition needs stored secrets */
   hasMasked(sent: Definition): boolean;
-  /** Fills in what an answer masked. @throws request_invalid where there is no value to fill in */
+  /** Fills in what an answer masked. @throws request_invalid if there is no value to fill in */
   fill(sent: Definition, stored: Definition | undefined): Definition;
 }
 
@@ -307,8 +307,8 @@ export function openDefinition<Definition>(
 }
 
 /**
- * @param isNeeded whether what was sent needs the secrets
- * @returns the definition with its secrets; masked, where they cannot be unsealed and are not needed
+ * @param isNeeded whether what was received needs the secrets
+ * @returns the definition with its secrets; masked if they cannot be unsealed and are not needed
  * @throws secret_unreadable
  */
 export function openStored<Definition>(
@@ -325,7 +325,7 @@ export function openStored<Definition>(
   }
 }
 
-/** @returns the resource as it is stored. @throws secret_key_missing */
+/** @returns the resource in its stored form. @throws secret_key_missing */
 export function sealDefinition<Definition, Resource extends Sealable<Definition>>(
   part: SecretPart<Definition>,
   resource: Resource,

@@ -1,4 +1,4 @@
-/** When a schedule is due, and its start by one of all processes. Source: docs/interface.md §13.3. */
+/** When a schedule is due, and how one of all processes starts it. Source: docs/interface.md §13.3. */
 import { Cron } from 'croner';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -10,13 +10,13 @@ import { type Due, type DueTable, listDue, moveDue, type NextDue } from './defin
 export interface Schedule {
   /** Minute, hour, day of the month, month, day of the week. */
   readonly cron: string;
-  /** A name of the IANA database, as `Europe/Berlin`. */
+  /** A name from the IANA database, as `Europe/Berlin`. */
   readonly timeZone: string;
 }
 
 const FIELDS = 5;
 
-/** @returns what is wrong with a schedule, with its path */
+/** @returns the problems of a schedule, with their paths */
 export function checkSchedule({ cron, timeZone }: Schedule, now: number): string[] {
   const problems = { cron: findCronProblem(cron, now), timeZone: findZoneProblem(timeZone) };
   return Object.entries(problems).flatMap(([name, problem]) =>
@@ -27,7 +27,7 @@ export function checkSchedule({ cron, timeZone }: Schedule, now: number): string
 /**
  * A local time that a clock change skips is due at the instant of the change, and one that occurs twice is due the first
  * time; an hourly schedule stays hourly.
- * @returns the next due instant; undefined when there is none
+ * @returns the next due instant; undefined if there is none
  */
 export function findNextRun({ cron, timeZone }: Schedule, after: number): number | undefined {
   return open(cron, timeZone).nextRun(new Date(after))?.getTime();
@@ -41,7 +41,7 @@ function findCronProblem(cron: string, now: number): string | undefined {
     const isEver = open(cron, 'UTC').nextRun(new Date(now)) !== null;
     return isEver ? undefined : 'names a day that never comes';
   } catch (error) {
-    // croner throws for the pattern alone, and its text names the field.
+    // croner throws only for the pattern, and its text names the field.
     return (error as Error).message.replace(/^CronPattern: /, '');
   }
 }
@@ -51,7 +51,7 @@ function findZoneProblem(timeZone: string): string | undefined {
     new Intl.DateTimeFormat('en', { timeZone });
     return undefined;
   } catch {
-    // Intl has no other way to say whether it knows a zone.
+    // Intl has no other way to tell whether it knows a zone.
     return 'must be a time zone such as Europe/Berlin or UTC';
   }
 }
@@ -60,10 +60,10 @@ function open(cron: string, timeZone: string): Cron {
   return new Cron(cron, { mode: '5-part', timezone: timeZone, paused: true });
 }
 
-/** Of those that are due, read at a time. */
+/** How many due resources are read at a time. */
 const TOGETHER = 500;
 
-/** Every process that runs tasks reads what is due; a time that passed while none did is due once. */
+/** Every process that runs tasks reads what is due; a time that passed while none was running is due once. */
 export const createSchedule = <Resource extends Due, Place>({
   database,
   table,
@@ -82,7 +82,7 @@ export const createSchedule = <Resource extends Due, Place>({
   });
 
 /**
- * Starts a run that is due. The next time is written in the transaction that accepts the run, so that one of all processes
+ * Starts a due run. The next time is written in the transaction that accepts the run, so that only one of all processes
  * starts it.
  * @param busy the refusal of `start` while another run is open
  * @returns false while another run is open

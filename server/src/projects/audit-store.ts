@@ -25,7 +25,7 @@ import {
 import { findProject } from './project-store.ts';
 import type { AuditEntry, AuditFilter } from './scope-schemas.ts';
 
-/** The changed object. `projectGroupId` lets the group's keys see entries that belong to no project. */
+/** The changed object. `projectGroupId` lets keys of the group see entries that belong to no project. */
 export interface AuditSubject {
   readonly type: string;
   readonly id?: number | string;
@@ -33,7 +33,7 @@ export interface AuditSubject {
   readonly projectGroupId?: number;
 }
 
-/** @returns the entries in reach, newest first. Runs along audit_log_by_account. */
+/** @returns the entries in reach, newest first. Uses the index audit_log_by_account. */
 export async function listEntries(
   rows: Rows,
   reach: Reach,
@@ -61,7 +61,7 @@ export async function listEntries(
   }));
 }
 
-/** An actor is kept as text, with its members in one order. */
+/** An actor is stored as text, with its members in a fixed order. */
 function matches({ action, actor }: AuditFilter) {
   const [type, id] = (actor ?? '').split(':');
   const named = `{"type":"${type}"${id === undefined ? '' : `,"id":${Number(id)}`},%`;
@@ -92,7 +92,7 @@ function inReach({ scope }: Reach) {
 export interface Change {
   readonly author: Author;
   readonly projectId?: number;
-  /** Subject and what happened to it, e.g. `api-key.created`. */
+  /** Subject and event, e.g. `api-key.created`. */
   readonly action: string;
   readonly subject: AuditSubject;
   readonly details?: Readonly<Record<string, unknown>>;
@@ -103,7 +103,7 @@ export type AuditLog = ReturnType<typeof createAuditLog>;
 /** Source: docs/interface.md §14.4. */
 export function createAuditLog(database: Database, clock: Clock) {
   return {
-    /** Durable when it returns, or with `tx` when that is committed. */
+    /** Durable when it returns, or, with `tx`, when that is committed. */
     async recordChange(
       { author, projectId, action, subject, details = {} }: Change,
       tx?: ControlTransaction,

@@ -20,7 +20,7 @@ export interface ReachedProject extends Project {
   readonly projectGroupName: string;
 }
 
-/** @returns the projects in use and in reach, or the one of that id, with the names of their groups, by id. */
+/** @returns the projects in use and in reach, or the one with that id, with the names of their groups, by id */
 export async function findReachedProjects(rows: Rows, reach: Reach, projectId: number | undefined) {
   const found = await rows
     .selectFrom('project')
@@ -35,7 +35,7 @@ export async function findReachedProjects(rows: Rows, reach: Reach, projectId: n
   return found.map((row) => ({ ...toProject(row), projectGroupName: row.groupName }));
 }
 
-/** @returns the one project in use and in reach; undefined when there is none or more than one. */
+/** @returns the only project in use and in reach; undefined if there is none or more than one */
 export async function findOnlyProject(rows: Rows, reach: Reach): Promise<Project | undefined> {
   const found = await rows
     .selectFrom('project')
@@ -47,7 +47,7 @@ export async function findOnlyProject(rows: Rows, reach: Reach): Promise<Project
   return found.length === 1 && found[0] !== undefined ? toProject(found[0]) : undefined;
 }
 
-/** @returns the ids of projects deleted at that instant or before. */
+/** @returns the ids of projects deleted at that instant or before */
 export async function findDeletedUpTo(rows: Rows, at: number): Promise<number[]> {
   const found = await rows
     .selectFrom('project')
@@ -62,7 +62,7 @@ export async function removeProject(tx: ControlTransaction, id: number): Promise
   await tx.deleteFrom('project').where('id', '=', id).where('deleted_at', 'is not', null).execute();
 }
 
-/** Deletes the rows that tables have of a project. */
+/** Deletes the rows of a project. */
 export async function removeRowsOf(
   tx: ControlTransaction,
   names: readonly (keyof ControlSchema)[],
@@ -98,7 +98,7 @@ function toProject(row: Selectable<ControlSchema['project']>): Project {
   return { ...toCamel(row), tags: JSON.parse(row.tags), settings: { ...DEFAULT_SETTINGS, ...settings } };
 }
 
-/** What callers see of projects: those in use within reach, or those deleted since an instant. */
+/** The projects that a caller sees: those in use within reach, or those deleted since an instant. */
 export interface ProjectPlace extends Reach {
   readonly deletedAfter?: number;
 }
@@ -135,7 +135,7 @@ export const GROUPS = createStore<ProjectGroup, Reach>({
   toColumns: ({ name }) => ({ name }),
 });
 
-/** @returns the projects of a group, deleted ones that can still be brought back too. */
+/** @returns the projects of a group, including deleted ones that can still be restored */
 export async function findProjectsOfGroup(tx: ControlTransaction, groupId: number) {
   return tx
     .selectFrom('project')

@@ -3,7 +3,7 @@ import { type Caller, isUser, listParts } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { NewManagedProject, SentSettings, WireActor } from './scope-schemas.ts';
 
-/** What a caller asks of a list. Source: docs/interface.md §4 rule 3. */
+/** The page of a list that a caller requests. Source: docs/interface.md §4 rule 3. */
 export interface PageRequest {
   readonly limit?: number;
   readonly cursor?: string;
@@ -17,11 +17,11 @@ export interface ListPage<Element> {
 /** A place in a list ordered by id: the id of the last element of the page before. */
 export interface PagePlace {
   readonly after: number | undefined;
-  /** One more than the page shows, so that it is known whether another page follows. */
+  /** One more than the page shows, to find out whether another page follows. */
   readonly count: number;
 }
 
-/** @throws query_invalid for a cursor that no list gave out */
+/** @throws query_invalid for a cursor that no list issued */
 export function readPlace({ limit = 100, cursor }: PageRequest): PagePlace {
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
     throw new ServiceError('query_invalid', '/cursor must be the nextCursor of the page before');
@@ -85,14 +85,14 @@ export function reachesProject(reach: Reach, project: Pick<Project, 'id' | 'acco
   );
 }
 
-/** A project's key stands below its group and does not reach it. */
+/** A project's key is below its group and does not reach it. */
 export function reachesGroup(reach: Reach, group: Pick<ProjectGroup, 'id' | 'accountId'>): boolean {
   if (group.accountId !== reach.accountId) return false;
   const parts = listParts(reach.scope);
   return parts === undefined || parts.groups.includes(group.id);
 }
 
-/** Without any, projects are reached one by one, and are not themselves changed. */
+/** Without any group, projects are reached one by one, and cannot be changed themselves. */
 export function reachesNoGroup({ scope }: Pick<Reach, 'scope'>): boolean {
   return listParts(scope)?.groups.length === 0;
 }
@@ -103,12 +103,12 @@ export function splitLocale(locale: string): { language: string; country: string
   return { language, country };
 }
 
-/** The command line changes things without a key; it reaches all of one account. */
+/** The command line makes changes without a key; it reaches all of one account. */
 interface CommandAuthor {
   readonly accountId: number;
   readonly scope: { readonly type: 'account' };
   readonly access: 'manage';
-  /** What made the change, for the audit log, e.g. `relata key create`. */
+  /** The command that made the change, for the audit log, e.g. `relata key create`. */
   readonly command: string;
 }
 

@@ -1,8 +1,7 @@
 /**
- * The door of projects: accounts, their project groups and projects, how a call finds its project, and the
- * audit log in which every room to the right writes who changed what. It knows what a caller reaches and
- * never whether a key is good: that is access. It never touches a catalog; a purge goes through every room that
- * listens.
+ * The door of projects: accounts, their project groups and projects, how a call finds its project, and the audit log in which
+ * every room to the right records changes. It knows what a caller reaches, but not whether a key is valid, which is access.
+ * It never touches a catalog; a purge calls every room that listens.
  */
 import { type AtOnce, andThen } from '../kernel/at-once.ts';
 import { type Caller, type ChosenProject, originOf, type PartScope, type Scope } from '../kernel/caller.ts';
@@ -33,7 +32,7 @@ export * from './resource-store.ts';
 export * from './resources.ts';
 export { toWireScope, WireActor, WirePartScope, WireScope } from './scope-schemas.ts';
 
-/** Runs in the transaction in which a project group or a project ceases to exist. */
+/** Called in the transaction that removes a project group or a project. */
 type GoneListener = (tx: ControlTransaction, gone: PartScope) => Promise<void>;
 
 export type Projects = ReturnType<typeof createProjects>;
@@ -65,24 +64,24 @@ export function createProjects({ database, clock }: ProjectsParts) {
     ...createAccounts({ database, clock }, auditLog),
     ...groups,
     ...management,
-    /** The rows of a project in these tables go with it. */
+    /** Registers tables whose rows are removed with their project. */
     removeWithProject: (...names: (keyof ControlSchema)[]) => void tables.push(...names),
-    /** What else others keep for a group or a project can go with it. */
+    /** Lets others remove what they have of a group or a project with it. */
     whenGone: (listener: GoneListener) => void listeners.push(listener),
-    /** Those in reach by id, or the requested one. Source: docs/interface.md §4.1. @throws scope_refused */
+    /** The projects in reach by id, or the requested one. Source: docs/interface.md §4.1. @throws scope_refused */
     async listProjects(caller: Caller, projectId?: number) {
       const found = await projectStore.findReachedProjects(database.read, caller, projectId);
       if (projectId !== undefined && found.length === 0) throw new ServiceError('scope_refused');
       return found;
     },
-    /** The project of a path. An unknown, deleted or unreached one is not_found alike. @throws not_found */
+    /** The project of a path. Unknown, deleted and unreached ones are not_found alike. @throws not_found */
     choosePathProject: async (caller: Caller, projectId: number) =>
       choose(await management.getProject(caller, projectId), caller),
-    /** Also of a deleted project, whose tasks may still run. @throws not_found */
+    /** Works for a deleted project, too, whose tasks may still run. @throws not_found */
     getSettings: async (projectId: number) => (await getProject(projectId)).settings,
-    /** As `de-DE`; also of a deleted project. @throws not_found */
+    /** As `de-DE`; works for a deleted project, too. @throws not_found */
     getLocale: async (projectId: number) => (await getProject(projectId)).locale,
-    /** Whether the project or group of a scope exists within the reach; a lower key never reaches a higher scope. */
+    /** Whether the scope's project or group exists within reach; a lower key never reaches a higher scope. */
     async reachesScope(reach: Reach, scope: Scope): Promise<boolean> {
       if (scope.type === 'account') return reach.scope.type === 'account';
       if (scope.type === 'project') return choice.reachesProject(reach, scope.id);
@@ -104,7 +103,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
 
 /** Source: docs/interface.md §10.2 rule 3. */
 function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) {
-  /** The same within a transaction that also creates other rows. */
+  /** Adds an account within a transaction that also creates other rows. */
   async function addAccount(tx: ControlTransaction, name: string, command: string) {
     const taken = (await projectStore.findAccounts(tx)).some((account) => account.name === name);
     if (taken) throw new Error(`There is an account named ${name} already.`);
@@ -142,8 +141,8 @@ interface ManagementParts extends ProjectsParts {
 }
 
 /**
- * An unknown, deleted or unreached project is not_found alike. The key of a project reads its own and changes
- * none: scope_refused. Source: docs/interface.md §14.1 and §14.2.
+ * Unknown, deleted and unreached projects are not_found alike. The key of a project may read it but change no project:
+ * scope_refused. Source: docs/interface.md §14.1 and §14.2.
  */
 function createProjectManagement(parts: ManagementParts & { readonly onWritten: () => void }) {
   const { clock } = parts;
@@ -158,17 +157,17 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
   const deletedIn = (reach: Reach) => ({ ...reach, deletedAfter: clock.now() - RESTORABLE_MS });
 
   return {
-    /** `deleted` lists those that can be brought back instead. */
+    /** `deleted` lists those that can be restored instead. */
     pageProjects: (reach: Reach, { deleted = false, ...page }: PageRequest & { deleted?: boolean }) =>
       resources.list(deleted ? deletedIn(reach) : reach, page),
-    /** By its id alone, since calls about a project begin with it: 18 µs of processor in place of 25. @throws not_found */
+    /** By its id only, as calls about a project begin with this: 18 µs of processor time instead of 25. @throws not_found */
     async getProject(reach: Reach, id: number): Promise<Project> {
       const project = await projectStore.findProject(parts.database.read, id);
       const isSeen = project?.deletedAt === null && reachesProject(reach, project);
       if (!isSeen) throw new ServiceError('not_found');
       return project;
     },
-    /** @throws scope_refused, also for a group that is unknown or out of reach */
+    /** @throws scope_refused, even for a group that is unknown or out of reach */
     createProject: (writer: ProjectWriter, given: NewProject) =>
       resources.create(writer, async (tx) => {
         const { accountId } = writer.place;
@@ -177,20 +176,20 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
         const added = { tags: [], ...given, settings, createdAt: clock.now(), deletedAt: null };
         return { after: await projectStore.insertProject(tx, { accountId, ...added }) };
       }),
-    /** Settings that are left out do not change. @throws not_found, scope_refused */
+    /** Omitted settings stay unchanged. @throws not_found, scope_refused */
     changeProject: (writer: ProjectWriter, chosen: Chosen, given: Partial<NewProject>) =>
       resources.change(writer, { ...chosen, what: 'changed' }, async (tx, before) => {
         const { projectGroupId } = given;
         if (projectGroupId !== undefined) await refuseUnreachedGroup(tx, writer.place, projectGroupId);
         return { after: { ...before, ...given, settings: { ...before.settings, ...given.settings } } };
       }),
-    /** It can be brought back for 30 days. @throws not_found, scope_refused, confirm_missing */
+    /** The project can be restored for 30 days. @throws not_found, scope_refused, confirm_missing */
     deleteProject: (writer: ProjectWriter, chosen: Chosen, { confirm }: { readonly confirm?: string }) =>
       resources.change(writer, { ...chosen, what: 'deleted' }, async (_, before) => {
         if (confirm !== before.name) throw new ServiceError('confirm_missing');
         return { after: { ...before, deletedAt: clock.now() }, details: {} };
       }),
-    /** @throws not_found when it is not deleted or was deleted more than 30 days ago, scope_refused */
+    /** @throws not_found if it is not deleted or was deleted more than 30 days ago, scope_refused */
     restoreProject(writer: ProjectWriter, chosen: Chosen) {
       const ofDeleted = { ...writer, place: deletedIn(writer.place) };
       return resources.change(ofDeleted, { ...chosen, what: 'restored' }, async (_, before) => ({
@@ -200,18 +199,18 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
   };
 }
 
-/** Of a user with roles for several parts: a project that is one of them by itself. @throws scope_refused */
+/** For a user with roles in several parts: refuses a project that is itself one of the parts. @throws scope_refused */
 function refuseReachedAlone(reach: Reach, { projectGroupId, accountId }: Project): void {
   if (!reachesGroup(reach, { id: projectGroupId, accountId })) throw new ServiceError('scope_refused');
 }
 
-/** A group that does not exist and one out of reach answer alike, as projects do. Source: docs/interface.md §4.10. */
+/** A group that does not exist is refused like one out of reach, as with projects. Source: docs/interface.md §4.10. */
 async function refuseUnreachedGroup(tx: ControlTransaction, reach: Reach, groupId: number): Promise<void> {
   if ((await projectStore.GROUPS.find(tx, reach, groupId)) !== undefined) return;
   throw new ServiceError('scope_refused', `/projectGroupId ${groupId} is not within the key's reach`);
 }
 
-/** For the key of a project all is scope_refused. Source: docs/interface.md §14.1 and §14.2. */
+/** The key of a project gets scope_refused for everything. Source: docs/interface.md §14.1 and §14.2. */
 function createGroupManagement({
   tellGone,
   ...parts
@@ -225,7 +224,7 @@ function createGroupManagement({
 
   return {
     listGroups: resources.list,
-    /** @throws not_found for an unknown group and one out of reach alike */
+    /** @throws not_found for an unknown group, and likewise for one out of reach */
     getGroup: resources.get,
     /** @throws scope_refused, except for account keys */
     createGroup: (writer: GroupWriter, { name }: { readonly name: string }) =>
@@ -240,7 +239,7 @@ function createGroupManagement({
       resources.change(writer, { ...chosen, what: 'changed' }, async (_, before) => ({
         after: { ...before, ...given },
       })),
-    /** @throws as getGroup; group_not_empty while it holds projects, also deleted ones that can be brought back */
+    /** @throws as getGroup; group_not_empty while it has projects, including deleted ones that can be restored */
     deleteGroup: (writer: GroupWriter, chosen: Chosen) =>
       resources.remove(writer, chosen, async (tx, { id }) => {
         const left = await projectStore.findProjectsOfGroup(tx, id);
@@ -257,15 +256,15 @@ function refuseWithoutGroup(reach: Pick<Reach, 'scope'>): void {
   if (reachesNoGroup(reach)) throw new ServiceError('scope_refused');
 }
 
-/** Projects remembered at a time: twice what an installation is planned for, at some 300 bytes each. */
+/** How many projects are remembered: twice the planned size of an installation, at some 300 bytes each. */
 const REMEMBERED_PROJECTS = 20_000;
 
-/** On the way of every request: mostly answered from memory. */
+/** Runs in every request, usually from memory. */
 function createProjectChoice(database: Database, clock: Clock) {
   const projects = createShortCache<number, Project>(clock, REMEMBERED_PROJECTS);
   const onlyProjects = createShortCache<string, Project>(clock, REMEMBERED_PROJECTS);
 
-  /** A project is never of another account. */
+  /** A project never changes its account. */
   const accounts = new Map<number, number>();
 
   const recall = (id: number) => projects.get(id, () => projectStore.findProject(database.read, id));
@@ -302,7 +301,7 @@ function createProjectChoice(database: Database, clock: Clock) {
         return choose(project, caller);
       });
     },
-    /** Unknown, deleted and out of reach are alike. */
+    /** Unknown and deleted projects count as out of reach. */
     reachesProject: async (reach: Reach, projectId: number) =>
       (await findInReach(reach, projectId)) !== undefined,
     /** As they were within the last second: for answers, not for writes; also of a deleted project. @throws not_found */
@@ -311,9 +310,9 @@ function createProjectChoice(database: Database, clock: Clock) {
       if (project === undefined) throw new ServiceError('not_found');
       return project.settings;
     },
-    /** The account of a project that was chosen lately; else a number that no other project has. */
+    /** The account of a recently chosen project; else a number that no other project gets. */
     accountOf: (projectId: number) => accounts.get(projectId) ?? -projectId,
-    /** To be called when a project was written. */
+    /** Call it when a project was written. */
     dropCache() {
       projects.drop();
       onlyProjects.drop();
@@ -321,7 +320,7 @@ function createProjectChoice(database: Database, clock: Clock) {
   };
 }
 
-/** Another process may have changed a row: what this one remembers of it is trusted this long and no longer. */
+/** Another process may have changed a row, so remembered ones are trusted no longer than this. */
 const MAX_AGE_MS = 1_000;
 
 /** Rows that every request needs, remembered for at most a second and dropped by the writes of this process. */
@@ -343,13 +342,13 @@ export function createShortCache<Key, Value>(clock: Clock, maxEntries: number) {
   ): Promise<Value | undefined> {
     const dropsBefore = drops;
     const value = await read();
-    // A write that ended during the read has made this value old.
+    // A write that ended during the read has made this value stale.
     if (value !== undefined && dropsBefore === drops) remember(key, value, now);
     return value;
   }
 
   return {
-    /** Misses are not cached, so that unknown keys cost no memory. @returns a promise for what is not remembered */
+    /** Misses are not cached, so that unknown keys cost no memory. @returns a promise if it is not remembered */
     get(key: Key, read: () => Promise<Value | undefined>): AtOnce<Value | undefined> {
       const now = clock.now();
       const known = entries.get(key);

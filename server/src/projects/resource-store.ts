@@ -15,16 +15,16 @@ export type Columns = Readonly<Record<string, string | number | null | undefined
 
 export interface Table<Resource, Place> {
   readonly name: keyof ControlSchema;
-  /** The columns of the key with their values; of what belongs to a project `project_id` comes first, by which rows are distributed. */
+  /** The key columns with their values; for what belongs to a project, `project_id` comes first, by which rows are distributed. */
   keyOf(resource: Resource): Columns;
-  /** Which rows a caller can see at a place: those of a project, or those within reach. */
+  /** The rows that a caller can see at a place: those of a project, or those within reach. */
   within(place: Place): Expression<SqlBool>;
   read(row: never): Resource;
-  /** Everything that a change can write. */
+  /** All columns that a change can write. */
   toColumns(resource: Resource): Columns;
 }
 
-/** A resource with a scope, as keys and webhook endpoints have it. */
+/** A resource with a scope, such as keys and webhook endpoints. */
 interface Scoped {
   readonly id: number;
   readonly accountId: number;
@@ -33,18 +33,18 @@ interface Scoped {
   readonly createdBy: Actor;
 }
 
-/** What the tables of kinds with a scope have in common: callers see what is within their reach. */
+/** The common part of tables of kinds with a scope, of which callers see what is within reach. */
 export const inReachTable = { keyOf: ({ id }: Scoped) => ({ id }), within: isScopeInReach };
 
 type ScopedRow = Pick<Selectable<ControlSchema['api_key']>, 'scope_type' | 'scope_id' | 'created_by'>;
 
-/** @returns the columns of a row in the names of fields, with its scope and its author */
+/** @returns a row with its columns named as fields, with its scope and its author */
 export function readScoped<Row extends ScopedRow>({ scope_type: type, scope_id: id, ...row }: Row) {
   const scope: Scope = type === 'account' || id === null ? { type: 'account' } : { type, id };
   return { ...toCamel(row), scope, createdBy: JSON.parse(row.created_by) as Actor };
 }
 
-/** What `readScoped` reads; only an insert writes it. */
+/** The columns that `readScoped` reads; only an insert writes them. */
 export const toScopedColumns = ({ accountId, scope, createdAt, createdBy }: Omit<Scoped, 'id'>) => ({
   account_id: accountId,
   scope_type: scope.type,
@@ -53,7 +53,7 @@ export const toScopedColumns = ({ accountId, scope, createdAt, createdBy }: Omit
   created_by: JSON.stringify(createdBy),
 });
 
-/** In reach of the same scope and of those above. Source: docs/interface.md §5.2 rule 6 and §6.1. */
+/** Within reach of the same scope and of higher ones. Source: docs/interface.md §5.2 rule 6 and §6.1. */
 function isScopeInReach({ accountId, scope }: Reach): Expression<SqlBool> {
   const eb = expressionBuilder<ControlSchema, 'api_key' | 'webhook_endpoint'>();
   const ofAccount = eb('account_id', '=', accountId);
@@ -109,7 +109,7 @@ export function createStore<Resource, Place>(kind: Table<Resource, Place>) {
       await sql`update ${table} set ${assign(toColumns(resource))} where ${isThat}`.execute(tx);
     },
 
-    /** @param columns of the table, as a new row has them. @returns the resource with its id */
+    /** @param columns of a new row. @returns the resource with its id */
     insert: async (tx: ControlTransaction, columns: Columns): Promise<Resource> =>
       read((await insertRow(tx, name, columns)) as never),
 
@@ -117,13 +117,13 @@ export function createStore<Resource, Place>(kind: Table<Resource, Place>) {
       await sql`delete from ${table} where ${areEqual(keyOf(resource))}`.execute(tx);
     },
 
-    /** By a column that names one resource of all projects, such as the token of an address. */
+    /** By a column that is unique over all projects, such as the token of an address. */
     findBy: async (rows: Rows, column: string, value: string): Promise<Found<Resource> | undefined> =>
       (await selectFound(rows, kind, sql`${sql.ref(`${name}.${column}`)} = ${value}`))[0],
   };
 }
 
-/** A resource that no call names, with its project. */
+/** A resource found without naming it in a call, with its project. */
 export interface Found<Resource> {
   readonly resource: Resource;
   /** Never a deleted one. */

@@ -15,30 +15,30 @@ import type { Store } from './resource-store.ts';
 /** Runs in the transaction of a write, e.g. to store its answer beside it. */
 export type Beside<Subject> = (tx: ControlTransaction, subject: Subject) => Promise<void>;
 
-/** What all kinds have in common: rows in a table, marks of their states, entries in the audit log. */
+/** The common part of all kinds: rows in a table, ETags of their states, entries in the audit log. */
 interface Kind<Resource, Place> {
   readonly store: Store<Resource, Place>;
   /** What a change locks; default: all other changes. */
   lockOf?(place: Place): WriteScope;
-  /** Of every call, before anything is read: callers who may do nothing with the kind. */
+  /** Called first, before anything is read: refuses callers who may do nothing with the kind. */
   refuse?(place: Place): void;
-  /** Of every change, before anything is read: authors who may change nothing of the kind. */
+  /** Called before a change reads anything: refuses authors who may change nothing of the kind. */
   refuseWriter?(author: Author): void;
-  /** Then, in its transaction: an author whose right ended since the request came. */
+  /** Then, in its transaction: refuses an author who has lost the right since the request came. */
   refuseFormer?(tx: ControlTransaction, author: Author): Promise<void>;
-  /** Then authors who may not change or remove this one. */
+  /** Then refuses authors who may not change or remove this resource. */
   refuseOf?(author: Author, resource: Resource): void;
-  /** Names a state for `If-Match`; a kind without has no ETag. Source: docs/interface.md §7.6. */
+  /** Names a state for `If-Match`; a kind without it has no ETag. Source: docs/interface.md §7.6. */
   markOf?(resource: Resource): string;
-  /** What the audit log says of a resource; actions begin with the type, as `pipeline.created`. */
+  /** The audit entry of a resource; actions begin with the type, as `pipeline.created`. */
   audit(resource: Resource): Pick<Change, 'projectId' | 'subject'>;
-  /** The fields whose changes the audit log describes: nothing of them is secret. */
+  /** The fields whose changes the audit log describes; none is secret. */
   show(resource: Resource): object;
-  /** What the audit log says of a deleted one beside its name. */
+  /** What the audit log says about a deleted resource besides its name. */
   showDeleted?(resource: Resource): Change['details'];
 }
 
-/** Of a resource with a scope: keys of its project or group see the entry. */
+/** For a resource with a scope: keys of its project or group see the entry. */
 export const auditScoped = (subject: Change['subject'], scope: Scope) =>
   scope.type === 'project'
     ? { projectId: scope.id, subject }
@@ -47,18 +47,18 @@ export const auditScoped = (subject: Change['subject'], scope: Scope) =>
 export interface Writer<Resource, Place> {
   readonly author: Author;
   readonly place: Place;
-  /** Runs in the transaction of the change: writes its answer for an `Idempotency-Key`. */
+  /** Runs in the transaction of the change, to store its answer for an `Idempotency-Key`. */
   readonly beside?: Beside<Resource> | undefined;
 }
 
-/** @returns a writer of what its author reaches */
+/** @returns a writer for what its author reaches */
 export const asWriter = <Reaching extends Author>(author: Reaching) => ({ author, place: author });
 
 export interface Planned<Resource> {
   readonly after: Resource;
-  /** For the audit log; default: what differs. */
+  /** For the audit log; default: the differences. */
   readonly details?: Change['details'];
-  /** What is answered, where it is another resource than the one that was changed. */
+  /** The resource to answer, if it is not the changed one. */
   readonly answered?: Resource;
 }
 
@@ -69,7 +69,7 @@ export interface ResourceParts {
   readonly onWritten?: () => void;
 }
 
-/** The lifecycle of a kind: each change is one transaction with its entry in the audit log and its answer. */
+/** The lifecycle of a kind: each change is one transaction with its audit entry and its answer. */
 export function createResources<Resource extends { readonly id: number }, Place>(
   { database, projects, onWritten }: ResourceParts,
   kind: Kind<Resource, Place>,
@@ -109,7 +109,7 @@ export function createResources<Resource extends { readonly id: number }, Place>
     return resource;
   }
 
-  /** Writes an entry of the audit log. @param what the action, behind the type */
+  /** Writes an audit entry. @param what the action, which follows the type */
   function record(
     tx: ControlTransaction,
     author: Author,

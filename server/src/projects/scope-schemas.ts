@@ -12,7 +12,7 @@ export const WireActor = Type.Object({
 
 export const WirePartScope = closed({ type: Type.Enum(['project-group', 'project']), id: Id });
 
-/** Of a key or a webhook endpoint. Source: docs/interface.md §5.2. */
+/** The scope of a key or a webhook endpoint. Source: docs/interface.md §5.2. */
 export const WireScope = byType<Scope>(
   Type.Union([closed({ type: Type.Literal('account') }), WirePartScope]),
   'Scope',

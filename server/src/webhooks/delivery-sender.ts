@@ -9,13 +9,13 @@ import type { Message } from './webhook-store.ts';
 export interface SenderSettings {
   readonly allows: outbound.AllowedAddresses;
   readonly userAgent: string;
-  /** Resolves a name; without it the system does. */
+  /** Resolves a name; default: the system. */
   readonly resolve?: outbound.Resolve;
 }
 
-/** Shorter than the lease of a queue together. Standard Webhooks requires 15 to 30 s. Source: docs/interface.md §6.3. */
+/** Together shorter than the lease of a queue. Standard Webhooks requires 15 to 30 s. Source: docs/interface.md §6.3. */
 const LIMITS: outbound.WaitLimits = { connectMs: 10_000, idleMs: 20_000, wholeMs: 20_000 };
-/** What an endpoint answers is only shown. */
+/** The answer of an endpoint is only shown. */
 const READ_BYTES = 16 * 1024;
 const SHOWN_CHARACTERS = 1_000;
 const UNREADABLE =
@@ -60,7 +60,7 @@ export const createSender =
       if (error instanceof ServiceError && error.code === 'secret_unreadable')
         return end({ error: UNREADABLE });
       if (error instanceof outbound.OutboundProblem) return end({ error: error.message });
-      // The lane must go on, or it would be blocked until the fault is mended.
+      // The lane must continue, or it would be blocked until the fault is fixed.
       logger.error({ err: error, endpointId }, 'a webhook could not be sent');
       return end({ error: 'The request could not be sent' });
     }
@@ -79,7 +79,7 @@ function describeStatus(status: number): Pick<Attempt, 'error'> {
   };
 }
 
-/** A status is an answer, whatever becomes of the rest. @returns what came of it */
+/** A status counts as an answer, whatever happens to the rest. @returns the outcome */
 async function readStart(response: IncomingMessage, timeouts: outbound.Timeouts): Promise<string> {
   const pieces: Buffer[] = [];
   const collect = async () => {
@@ -93,7 +93,7 @@ async function readStart(response: IncomingMessage, timeouts: outbound.Timeouts)
   try {
     await timeouts.wait('piece', collect());
   } catch {
-    // Broken off, or never ended.
+    // It was interrupted, or never ended.
   } finally {
     response.destroy();
   }

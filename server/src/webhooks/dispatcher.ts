@@ -19,17 +19,17 @@ export interface DispatcherParts extends Pick<Base, 'clock' | 'database' | 'logg
   readonly send: SendDelivery;
 }
 
-/** How soon a retry that is due goes out, and an event that another process recorded. */
+/** How soon a due retry is sent, and an event that another process recorded. */
 const POLL_MS = 500;
-/** What happens within it is one round. */
+/** Events within this time are handled in one round. */
 const GATHER_MS = 20;
-/** Of a process; one endpoint that is slow leaves room for others. */
+/** Limits of a process; a slow endpoint leaves room for others. */
 const LANES = 32;
 const LANES_OF_ENDPOINT = 4;
 const PROJECTS = 100;
-/** Deliveries of a lane one after another; then others get their turn. */
+/** Deliveries of a lane in a row; then other lanes get their turn. */
 const AT_ONCE = 50;
-/** The receiver requests nothing more. Source: Standard Webhooks 1.0. */
+/** The receiver wants no more requests. Source: Standard Webhooks 1.0. */
 const GONE = 410;
 
 type Outcome = Readonly<{
@@ -40,12 +40,12 @@ type Outcome = Readonly<{
 }>;
 
 /**
- * Sends what was recorded, until it is closed; every process that runs tasks has one. Deliveries use what tasks use to
- * poll and to lease, but a lease is of a lane: its deliveries go out one after another for one write each.
+ * Sends recorded events until it is closed; every process that runs tasks has one. Deliveries are polled and leased like
+ * tasks, but a lease is for a lane, whose deliveries are sent one after another with one write each.
  */
 export function createDispatcher({ catalogs, clock, database, logger, send }: DispatcherParts) {
   const owner = randomBytes(8).toString('hex');
-  /** Projects whose catalogs were written; on a shared database their events are found by a query. */
+  /** Projects whose catalogs were written; on a shared database, a query finds their events. */
   const woken = new Set<number>();
   const failing = new Set<number>();
   const running = new Map<string, { readonly endpointId: number; readonly ended: Promise<void> }>();
@@ -63,10 +63,10 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     const failures = new Map<number, unknown>();
     for (const id of projects) {
       if (signal.aborted) return;
-      // One that cannot be read must not delay the others.
+      // A catalog that cannot be read must not delay the others.
       await passOn(id, signal).catch((error: unknown) => void failures.set(id, error));
     }
-    // Throws while the database is away, which is the failure to log then, and not that of each project.
+    // Throws while the database is unreachable, which is then logged instead of a failure for each project.
     await claim(signal);
     for (const id of projects) noteProject(id, failures);
   }
@@ -81,7 +81,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
   }
 
   async function passOn(projectId: number, signal: AbortSignal): Promise<void> {
-    // Before it is read: what comes meanwhile wakes again.
+    // Before reading, so that events recorded meanwhile wake it again.
     woken.delete(projectId);
     try {
       if (await fanOut({ database, catalogs }, projectId, clock.now())) wake(projectId);
@@ -95,7 +95,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
   async function claim(signal: AbortSignal): Promise<void> {
     if (running.size >= LANES) return;
     const now = clock.now();
-    // Mostly there is nothing, and a write would wait for the disk.
+    // Usually there is nothing due, and a write would wait for the disk.
     for (const lane of await store.listDueLanes(database, { now, perEndpoint: LANES_OF_ENDPOINT })) {
       if (signal.aborted || !hasRoom(lane)) continue;
       begin(await store.claimLane(database, lane, { owner, now }), signal);
@@ -111,7 +111,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     // Another process claimed it first.
     if (lane === undefined) return;
     const key = `${lane.endpointId} ${lane.lane}`;
-    // This process was suspended, and sends it still.
+    // This process was suspended and is still sending it.
     if (running.has(key)) return;
     const ended = sendLane(lane, signal)
       // The deliveries of a lane are stored with their next attempt; one lane must not end the loop for all.
@@ -136,14 +136,14 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     await database.write('rows', (tx) => store.saveLane(database, tx, released));
   }
 
-  /** @returns whether this process goes on with the lane */
+  /** @returns whether this process continues with the lane */
   async function sendNext(lane: store.ClaimedLane): Promise<boolean> {
     const delivery = await store.findNext(database.read, lane);
     if (delivery === undefined) return !(await store.closeLane(database, { ...lane, owner }));
     const endpoint = await store.findEndpoint(database.read, lane.endpointId);
     if (endpoint === undefined) return false;
     if (!endpoint.isEnabled && lane.lane !== 0) {
-      // It was switched off since.
+      // It was switched off in the meantime.
       await database.write('rows', (tx) => store.stopDeliveries(tx, endpoint.id, clock.now()));
       return false;
     }
@@ -156,7 +156,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     return saveOutcome({ lane, delivery, endpoint, attempt });
   }
 
-  /** @returns whether this process goes on with the lane */
+  /** @returns whether this process continues with the lane */
   async function saveOutcome(outcome: Outcome): Promise<boolean> {
     const { lane, delivery, endpoint, attempt } = outcome;
     const now = clock.now();
@@ -164,7 +164,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     const off = whyOff(outcome, now);
     const failingSince = isDelivered(attempt) ? null : attempt.at;
     const isSaved = await database.write('rows', async (tx) => {
-      // Another process may have it by now, and has sent the delivery too.
+      // Another process may have the lane by now, and has sent the delivery too.
       if (!(await store.saveLane(database, tx, { ...lane, ...next, owner }))) return false;
       await store.saveAttempt(tx, delivery, { attempt, status: next.status });
       if (lane.lane !== 0) await store.noteFailing(tx, endpoint.id, failingSince);
@@ -180,10 +180,10 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
   }
 
   return {
-    /** Takes over what a former process left, and begins to send. */
+    /** Resumes what a former process left, and starts sending. */
     async start(): Promise<void> {
       if (!database.isShared) {
-        // The lock of the data folder shows that the process that held these is dead.
+        // The lock of the data folder shows that the process that held these is gone.
         await releaseLeases(database, 'webhook_queue');
         for (const id of await store.listListenedProjects(database.read)) woken.add(id);
       }
@@ -191,11 +191,11 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     },
     /** There may be something to send; with a project, also in its catalog. */
     wake,
-    /** Waits for attempts under way: their outcome is stored, or another process repeats them. */
+    /** Waits for attempts in progress: their outcome is stored, or another process repeats them. */
     async close(): Promise<void> {
       await poll.close();
       await Promise.all([...running.values()].map(({ ended }) => ended));
-      // The process must end while the database is away, too.
+      // The process must be able to end while the database is unreachable.
       await releaseLeases(database, 'webhook_queue', owner).catch((error: unknown) =>
         logger.warn({ err: error }, 'lanes of webhooks could not be given up, their leases run out'),
       );
@@ -209,14 +209,14 @@ function planNext(
 ): store.LaneState & Pick<store.Delivery, 'status'> {
   const goesOn = { tries: 0, dueAt: now, isHeld: true };
   if (isDelivered(attempt)) return { ...goesOn, status: 'delivered' };
-  // The caller who requested a replay or a test sees what came of it.
+  // The caller who requested the replay or test sees the outcome.
   if (lane.lane === 0) return { ...goesOn, status: 'failed' };
   const dueAt = planRetry(now, lane.tries + 1, delivery.firstAttemptAt ?? attempt.at);
   if (dueAt === undefined) return { ...goesOn, status: 'failed' };
   return { tries: lane.tries + 1, dueAt, isHeld: false, status: 'pending' };
 }
 
-/** @returns why an endpoint is to be switched off; undefined: it is not */
+/** @returns the reason to switch an endpoint off, if there is one */
 function whyOff({ lane, endpoint, attempt }: Outcome, now: number): string | undefined {
   if (lane.lane === 0) return undefined;
   if (attempt.status === GONE) return 'it answered 410 Gone';
@@ -229,14 +229,14 @@ export interface CatalogEvents {
   dropEvents(projectId: number, ids: readonly string[]): Promise<void>;
 }
 
-/** Events in one step: each may have 64 KiB. */
+/** Events per step; each may have 64 KiB. */
 const STEP = 100;
-/** Of an endpoint that does not keep up; then it is switched off. Source: docs/interface.md §6.3. */
+/** The limit of an endpoint that cannot keep up, which is then switched off. Source: docs/interface.md §6.3. */
 const PENDING_DELIVERIES = 20_000;
 
 /**
- * Makes the deliveries of a project's oldest events. Those of the catalog are forgotten after that, and not before: should
- * the process die in between, they come again and are recognised by their ids.
+ * Creates the deliveries of a project's oldest events. Those of the catalog are removed only after that: should the process
+ * die in between, they are read again and recognised by their ids.
  * @returns whether there may be more
  */
 async function fanOut(
@@ -249,7 +249,7 @@ async function fanOut(
     (await catalogs.listEvents(projectId, 1)).length === 0;
   if (isEmpty) return false;
   const { ofCatalog, isMore } = await database.write(projectId, async (tx) => {
-    // First these: what happened in the catalog before them is there by now, and goes out before them.
+    // These first: earlier events of the catalog are stored by now, and are sent before them.
     const ofService = await listServiceEvents(tx, projectId, STEP);
     const ofCatalog = await catalogs.listEvents(projectId, STEP);
     const events = merge(ofCatalog, ofService);
@@ -264,13 +264,13 @@ async function fanOut(
   return isMore;
 }
 
-/** @returns events in the order in which they happened; where a list is cut, only what comes before its end */
+/** @returns events in the order in which they happened; if a list is cut, only those before its end */
 function merge(ofCatalog: readonly RecordedEvent[], ofService: readonly RecordedEvent[]): RecordedEvent[] {
   const reached = [ofCatalog, ofService].map((list) =>
     list.length < STEP ? Number.POSITIVE_INFINITY : (list.at(-1)?.at ?? 0),
   );
   const until = Math.min(...reached);
-  // The sort is stable: a change comes before the end of its task.
+  // The sort is stable, so a change comes before the end of its task.
   return [...ofCatalog, ...ofService].filter(({ at }) => at <= until).sort((one, other) => one.at - other.at);
 }
 

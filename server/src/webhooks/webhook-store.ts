@@ -38,7 +38,7 @@ export const ENDPOINTS = createStore(table);
 export const insertEndpoint = (tx: ControlTransaction, endpoint: Omit<Endpoint, 'id'>): Promise<Endpoint> =>
   ENDPOINTS.insert(tx, { ...toScopedColumns(endpoint), ...table.toColumns({ ...endpoint, id: 0 }) });
 
-/** Of any account. */
+/** Finds an endpoint of any account. */
 export async function findEndpoint(rows: Rows, id: number): Promise<Endpoint | undefined> {
   const row = await rows.selectFrom('webhook_endpoint').selectAll().where('id', '=', id).executeTakeFirst();
   return row && table.read(row as never);
@@ -49,7 +49,7 @@ export async function listEndpoints(rows: Rows): Promise<Endpoint[]> {
   return found.map((row) => table.read(row as never));
 }
 
-/** @returns endpoints that are tried again and again, and those that get nothing any more */
+/** @returns how many endpoints are being retried, and how many are switched off */
 export async function countTroubled(rows: Rows): Promise<{ failing: number; switched_off: number }> {
   const found = await rows
     .selectFrom('webhook_endpoint')
@@ -63,7 +63,7 @@ export async function hasEndpoints(rows: Rows): Promise<boolean> {
   return (await rows.selectFrom('webhook_endpoint').select('id').limit(1).executeTakeFirst()) !== undefined;
 }
 
-/** @returns projects in use that an endpoint may hear of */
+/** @returns projects in use that an endpoint may listen to */
 export async function listListenedProjects(rows: Rows): Promise<number[]> {
   const found = await rows
     .selectFrom('project')
@@ -75,7 +75,7 @@ export async function listListenedProjects(rows: Rows): Promise<number[]> {
   return found.map(({ id }) => id);
 }
 
-/** Notes since when attempts fail, or that they do not; an endpoint that has it noted is not written again. */
+/** Records since when attempts fail, or that they succeed; writes nothing if that is recorded already. */
 export async function noteFailing(tx: ControlTransaction, id: number, since: number | null): Promise<void> {
   await tx
     .updateTable('webhook_endpoint')
@@ -85,7 +85,7 @@ export async function noteFailing(tx: ControlTransaction, id: number, since: num
     .execute();
 }
 
-/** Removes what endpoints were to get and got. */
+/** Removes the pending and ended deliveries of endpoints. */
 export async function removeDeliveriesTo(tx: ControlTransaction, ids: readonly number[]): Promise<void> {
   for (const name of ['webhook_queue', 'webhook_delivery'] as const)
     await tx.deleteFrom(name).where('endpoint_id', 'in', ids).execute();
@@ -102,16 +102,16 @@ export async function removeEndpointsOf(tx: ControlTransaction, { type, id }: Pa
 }
 
 /**
- * The deliveries of an endpoint that go out one after another. A lane with pending deliveries has a row in webhook_queue; a
- * process that sends them holds its lease, as of tasks. A lease that ran out says that its process is gone.
+ * The deliveries of an endpoint that are sent one after another. A lane with pending deliveries has a row in webhook_queue; a
+ * process that sends them holds its lease, as with tasks. An expired lease means that its process is gone.
  */
 export interface Lane {
   readonly endpointId: number;
-  /** A project; 0: replays and tests. */
+  /** A project; 0 for replays and tests. */
   readonly lane: number;
 }
 
-/** @returns the messages that are new, with their numbers: an event may come again after a crash */
+/** @returns the new messages, with their numbers: an event may be read again after a crash */
 export async function insertMessages(tx: ControlTransaction, messages: readonly Omit<Message, 'number'>[]) {
   return tx
     .insertInto('webhook_message')
@@ -123,7 +123,7 @@ export async function insertMessages(tx: ControlTransaction, messages: readonly 
 
 export type NewDelivery = Lane & { readonly message: number; readonly kind: Delivery['kind'] };
 
-/** Adds deliveries, which go out from now on; a lane that waits after a failure goes on waiting. @returns their ids, in order */
+/** Adds deliveries, which are sent from now on; a lane that waits after a failure keeps waiting. @returns their ids, in order */
 export async function insertDeliveries(
   tx: ControlTransaction,
   deliveries: readonly NewDelivery[],
@@ -140,12 +140,12 @@ export async function insertDeliveries(
     .returning('id')
     .execute();
   const lanes = new Map(deliveries.map((one) => [`${one.endpointId} ${one.lane}`, one]));
-  // In the same order everywhere, or two transactions that wait for each other's rows would wait for ever.
+  // In the same order everywhere, to avoid deadlocks between transactions.
   for (const { endpointId, lane } of [...lanes.values()].sort((a, b) => a.endpointId - b.endpointId)) {
     await tx
       .insertInto('webhook_queue')
       .values({ endpoint_id: endpointId, lane, due_at: now, tries: 0 })
-      // Locks the row: a process that is about to remove it as empty sees the new deliveries first.
+      // Locks the row, so that a process about to remove it as empty sees the new deliveries first.
       .onConflict((present) =>
         present
           .columns(['endpoint_id', 'lane'])
@@ -180,7 +180,7 @@ const selectDeliveries = (rows: Rows, endpointId: number) =>
 
 /** One event for one endpoint. Source: docs/interface.md §6.4. */
 export type Delivery = ReturnType<typeof toDelivery>;
-/** What is sent of an event; its id is the webhook-id. */
+/** The message sent for an event; its id is the webhook-id. */
 export type Message = Delivery['message'];
 export type DeliveryStatus = Delivery['status'];
 
@@ -188,14 +188,14 @@ function toDelivery(row: Awaited<ReturnType<ReturnType<typeof selectDeliveries>[
   const { number, messageId, projectId, type, at, body, lastAttempt, dueAt, ...delivery } = row;
   return {
     ...delivery,
-    /** When it is tried next, as its lane is; null: it has ended. */
+    /** When it is next tried, as for its lane; null if it has ended. */
     dueAt: delivery.status === 'pending' ? dueAt : null,
     lastAttempt: lastAttempt === null ? null : (JSON.parse(lastAttempt) as Attempt),
     message: { number, id: messageId, projectId, type, at, body },
   };
 }
 
-/** @returns the delivery of a lane that goes out next */
+/** @returns the lane's next delivery */
 export async function findNext(rows: Rows, { endpointId, lane }: Lane): Promise<Delivery | undefined> {
   const row = await selectDeliveries(rows, endpointId)
     .where((is) => is.and({ 'delivery.lane': lane, status: 'pending' }))
@@ -243,7 +243,7 @@ export async function saveAttempt(
     .execute();
 }
 
-/** Gives up the pending deliveries of an endpoint that is switched off; replays and tests go on. */
+/** Cancels the pending deliveries of an endpoint that is switched off, except replays and tests. */
 export async function stopDeliveries(tx: ControlTransaction, endpointId: number, at: number): Promise<void> {
   await tx
     .updateTable('webhook_delivery')
@@ -254,7 +254,7 @@ export async function stopDeliveries(tx: ControlTransaction, endpointId: number,
   await tx.deleteFrom('webhook_queue').where('endpoint_id', '=', endpointId).where('lane', '<>', 0).execute();
 }
 
-/** Switches an endpoint off; its pending deliveries are given up, and can be replayed. */
+/** Switches an endpoint off; its pending deliveries are cancelled, and can be replayed. */
 export async function switchOff(tx: ControlTransaction, id: number, why: SwitchedOff): Promise<void> {
   const endpoint = await findEndpoint(tx, id);
   if (endpoint === undefined || !endpoint.isEnabled) return;
@@ -262,13 +262,13 @@ export async function switchOff(tx: ControlTransaction, id: number, why: Switche
   await stopDeliveries(tx, id, why.at);
 }
 
-/** With the failed attempts of its first delivery. */
+/** With the number of failed attempts of its first delivery. */
 export type ClaimedLane = Lane & { readonly tries: number };
 
 /** Longer than an attempt may take. */
 const LEASE_MS = 30_000;
 
-/** @returns lanes that are due and free, those due first in front, up to a limit of each endpoint */
+/** @returns lanes that are due and free, the longest due first, up to a limit for each endpoint */
 export async function listDueLanes(
   database: Database,
   { now, perEndpoint }: { now: number; perEndpoint: number },
@@ -280,7 +280,7 @@ export async function listDueLanes(
   return rows;
 }
 
-/** @returns the lane, held by the owner; undefined when another process claimed it first */
+/** @returns the lane, held by the owner; undefined if another process claimed it first */
 export async function claimLane(
   database: Database,
   { endpointId, lane }: Lane,
@@ -299,10 +299,10 @@ export async function claimLane(
   return row && { endpointId, lane, tries: row.tries };
 }
 
-/** When a lane goes on, after an attempt or for another process, and whether the owner goes on with it. */
+/** When a lane continues, after an attempt or in another process, and whether the owner continues with it. */
 export type LaneState = { readonly tries: number; readonly dueAt: number; readonly isHeld: boolean };
 
-/** @returns false when the owner does not hold the lane any more */
+/** @returns false if the owner no longer holds the lane */
 export async function saveLane(
   database: Database,
   tx: ControlTransaction,
@@ -321,10 +321,10 @@ export async function saveLane(
   return result.numUpdatedRows > 0n;
 }
 
-/** Removes a lane that has no deliveries. @returns false when it has some by now */
+/** Removes a lane without deliveries. @returns false if it has some by now */
 export async function closeLane(database: Database, { owner, endpointId, lane }: Lane & { owner: string }) {
   return database.write('rows', async (tx) => {
-    // Before its deliveries are read: those that are added meanwhile wait for this lock.
+    // Before its deliveries are read, as those being added wait for this lock.
     const held = await tx
       .selectFrom('webhook_queue')
       .select('lane')
@@ -341,7 +341,7 @@ export async function closeLane(database: Database, { owner, endpointId, lane }:
   });
 }
 
-/** Lets every lane of an endpoint go on at once, for example to another address. */
+/** Lets every lane of an endpoint continue at once, for example with a new address. */
 export async function hurryLanes(tx: ControlTransaction, endpointId: number, now: number): Promise<void> {
   await tx
     .updateTable('webhook_queue')
@@ -362,13 +362,13 @@ export async function findTaskIds(tx: ControlTransaction, projectId: number, num
   return new Map(found.map(({ number, id }) => [number, id]));
 }
 
-/** Forgets deliveries that ended before then, those behind the newest `most` of each endpoint, and their messages. */
+/** Removes deliveries that ended before the given time, or are beyond an endpoint's newest `most`, and their messages. */
 export async function dropOldDeliveries(
   database: Database,
   { before, most }: { before: number; most: number },
 ): Promise<void> {
   const ends = await database.read.selectFrom('webhook_endpoint').select('id').execute();
-  // Each in a write of its own, so that others need not wait for all.
+  // One write each, so that others need not wait for all.
   for (const { id } of ends)
     await database.write('rows', (tx) =>
       sql`delete from webhook_delivery where endpoint_id = ${id} and status <> 'pending'
@@ -381,7 +381,7 @@ export async function dropOldDeliveries(
   );
 }
 
-/** Removes what was to be sent of a project that is gone for good. */
+/** Removes what was to be sent for a project that is permanently gone. */
 export async function removeProjectRows(tx: ControlTransaction, projectId: number): Promise<void> {
   await tx.deleteFrom('webhook_queue').where('lane', '=', projectId).execute();
   await sql`delete from webhook_delivery where message_number in

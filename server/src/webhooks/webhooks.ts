@@ -1,7 +1,7 @@
 /**
- * The door of webhooks: endpoints, to which events are sent, and their deliveries. What was recorded becomes a delivery for
- * each endpoint that listens to it; these go out in order, at least once, and again after a failure. Webhooks never know what
- * an event means.
+ * The door of webhooks: endpoints, to which events are sent, and their deliveries. A recorded event becomes a delivery for
+ * each endpoint that listens to it; these are sent in order, at least once, and repeated after a failure. Webhooks never know
+ * what an event means.
  */
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../kernel/errors.ts';
@@ -50,19 +50,19 @@ export interface WebhookParts extends Pick<Base, 'clock' | 'database' | 'logger'
   readonly sending: SenderSettings;
 }
 
-/** Deliveries that ended are stored for so long, and so many of an endpoint. Source: docs/interface.md §6.4. */
+/** How long, and how many for each endpoint, ended deliveries are stored. Source: docs/interface.md §6.4. */
 const RETENTION_MS = 7 * 24 * 3_600_000;
 const RETAINED_DELIVERIES = 1_000;
-/** Of an account: each event is sent to all of them. */
+/** The limit for an account, as each event is sent to all of them. */
 const MOST = 100;
-/** In no list of types: only the caller of a test gets it. */
+/** Not in any list of types: only the caller of a test gets it. */
 const TEST_TYPE = 'webhook.test';
 
 type EndpointWriter = Writer<Endpoint, Reach>;
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-/** A caller reaches the endpoints of its own scope and below; any other is not_found. Source: docs/interface.md §6.1. */
+/** A caller reaches the endpoints of its own scope and below; all others are not_found. Source: docs/interface.md §6.1. */
 export function createWebhooks({ projects, catalogs, sending, ...parts }: WebhookParts) {
   const { database, clock, secrets: keys } = parts;
   const dispatcher = createDispatcher({ ...parts, catalogs, send: createSender({ ...sending, ...parts }) });
@@ -83,7 +83,7 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
     if (gone.type === 'project') await store.removeProjectRows(tx, gone.id);
   });
 
-  /** Adds a replay or a test, which goes out beside the events of projects, as those may be waiting. */
+  /** Adds a replay or a test, which is sent independently of the events of projects, as those may be waiting. */
   async function addRequested(
     author: Author,
     endpointId: number,
@@ -112,16 +112,16 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
   }
 
   return {
-    /** Says that there may be something to send; with a project, also in its catalog. */
+    /** Reports that there may be something to send; with a project, also in its catalog. */
     wake: dispatcher.wake,
-    /** Begins to send; called where tasks run. */
+    /** Starts sending; called where tasks run. */
     start: dispatcher.start,
     close: dispatcher.close,
-    /** Of all accounts, for the metrics. */
+    /** Counts over all accounts, for the metrics. */
     countTroubled: () => store.countTroubled(database.read),
-    /** Done at the start. */
+    /** Called at the start. */
     sealSecrets: () => sealEndpoints(database, keys),
-    /** Forgets old deliveries; done from time to time. */
+    /** Removes old deliveries; called from time to time. */
     dropOld: () =>
       store.dropOldDeliveries(database, { before: clock.now() - RETENTION_MS, most: RETAINED_DELIVERIES }),
 
@@ -146,7 +146,7 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
           ...{ secrets: [], isEnabled: true, switchedOff: null, failingSince: null },
           ...{ createdAt: now, createdBy: actorOf(author), updatedAt: now },
         });
-        // What is encrypted is bound to the id, which is known now.
+        // The encryption is bound to the id, which is only known now.
         const after = { ...made, secrets: [{ value: sealSecret(secret, made.id, keys), endsAt: null }] };
         await store.ENDPOINTS.update(tx, after);
         return { after, details: { events: after.events, scope: after.scope } };
@@ -169,7 +169,7 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
     deleteEndpoint: (writer: EndpointWriter, chosen: Chosen): Promise<void> =>
       endpoints.remove(writer, chosen, (tx, { id }) => store.removeDeliveriesTo(tx, [id])),
 
-    /** Makes a new secret; the former ones sign too until the overlap ends. @throws not_found */
+    /** Creates a new secret; former ones sign too until the overlap ends. @throws not_found */
     async rotateSecret(
       writer: EndpointWriter,
       { id, overlapSeconds }: { readonly id: number; readonly overlapSeconds: number },
@@ -195,7 +195,7 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
       return toPage(await store.listDeliveries(database.read, endpointId, { place, status }), place);
     },
 
-    /** Sends an event once more, under its own id. @throws not_found */
+    /** Sends an event again, with the same id. @throws not_found */
     replay: (
       author: Author,
       { endpointId, id }: Pick<store.Delivery, 'endpointId' | 'id'>,
@@ -206,7 +206,7 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
         findMessage: async (tx) => (await store.findDelivery(tx, { endpointId, id }))?.message.number,
       }),
 
-    /** Sends an event that means nothing. @throws not_found */
+    /** Sends an event without meaning. @throws not_found */
     test: (author: Author, endpointId: number, beside: Beside<store.Delivery>) =>
       addRequested(author, endpointId, {
         ...{ kind: 'test', beside },
@@ -229,7 +229,7 @@ function planChange(before: Endpoint, { enabled, ...given }: EndpointChange, upd
     ...given,
     ...(given.events && { events: [...new Set(given.events)] }),
     isEnabled,
-    // What failed before says nothing about what is now.
+    // Earlier failures say nothing about the new address.
     ...((isOther || (isEnabled && !before.isEnabled)) && { failingSince: null }),
     switchedOff: isEnabled ? null : before.switchedOff,
     updatedAt,
@@ -237,9 +237,9 @@ function planChange(before: Endpoint, { enabled, ...given }: EndpointChange, upd
 }
 
 /**
- * `failingSince` and `switchedOff` count: the author of a change has seen that it fails. Of secrets only their ends do:
- * sealing them anew is no change. The order of the fields counts, which must not be that of the columns: the same state has the
- * same mark in all versions.
+ * Includes `failingSince` and `switchedOff`: the author of a change has seen that it fails. Of secrets it only includes their
+ * ends, as sealing them anew is no change. The order of the fields matters, and must not follow the columns: the same state has
+ * the same mark in all versions.
  */
 export function markOfEndpoint({ secrets, ...endpoint }: Endpoint): string {
   const { id, accountId, scope, createdAt, createdBy, url, events, ...state } = endpoint;
@@ -255,7 +255,7 @@ function checkUrl(url: string): void {
   if (problem !== undefined) throw new ServiceError('request_invalid', `/url: ${problem}`);
 }
 
-/** Seals with the present key what no key or an earlier one sealed. @returns how many, and of how many no key opens it */
+/** Seals with the present key what is unsealed or sealed with an earlier one. @returns how many, and how many no key opens */
 async function sealEndpoints(database: Database, keys: Secrets) {
   const counts = { resealed: 0, unreadable: 0 };
   for (const { id, secrets: stored } of await store.listEndpoints(database.read)) {

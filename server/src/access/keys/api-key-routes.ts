@@ -16,7 +16,7 @@ import type { Access } from '../access.ts';
 import type { ApiKey, NewKey } from './api-key.ts';
 import type { MadeKey } from './keys.ts';
 
-/** Not that of http: instants that are also sent get bounds. */
+/** Unlike the one of http, without bounds, which only instants that are also sent need. */
 const Instant = Type.Integer({ description: 'epoch milliseconds' });
 const OptionalInstant = orNull(Instant);
 const AccessWord = Type.Enum(['read', 'write', 'manage'], {
@@ -26,7 +26,7 @@ const AccessWord = Type.Enum(['read', 'write', 'manage'], {
 
 const PAGE_ONLY = 'related products and fit, and nothing else: for a page whose visitors can see the key';
 
-/** A million a minute is beyond what a process serves, so a larger limit would mean none. */
+/** A process cannot serve more than a million a minute, so a larger limit would mean none. */
 const RateLimit = closed({ requestsPerMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }) });
 
 const wireKeyFields = {
@@ -87,7 +87,7 @@ const toWireKey = ({ requestsPerMinute, access, ...key }: ApiKey) =>
     rateLimit: requestsPerMinute === null ? null : { requestsPerMinute },
   });
 
-/** @throws request_invalid for a key of a page that could do more */
+/** @throws request_invalid for the key of a page that could do more than read */
 function toNewKey({ page = false, ...sent }: Static<typeof NewApiKey>): NewKey {
   if (page && (sent.access ?? 'read') !== 'read')
     throw new ServiceError('request_invalid', '/access of a key for a page must be read, or left out');

@@ -41,7 +41,7 @@ export const insertKey = (
     ...{ hash, first_characters: key.firstCharacters },
   });
 
-/** By the index of the unique hash. */
+/** Uses the index of the unique hash. */
 export async function findKeyByHash(
   rows: Database['read'],
   hash: SecretHash,
@@ -54,7 +54,7 @@ export async function hasAnyKey(rows: Rows): Promise<boolean> {
   return (await rows.selectFrom('api_key').select('id').limit(1).executeTakeFirst()) !== undefined;
 }
 
-/** @returns how many keys of account scope with the access to manage are good at that instant */
+/** @returns how many keys of account scope with manage access are valid at that instant */
 export async function countAccountKeys(rows: Rows, now: number): Promise<number> {
   const { count } = await rows
     .selectFrom('api_key')
@@ -77,17 +77,17 @@ export interface KeyUse {
   readonly inUrlAt: number | null;
 }
 
-/** Keys in one statement. */
+/** Keys per statement. */
 const USES_AT_ONCE = 256;
 
-/** Never moves an instant back: other processes write too. */
+/** Never moves an instant back, as other processes write too. */
 export async function saveUses(database: Database, uses: readonly KeyUse[]): Promise<void> {
   for (let start = 0; start < uses.length; start += USES_AT_ONCE) {
     const rows = padToPowerOfTwo(uses.slice(start, start + USES_AT_ONCE)).map(
       ({ id, at, inUrlAt }) =>
         sql`(cast(${id} as bigint), cast(${at} as bigint), cast(${inUrlAt} as bigint))`,
     );
-    // Both stores name the columns of a list of values so.
+    // Both stores name the columns of a list of values like this.
     await database.write('rows', (tx) =>
       sql`
           update api_key
@@ -110,8 +110,8 @@ export interface RateWindow {
 }
 
 /**
- * Counts one request for all processes, in one statement and by the database's clock: those of the processes differ.
- * A window that is over begins anew.
+ * Counts one request for all processes, in one statement and by the database's clock, as those of the processes differ. An
+ * ended window begins anew.
  */
 export async function countInWindow(
   postgres: Postgres,
@@ -130,7 +130,7 @@ export async function countInWindow(
   return row ?? { count: 1, msLeft: windowMs };
 }
 
-/** Forgets windows that are over. */
+/** Removes windows that have ended. */
 export async function dropEndedWindows(postgres: Postgres): Promise<void> {
   await postgres.run(
     'delete from rate_window where expire < (extract(epoch from statement_timestamp()) * 1000)::bigint',

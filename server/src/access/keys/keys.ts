@@ -1,6 +1,6 @@
 /**
- * The door of keys: API keys, their scope and access, how often they may call, and whom a presented key stands for.
- * Never knows a password or a session.
+ * The door of keys: API keys, their scope and access, how often they may call, and whom a presented key identifies. Knows no
+ * passwords or sessions.
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -31,13 +31,13 @@ import * as keyStore from './api-key-store.ts';
 export { hashSecret, makeSecret, type NewKey, type SecretHash } from './api-key.ts';
 export { countAccountKeys, hasAnyKey, removeKeysOf } from './api-key-store.ts';
 
-/** Enough to tell keys apart in a list, too little to guess the other 35 characters. */
+/** Enough to tell keys apart in a list, too few to guess the other 35. */
 const SHOWN_CHARACTERS = 8;
 
-/** `rk_` lets scanners of leaked secrets know a key. */
+/** `rk_` lets scanners for leaked secrets recognise a key. */
 export const makeKeyValue = (): string => `rk_${rules.makeSecret()}`;
 
-/** Keys remembered at a time: one for each of 10,000 projects and as many more, at some 500 bytes each. */
+/** How many keys are remembered: one for each of 10,000 projects and as many more, at some 500 bytes each. */
 const REMEMBERED_KEYS = 20_000;
 
 interface FoundKey {
@@ -47,15 +47,15 @@ interface FoundKey {
 }
 
 interface KeyFinderParts extends Pick<Base, 'clock' | 'database'> {
-  /** Where requests are counted when other processes serve too. */
+  /** Where requests are counted if other processes serve too. */
   readonly postgres: Postgres | undefined;
   readonly lastUse: LastUse;
 }
 
-/** On the way of every request: mostly answered from memory. */
+/** Runs in every request, usually from memory. */
 export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinderParts) {
   const keys = createShortCache<SecretHash, FoundKey>(clock, REMEMBERED_KEYS);
-  /** The limits of the callers that were found; they go when their callers go. */
+  /** The limits of the callers that were found, released with their callers. */
   const limits = new WeakMap<KeyCaller, number>();
   const rateLimits = createRateLimits(postgres);
 
@@ -76,7 +76,7 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
         keys.get(hash, () => read(hash)),
         (found) => {
           const now = clock.now();
-          // In a time that does not depend on where they differ. Source: docs/interface.md §5.2 rule 5.
+          // In constant time, wherever they differ. Source: docs/interface.md §5.2 rule 5.
           const isSame = found && timingSafeEqual(found.hash, Buffer.from(hash));
           if (!isSame || rules.isExpired(found, now)) throw new ServiceError('scope_refused');
           lastUse.note({ id: found.caller.keyId, at: now, inUrlAt: inUrl ? now : null });
@@ -91,27 +91,27 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
     },
     /** Removes counts of past windows; called from time to time. */
     dropEndedWindows: rateLimits.dropEnded,
-    /** To be called when a key was written. */
+    /** Call it when a key was written. */
     dropCache: () => keys.drop(),
   };
 }
 
-/** A write per request would cost a commit each; the console needs the instant to the minute at most. */
+/** A write per request would cost a commit each; the console needs the time to the minute at most. */
 const FLUSH_EVERY_MS = 10_000;
 
 type LastUse = ReturnType<typeof createLastUse>;
 
-/** Remembers when keys were used; the first use after a write starts the time until the next. */
+/** Remembers when keys were used; the first use after a write starts the timer of the next. */
 export function createLastUse(database: Database) {
   let uses = new Map<number, keyStore.KeyUse>();
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
 
-  /** One write after another, so that waiting for the last one waits for all. */
+  /** Runs one write after another, so that waiting for the last one waits for all. */
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    // Its own caller hears of a write that failed; this one brings its uses again.
+    // A failed write is reported to its own caller; this one writes its uses again.
     underWay = underWay.catch(() => {}).then(writeUses);
     return underWay;
   }
@@ -138,10 +138,10 @@ export function createLastUse(database: Database) {
   return {
     note(use: keyStore.KeyUse): void {
       keep(use);
-      // A full disk must not stop the service; unwritten uses are kept and written with the next ones.
+      // A full disk must not stop the service; unwritten uses are written with the next ones.
       timer ??= setTimeout(() => flush().catch(() => {}), FLUSH_EVERY_MS).unref();
     },
-    /** @returns a use that is not written yet. */
+    /** @returns a use that is not written yet */
     find: (keyId: number) => uses.get(keyId),
     flush,
   };
@@ -151,9 +151,9 @@ export function createLastUse(database: Database) {
 const WINDOW_SECONDS = 60;
 
 /**
- * A window begins with a key's first request and ends 60 s later. The limit is compared here and not where it is
- * counted, so that a changed limit holds at once, within the window that runs. Where several processes serve, they
- * count together, in their database; not by RateLimiterPostgres: it goes by the clock of each process, so a clock that is ahead
+ * A window begins with a key's first request and ends 60 s later. The limit is compared here and not where requests are
+ * counted, so that a changed limit applies at once, within the current window. Where several processes serve, they count
+ * together, in their database; not by RateLimiterPostgres, which uses the clock of each process, so that one that is ahead
  * would end the windows of others (docs/decisions/0001).
  */
 export function createRateLimits(postgres: Postgres | undefined) {
@@ -167,19 +167,19 @@ export function createRateLimits(postgres: Postgres | undefined) {
   }
 
   return {
-    /** Counts one request; `remaining` is -1 when it is over the limit. */
+    /** Counts one request; `remaining` is -1 if it exceeds the limit. */
     async count(keyId: number, limit: number): Promise<RateState> {
       const { count, msLeft } = await countRequest(keyId);
-      // A request that waited for another's count can find a window that began after it.
+      // A request that waited for another's count may find a window that began after it did.
       const resetSeconds = Math.min(WINDOW_SECONDS, Math.max(1, Math.ceil(msLeft / 1000)));
       return { limit, remaining: Math.max(limit - count, -1), resetSeconds };
     },
-    /** Forgets windows that are over; those of this process go by themselves. */
+    /** Removes windows that have ended; those of this process expire by themselves. */
     dropEnded: async () => postgres && keyStore.dropEndedWindows(postgres),
   };
 }
 
-/** A key at the one moment at which its value is known. */
+/** A key at the only moment when its value is known. */
 export interface MadeKey extends ApiKey {
   readonly value: string;
 }
@@ -193,7 +193,7 @@ interface KeyManagementParts extends Pick<Base, 'clock' | 'database'> {
   readonly onWritten: () => void;
 }
 
-/** A key reaches the keys of its own scope and below; any other is not_found. Source: docs/interface.md §5.2, §14.2. */
+/** A key reaches the keys of its own scope and below; all others are not_found. Source: docs/interface.md §5.2, §14.2. */
 export function createKeyManagement(parts: KeyManagementParts) {
   const { clock, projects, lastUse } = parts;
   const keys = createResources<ApiKey, Reach>(parts, {
@@ -203,7 +203,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
     refuseOf: rules.refuseHigherKey,
   });
 
-  /** Every refusal of a new key that depends on its author is made before. */
+  /** All refusals of a new key that depend on its author come first. */
   async function insertMade(
     tx: ControlTransaction,
     author: Author,
@@ -239,7 +239,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
     getKey: async (reach: Reach, id: number): Promise<ApiKey> =>
       withLatestUse(await keys.get(reach, id), lastUse),
 
-    /** Adds a key within a transaction, with a value that was chosen elsewhere. The scope is taken as it is. */
+    /** Adds a key within a transaction, with a value that was chosen elsewhere. Its scope is not checked. */
     async addKey(tx: ControlTransaction, author: Author, given: NewKey & { value: string }): Promise<void> {
       const { after: resource, details } = await insertNew(tx, author, given);
       await keys.record(tx, author, { what: 'created', resource, details });
@@ -270,12 +270,12 @@ export function createKeyManagement(parts: KeyManagementParts) {
         return { after: withLatestUse(changed, lastUse) };
       }),
 
-    /** Refused from the moment this returns. @throws not_found */
+    /** The key is refused from the moment this returns. @throws not_found */
     deleteKey: (writer: KeyWriter, chosen: Chosen): Promise<void> => keys.remove(writer, chosen),
 
     /**
-     * @param overlapSeconds  for how long the old value works beside the new one; 0 ends it at once
-     * @returns the new key with the properties of the old. @throws not_found, key_beyond_own, request_invalid
+     * @param overlapSeconds how long the old value stays valid beside the new one; 0 ends it at once
+     * @returns the new key with the properties of the old one. @throws not_found, key_beyond_own, request_invalid
      */
     async rotateKey(
       writer: KeyWriter,
@@ -296,7 +296,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
   };
 }
 
-/** A scope that does not exist and one out of reach answer alike. @throws key_beyond_own */
+/** A scope that does not exist is refused like one out of reach. @throws key_beyond_own */
 async function refuseBeyond(
   projects: Projects,
   author: Author,
@@ -308,7 +308,7 @@ async function refuseBeyond(
   throw new ServiceError('key_beyond_own', `/scope ${named} is not within reach`);
 }
 
-/** In the transaction that writes: the own limits may just have been narrowed. @throws scope_refused for a key that was deleted */
+/** Read in the writing transaction, as the author's limits may just have been narrowed. @throws scope_refused for a deleted key */
 async function findOwnLimits(tx: ControlTransaction, author: Author): Promise<KeyLimits | undefined> {
   // Users and commands have no limits.
   if (!('keyId' in author)) return undefined;
@@ -328,7 +328,7 @@ async function refuseWider(
 }
 
 /**
- * Users have neither a rate limit nor an end: a key that has one of them would leave it behind by making a user.
+ * Users have neither a rate limit nor an expiry: a key with either could escape it by creating a user.
  * @throws key_beyond_own, scope_refused
  */
 export async function refuseLimited(tx: ControlTransaction, author: Author): Promise<void> {
@@ -340,7 +340,7 @@ export async function refuseLimited(tx: ControlTransaction, author: Author): Pro
   );
 }
 
-/** @returns those that a change touches: a key that has more already may be renamed */
+/** @returns the limits that a change touches: a key that already exceeds them may be renamed */
 function listChanged(before: KeyLimits, after: KeyLimits): Partial<KeyLimits> {
   return {
     ...(before.expiresAt !== after.expiresAt && { expiresAt: after.expiresAt }),
@@ -350,7 +350,7 @@ function listChanged(before: KeyLimits, after: KeyLimits): Partial<KeyLimits> {
   };
 }
 
-/** Last uses are written only every few seconds; lists must show them at once. */
+/** Last uses are written only every few seconds, but lists must show them at once. */
 function withLatestUse(key: ApiKey, lastUse: LastUse): ApiKey {
   const use = lastUse.find(key.id);
   if (use === undefined) return key;

@@ -1,6 +1,6 @@
 /**
- * The door of oidc: signing in at the company's provider (OpenID Connect), and what role its groups give. It knows no
- * user and no session of ours.
+ * The door of oidc: signing in at the company's provider (OpenID Connect), and the roles that its groups give. It knows no
+ * users or sessions of ours.
  */
 import { createHmac } from 'node:crypto';
 import * as client from 'openid-client';
@@ -14,9 +14,9 @@ import type { RoleRule } from '../../kernel/role-rules.ts';
 export interface ProviderSettings {
   readonly issuer: string;
   readonly clientId: string;
-  /** undefined: a public client, which PKCE alone protects. */
+  /** undefined: a public client, protected by PKCE only. */
   readonly clientSecret: string | undefined;
-  /** What people read on the button. */
+  /** The text on the button. */
   readonly name: string;
   readonly scopes: string;
   readonly groupsClaim: string;
@@ -25,18 +25,18 @@ export interface ProviderSettings {
 
 /** For each request to the provider. */
 const TIMEOUT_SECONDS = 10;
-/** What the provider says of itself changes rarely; its keys are read anew when one is unknown. */
+/** The provider's metadata rarely changes; its keys are fetched again when one is unknown. */
 const DISCOVERY_MS = 3_600_000;
 const RETRY_SECONDS = 10;
-/** What the provider writes to people is shown, at most so much of it. */
+/** How much of the provider's messages is shown. */
 const SHOWN_CHARACTERS = 300;
 
-/** The company's provider. Every method may be refused with provider_unavailable. */
+/** The company's provider. Every method may fail with provider_unavailable. */
 export function createProvider(settings: ProviderSettings, clock: Clock) {
   const configure = rememberConfiguration(settings, clock);
   return {
     name: settings.name,
-    /** @returns where the browser goes */
+    /** @returns the address that the browser is sent to */
     async begin(attempt: string, returnUrl: string): Promise<string> {
       const { state, nonce, verifier } = secretsOf(attempt);
       const challenge = await client.calculatePKCECodeChallenge(verifier);
@@ -51,13 +51,13 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
       return checkedUrl(url);
     },
     /**
-     * Takes the browser that came back with this query.
+     * Completes the sign-in of the browser that came back with this query.
      * @throws attempt_ended when it belongs to another attempt, provider_refused
      */
     async finish({ attempt, query, returnUrl }: { attempt: string; query: string; returnUrl: string }) {
       const { state, nonce, verifier } = secretsOf(attempt);
       const url = new URL(`${returnUrl}?${query}`);
-      // First: an answer of the provider to another browser is not read, not even its error.
+      // Checked first: the provider's answer to another browser is not read, not even its error.
       if (url.searchParams.get('state') !== state) throw new ServiceError('attempt_ended');
       const configuration = await configure();
       return await call(settings, async () => {
@@ -76,7 +76,7 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
         return readCompanyAccount({ ...more, ...claims }, settings.groupsClaim);
       });
     },
-    /** @returns where the browser signs out of the provider too; undefined: it has no such address */
+    /** @returns where the browser signs out of the provider too; undefined if it has no such address */
     async findSignOutUrl(returnUrl: string): Promise<string | undefined> {
       const configuration = await configure();
       if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
@@ -88,7 +88,7 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
   };
 }
 
-/** Requested from the provider at the first sign-in, so that a provider that is away does not keep the service from starting. */
+/** Fetched at the first sign-in, so that the service starts even if the provider is unreachable. */
 function rememberConfiguration(
   settings: ProviderSettings,
   clock: Clock,
@@ -112,7 +112,7 @@ async function discoverProvider({
 }: ProviderSettings): Promise<client.Configuration> {
   const authenticate = clientSecret === undefined ? client.None() : authenticateBySecret(clientSecret);
   const configuration = await client.discovery(new URL(issuer), clientId, undefined, authenticate, {
-    // What may go without TLS is checked with each request, by fetchBounded.
+    // fetchBounded checks for each request what may go without TLS.
     execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
     timeout: TIMEOUT_SECONDS,
     [client.customFetch]: fetchBounded,
@@ -122,7 +122,7 @@ async function discoverProvider({
   return configuration;
 }
 
-/** In the header, as is the default of OpenID Connect, unless the provider takes it in the body alone. */
+/** In the header, the default of OpenID Connect, unless the provider only accepts it in the body. */
 function authenticateBySecret(secret: string): client.ClientAuth {
   const [inHeader, inBody] = [client.ClientSecretBasic(secret), client.ClientSecretPost(secret)];
   return (...request) => {
@@ -131,7 +131,7 @@ function authenticateBySecret(secret: string): client.ClientAuth {
   };
 }
 
-/** The browser is never sent to what is not a web address. */
+/** The browser is only ever sent to a web address. */
 function checkedUrl(url: URL): string {
   if (isProtectedUrl(url)) return url.href;
   throw new ServiceError('provider_unavailable', 'one of its addresses is not https');
@@ -148,7 +148,7 @@ async function call<Result>({ name }: ProviderSettings, work: () => Promise<Resu
       throw new ServiceError('provider_refused', { details: [`${name} says: ${said}`], cause: error });
     }
     const log = 'the log of the service says why';
-    // What the package itself found wrong with an answer has a code; what prevented an answer has not.
+    // Errors that the package found in an answer have a code; errors that prevented an answer have none.
     const isAnswered =
       error instanceof client.ClientError && ![undefined, 'OAUTH_TIMEOUT'].includes(error.code);
     throw isAnswered
@@ -159,14 +159,14 @@ async function call<Result>({ name }: ProviderSettings, work: () => Promise<Resu
   }
 }
 
-/** @returns what a sign-in at the provider is recognised by; `verifier` is that of PKCE (RFC 7636), 43 characters of its alphabet */
+/** @returns the secrets that identify a sign-in at the provider; `verifier` is for PKCE (RFC 7636), 43 characters of its alphabet */
 function secretsOf(attempt: string) {
   const derive = (what: string) =>
     createHmac('sha256', attempt).update(`relata sign-in ${what}`).digest('base64url');
   return { state: derive('state'), nonce: derive('nonce'), verifier: derive('verifier') };
 }
 
-/** Far more than the keys and claims of a provider take; a group claim of 10,000 names has some 400 KiB. */
+/** Far more than the keys and claims of a provider need; a group claim of 10,000 names has some 400 KiB. */
 const MAX_BYTES = 1024 * 1024;
 
 /** The operator gave the address, so it may be private, but secrets go there protected. Follows no redirect and reads no more than an answer can need; the signal of the caller bounds the time. */
@@ -188,10 +188,10 @@ const fetchBounded: client.CustomFetch = async (address, options) => {
   return new Response(isEmpty ? null : bytes, { status, statusText, headers: answered });
 };
 
-/** The person whom the provider signed in. */
+/** The person who signed in at the provider. */
 export interface CompanyAccount {
   readonly issuer: string;
-  /** What names the person at the issuer for ever; addresses and names change. */
+  /** The permanent identifier of the person at the issuer; addresses and names change. */
   readonly subject: string;
   /** As the provider writes it. */
   readonly email: string;
@@ -199,7 +199,7 @@ export interface CompanyAccount {
   readonly groups: readonly string[];
 }
 
-/** As the schema of an invitation has them. */
+/** The same rules as in the schema of an invitation. */
 const EMAIL = /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u;
 const NAME_LENGTH = 255;
 const EMAIL_LENGTH = 254;
@@ -209,7 +209,7 @@ const SUBJECT_LENGTH = 255;
 type Claims = Readonly<Record<string, unknown>>;
 
 /**
- * @param claims  of an ID token that was checked
+ * @param claims of a verified ID token
  * @throws provider_refused when they lack what a user needs
  */
 function readCompanyAccount(claims: Claims, groupsClaim: string): CompanyAccount {
@@ -220,7 +220,7 @@ function readCompanyAccount(claims: Claims, groupsClaim: string): CompanyAccount
   if (typeof email !== 'string' || email.length > EMAIL_LENGTH || !EMAIL.test(email)) {
     throw refused('the provider sent no e-mail address: let it send the claim email to this client');
   }
-  // A person who may enter any address there could take the name of another person here.
+  // Otherwise a person who can enter any address there could take over another's here.
   if (claims.email_verified === false) {
     throw refused('the provider has not verified your e-mail address: verify it there first');
   }
@@ -247,7 +247,7 @@ function readGroups(claim: unknown): readonly string[] {
 
 const refused = (detail: string) => new ServiceError('provider_refused', detail);
 
-/** @returns the highest role that the groups give in the account, and in each part of it */
+/** @returns the highest role that the groups give in the account, and in each of its parts */
 export function findRoles(
   rules: readonly RoleRule[],
   groups: readonly string[],

@@ -14,15 +14,15 @@ import { toUserCaller, type User } from './user.ts';
 import * as userStore from './user-store.ts';
 
 const HOUR_MS = 3_600_000;
-/** An idle session ends overnight, but not during lunch. Source: docs/interface.md §5.6 rule 6. */
+/** An idle session ends overnight, but not over lunch. Source: docs/interface.md §5.6 rule 6. */
 export const IDLE_MS = 12 * HOUR_MS;
-/** Also for a session in use: the password is required once a week. */
+/** Even a session in use ends, so that the password is required once a week. */
 const LIFETIME_MS = 7 * 24 * HOUR_MS;
-/** A write for each request would cost a commit each; 12 hours need no seconds. */
+/** A write per request would cost a commit each; 12 hours need no precision of seconds. */
 const USE_NOTED_EVERY_MS = 60_000;
-/** At some 500 bytes each; more people than these do not use the console at once. */
+/** At some 500 bytes each; no more people use the console at once. */
 const CACHED_SESSIONS = 5_000;
-/** Browsers need 200 characters at most; longer names are cut. */
+/** Browsers need 200 characters at most; longer ones are truncated. */
 const USER_AGENT_LENGTH = 255;
 
 export interface UserParts extends Pick<Base, 'clock' | 'database'> {
@@ -31,7 +31,7 @@ export interface UserParts extends Pick<Base, 'clock' | 'database'> {
   readonly onWritten: () => void;
 }
 
-/** A session at the one moment at which its value is known. */
+/** A session at the only moment when its value is known. */
 export interface OpenedSession {
   readonly value: string;
   readonly maxAgeSeconds: number;
@@ -39,17 +39,17 @@ export interface OpenedSession {
   readonly user: User;
 }
 
-/** The browser: where it is, what it is, and its previous session. */
+/** The browser: its address, its name, and its previous session. */
 export interface Visitor {
   readonly address: string;
-  /** Of its page. */
+  /** The origin of its page. */
   readonly origin: string;
   readonly userAgent: string | undefined;
-  /** The value of the session that its cookie holds, good or not. */
+  /** The session value of its cookie, valid or not. */
   readonly sessionValue: string | undefined;
 }
 
-/** Returns after the write is durable and this process has forgotten the sessions as they were. */
+/** Returns once the write is durable and this process has dropped its cached sessions. */
 export async function writeSessions<Result>(
   { database, onWritten }: Pick<UserParts, 'database' | 'onWritten'>,
   work: (tx: ControlTransaction) => Promise<Result>,
@@ -59,7 +59,7 @@ export async function writeSessions<Result>(
   return written;
 }
 
-/** Who enters, and what the audit log says of it. */
+/** A person who signs in, and what the audit log says about it. */
 export interface Entered {
   readonly user: User;
   readonly what: string;
@@ -67,8 +67,8 @@ export interface Entered {
 }
 
 /**
- * Opens a session of the user whom `find` finds or makes, always with a new value: against session fixation, one that came with
- * the request is not used. The session that the browser had until now ends.
+ * Opens a session of the user whom `find` finds or creates, always with a new value: against session fixation, a value from the
+ * request is never used. The browser's previous session ends.
  */
 export const enter = (
   parts: UserParts,
@@ -91,7 +91,7 @@ export const enter = (
     return { value, maxAgeSeconds: LIFETIME_MS / 1000, caller, user };
   });
 
-/** What a user did as themselves. */
+/** A change that users made to their own account. */
 export function userChange(caller: UserCaller, what: string, details?: Change['details']): Change {
   const subject = { type: 'user', id: caller.userId, name: caller.userName };
   return { author: caller, action: `user.${what}`, subject, ...(details && { details }) };
@@ -103,7 +103,7 @@ interface FoundSession {
   usedAt: number;
 }
 
-/** On the way of every request of the console: mostly answered from memory, which is a second old at most. */
+/** Runs in every request of the console, usually from memory, which is at most a second old. */
 export function createSessionFinder({ database, clock }: Pick<UserParts, 'database' | 'clock'>) {
   const sessions = createShortCache<SecretHash, FoundSession>(clock, CACHED_SESSIONS);
 
@@ -117,7 +117,7 @@ export function createSessionFinder({ database, clock }: Pick<UserParts, 'databa
   async function noteUse(found: FoundSession, now: number): Promise<void> {
     if (now - found.usedAt < USE_NOTED_EVERY_MS) return;
     found.usedAt = now;
-    // Reading must go on while the disk is full; the next use a minute later tries again.
+    // Reading must work while the disk is full; the next use a minute later tries again.
     await userStore.noteSessionUse(database, found.caller.sessionId, now).catch(() => {});
   }
 
@@ -133,12 +133,12 @@ export function createSessionFinder({ database, clock }: Pick<UserParts, 'databa
       await noteUse(found, now);
       return found.caller;
     },
-    /** To be called when a session or a user was written. */
+    /** Call it when a session or a user was written. */
     dropCache: () => sessions.drop(),
   };
 }
 
-/** The sessions of a user, who lists and ends them; an ended one is refused from the moment a call returns. Source: docs/interface.md §5.6. */
+/** A user's sessions, to list and end; an ended one is refused from the moment a call returns. Source: docs/interface.md §5.6. */
 export function createOwnSessions(parts: UserParts) {
   const { database, clock, projects } = parts;
   const end = (change: Change, work: (tx: ControlTransaction) => Promise<unknown>): Promise<void> =>
@@ -147,14 +147,14 @@ export function createOwnSessions(parts: UserParts) {
       await projects.recordChange(change, tx);
     });
   return {
-    /** Those that have not ended, by id. */
+    /** Sessions that have not ended, by id. */
     async listSessions({ userId }: UserCaller, page: PageRequest) {
       const place = readPlace(page);
       const now = clock.now();
       const present = { userId, expiresAfter: now, usedAfter: now - IDLE_MS };
       return toPage(await userStore.SESSIONS.list(database.read, present, place), place);
     },
-    /** Ends the session of the caller. */
+    /** Ends the caller's session. */
     signOut: (caller: UserCaller) =>
       end(userChange(caller, 'signed-out'), (tx) =>
         userStore.removeSession(tx, { id: caller.sessionId, userId: caller.userId }),

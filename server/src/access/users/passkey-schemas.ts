@@ -6,7 +6,7 @@ const CredentialId = Type.String({ minLength: 1, maxLength: 1_364, pattern: '^[\
 const bytes = (maxLength: number) =>
   Type.String({ minLength: 1, maxLength, pattern: '^[\\w-]+$', description: 'base64url' });
 const Transports = Type.Array(Type.String({ minLength: 1, maxLength: 32 }), { maxItems: 10 });
-/** What a browser sends of a passkey that it made. */
+/** A new passkey, as the browser sends it. */
 export const NewPasskey = closed({
   name: Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' }),
   id: CredentialId,
@@ -15,7 +15,7 @@ export const NewPasskey = closed({
   transports: Type.Optional(Transports),
 });
 
-/** What a browser sends of a passkey that it used. */
+/** The signature of a passkey, as the browser sends it. */
 export const PasskeySignature = closed({
   id: CredentialId,
   clientDataJSON: bytes(4_096),

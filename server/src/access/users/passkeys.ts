@@ -16,21 +16,21 @@ import type { PasswordLimit } from './password.ts';
 import { invalid, type User } from './user.ts';
 import * as userStore from './user-store.ts';
 
-/** Devices of one person, and one in a safe. */
+/** Enough for a person's devices, and one in a safe. */
 const PASSKEYS = 10;
 const CHALLENGE_MS = 5 * 60_000;
-/** Windows in which one person signs in at the same time. */
+/** How many windows a person may be signing in with at the same time. */
 const CHALLENGES = 5;
 
 /** What the browser needs to use or make a passkey. */
 export interface PasskeyChallenge {
-  /** Good once, for a few minutes. */
+  /** Valid once, for a few minutes. */
   readonly challenge: string;
   readonly host: string;
   readonly passkeys: readonly Pick<userStore.Passkey, 'credentialId' | 'transports'>[];
 }
 
-/** @returns what the browser of this user has to show as well. @throws request_invalid as hostOf */
+/** @returns what this user's browser has to present in addition. @throws request_invalid as hostOf */
 export async function challengePasskey(
   { database, clock }: Pick<UserParts, 'database' | 'clock'>,
   { id: userId }: Pick<User, 'id'>,
@@ -49,7 +49,7 @@ export async function challengePasskey(
 export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimit }) {
   const { database, clock, projects, limit } = parts;
 
-  /** Before anything is checked, so that a challenge is good for one attempt. @throws attempt_ended, passkey_refused */
+  /** Taken before anything is checked, so that a challenge allows one attempt. @throws attempt_ended, passkey_refused */
   async function takeAttempt(clientDataJSON: string, purpose: userStore.Purpose) {
     const challenge = readChallenge(clientDataJSON);
     const hash = hashSecret(challenge);
@@ -117,7 +117,7 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
       const counter = await checkSignature(given, { challenge, origin: visitor.origin }, passkey);
       const opened = await enter(parts, visitor, async (tx) => {
         const user = await userStore.findUser(tx, { id: userId });
-        // Removed, or used with the same count, since it was read.
+        // It was removed, or used with the same count, since it was read.
         const isNoted = await userStore.notePasskeyUse(tx, passkey, { counter, at: clock.now() });
         if (!isNoted || user === undefined) throw new ServiceError('passkey_refused');
         return { user, what: 'signed-in', details: { passkey: passkey.name } };
@@ -128,7 +128,7 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
   };
 }
 
-/** ES256, EdDSA and RS256, by which every authenticator signs one. Source: IANA COSE Algorithms. */
+/** ES256, EdDSA and RS256; every authenticator supports one of them. Source: IANA COSE Algorithms. */
 export const ALGORITHMS = [-7, -8, -257];
 
 /** @returns the host that browsers bind passkeys to. @throws request_invalid for an IP address, which they refuse */
@@ -141,13 +141,13 @@ function hostOf(origin: string): string {
   );
 }
 
-/** @returns what names the attempt, not checked yet. @throws passkey_refused */
+/** @returns the challenge that identifies the attempt, not verified yet. @throws passkey_refused */
 function readChallenge(clientDataJSON: string): string {
   try {
     const { challenge } = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString());
     if (typeof challenge === 'string') return challenge;
   } catch {
-    // As below.
+    // Refused below.
   }
   throw new ServiceError('passkey_refused');
 }
@@ -159,7 +159,7 @@ interface Expected {
 
 const common = ({ challenge, origin }: Expected) => ({
   ...{ expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: hostOf(origin) },
-  // The password has identified the user; the passkey shows that its owner is there.
+  // The password has identified the user; the passkey only has to be present.
   requireUserVerification: false,
 });
 
@@ -169,11 +169,11 @@ async function checkNewPasskey(
   expected: Expected,
 ): Promise<Pick<userStore.Passkey, 'credentialId' | 'publicKey' | 'counter' | 'transports'>> {
   return refuseUnfit(async () => {
-    // Loaded by the first passkey: 24 packages that few starts need.
+    // Loaded with the first passkey: 24 packages that few processes need.
     const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
     const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
     const statement = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject)).get('attStmt');
-    // No certificates were requested, and to check them the package would fetch what they name.
+    // No certificates were requested, and to verify them the package would fetch the URLs that they name.
     if (statement.get('x5c') !== undefined || statement.get('ver') !== undefined)
       throw new Error('certified');
     const { verified, registrationInfo } = await verifyRegistrationResponse({
@@ -191,7 +191,7 @@ async function checkNewPasskey(
   });
 }
 
-/** @returns the new count of signatures. @throws passkey_refused, also for one that is not higher */
+/** @returns the new count of signatures. @throws passkey_refused, also if the count did not increase */
 async function checkSignature(
   { id, clientDataJSON, authenticatorData, signature }: Static<typeof PasskeySignature>,
   expected: Expected,
@@ -212,7 +212,7 @@ async function checkSignature(
   });
 }
 
-/** The package throws at whatever is wrong with what was sent: all of it is a refusal. */
+/** The package throws for anything wrong in what was sent; all of it is a refusal. */
 async function refuseUnfit<Result>(check: () => Promise<Result>): Promise<Result> {
   try {
     return await check();

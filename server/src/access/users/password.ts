@@ -13,12 +13,12 @@ import { countAttempt, findWindows, forgiveAttempt, type PasswordWindow } from '
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 } as const;
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
-/** Hashes run in the threads that also read and write files; two of the four are left to those. */
+/** Hashes run in the threads that also read and write files, which keep two of the four. */
 const AT_ONCE = 2;
-/** About 3 s of work: longer queues would exceed what users of a browser wait for. */
+/** About 3 s of work: users of a browser would not wait for longer queues. */
 const MAX_WAITING = 128;
 const FEWEST_DIFFERENT = 5;
-/** Of the service and of passwords: with the parts of the address and the name, what is guessed first here (ASVS 5.0, 6.1.2). */
+/** Words of the service and of passwords, which with parts of address and name are guessed first here (ASVS 5.0, 6.1.2). */
 const GUESSED_WORDS = [
   'relata',
   'password',
@@ -30,7 +30,7 @@ const GUESSED_WORDS = [
   'qwertzuiop',
 ];
 const SHORTEST_WORD = 4;
-/** What has to be left of a password without those words and its digits and signs. */
+/** How many letters must remain of a password without those words, digits and signs. */
 const FEWEST_OWN_LETTERS = 4;
 
 const derive = promisify(argon2);
@@ -43,18 +43,18 @@ interface Derivation {
 }
 
 /**
- * What an unknown user's password is compared with, so that it takes as long as a known one's. Nothing hashes to it except by
- * chance.
+ * What an unknown user's password is compared with, so that it takes as long as for a known one. Nothing hashes to it except
+ * by chance.
  */
 const UNKNOWN_USER = format({ ...PARAMETERS, salt: randomBytes(SALT_BYTES) }, randomBytes(TAG_BYTES));
 
-/** @returns what is stored: algorithm, parameters and salt stand in it, so that later ones can differ */
+/** @returns the stored form, which includes algorithm, parameters and salt, so that later ones can differ */
 export async function hashPassword(password: string): Promise<string> {
   const derivation = { ...PARAMETERS, salt: randomBytes(SALT_BYTES) };
   return format(derivation, await run(password, derivation));
 }
 
-/** @param stored  undefined: there is no such user */
+/** @param stored undefined if there is no such user */
 export async function isPassword(given: string, stored: string | undefined): Promise<boolean> {
   const { derivation, tag } = parse(stored ?? UNKNOWN_USER);
   const made = await run(given, derivation);
@@ -62,8 +62,8 @@ export async function isPassword(given: string, stored: string | undefined): Pro
 }
 
 /**
- * Length is what counts (NIST SP 800-63B), and the schema requires it; this refuses what has the length and is guessed
- * first all the same.
+ * Length is what counts (NIST SP 800-63B), and the schema requires it; this refuses passwords that are long enough but would
+ * be guessed first.
  * @throws request_invalid that names the field and never shows the password
  */
 export function refuseWeakPassword(
@@ -90,10 +90,10 @@ function weak(field: string, problem: string): ServiceError {
 
 const hashing = new Turns(AT_ONCE);
 
-/** @throws not_ready when too many wait already */
+/** @throws not_ready when too many are waiting already */
 async function run(password: string, { salt, ...parameters }: Derivation): Promise<Buffer> {
   if (hashing.waiting >= MAX_WAITING) throw new ServiceError('not_ready', { retryAfterSeconds: 5 });
-  // The same letters can be typed in different ways.
+  // The same letters can be entered as different code points.
   const message = password.normalize('NFKC');
   return hashing.take(() =>
     derive('argon2id', { message, nonce: salt, tagLength: TAG_BYTES, ...parameters }),
@@ -116,16 +116,16 @@ function parse(stored: string): { derivation: Derivation; tag: Buffer } {
 
 const MINUTE_MS = 60_000;
 
-/** The user whose password is tried, and from where. */
+/** The user whose password is tried, and the address that tries. */
 interface Attempt {
   readonly email: string;
   readonly address: string;
 }
 
 /**
- * How many attempts with a password there may be. One address tries little; many addresses together try more at one user,
- * but far too little to guess, and so much that locking a user out takes many addresses. The keys are hashed, because addresses
- * that were tried are private, above all those of unknown users. Source: docs/interface.md §5.6 rule 9.
+ * The limits of password attempts. One address may try few; many addresses together may try more for one user, but far too few
+ * to guess, and so many that locking a user out takes many addresses. The keys are hashed, because addresses that were tried
+ * are private, above all those of unknown users. Source: docs/interface.md §5.6 rule 9.
  */
 function limitsOf({ email, address }: Attempt) {
   const place = networkOf(address);
@@ -138,10 +138,10 @@ function limitsOf({ email, address }: Attempt) {
 
 export type PasswordLimit = ReturnType<typeof createPasswordLimit>;
 
-/** Counted in the database: it holds for all processes together and after a restart. */
+/** Counted in the database, so that limits apply to all processes together and after a restart. */
 export function createPasswordLimit(database: Database, clock: Clock) {
   return {
-    /** Counts an attempt, also for an unknown user. @throws sign_in_limited, before the password is checked */
+    /** Counts an attempt, even for an unknown user. @throws sign_in_limited, before the password is checked */
     async count(attempt: Attempt): Promise<void> {
       const limits = Object.values(limitsOf(attempt));
       const now = clock.now();
@@ -153,14 +153,14 @@ export function createPasswordLimit(database: Database, clock: Clock) {
         const until = Math.max(...reached.map(({ endsAt }) => endsAt));
         throw new ServiceError('sign_in_limited', { retryAfterSeconds: (until - now) / 1000 });
       };
-      // Beyond the limit an attempt costs a read and no write.
+      // Beyond the limit an attempt costs a read but no write.
       const keys = limits.map(({ key }) => key);
       refuseAtLimit(await findWindows(database.read, keys, now), 0);
       const begun = limits.map(({ key, windowMs }) => ({ key, endsAt: now + windowMs }));
       // Without this attempt, which is counted by now.
       refuseAtLimit(await countAttempt(database, begun, now), 1);
     },
-    /** To be called when the password was right. */
+    /** Call it when the password was right. */
     async forgive(attempt: Attempt): Promise<void> {
       const { pair, address, email } = limitsOf(attempt);
       // The sign-in stays valid; on a full or failing disk the attempt counts until its window ends.
@@ -175,7 +175,7 @@ function ignoreDisk(error: unknown): void {
     throw error;
 }
 
-/** An address as some proxies forward it, with the port of the connection, which is another one each time. */
+/** An address as some proxies forward it, with the port, which differs for each connection. */
 const WITH_PORT = /^(?:([\d.]+)|\[([^\]]+)\])(?::\d+)?$/;
 
 /** The owner of one IPv6 address usually has its whole /64. */

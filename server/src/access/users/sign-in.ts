@@ -17,10 +17,10 @@ import { hashPassword, isPassword, type PasswordLimit, refuseWeakPassword } from
 import { normalizeEmail, type User } from './user.ts';
 import * as userStore from './user-store.ts';
 
-/** Until an operator has made room. */
+/** Until an operator has freed space. */
 const FULL_RETRY_SECONDS = 60;
 
-/** Signing in, each time in the audit log. Source: docs/interface.md §5.6. */
+/** Sign-ins, each recorded in the audit log. Source: docs/interface.md §5.6. */
 export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit }) {
   const { database, projects, limit } = parts;
 
@@ -33,7 +33,7 @@ export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit 
     const user = await userStore.findUser(database.read, { email: attempt.email });
     const isRight = await isPassword(given.password, user?.passwordHash);
     if (user === undefined || !isRight) throw new ServiceError('sign_in_refused');
-    // The attempt is forgiven with the passkey: the password alone does not allow attempts without end.
+    // The attempt is forgiven only with the passkey: the password alone must not allow unlimited attempts.
     if (user.passkeys > 0)
       return challengePasskey(parts, user, { purpose: 'sign-in', origin: visitor.origin });
     const opened = await enter(parts, visitor, async (tx) => ({
@@ -50,7 +50,7 @@ export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit 
   }
 
   return {
-    /** An unknown address and a wrong password are alike. @throws sign_in_refused, _limited, _unstored */
+    /** An unknown address is refused like a wrong password. @throws sign_in_refused, _limited, _unstored */
     signIn: (...given: Parameters<typeof signIn>) => signIn(...given).catch(refuseOnFullDisk),
 
     /** @throws not_signed_in when the user was deleted a moment ago */
@@ -85,13 +85,13 @@ export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit 
   };
 }
 
-/** Neither attempts nor sessions can be stored, and without a count of attempts no password is checked. */
+/** Neither attempts nor sessions can be stored, and without counting attempts no password is checked. */
 function refuseOnFullDisk(error: unknown): never {
   if (!(error instanceof ServiceError) || error.code !== 'storage_full') throw error;
   throw new ServiceError('sign_in_unstored', { retryAfterSeconds: FULL_RETRY_SECONDS, cause: error });
 }
 
-/** A user who was deleted, or whose password changed, since the check cannot sign in with the old one. */
+/** A user who was deleted, or changed the password, since the check cannot sign in with the old one. */
 async function getUnchanged(tx: ControlTransaction, user: userStore.StoredUser): Promise<User> {
   const present = await userStore.findUser(tx, { id: user.id });
   const hasFewerFactors = user.passkeys === 0 && present !== undefined && present.passkeys > 0;
@@ -102,22 +102,22 @@ async function getUnchanged(tx: ControlTransaction, user: userStore.StoredUser):
 
 interface ReturnedSignIn {
   readonly attempt: string | undefined;
-  /** The query with which the browser came back. */
+  /** The query that the browser came back with. */
   readonly query: string;
   readonly returnUrl: string;
 }
 
 export interface CompanySignInParts extends UserParts {
-  /** The company's provider; undefined: people sign in with passwords alone. */
+  /** The company's provider; undefined: people sign in with passwords only. */
   readonly oidc?: ProviderSettings | undefined;
 }
 
-/** A browser that comes back makes the service call the provider: strangers could have it call without end. */
+/** A returning browser makes the service call the provider; without a limit strangers could cause endless calls. */
 const AT_ONCE = 16;
-/** When to try again: a sign-in under way seldom takes longer. */
+/** When to retry: a sign-in in progress seldom takes longer. */
 const RETRY_SECONDS = 5;
 
-/** Signing in with the company's account. Source: docs/interface.md §5.7. */
+/** Signing in with a company account. Source: docs/interface.md §5.7. */
 export function createCompanySignIn(parts: CompanySignInParts) {
   const { database, clock, oidc, projects } = parts;
   const provider = oidc && createProvider(oidc, clock);
@@ -135,7 +135,7 @@ export function createCompanySignIn(parts: CompanySignInParts) {
     }
   }
 
-  /** @returns the roles without those in parts that are deleted since, or never were */
+  /** @returns the roles without those in parts that have been deleted or never existed */
   async function keepPresent(roles: readonly PartRole[]): Promise<PartRole[]> {
     const [first] = await projects.findAccounts();
     if (first === undefined) return [];
@@ -144,7 +144,7 @@ export function createCompanySignIn(parts: CompanySignInParts) {
     return roles.filter((_, at) => present[at]);
   }
 
-  /** In the first account, as the first owner. */
+  /** Adds the user to the first account, as for the first owner. */
   async function addUser(
     tx: ControlTransaction,
     identity: userStore.Identity,
@@ -153,7 +153,7 @@ export function createCompanySignIn(parts: CompanySignInParts) {
     const [first] = await projects.findAccounts(tx);
     if (first === undefined) throw new ServiceError('company_sign_in_absent');
     const { email, role, roles } = claimed;
-    // Never that user: a person who may choose an address at the provider would take over their account here.
+    // Never as that user: a person who can choose an address at the provider could take over their account here.
     if ((await userStore.findUser(tx, { email })) !== undefined) {
       throw new ServiceError('email_taken', 'it signs in with a password: an owner deletes that user first');
     }
@@ -164,11 +164,11 @@ export function createCompanySignIn(parts: CompanySignInParts) {
   }
 
   return {
-    /** What people call the provider; undefined: there is none. */
+    /** The name of the provider, as shown to people; undefined if there is none. */
     providerName: provider?.name,
 
     /**
-     * @returns where the browser goes, and what it keeps until it comes back, a secret
+     * @returns where the browser goes, and a secret that it keeps until it comes back
      * @throws company_sign_in_absent, provider_unavailable
      */
     async beginCompanySignIn(returnUrl: string): Promise<{ url: string; attempt: string }> {
@@ -179,7 +179,7 @@ export function createCompanySignIn(parts: CompanySignInParts) {
     },
 
     /**
-     * At the first time the person becomes a user; the groups decide the role each time.
+     * The first sign-in creates the user; the groups determine the role each time.
      * @throws attempt_ended, provider_refused, provider_unavailable, no_role, email_taken
      */
     async finishCompanySignIn(returned: ReturnedSignIn, visitor: Visitor): Promise<OpenedSession> {
@@ -204,20 +204,20 @@ export function createCompanySignIn(parts: CompanySignInParts) {
       });
     },
 
-    /** @returns where the browser signs out of the provider too; undefined: nowhere, also while the provider is away */
+    /** @returns where the browser signs out of the provider too; undefined: nowhere, or the provider is unreachable */
     async findProviderSignOut({ userId }: UserCaller, returnUrl: string): Promise<string | undefined> {
       const user = provider && (await userStore.findUser(database.read, { id: userId }));
       if (user?.signsInWith !== 'company-account') return undefined;
-      // Signing out here must work while the provider is away.
+      // Signing out here must work while the provider is unreachable.
       return await provider?.findSignOutUrl(returnUrl).catch(() => undefined);
     },
   };
 }
 
-/** What the provider and its groups say of a person. */
+/** What the provider and its groups say about a person. */
 type Claimed = Pick<User, 'email' | 'name' | 'role' | 'roles'>;
 
-/** Name, address and roles are those of the provider; an address that another user has here is left as it was. */
+/** Takes name, address and roles from the provider; an address that another user has here is not changed. */
 async function followProvider(tx: ControlTransaction, known: User, claimed: Claimed): Promise<Entered> {
   const other = await userStore.findUser(tx, { email: claimed.email });
   const isFree = other === undefined || other.id === known.id;

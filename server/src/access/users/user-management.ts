@@ -32,8 +32,8 @@ type UserWriter = Writer<User, Author>;
 type InvitationWriter = Writer<userStore.Invitation, Author>;
 
 /**
- * The users of the caller's account; those of another are not_found. Owners and account keys that may manage
- * may call this, others are refused. Source: docs/interface.md §14.6.
+ * The users of the caller's account; those of another are not_found. Owners and account keys that may manage may call this;
+ * others are refused. Source: docs/interface.md §14.6.
  */
 export function createUserManagement(parts: UserParts) {
   const users = createResources<User, Author>(parts, {
@@ -49,7 +49,7 @@ export function createUserManagement(parts: UserParts) {
     author: Author,
     { before, after }: { readonly before: User; readonly after: Roles },
   ): Promise<void> {
-    // At the next sign-in they would be those of the groups again.
+    // The next sign-in would restore those of the groups.
     if (before.signsInWith === 'company-account')
       throw new ServiceError('role_of_groups', 'change the groups at the provider');
     await refuseUnfitRoles(parts.projects, author, after);
@@ -61,7 +61,7 @@ export function createUserManagement(parts: UserParts) {
 
   return {
     listUsers: users.list,
-    /** Holds from the next request on. @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused */
+    /** Takes effect with the next request. @throws not_found, last_owner, key_beyond_own, request_invalid, scope_refused */
     changeUser: (writer: UserWriter, chosen: Chosen, change: UserChange): Promise<User> =>
       users.change(writer, { ...chosen, what: 'changed' }, async (tx, before) => {
         const after = { ...before, ...(change.role === 'owner' && { roles: [] }), ...change };
@@ -69,13 +69,13 @@ export function createUserManagement(parts: UserParts) {
         if (hasOtherRoles) await checkRoles(tx, writer.author, { before, after });
         return { after };
       }),
-    /** Their sessions and the invitations that they made go with them. @throws not_found, last_owner */
+    /** Removes their sessions and the invitations that they made, too. @throws not_found, last_owner */
     deleteUser: (writer: UserWriter, chosen: Chosen): Promise<void> =>
       users.remove(writer, chosen, async (tx, user) => {
         if (user.role === 'owner') await refuseLastOwner(tx, user);
         await userStore.removeBelongings(tx, user.id);
       }),
-    /** Of a user who lost them. @throws not_found */
+    /** For a user who lost their passkeys. @throws not_found */
     removePasskeysOf: (writer: UserWriter, chosen: Chosen): Promise<User> =>
       users.change(writer, { ...chosen, what: 'passkeys-removed' }, async (tx, after) => {
         const gone = await userStore.removePasskeys(tx, { userId: after.id });
@@ -84,7 +84,7 @@ export function createUserManagement(parts: UserParts) {
   };
 }
 
-/** Sessions are checked by the guard as well; this is for keys. @throws scope_refused, role_refused */
+/** The guard checks sessions as well; this is for keys. @throws scope_refused, role_refused */
 function refuseUnlessOwner(author: Author): void {
   if ('userId' in author) {
     if (!includesRole(author.role, 'owner')) throw new ServiceError('role_refused');
@@ -93,7 +93,7 @@ function refuseUnlessOwner(author: Author): void {
   if (author.scope.type !== 'account' || author.access !== 'manage') throw new ServiceError('scope_refused');
 }
 
-/** An owner when the request came may have ceased to be one meanwhile. @throws role_refused */
+/** An owner at the time of the request may no longer be one. @throws role_refused */
 async function refuseFormerOwner(tx: ControlTransaction, author: Author): Promise<void> {
   if (!('userId' in author)) return;
   const user = await userStore.findUser(tx, { id: author.userId });
@@ -112,7 +112,7 @@ async function refuseLastOwner(tx: ControlTransaction, { accountId, signsInWith 
   throw new ServiceError('last_owner', 'make another user who signs in with a password an owner first');
 }
 
-/** What a person who follows a link sends. */
+/** What a person who follows a link submits. */
 interface Acceptance {
   readonly token: string;
   readonly name: string;
@@ -129,7 +129,7 @@ export function createLinks(parts: UserParts) {
   });
   const presentIn = (author: Author) => ({ ...author, now: clock.now() });
 
-  /** @throws link_ended: used, replaced, withdrawn, expired and unknown are alike */
+  /** @throws link_ended for a used, replaced, withdrawn, expired or unknown link alike */
   async function getLink<Link>(
     rows: Rows,
     token: string,
@@ -142,8 +142,8 @@ export function createLinks(parts: UserParts) {
 
   return {
     /**
-     * In the place of one to the same address.
-     * @returns the invitation at the one moment at which its token is known
+     * Replaces an earlier invitation to the same address.
+     * @returns the invitation at the only moment when its token is known
      * @throws email_taken for a user of the account, key_beyond_own
      */
     async invite(
@@ -157,7 +157,7 @@ export function createLinks(parts: UserParts) {
       const { accountId, now } = place;
       const invitation = await invitations.create({ ...writer, place }, async (tx) => {
         await refuseLimited(tx, author);
-        // Whether another account has such a user is not for this one to know; it turns out when the link is followed.
+        // Whether another account has such a user must not be revealed to this one; it shows when the link is followed.
         if ((await userStore.findUser(tx, { email }))?.accountId === accountId)
           throw new ServiceError('email_taken');
         await userStore.removeInvitationsTo(tx, { accountId, email });
@@ -176,9 +176,9 @@ export function createLinks(parts: UserParts) {
     deleteInvitation: (writer: InvitationWriter, chosen: Chosen): Promise<void> =>
       invitations.remove({ ...writer, place: presentIn(writer.place) }, chosen),
 
-    /** Once. @throws link_ended, email_taken, request_invalid */
+    /** A link works once. @throws link_ended, email_taken, request_invalid */
     async acceptInvitation({ token, name, password }: Acceptance, visitor: Visitor): Promise<OpenedSession> {
-      // Before the password is hashed: a wrong token costs next to nothing.
+      // Before the password is hashed, so that a wrong token costs next to nothing.
       const { email } = await getLink(database.read, token, userStore.findInvitation);
       refuseWeakPassword('password', password, { email, name });
       const passwordHash = await hashPassword(password);
@@ -193,7 +193,7 @@ export function createLinks(parts: UserParts) {
       });
     },
 
-    /** What a link is for, before anything is filled in. It stays good. @throws link_ended */
+    /** Tells what a link is for, before anything is filled in, and leaves it valid. @throws link_ended */
     async checkLink(token: string) {
       const owner = await userStore.findOwnerLink(database.read, hashSecret(token), clock.now());
       if (owner) return { type: 'owner' as const, role: 'owner' as const, expiresAt: owner.expiresAt };
@@ -201,10 +201,10 @@ export function createLinks(parts: UserParts) {
       return { type: 'invitation' as const, role, expiresAt, email };
     },
 
-    /** Whether any account has one. */
+    /** Whether any account has an owner. */
     hasOwner: async (): Promise<boolean> => (await userStore.countLocalOwners(database.read)) > 0,
 
-    /** Good once and for an hour, beside others of the account. @returns the token */
+    /** Valid once and for an hour, beside other links of the account. @returns the token */
     makeOwnerLink: (accountId: number, command: string): Promise<string> =>
       database.write('all', async (tx) => {
         const token = makeSecret();
@@ -218,8 +218,8 @@ export function createLinks(parts: UserParts) {
       }),
 
     /**
-     * Makes the user of the link: a new one, or the one of that address in the account, who gets the role and the new
-     * password. All links of the account end. @throws link_ended, email_taken, request_invalid
+     * Creates the user of the link, or gives the one with that address in the account the role and the new password. All
+     * links of the account end. @throws link_ended, email_taken, request_invalid
      */
     async createOwner(
       { token, name, password, ...given }: Acceptance & { readonly email: string },

@@ -34,7 +34,7 @@ import { ALGORITHMS, type PasskeyChallenge } from './passkeys.ts';
 import { consoleUrl, invitationUrl, originOf, type User, userOf } from './user.ts';
 import type { ConsoleSession, Invitation } from './user-store.ts';
 
-/** Mail servers take 254 characters; only a mail shows whether an address is good. */
+/** Mail servers accept 254 characters; only sending a mail shows whether an address exists. */
 const Email = Type.String({
   minLength: 3,
   maxLength: 254,
@@ -49,7 +49,7 @@ const RoleWord = Type.Union(
       'owner: everything; editor: everything but users and keys of the account; viewer: looks at everything; none: nothing outside of `roles`',
   },
 );
-/** More would be a group of their own; each request of the user reads them. */
+/** More should be a group of their own, as each request of the user reads them. */
 const PART_ROLES = 100;
 const WirePartRole = closed({
   scope: WirePartScope,
@@ -88,7 +88,7 @@ const SignOutQuery = Type.Object({
 
 const SignsInWith = Type.Union([Type.Literal('password'), Type.Literal('company-account')]);
 
-/** Long enough for what any provider sends back. */
+/** Long enough for what any provider returns. */
 const CompanyReturn = closed({
   query: Type.String({
     maxLength: 8_192,
@@ -244,17 +244,17 @@ const toOptions = (begun: PasskeyChallenge, { id, name }: { id: number; name: st
 interface SessionRouteParts extends RouteTools {
   readonly access: Access;
   readonly cookie: SessionCookie;
-  /** Holds what an attempt is recognised by, until the browser comes back from the provider. */
+  /** Holds the secret of an attempt until the browser comes back from the provider. */
   readonly attemptCookie: SessionCookie;
 }
 
-/** 16 KiB hold the longest of each field, escaped: more would be memory that strangers can occupy. */
+/** 16 KiB hold the longest value of each field, escaped; more would be memory that strangers can occupy. */
 const open = { guard: 'sign-in', maxBodyMib: 1 / 64 } as const;
-/** Signing in and out is for every role. */
+/** Every role may sign in and out. */
 const own = { guard: 'session', role: 'viewer' } as const;
 const tags = ['Sign in'];
 const about = { config: own, tags };
-/** As long as a sign-in at the provider may take, with a second factor. */
+/** How long a sign-in at the provider may take, with a second factor. */
 const ATTEMPT_SECONDS = 600;
 
 /** Source: docs/interface.md §5.6 to §5.8. */
@@ -456,7 +456,7 @@ export const sessionRoutes =
     });
   };
 
-/** Sets the cookie of the session. */
+/** Sets the session cookie. */
 async function answerOpened(
   { access, cookie }: SessionRouteParts,
   reply: FastifyReply,
@@ -474,7 +474,7 @@ const visitorOf = ({ cookie, findBaseUrl }: SessionRouteParts, request: FastifyR
   sessionValue: cookie.read(request),
 });
 
-/** Answers to strangers say little of what is wrong between the service and the provider; the operator reads it in the log. */
+/** Answers to strangers say little about problems between the service and the provider; the log has them for the operator. */
 const logProblem = (request: FastifyRequest) => (error: unknown) => {
   if (error instanceof ServiceError && error.facts.cause instanceof Error) {
     request.log.warn(
@@ -485,7 +485,7 @@ const logProblem = (request: FastifyRequest) => (error: unknown) => {
   throw error;
 };
 
-/** Texts alone: what else is in such an error may hold tokens. */
+/** Only messages: other properties of such an error may hold tokens. */
 function describeProblem(error: Error): string {
   const { message, cause } = error;
   return cause instanceof Error ? `${message}: ${describeProblem(cause)}` : message;

@@ -17,7 +17,7 @@ const remove = (tx: ControlTransaction, table: keyof ControlSchema, where: Colum
   sql`delete from ${sql.table(table)} where ${areEqual(where)}`.execute(tx);
 
 export interface StoredUser extends User {
-  /** undefined: they sign in with the company's account. */
+  /** undefined: the user signs in with a company account. */
   readonly passwordHash: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface Identity {
 const readRoles = ({ roles }: { roles: string }) => JSON.parse(roles) as PartRole[];
 
 type UserRow = Selectable<ControlSchema['console_user']>;
-/** What a session needs of it. */
+/** The part of a user that sessions need. */
 type SafeRow = Omit<UserRow, 'password_hash' | 'subject'>;
 
 const toUser = ({ password_hash: _, subject: __, issuer, ...row }: SafeRow & Partial<UserRow>): User => ({
@@ -47,7 +47,7 @@ export const USERS = createStore<User, { readonly accountId: number }>({
   toColumns: ({ name, role, roles }) => ({ name, role, roles: JSON.stringify(roles) }),
 });
 
-/** In any account; each filter has an index that names one. */
+/** In any account; there is an index for each filter. */
 export async function findUser(
   rows: Rows,
   filter: { readonly id: number } | { readonly email: string } | Identity,
@@ -61,8 +61,8 @@ export async function findUser(
 }
 
 /**
- * Counts owners who sign in with a password: no provider and no change of its groups can take them away. Of all accounts, if
- * none is given.
+ * Counts owners who sign in with a password, whom no provider or change of groups can take away. Over all accounts, if none
+ * is given.
  */
 export async function countLocalOwners(rows: Rows, accountId?: number): Promise<number> {
   const { count } = await rows
@@ -81,7 +81,7 @@ type NewUser = Pick<User, 'accountId' | 'email' | 'name' | 'role' | 'roles' | 'c
 export const insertUser = (tx: ControlTransaction, { roles, ...user }: NewUser): Promise<User> =>
   USERS.insert(tx, toSnake({ passwordHash: '', ...user, roles: JSON.stringify(roles) }));
 
-/** @param change with a password: from now on the user signs in with it */
+/** @param change with a password, the user signs in with that from now on */
 export async function updateUser(
   tx: ControlTransaction,
   id: number,
@@ -101,14 +101,14 @@ export async function updateUser(
     .execute();
 }
 
-/** The sessions and passkeys of a user, and the invitations that they made. */
+/** Removes the sessions and passkeys of a user, and the invitations that they made. */
 export async function removeBelongings(tx: ControlTransaction, userId: number): Promise<void> {
   await removeInvitationsBy(tx, userId);
   await removeSessionsOf(tx, userId);
   await remove(tx, 'passkey', { user_id: userId });
 }
 
-/** What users have, and are invited to have, in a part that is gone. */
+/** Removes the roles that users have, or are invited to have, in a deleted part. */
 export async function removeRolesIn(tx: ControlTransaction, { type, id }: PartScope): Promise<void> {
   for (const table of ['console_user', 'invitation'] as const) {
     const found = await tx.selectFrom(table).select(['id', 'roles']).where('roles', '!=', '[]').execute();
@@ -121,7 +121,7 @@ export async function removeRolesIn(tx: ControlTransaction, { type, id }: PartSc
   }
 }
 
-/** With it a person becomes a user, once. */
+/** Lets a person become a user, once. */
 export interface Invitation extends Roles {
   readonly id: number;
   readonly accountId: number;
@@ -131,7 +131,7 @@ export interface Invitation extends Roles {
   readonly expiresAt: number;
 }
 
-/** An account's that have not expired. */
+/** The account whose unexpired invitations are meant. */
 export interface InvitationPlace {
   readonly accountId: number;
   readonly now: number;
@@ -149,7 +149,7 @@ function toInvitation({ hash: _, user_id: __, ...row }: Selectable<ControlSchema
   return { ...toCamel(row), roles: readRoles(row), createdBy: JSON.parse(row.created_by) };
 }
 
-/** @returns one that has not expired, by the index of the unique hash */
+/** @returns an unexpired invitation, by the index of the unique hash */
 export async function findInvitation(
   rows: Rows,
   hash: SecretHash,
@@ -175,7 +175,7 @@ export const removeInvitationsTo = (
   { accountId, email }: Pick<User, 'accountId' | 'email'>,
 ) => remove(tx, 'invitation', { account_id: accountId, email });
 
-/** Those of a user who may no longer invite. */
+/** Removes the invitations of a user who may no longer invite. */
 export const removeInvitationsBy = (tx: ControlTransaction, userId: number) =>
   remove(tx, 'invitation', { user_id: userId });
 
@@ -204,13 +204,13 @@ export interface ConsoleSession {
   readonly createdAt: number;
   readonly usedAt: number;
   readonly expiresAt: number;
-  /** Of the browser that signed in; null: an earlier version did not store it. */
+  /** The address of the browser that signed in; null if an earlier version did not store it. */
   readonly address: string | null;
-  /** As the browser names itself; null: it does not, or an earlier version did not store it. */
+  /** The browser's own name; null if it sends none, or an earlier version did not store it. */
   readonly userAgent: string | null;
 }
 
-/** A user's that go on. */
+/** The user whose open sessions are meant. */
 interface SessionPlace {
   readonly userId: number;
   readonly expiresAfter: number;
@@ -226,7 +226,7 @@ export const SESSIONS = createStore<ConsoleSession, SessionPlace>({
   toColumns: ({ usedAt }) => ({ used_at: usedAt }),
 });
 
-/** By the index of the unique hash. @returns the session with the user as they are now */
+/** Uses the index of the unique hash. @returns the session with the present state of its user */
 export async function findSession(
   rows: Rows,
   hash: SecretHash,
@@ -249,13 +249,13 @@ export const insertSession = (
   session: Omit<ConsoleSession, 'id' | 'usedAt'> & { userId: number; hash: SecretHash },
 ): Promise<ConsoleSession> => SESSIONS.insert(tx, toSnake({ ...session, usedAt: session.createdAt }));
 
-/** Never moves the instant back: other processes write too. */
+/** Never moves the instant back, as other processes write too. */
 export async function noteSessionUse(database: Database, id: number, at: number): Promise<void> {
   const set = (tx: ControlTransaction) => tx.updateTable('console_session').set({ used_at: at });
   await database.write('rows', (tx) => set(tx).where('id', '=', id).where('used_at', '<', at).execute());
 }
 
-/** @returns whether the user had it */
+/** @returns whether the user had this session */
 export async function removeSession(
   tx: ControlTransaction,
   { id, userId }: { id: number; userId: number },
@@ -275,13 +275,13 @@ export async function removeOtherSessions(
 export const removeSessionByHash = (tx: ControlTransaction, hash: SecretHash) =>
   remove(tx, 'console_session', { hash });
 
-/** Also those that wait for a passkey. */
+/** Removes all sessions, including those that wait for a passkey. */
 export async function removeSessionsOf(tx: ControlTransaction, userId: number): Promise<void> {
   for (const table of ['passkey_challenge', 'console_session'] as const)
     await remove(tx, table, { user_id: userId });
 }
 
-/** Forgets sessions, links, challenges and counts that are over; `unusedSince`: sessions not used since then are. */
+/** Removes expired sessions, links, challenges and counts; sessions not used since `unusedSince` count as expired. */
 export async function dropExpired(
   database: Database,
   { now, unusedSince }: { now: number; unusedSince: number },
@@ -301,13 +301,13 @@ const toPasskey = (row: Selectable<ControlSchema['passkey']>) => ({
   transports: JSON.parse(row.transports) as readonly string[],
 });
 
-/** @returns by id; there are few */
+/** @returns them by id; there are few */
 export async function listPasskeys(rows: Rows, userId: number): Promise<Passkey[]> {
   const found = rows.selectFrom('passkey').selectAll().where('user_id', '=', userId).orderBy('id');
   return (await found.execute()).map(toPasskey);
 }
 
-/** In any account. */
+/** Looks in all accounts. */
 export async function hasCredential(rows: Rows, credentialId: string): Promise<boolean> {
   const query = rows.selectFrom('passkey').select('id').where('credential_id', '=', credentialId);
   return (await query.executeTakeFirst()) !== undefined;
@@ -326,7 +326,7 @@ export async function insertPasskey(
   return toPasskey(row);
 }
 
-/** @returns whether it was as it was read: two signatures of one count are not both taken */
+/** @returns whether the passkey is as it was read, so that two signatures with one count are not both accepted */
 export async function notePasskeyUse(
   tx: ControlTransaction,
   { id, counter }: Pick<Passkey, 'id' | 'counter'>,
@@ -340,7 +340,7 @@ export async function notePasskeyUse(
   return changed.numUpdatedRows > 0n;
 }
 
-/** @returns those that are gone: one, or all of the user */
+/** @returns the removed passkeys: one, or all of the user */
 export async function removePasskeys(
   tx: ControlTransaction,
   filter: { userId: number; id?: number },
@@ -365,7 +365,7 @@ interface Challenge {
   readonly expiresAt: number;
 }
 
-/** In the place of the oldest of the user, where there are so many. */
+/** Replaces the user's oldest challenge if there are too many. */
 export async function insertChallenge(
   tx: ControlTransaction,
   challenge: Challenge,
@@ -383,7 +383,7 @@ export async function insertChallenge(
   await tx.insertInto('passkey_challenge').values(toSnake(challenge)).execute();
 }
 
-/** Once. @returns whose it was */
+/** Works once. @returns the user of the challenge */
 export async function takeChallenge(
   tx: ControlTransaction,
   { now, ...challenge }: Pick<Challenge, 'hash' | 'purpose'> & { now: number },
@@ -401,7 +401,7 @@ export interface PasswordWindow {
 
 const WINDOW = ['key', 'attempts', 'ends_at as endsAt'] as const;
 
-/** @returns those of the keys whose windows run */
+/** @returns the current windows of these keys */
 export const findWindows = (rows: Rows, keys: readonly string[], now: number): Promise<PasswordWindow[]> =>
   rows
     .selectFrom('password_window')
@@ -411,15 +411,15 @@ export const findWindows = (rows: Rows, keys: readonly string[], now: number): P
     .execute();
 
 /**
- * Counts an attempt for each key, in one statement, so that attempts that come at once are all counted. A window that is
- * over begins anew.
+ * Counts an attempt for each key, in one statement, so that simultaneous attempts are all counted. An ended window begins
+ * anew.
  */
 export async function countAttempt(
   database: Database,
   windows: readonly Pick<PasswordWindow, 'key' | 'endsAt'>[],
   now: number,
 ): Promise<PasswordWindow[]> {
-  // In the same order everywhere, or two transactions that wait for each other's rows would wait for ever.
+  // In the same order everywhere, to avoid deadlocks between transactions.
   const sorted = windows.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const isOver = sql`password_window.ends_at <= ${now}`;
   return database.write('rows', (tx) =>
@@ -437,7 +437,7 @@ export async function countAttempt(
   );
 }
 
-/** Takes one attempt back from each key, and forgets all attempts of one of them. */
+/** Takes back one attempt from each key, and clears one key completely. */
 export async function forgiveAttempt(
   database: Database,
   { forgotten, lowered }: { forgotten: string; lowered: readonly string[] },

@@ -13,9 +13,9 @@ import type { Author, Projects } from '../../projects/projects.ts';
 
 /** What a user may do. */
 export interface Roles {
-  /** For the whole account. */
+  /** The role in the whole account. */
   readonly role: Role;
-  /** For parts of it. */
+  /** The roles in parts of it. */
   readonly roles: readonly PartRole[];
 }
 
@@ -23,37 +23,37 @@ export interface Roles {
 export interface User extends Roles {
   readonly id: number;
   readonly accountId: number;
-  /** As `normalizeEmail` has it; no two users of an installation have the same. */
+  /** As returned by `normalizeEmail`; unique in an installation. */
   readonly email: string;
   readonly name: string;
   readonly createdAt: number;
   readonly signedInAt: number | null;
-  /** How many. */
+  /** How many the user has. */
   readonly passkeys: number;
   readonly signsInWith: 'password' | 'company-account';
 }
 
 export function toUserCaller(user: User, sessionId: number): UserCaller {
   const { id, accountId, name, role, roles } = user;
-  // The role in terms of what keys may: guards and rules that know keys know users too.
+  // The role in terms of key access, so that guards and rules for keys also apply to users.
   const access = includesRole(highestRoleOf(user), 'editor') ? 'manage' : 'read';
   const reached = { scope: reachOf(user, 'viewer'), access } as const;
   return { userId: id, userName: name, accountId, role, roles, sessionId, ...reached };
 }
 
-/** Where the guard admits only sessions. */
+/** For routes whose guard admits only sessions. */
 export function userOf(caller: Caller): UserCaller {
   if (!isUser(caller)) throw new ServiceError('not_signed_in');
   return caller;
 }
 
-/** People write their address in one way here and in another way there. */
+/** People do not always write their address in the same way. */
 export function normalizeEmail(given: string): string {
   return given.normalize('NFC').trim().toLowerCase();
 }
 
 /**
- * Unknown groups and projects, and those of another account, are alike. Source: docs/interface.md §14.6 rule 8.
+ * Unknown groups and projects are refused like those of another account. Source: docs/interface.md §14.6 rule 8.
  * @throws request_invalid, scope_refused
  */
 export async function refuseUnfitRoles(
@@ -75,18 +75,18 @@ export async function refuseUnfitRoles(
 
 export const invalid = (detail: string) => new ServiceError('request_invalid', detail);
 
-/** Where the console takes a token. Behind the `#`, so that no server and no proxy writes it into a log. */
+/** The console address that takes a token. It is behind the `#`, so that no server or proxy logs it. */
 export function ownerLinkUrl(base: string, token: string): string {
   return `${base}/console/#/welcome/${token}`;
 }
 
-/** Where browsers come back from the company's provider, as it is registered there. */
+/** The address that browsers come back to from the company's provider, as registered there. */
 export const consoleUrl = (base: string): string => `${base}/console/`;
 
 export function invitationUrl(base: string, token: string): string {
   return `${base}/console/#/invitation/${token}`;
 }
 
-/** Where the page is that calls: as it says, which was checked to be here, or where browsers find the service. */
+/** The origin of the calling page: as it says, which was checked, or else the service's own address. */
 export const originOf = ({ origin }: { readonly origin?: string | undefined }, base: string): string =>
   origin ?? new URL(base).origin;

@@ -18,7 +18,7 @@ export function createUsers(given: Omit<CompanySignInParts, 'onWritten'>) {
   const limited = { ...parts, limit: createPasswordLimit(database, clock) };
   return {
     findUser,
-    /** To be called when users were written elsewhere. */
+    /** Call it when users were written elsewhere. */
     forgetUsers: dropCache,
     ...createSignIn(limited),
     ...createOwnSessions(parts),

@@ -18,13 +18,13 @@ const { settings, state, isStandby } = workerData as {
 let stream: BackupStream | Standby | undefined;
 
 serveOperations({
-  /** Before other threads open the files, and close them. */
+  /** Call it before other threads open and close the files. */
   open() {
     stream = isStandby ? createStandby(settings, state) : createBackupStream(settings, state);
   },
-  /** @returns why it may not write; undefined: it does, or follows */
+  /** @returns why it may not write; undefined if it does, or is a standby */
   start: () => stream?.start(),
-  /** After a promotion: what was followed is sent from now on. */
+  /** After a promotion, sends what it followed until now. */
   async turn() {
     await stream?.stop();
     stream = createBackupStream(settings, state);

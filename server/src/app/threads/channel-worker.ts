@@ -1,4 +1,4 @@
-/** Entry of the thread of a channel's build: it reads a whole catalog with what goes with its products, and writes files. */
+/** Entry of the thread that builds a channel: it reads a whole catalog with related products, and writes files. */
 import { workerData } from 'node:worker_threads';
 import { type ChannelThreadData, channelThreadOperations } from '../../channels/builds/builds.ts';
 import { createPostgresPasses } from '../../relations/store/postgres/postgres.ts';

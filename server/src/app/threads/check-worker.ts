@@ -1,4 +1,4 @@
-/** Entry of the thread that checks whether catalog files are damaged: it reads each as a whole. */
+/** Entry of the thread that checks catalog files for damage, reading each in full. */
 import { workerData } from 'node:worker_threads';
 import { PRODUCTS_WITHOUT_DOCUMENT } from '../../catalog/store/sqlite/sqlite.ts';
 import { findDamage } from '../../storage/sqlite/sqlite.ts';

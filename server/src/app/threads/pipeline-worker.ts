@@ -1,4 +1,4 @@
-/** Entry of the thread of a pipeline's run: it fetches, reads and maps a source; what it makes another thread writes. */
+/** Entry of the thread that runs a pipeline: it fetches, reads and maps a source; another thread writes the results. */
 import { workerData } from 'node:worker_threads';
 import { type RunThreadData, runThreadOperations } from '../../pipelines/runs/runs.ts';
 import { openPayloads } from '../../storage/storage.ts';

@@ -1,4 +1,4 @@
-/** Entry of the threads that answer relations and searches: what goes with a product may take long to find. */
+/** Entry of the threads that answer relations and searches: related products may take long to find. */
 import { workerData } from 'node:worker_threads';
 import { searchThreadOperations } from '../../catalog/catalog.ts';
 import { postgresRelationReaderOperations } from '../../relations/store/postgres/postgres.ts';

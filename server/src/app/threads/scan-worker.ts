@@ -1,4 +1,4 @@
-/** Entry of the thread that looks through catalogs: searches and counts that no index helps. */
+/** Entry of the thread that scans catalogs, for searches and counts that no index supports. */
 import { workerData } from 'node:worker_threads';
 import { scanThreadOperations } from '../../catalog/catalog.ts';
 import type { ThreadPlace } from '../../storage/storage.ts';

@@ -9,7 +9,7 @@ import type { Server } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { makeFirstOwnerLink, untilStopped } from '../serve.ts';
 
-/** `relata demo`: a catalog to try everything on, in a directory that goes with the process. */
+/** `relata demo`: a catalog to try everything on, in a directory that is removed with the process. */
 export async function demoCommand(): Promise<number> {
   const dataDir = fs.mkdtempSync(join(tmpdir(), 'relata-demo-'));
   try {
@@ -21,7 +21,7 @@ export async function demoCommand(): Promise<number> {
     const projectId = await loadDemoCatalog(address, key, config.publicUrl);
     await createDemoPipelines({ address, key, projectId }, importDir);
     const consoleLink = (await makeFirstOwnerLink(app, config)) ?? '';
-    // For the page of the shop: its visitors can read the key.
+    // For the page of the shop, whose visitors can read the key.
     const { key: pageKey = '' } = await createRelata({ url: address, key }).apiKeys.create({
       ...{ name: 'Shop page', scope: { type: 'project', id: projectId }, page: true },
       rateLimit: { requestsPerMinute: 600 },
@@ -35,7 +35,7 @@ export async function demoCommand(): Promise<number> {
   }
 }
 
-/** Loads the catalog as any shop would: over HTTP, by a full update. @param shownAt  where browsers find it @returns the project's id */
+/** Loads the catalog as any shop would: over HTTP, by a full update. @param shownAt address for browsers @returns the project's id */
 export async function loadDemoCatalog(address: string, key: string, shownAt = address): Promise<number> {
   const { projects, products, relations, tasks } = createRelata({ url: address, key });
   const group = await projects.createGroup('Demo');
@@ -50,9 +50,9 @@ export async function loadDemoCatalog(address: string, key: string, shownAt = ad
 }
 
 /**
- * Makes a pipeline of each trigger, and the files that two of them read.
+ * Creates a pipeline with each trigger, and the files that two of them read.
  * @param importDir RELATA_IMPORT_DIR
- * @returns where the pipeline that takes files takes them, and the URL of the webhook
+ * @returns where the pipeline for uploads takes files, and the URL of the webhook
  */
 export async function createDemoPipelines(
   { address, key, projectId }: { address: string; key: string; projectId: number },
@@ -74,7 +74,7 @@ export async function createDemoPipelines(
   return { uploadPath, webhookUrl: (trigger.type === 'webhook' && trigger.url) || '' };
 }
 
-/** @returns what the demo shows: where to look, how to come in, and a question to paste into a shell */
+/** @returns what the demo prints: where to look, how to sign in, and a question to paste into a shell */
 export function describeDemo({
   projectId,
   ...place
@@ -101,12 +101,12 @@ Press Ctrl+C to stop; this deletes the demo catalog.
 `;
 }
 
-/** The command as it is called where this program stands: of a clone by npm. */
+/** How to call the command from where this program is: in a clone by npm. */
 const RELATA = fs.existsSync(new URL('../../../../package/relata.js', import.meta.url))
   ? 'npm run -s relata --'
   : 'relata';
 
-/** A product in the shape of an upload request. Source: docs/interface.md §2.3. */
+/** A product in the form of an upload request. Source: docs/interface.md §2.3. */
 export interface DemoProduct {
   identifier: string;
   groupIdentifier: string;
@@ -121,8 +121,8 @@ const inDemo = (name: string) => new URL(`../../../demo/${name}`, import.meta.ur
 const readJson = <Value>(name: string) => JSON.parse(fs.readFileSync(inDemo(name), 'utf8')) as Value;
 
 /**
- * @returns the 6,200 products of the demo shop, the variants of a group in a row, each relation of the demo with partners on
- * both sides. server/test/support/demo-shop/ has the generator that made them.
+ * @returns the 6,200 products of the demo shop, the variants of a group together, with partners on both sides of each demo
+ * relation. server/test/support/demo-shop/ has the generator that made them.
  */
 export function readDemoCatalog(): DemoProduct[] {
   // Packed: 7 MB in 145 KB.
@@ -132,20 +132,20 @@ export function readDemoCatalog(): DemoProduct[] {
   return lines.split('\n').map((line) => JSON.parse(line) as DemoProduct);
 }
 
-/** @returns what goes with what in the demo shop */
+/** @returns the relations of the demo shop */
 export const readDemoRelations = (): RelationDefinition[] =>
   readJson<{ relations: RelationDefinition[] }>('relations.json').relations;
 
-/** Pictures of the products of the demo, drawn as they are requested: an invented shop has no photographs. */
+/** Pictures of the demo's products, drawn when requested: an invented shop has no photographs. */
 
 const PATH = '/demo/pictures';
 const DAY_SECONDS = 86_400;
-/** In pixels, by the folder of the address; `detail` is a part of the drawing. */
+/** Sizes in pixels, by folder of the address; `detail` is a part of the drawing. */
 const SIZES: Readonly<Record<string, number>> = { large: 640, detail: 640, small: 160, thumb: 64 };
-/** Each line of products in a square of 100. */
+/** The drawing of each product line, in a square of 100. */
 const DRAWINGS = readJson<Readonly<Record<string, string>>>('drawings.json');
 
-/** Hue, saturation and lightness of the colours that identifiers name; of others the name decides. */
+/** Hue, saturation and lightness of the colours that identifiers name; for others the name determines the hue. */
 const COLOURS: readonly (readonly [name: string, hue: number, saturation: number, lightness: number])[] = [
   ['black', 210, 6, 30],
   ['silver', 210, 8, 72],
@@ -159,7 +159,7 @@ const COLOURS: readonly (readonly [name: string, hue: number, saturation: number
 ];
 const HUES = [172, 28, 205, 262, 345, 92];
 
-/** @returns the products with pictures that this process draws. @param address  where it is reached */
+/** @returns the products with pictures that this process draws. @param address of this process */
 export const withPictures = (products: readonly DemoProduct[], address: string): DemoProduct[] =>
   products.map((product) => {
     const colour = product.attributes.find(({ key }) => key === 'Colour')?.value.toLowerCase() ?? '';
@@ -170,7 +170,7 @@ export const withPictures = (products: readonly DemoProduct[], address: string):
 
 const SHOP = '/demo/shop';
 
-/** What a shop serves itself, without a key: pictures, and a page with the elements of clients/web. */
+/** What the shop itself serves, without a key: pictures, and a page with the elements of clients/web. */
 function serveDemo(server: Server): void {
   const route = { config: { guard: 'none' }, schema: { hide: true } } as const;
   for (const [name, media] of Object.entries({ 'shop.html': 'text/html', 'relata.js': 'text/javascript' })) {
@@ -199,7 +199,7 @@ export function drawPicture(size: string, file: string): string | undefined {
   const [drawing, pixels] = [DRAWINGS[line], SIZES[size]];
   if (drawing === undefined || pixels === undefined) return undefined;
   const known = COLOURS.find(([word]) => name.includes(word));
-  // Without a colour of their own the groups of a line differ, and the variants of a group are alike.
+  // Without a named colour, the groups of a line differ, and the variants of a group look alike.
   const hue = known?.[1] ?? HUES[Number.parseInt(name, 10) % HUES.length] ?? 0;
   const [, , saturation, lightness] = known ?? ['', hue, 42, 58];
   const colour = (light: number) => `hsl(${hue} ${saturation}% ${light}%)`;

@@ -9,10 +9,10 @@ import { ask, countOf, isInteractive, print, say } from './terminal.ts';
 
 /** How many identifiers a request may name. Source: docs/interface.md §8. */
 const IDENTIFIERS = 10_000;
-/** How many of each kind a difference lists. */
+/** How many of each kind a difference shows. */
 const SHOWN = 20;
 
-/** `relata diff FILE…`: what a full update of these files would do. Nothing is sent. @returns 1 where there is a difference */
+/** `relata diff FILE…`: what a full update of these files would do. Sends nothing. @returns 1 if there is a difference */
 export async function diff(files: readonly string[], flags: ConnectionFlags): Promise<number> {
   const connection = connect(flags);
   const hashProduct = await loadHash();
@@ -46,7 +46,7 @@ function listSome(lists: Readonly<Record<string, readonly string[]>>): void {
   }
 }
 
-/** The last product of an identifier wins, as in an upload. A hash takes 22 characters, whatever the product has. */
+/** The last product with an identifier wins, as in an upload. A hash takes 22 characters, whatever the product's size. */
 async function hashFiles(files: readonly string[], hashProduct: Hash): Promise<Map<string, string>> {
   const hashes = new Map<string, string>();
   for await (const products of readProducts(files, measureFiles(files))) {
@@ -63,7 +63,7 @@ function parse(bytes: Buffer): UploadProduct {
     const product = JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, '')) as UploadProduct;
     if (typeof product?.identifier === 'string') return product;
   } catch {
-    // What is no JSON and what is no product are refused alike, with the beginning of the text.
+    // Invalid JSON and JSON that is no product are refused alike, with the beginning of the text.
   }
   const text = bytes.toString('utf8', 0, 120);
   throw new UsageError(`this is no product: ${text}`);
@@ -71,7 +71,7 @@ function parse(bytes: Buffer): UploadProduct {
 
 type Hash = (product: UploadProduct) => string;
 
-/** As the service compares them. Products are loaded for this alone: nothing else here needs it. */
+/** As the service compares them. The products room is loaded only for this. */
 async function loadHash(): Promise<Hash> {
   const { normaliseProduct } = await import('../../catalog/products/products.ts');
   return (product) =>
@@ -81,7 +81,7 @@ async function loadHash(): Promise<Hash> {
       .slice(0, 22);
 }
 
-/** `relata pull`: the whole catalog in upload shape, a product a line. */
+/** `relata pull`: the whole catalog in upload form, one product per line. */
 export async function pull(flags: ConnectionFlags & { readonly output?: string }): Promise<number> {
   const connection = connect(flags);
   const lines = Readable.from(writeLines(connection, await chooseProject(connection)));
@@ -99,7 +99,7 @@ async function* writeLines({ relata }: Connection, projectId: number): AsyncGene
   for await (const product of relata.products.export(projectId)) yield `${JSON.stringify(product)}\n`;
 }
 
-/** `relata delete ID…`: what is not there is named by the task's report. */
+/** `relata delete ID…`: the task's report names products that do not exist. */
 export async function remove(
   identifiers: readonly string[],
   flags: ConnectionFlags & { readonly yes?: boolean },
@@ -123,7 +123,7 @@ export async function remove(
   return 0;
 }
 
-/** `relata lookup ID…` @returns 1 where one is not there */
+/** `relata lookup ID…` @returns 1 if a product does not exist */
 export async function lookUp(identifiers: readonly string[], flags: ConnectionFlags): Promise<number> {
   const { relata, projectId } = connect(flags);
   const found = await relata.products.lookUp(identifiers, { projectId });

@@ -9,7 +9,7 @@ import { createRelata, type Relata } from '@relata/client';
 import { readClientSettings } from '../../config.ts';
 import { askSecret } from './terminal.ts';
 
-/** Of every command that talks to a service. */
+/** Flags of every command that talks to a service. */
 export interface ConnectionFlags {
   readonly url?: string;
   readonly key?: string;
@@ -26,14 +26,14 @@ export interface Connection {
   readonly projectId: number | undefined;
 }
 
-/** Of what a person may repeat by hand. */
+/** For commands that a person can easily repeat. */
 const RETRIES = 2;
-/** Five minutes in all, in which a service is restarted or moved. */
+/** Five minutes in all, enough for a service to be restarted or moved. */
 export const PATIENT_RETRIES = 12;
 
 export const connect = (flags: ConnectionFlags): Connection => connectWith(flags, RETRIES);
 
-/** A flag counts before the environment, that before the profile. @throws UsageError */
+/** A flag takes precedence over the environment, and that over the profile. @throws UsageError */
 export function connectWith(flags: ConnectionFlags, retries: number): Connection {
   const set = readClientSettings();
   const stored = readProfile(flags.profile);
@@ -51,7 +51,7 @@ function readProjectId(text: string | undefined): number | undefined {
   return Number(text);
 }
 
-/** @returns the project; without a choice the only one in reach @throws UsageError */
+/** @returns the project; without a choice, the only one in reach @throws UsageError */
 export async function chooseProject({ relata, projectId }: Connection): Promise<number> {
   if (projectId !== undefined) return projectId;
   const { items } = await relata.projects.list({ limit: 2 });
@@ -61,12 +61,12 @@ export async function chooseProject({ relata, projectId }: Connection): Promise<
   return only.id;
 }
 
-/** A `Response` of these takes no text. */
+/** A `Response` with one of these may not have a body. */
 const WITHOUT_BODY: readonly number[] = [204, 205, 304];
 
 let isAway = false;
 
-/** Says once that it waits, and once that it goes on. */
+/** Reports once that it waits, and once that it continues. */
 async function fetchAloud(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   try {
     const { body } = init;
@@ -92,7 +92,7 @@ async function sendBytes(url: string, init: RequestInit, body: Uint8Array): Prom
     ...(signal && { signal }),
     headers: { ...(headers as Record<string, string>), 'content-length': body.length },
   });
-  // Also while the answer is read, which fails then.
+  // Including errors while the answer is read, which then fails.
   sent.on('error', () => {});
   sent.end(body);
   const [answer] = (await once(sent, 'response')) as [http.IncomingMessage];
@@ -103,7 +103,7 @@ async function sendBytes(url: string, init: RequestInit, body: Uint8Array): Prom
   return new Response(sentBack, { status, headers: answer.headers as Record<string, string> });
 }
 
-/** Where a person pushes to, kept so that it need not be said each time. */
+/** A service that a person uses, stored so that its address need not be repeated. */
 interface Profile {
   readonly url?: string;
   readonly key?: string;
@@ -124,7 +124,7 @@ function readAll(): Record<string, Profile> {
   }
 }
 
-/** @throws UsageError for a name that there is not; without a name the default one may be missing */
+/** @throws UsageError for an unknown name; without a name the default profile may be missing */
 function readProfile(name: string | undefined): Profile {
   const profiles = readAll();
   const chosen = name ?? DEFAULT;
@@ -133,7 +133,7 @@ function readProfile(name: string | undefined): Profile {
   throw new UsageError(`there is no profile ${name}: relata login --profile ${name} makes it`);
 }
 
-/** `relata login`: keeps where a service is, and the key, after trying them. */
+/** `relata login`: stores the address of a service and the key, after trying them. */
 export async function login({ url, key, project, profile = DEFAULT }: ConnectionFlags): Promise<number> {
   if (url === undefined) throw new UsageError('relata login needs --url');
   const typed = key ?? (await askSecret('API key: '));
@@ -142,7 +142,7 @@ export async function login({ url, key, project, profile = DEFAULT }: Connection
   await createRelata({ url, key: stored.key, retries: 1 }).tasks.list({ limit: 1, ...choose(project) });
   const path = pathOf();
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  // A key is for its owner alone, also where the file was there before.
+  // Only the owner may read a key, even if the file existed before.
   writeFileSync(`${path}.new`, `${JSON.stringify({ ...readAll(), [profile]: stored }, null, 2)}\n`, {
     mode: 0o600,
   });
@@ -154,7 +154,7 @@ export async function login({ url, key, project, profile = DEFAULT }: Connection
 
 const choose = (project: string | undefined) => (project === undefined ? {} : { projectId: Number(project) });
 
-/** What the caller must put right before anything is sent. */
+/** A mistake that the caller must correct before anything is sent. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

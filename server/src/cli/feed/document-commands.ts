@@ -9,7 +9,7 @@ import { type Recognisable, recognise } from '../../kernel/recognise.ts';
 import { type Connection, type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
 import { confirm, isInteractive, print } from './terminal.ts';
 
-/** Relations and the ontology as files of a repository: exported, compared, applied. */
+/** Relations and the ontology as files in a repository: exported, compared, applied. */
 
 export interface DocumentFlags extends ConnectionFlags {
   readonly yes?: boolean;
@@ -17,10 +17,10 @@ export interface DocumentFlags extends ConnectionFlags {
 
 /** A part of such a document, as it is compared. */
 interface Part extends Recognisable {
-  /** For people. */
+  /** The text for people. */
   readonly label: string;
   readonly value: unknown;
-  /** Whether one that a file does not hold is left as it is. */
+  /** Whether a part that the file lacks stays unchanged. */
   readonly stays?: true;
 }
 
@@ -30,32 +30,32 @@ interface Place {
 }
 
 interface Read<Document> {
-  /** With the ids of its project. */
+  /** The document with the ids of its project. */
   readonly document: Document;
-  /** Of this state: another one has another tag. */
+  /** The tag of this state; every other state has a different one. */
   readonly tag: string | undefined;
 }
 
 interface DocumentKind<Document> {
   read(place: Place): Promise<Read<Document>>;
-  /** @returns false for a state that has no longer this tag: nothing was applied */
+  /** @returns false if the tag no longer fits, in which case nothing was applied */
   apply(place: Place, document: Document, tag: string | undefined): Promise<boolean>;
-  /** Its list. */
+  /** The member that holds its list. */
   readonly member: string;
   list(document: Document): readonly Part[];
-  /** @returns it without ids, which are those of one project: an exported file is for several */
+  /** @returns the document without ids, which belong to one project: an exported file is for several */
   share(document: Document): Document;
 }
 
 interface Relations {
   readonly relations: readonly (RelationDefinition & { readonly id?: number })[];
-  /** Those that the relations name. */
+  /** The value tables that the relations name. */
   readonly tables?: readonly ValueTableDefinition[];
 }
 
 const RELATIONS: DocumentKind<Relations> = {
   read: readRelations,
-  // The import takes no If-Match: read again, a change can hide for a moment only, not as long as a question is open.
+  // The import takes no If-Match: reading again leaves a gap of a moment, instead of as long as a question is open.
   apply: async (place, { relations, tables }, tag) => {
     if ((await readRelations(place)).tag !== tag) return false;
     await place.connection.relata.relations.import(place.projectId, relations, { tables });
@@ -74,7 +74,7 @@ function partOfTable({ createdAt: _, updatedAt: __, ...value }: ValueTableDefini
   return { id: undefined, name: label, label, value, stays: true };
 }
 
-/** A relation of the other kind is another one, whatever its id and name. */
+/** A relation of the other kind is a different one, whatever its id and name. */
 function partOf(one: Relations['relations'][number]): Part {
   const value = { ...DEFAULTS, ...definitionOf(one) };
   const label = `${one.name} [${one.tag}]`;
@@ -157,14 +157,14 @@ export function documentCommands(name: DocumentName) {
       return 0;
     },
 
-    /** What apply would do. @returns 1 where there is a difference */
+    /** Shows what apply would do. @returns 1 if there is a difference */
     async plan(file: string, flags: DocumentFlags): Promise<number> {
       const { plan, count } = await prepare(file, flags);
       if (flags.json) print(plan);
       return count > 0 ? 1 : 0;
     },
 
-    /** The file becomes the whole list. */
+    /** Replaces the whole list by that of the file. */
     async apply(file: string, flags: DocumentFlags): Promise<number> {
       const { plan, count, apply } = await prepare(file, flags);
       const isRequested =
@@ -194,7 +194,7 @@ function readJson(file: string, member: string): unknown {
   throw new UsageError(`the file must hold {"${member}":[…]}, as its export does`);
 }
 
-/** As the service recognises what it has. */
+/** Matches parts as the service does. */
 function compare(present: readonly Part[], sent: readonly Part[]) {
   const { met, missing } = recognise(sent, present);
   const labelsOf = (parts: readonly Part[]) => parts.map(({ label }) => label);
@@ -210,7 +210,7 @@ function compare(present: readonly Part[], sent: readonly Part[]) {
 const isEmpty = (member: unknown) =>
   member === null || member === '' || (Array.isArray(member) && member.length === 0);
 
-/** Members in one order; what is left out is what it is by default. */
+/** Writes members in a fixed order; omitted ones have their defaults. */
 const write = (value: unknown): string =>
   JSON.stringify(value, (_, one) => {
     if (typeof one !== 'object' || one === null || Array.isArray(one)) return one;

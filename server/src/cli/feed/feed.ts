@@ -1,4 +1,4 @@
-/** The door of the commands for those who feed a service. They talk to it as any shop does, by its interface. */
+/** The door of the commands for people who feed a service. They use its interface, as any shop does. */
 export { diff, lookUp, pull, remove } from './catalog-commands.ts';
 export type { ConnectionFlags } from './connection.ts';
 export { login } from './connection.ts';

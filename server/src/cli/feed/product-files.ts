@@ -5,19 +5,19 @@ import { pipeline as pump } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { UsageError } from './connection.ts';
 
-/** Files of products as a shop exports them: JSON lists, `{"products":[…]}` or a product a line, packed or not. */
+/** Product files as a shop exports them: JSON lists, `{"products":[…]}` or one product per line, packed or not. */
 
-/** Node's own 16 KiB make unpacking take three times the processor time. */
+/** With Node's own 16 KiB, unpacking takes three times the processor time. */
 const CHUNK_BYTES = 256 * 1024;
 
 export interface FileProgress {
-  /** Bytes of the files that were read, as they are on the disk. */
+  /** Bytes read so far, as stored on the disk. */
   read: number;
-  /** 0 where a pipe does not say. */
+  /** 0 if unknown, for a pipe. */
   readonly total: number;
 }
 
-/** @throws UsageError for a file that is not there */
+/** @throws UsageError for a missing file */
 export function measureFiles(paths: readonly string[]): FileProgress {
   const sizes = paths.map((path) => (path === '-' ? 0 : sizeOf(path)));
   return { read: 0, total: sizes.includes(0) ? 0 : sizes.reduce((sum, size) => sum + size, 0) };
@@ -33,7 +33,7 @@ function sizeOf(path: string): number {
   throw new UsageError(`${path} is no file`);
 }
 
-/** @returns the products in their order, each as the bytes that it has there @throws UsageError for what holds none */
+/** @returns the products in their order, each as its bytes in the file @throws UsageError for a file without products */
 export async function* readProducts(
   paths: readonly string[],
   progress: FileProgress,
@@ -68,7 +68,7 @@ async function* unpack(source: Readable, progress: FileProgress): AsyncGenerator
   if (first === undefined) return;
   const decoder = createDecoder(first);
   const all = Readable.from(concat(first, parts), { objectMode: false });
-  // A failure ends the decoder too, which is what the reader gets to see.
+  // A failure ends the decoder too, which is how the reader notices.
   yield* decoder === undefined ? all : pipeline(all, decoder, () => {});
 }
 
@@ -84,22 +84,22 @@ async function* concat(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerat
   yield* rest;
 }
 
-/** By the first bytes of a file, whatever its name is. */
+/** Recognised by the first bytes, whatever the file's name. */
 function createDecoder(first: Buffer) {
   const magic = first.subarray(0, 4).toString('hex');
   if (magic.startsWith('1f8b')) return createGunzip({ chunkSize: CHUNK_BYTES });
   return magic === '28b52ffd' ? createZstdDecompress({ chunkSize: CHUNK_BYTES }) : undefined;
 }
 
-/** Spreadsheets begin a file with a byte order mark. */
+/** Files from spreadsheets begin with a byte order mark. */
 const withoutMark = (head: Buffer<ArrayBuffer>) =>
   head.subarray(0, 3).toString('hex') === 'efbbbf' ? head.subarray(3) : head;
 
 const WRAPPER = /^\s*\{\s*"(?:products|content)"\s*:\s*\[/;
-/** So much is enough to see which form it is. */
+/** Enough to recognise the form. */
 const HEAD_BYTES = 4_096;
 
-/** @returns undefined while too little was read */
+/** @returns undefined if too little was read */
 function chooseSplitter(head: Buffer): Splitter | undefined {
   const text = head.subarray(0, HEAD_BYTES).toString('latin1');
   if (/^\s*\[/.test(text)) return new ListSplitter(1);
@@ -107,17 +107,17 @@ function chooseSplitter(head: Buffer): Splitter | undefined {
   return head.length >= HEAD_BYTES ? new LineSplitter() : undefined;
 }
 
-/** Cuts bytes that come in any pieces into products. */
+/** Cuts bytes that arrive in arbitrary pieces into products. */
 interface Splitter {
   /** @returns the products that end in this piece */
   split(chunk: Buffer): Buffer[];
-  /** @returns what is left; undefined where a product has no end */
+  /** @returns the remaining products; undefined if one is incomplete */
   end(): Buffer[] | undefined;
 }
 
 const NEWLINE = 0x0a;
 
-/** A product a line. */
+/** Splits one product per line. */
 class LineSplitter implements Splitter {
   private rest: Buffer[] = [];
 
@@ -144,17 +144,17 @@ class LineSplitter implements Splitter {
   }
 }
 
-/** Blank or a byte order mark alone. */
+/** Not blank and not just a byte order mark. */
 const isNotBlank = (line: Buffer) => line.some((byte) => byte > 0x20 && byte < 0x80);
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
 
-/** The objects of a list, which is so deep in the file. */
+/** Splits the objects of a list at the given depth of the file. */
 class ListSplitter implements Splitter {
   private depth = 0;
   private isInText = false;
   private isEscaped = false;
-  /** Of the product that has begun. */
+  /** Bytes of the unfinished product. */
   private rest: Buffer[] = [];
   private readonly depthOfList: number;
 
@@ -199,17 +199,17 @@ class ListSplitter implements Splitter {
   }
 }
 
-/** A file may be written in a folder that takes no other, or be mounted by itself. */
+/** A folder may accept no other file, or the file be a mount of its own. */
 const NO_PART: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS'];
 const NO_RENAME: readonly unknown[] = ['EACCES', 'EPERM', 'EBUSY', 'EXDEV'];
 
 /**
- * A file that is cut at the end of a line looks whole: it gets its name when it is. Devices and links are written as they
- * are, and so is what can have no part beside it.
+ * A file truncated at the end of a line looks complete, so it gets its name only when it is. Devices and links are written
+ * directly, and so are files that can have no temporary file beside them.
  */
 export async function writeWhole(path: string, write: (file: Writable) => Promise<void>): Promise<void> {
   const found = fs.lstatSync(path, { throwIfNoEntry: false });
-  // Another process may write the same file at this moment.
+  // Another process may be writing the same file.
   const part = `${path}.${randomBytes(4).toString('hex')}.part`;
   const fd = found === undefined || found.isFile() ? openPart(part, found?.mode) : undefined;
   if (fd === undefined) return write(fs.createWriteStream(path));
@@ -222,7 +222,7 @@ export async function writeWhole(path: string, write: (file: Writable) => Promis
   await give(part, path);
 }
 
-/** @returns undefined where there can be none */
+/** @returns undefined if it cannot be created */
 function openPart(part: string, mode: number | undefined): number | undefined {
   try {
     return fs.openSync(part, 'wx', mode);
@@ -232,7 +232,7 @@ function openPart(part: string, mode: number | undefined): number | undefined {
   }
 }
 
-/** What was downloaded is never lost for want of its name. */
+/** A download is never lost because it could not be renamed. */
 async function give(part: string, path: string): Promise<void> {
   try {
     if (!rename(part, path))

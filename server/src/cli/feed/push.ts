@@ -31,7 +31,7 @@ export interface PushFlags extends ConnectionFlags {
 type Mode = PushOptions['mode'];
 type OnInvalid = NonNullable<PushOptions['onInvalid']>;
 
-/** `relata push FILE…`: batch by batch, each named, so that a push that was broken off goes on where it was. */
+/** `relata push FILE…`: sends named batches one by one, so that an interrupted push resumes where it stopped. */
 export async function push(files: readonly string[], flags: PushFlags): Promise<number> {
   const mode = readMode(flags);
   const connection = connectWith(flags, PATIENT_RETRIES);
@@ -73,7 +73,7 @@ export async function push(files: readonly string[], flags: PushFlags): Promise<
   }
 }
 
-/** Gives a full update up that is not to be committed. @returns whether products were pushed */
+/** Abandons a full update that is not to be committed. @returns whether products were pushed */
 async function finish(
   { state: { fullUpdateId }, preview, task }: PushResult,
   { relata, projectId }: Connection,
@@ -105,7 +105,7 @@ function readMode({ full, incremental, partial, preview, allowDeletes }: PushFla
   const named = Object.entries({ full, incremental, partial }).filter(([, isSet]) => isSet);
   if (named.length > 1) throw new UsageError('say one of --full, --incremental and --partial');
   const mode = (named[0]?.[0] as Mode | undefined) ?? 'incremental';
-  // Swallowed, it would send what the caller wants to see first.
+  // Ignored, it would send what the caller wants to see first.
   if (mode !== 'full' && preview) throw new UsageError('--preview is for --full: other updates have none');
   if (mode !== 'full' && allowDeletes !== undefined)
     throw new UsageError('--allow-deletes is for --full: other updates delete nothing');
@@ -164,7 +164,7 @@ async function isRequested({ deleted }: FullUpdatePreview, flags: PushFlags): Pr
   return deleted.count === 0;
 }
 
-/** What the guard refuses needs the number, typed or as a flag. */
+/** The number confirms what the guard refuses, typed or as a flag. */
 async function askDeletes({ message }: Error, deletes: number): Promise<number | undefined> {
   if (!isInteractive()) return undefined;
   console.error(message);
@@ -185,12 +185,12 @@ export class BatchBody {
   private length = BEGIN.length;
   private readonly size: number;
 
-  /** @param size products in a batch */
+  /** @param size the number of products in a batch */
   constructor(size: number) {
     this.size = size;
   }
 
-  /** @returns false where the batch is full; an empty one takes a product of any length */
+  /** @returns false if the batch is full; an empty one takes a product of any length */
   add(product: Buffer): boolean {
     const comma = this.count === 0 ? 0 : 1;
     const length = this.length + comma + product.length;
@@ -204,7 +204,7 @@ export class BatchBody {
     return true;
   }
 
-  /** @returns the body, until the next product is added; the next one begins a batch */
+  /** @returns the body, valid until the next product is added, which begins a new batch */
   take(): Buffer {
     const body = this.bytes.subarray(0, this.length + END.copy(this.bytes, this.length));
     this.length = BEGIN.length;
@@ -223,7 +223,7 @@ interface PushedFiles {
   readonly isResumed: boolean;
 }
 
-/** How far a push of some files is. It is on the disk before the next batch is sent. @returns with the state of one that was broken off and goes on */
+/** Records the progress of a push on disk before each batch is sent. @returns the record, with the state of an interrupted push to resume */
 function openRecord(pushed: PushedFiles) {
   const path = pushed.files.includes('-') ? undefined : pathOf(pushed);
   const known = path === undefined ? undefined : read(path);
@@ -251,7 +251,7 @@ function read(path: string): PushState | undefined {
   }
 }
 
-/** A file that has changed since makes other batches, so it is another push. */
+/** A file changed since makes other batches, so it is a different push. */
 function pathOf({ url, key, projectId, mode, size, files }: PushedFiles): string {
   const described = files.map((file) => {
     const { size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? { size: 0, mtimeMs: 0 };

@@ -11,7 +11,7 @@ import { signOf } from '../../kernel/comparison-sign.ts';
 import { type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
 import { print, writeTable } from './terminal.ts';
 
-/** `relata related ID`: what goes with a product in every relation, and why. */
+/** `relata related ID`: the related products of every relation, and why. */
 export async function related(
   identifier: string,
   flags: ConnectionFlags & { readonly limit: string },
@@ -53,7 +53,7 @@ function listResults({ name, asSource, asTarget }: ProductRelation): string[][] 
   return [...list(asSource, name), ...list(asTarget, `${name} (the other way)`)];
 }
 
-/** The match says most; without one the conditions of the result do. */
+/** The match is the best reason; without one, the conditions of the result. */
 function describeReason({ match, target, listed }: Side['results'][number]['explain']): string {
   if (listed) return `listed by ${listed.by}, at ${listed.position}`;
   const matched = match.map(describeMatch);
@@ -66,7 +66,7 @@ type ExplainedElement = Side['results'][number]['explain']['match'][number];
 function describeMatch({ any, together, ...match }: ExplainedElement): string {
   const inner = any ?? together;
   if (inner !== undefined) {
-    // What decided: of alternatives those that hold, or all, which fail.
+    // The decisive parts: of alternatives those that hold, or all if they fail.
     const decisive = inner.filter(({ holds }) => holds === match.holds);
     return decisive.map(describeMatch).join(any && match.holds ? ' or ' : ' and ');
   }
@@ -78,7 +78,7 @@ function describeMatch({ any, together, ...match }: ExplainedElement): string {
   };
   const [left, right] = [say(target, targetValues, targetTerm), say(source, sourceValues, sourceTerm)];
   const isSame = say('', targetValues, targetTerm) === say('', sourceValues, sourceTerm);
-  // What is the same on both sides is said once.
+  // A value that is the same on both sides is shown once.
   if (operator === 'equals' && isSame) return left;
   const { verdict } = match as Partial<Judged>;
   const held = match.holds ? 'fits' : 'does_not_fit';
@@ -86,11 +86,11 @@ function describeMatch({ any, together, ...match }: ExplainedElement): string {
 }
 type Term = ExplainedMatch['targetTerm'];
 
-/** Nothing was refused, but a value is missing, or no rule says. */
+/** Nothing was refused, but a value is missing, or no rule applies. */
 const UNDECIDED = 4;
 const FIT_CODES = { fits: 0, does_not_fit: 1, unknown: UNDECIDED, no_rule: UNDECIDED } as const;
 
-/** `relata fit ID…`: whether products can be used together, a line a pair. @returns the exit code of the verdict */
+/** `relata fit ID…`: whether products can be used together, one line per pair. @returns the exit code of the verdict */
 export async function fit(identifiers: readonly string[], flags: ConnectionFlags): Promise<number> {
   const { relata, projectId } = connect(flags);
   const items = identifiers.map((identifier) => ({ identifier }));
@@ -124,7 +124,7 @@ const toMatch = ({ operator, verdict, total, limit }: FitAnswer['totals'][number
   ...{ source: limit.attribute, sourceValues: limit.values },
 });
 
-/** What fails or is missing says most. */
+/** What fails or is missing is the most informative. */
 function describePair({
   relation,
   match,
@@ -138,7 +138,7 @@ function describePair({
 
 const POLL_MS = 1_000;
 
-/** `relata tasks`: the latest ones; with follow each change of state, until it is stopped. */
+/** `relata tasks`: the latest ones; with follow, each change of state until stopped. */
 export async function tasks(
   flags: ConnectionFlags & { readonly follow?: boolean; readonly limit: string },
 ): Promise<number> {
@@ -174,7 +174,7 @@ const REFUSED: readonly number[] = [401, 403];
 const HINT =
   '  Check the key and the project: --key, RELATA_API_KEY or relata login; --project or RELATA_PROJECT.';
 
-/** @returns the exit code and the words for what one of these commands threw */
+/** @returns the exit code and the text for an error of one of these commands */
 export function describeFailure(error: Error): { code: number; lines: string[] } {
   if (error instanceof UsageError) return { code: 2, lines: [error.message] };
   if (error instanceof UnreachableError)

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 
 export const isInteractive = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true;
 
-/** @returns what a person types */
+/** @returns the text that a person types */
 export async function ask(question: string): Promise<string> {
   using prompt = createInterface({ input: process.stdin, output: process.stderr });
   return (await prompt.question(question)).trim();
@@ -14,7 +14,7 @@ export async function ask(question: string): Promise<string> {
 export const confirm = async (question: string): Promise<boolean> =>
   /^y(es)?$/i.test(await ask(`${question} [y/N] `));
 
-/** The same without showing it; from a pipe, its first line. */
+/** The same without echo; from a pipe, its first line. */
 export async function askSecret(question: string): Promise<string> {
   if (process.stdin.isTTY) process.stderr.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -24,7 +24,7 @@ export async function askSecret(question: string): Promise<string> {
   return typed.trim();
 }
 
-/** @param rows of equal length, the first one the heads @returns them in columns */
+/** @param rows of equal length, the headings first @returns the rows in columns */
 export function writeTable(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length))) ?? [];
   return rows
@@ -39,7 +39,7 @@ export function writeTable(rows: readonly (readonly string[])[]): string {
 
 export const print = (value: unknown): void => console.log(JSON.stringify(value, null, 2));
 
-/** @param noun in the singular, with a plural in -s */
+/** @param noun in the singular, whose plural ends in -s */
 export const countOf = (count: number, noun: string): string =>
   `${say(count)} ${noun}${count === 1 ? '' : 's'}`;
 
