@@ -9,13 +9,17 @@ interface Used {
   readonly own: number;
 }
 
-/** @returns a function that tells the share of the processors, from 0 to 1, that others took since the start */
-export function watchOthers(): () => number {
+/** A measurement that takes less has the rounds of another one. */
+const SHORTEST_TICKS = 100;
+
+/** @returns a function that tells the share of the processors, from 0 to 1, that others took since the start, unless that was just now */
+export function watchOthers(): () => number | undefined {
   const before = readUsed();
   return () => {
     const now = readUsed();
+    const all = now.all - before.all;
     const others = now.busy - before.busy - (now.own - before.own);
-    return Math.max(0, others / Math.max(1, now.all - before.all));
+    return all < SHORTEST_TICKS ? undefined : Math.max(0, others / all);
   };
 }
 

@@ -9,8 +9,8 @@ export interface MeasuredFigures {
   readonly measuredAt: string;
   readonly conditions?: string;
   readonly seconds: number;
-  /** The share of the processors, from 0 to 1, that other work on the machine took. */
-  readonly others: number;
+  /** The share of the processors, from 0 to 1, that other work on the machine took; none where the rounds are those of another measurement. */
+  readonly others?: number | undefined;
   readonly figures: readonly Figure[];
 }
 
@@ -53,14 +53,17 @@ function describeMeasured({
   const rows = figures.map((figure) => `| ${columnsOf(figure).join(' | ')} |\n`).join('');
   return `## ${title}
 
-\`npm run bench -- ${name}\`, ${measuredAt.slice(0, 10)}, ${Math.round(seconds)} s; other work took ${toPercent(others)} of the processors.
+\`npm run bench -- ${name}\`, ${measuredAt.slice(0, 10)}, ${Math.round(seconds)} s; ${describeOthers(others)}.
 ${conditions === undefined ? '' : `\n${conditions}\n`}
 | ${HEAD.join(' | ')} |
 |${HEAD.map(() => '---|').join('')}
 ${rows}`;
 }
 
-const toPercent = (share: number) => `${Math.round(share * 100)} %`;
+const describeOthers = (share: number | undefined) =>
+  share === undefined
+    ? 'from the rounds of a measurement before'
+    : `other work took ${Math.round(share * 100)} % of the processors`;
 
 function columnsOf(figure: Figure): string[] {
   return [figure.name, describeTarget(figure), describeFigure(figure), judge(figure), figure.absolute ?? ''];
@@ -74,6 +77,6 @@ export function describeTable({ title, conditions, others, figures }: MeasuredFi
     const cells = rows[at]?.map((cell, column) => cell.padEnd(widths[column] ?? 0)) ?? [];
     return `  ${cells.join('  ').trimEnd()}${figure.absolute ? `\n      ${figure.absolute}` : ''}`;
   });
-  const head = `${title} (other work took ${toPercent(others)} of the processors)`;
+  const head = `${title} (${describeOthers(others)})`;
   return `${[head, ...(conditions === undefined ? [] : [conditions]), ...lines].join('\n')}\n`;
 }
