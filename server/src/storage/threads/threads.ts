@@ -46,11 +46,16 @@ function countAllocated(bytes: number): void {
   all += bytes;
 }
 
+/** Collects all garbage of this thread and gives its memory back to the system: 0.1 s of processor after the start of a service. */
+export const collectAll = () => collect({ type: 'major', flavor: 'last-resort' });
+
 const collect = exposeCollector();
 
-function exposeCollector(): (options: { type: 'minor' | 'major' }) => void {
+type Collect = (options: { type: 'minor' | 'major'; flavor?: 'last-resort' }) => void;
+
+function exposeCollector(): Collect {
   setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as (options: { type: 'minor' | 'major' }) => void;
+  return runInNewContext('gc') as Collect;
 }
 
 /** Smaller buffers are collected soon enough. */
