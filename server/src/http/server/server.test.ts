@@ -50,3 +50,18 @@ test('a query as long as may be sent is read in no time, whoever sends it (§8)'
   assert.deepEqual(answer.json(), { values: 32_000 });
   assert.ok(performance.now() - began < 1_000);
 });
+
+test('an answer that cannot be sent is a failure of its own; those sent with it arrive (§7.1)', async (t) => {
+  const settings = { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 };
+  const server = createServer(settings, {} as Guards);
+  const config = { guard: 'none' } as const;
+  server.get('/good', { config }, async () => ({}));
+  server.get('/bad', { config }, async (_, reply) => reply.header('x-name', 'a\nb').send({}));
+  t.after(() => server.close());
+  const address = await server.listen({ host: '127.0.0.1', port: 0 });
+  const answers = await Promise.all(['/good', '/bad', '/good'].map((path) => fetch(address + path)));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 500, 200],
+  );
+});
