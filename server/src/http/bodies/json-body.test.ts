@@ -47,6 +47,10 @@ test('an empty body is undefined, and what is no JSON says where it ends (§7.3 
   await assert.rejects(read({ bytes: Buffer.from('plain'), encoding: 'gzip' }), {
     code: 'body_not_unpacked',
   });
+  assert.deepEqual(await read(identity('\ufeff{"a":1}')), { a: 1 });
+  for (const pack of [identity, gzip])
+    for (const text of ['\ufeff\ufeff{"a":1}', `\ufeff\ufeff[${' '.repeat(MIB / 2)}]`])
+      await assert.rejects(read(pack(text)), { code: 'body_not_json' });
 });
 
 test('a small body that unpacks beyond the limit is refused (§2.3 rule 10)', async () => {
@@ -85,9 +89,9 @@ test('the prototype of an object cannot be written through a body', async () => 
   assert.deepEqual(Object.entries(deep.a[0]), [['b', '__proto__']]);
 });
 
-const isThread = (body: ReturnType<typeof identity | typeof gzip>) => {
+const isThread = (body: ReturnType<typeof identity | typeof gzip>, schema?: object) => {
   readElsewhere = [];
-  return read(body, { maxMib: 16 }).then(() => readElsewhere.length > 0);
+  return read(body, { maxMib: 16, schema }).then(() => readElsewhere.length > 0);
 };
 
 test('a thread reads what is large, unpacks to much or holds much, whatever it is (§8)', async () => {
@@ -100,6 +104,13 @@ test('a thread reads what is large, unpacks to much or holds much, whatever it i
     assert.equal(await isThread(pack(names(1_100))), true);
     assert.equal(await isThread(pack(`[${'0,'.repeat(19_000)}0]`)), false);
     assert.equal(await isThread(pack(`[${'0,'.repeat(21_000)}0]`)), true);
+    const large = { type: 'array', description: 'x'.repeat(40_000) };
+    assert.equal(await isThread(pack(`[${'0,'.repeat(1_000)}0]`), large), false);
+    assert.equal(
+      await isThread(pack(`[${'0,'.repeat(3_000)}0]`), large),
+      true,
+      'its check takes long to compile',
+    );
   }
 });
 
