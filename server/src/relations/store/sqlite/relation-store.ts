@@ -1,4 +1,4 @@
-import { readCatalogVersion } from '../../../catalog/store/sqlite/sqlite.ts';
+import { readCatalogVersion, readVersionOfTurn } from '../../../catalog/store/sqlite/sqlite.ts';
 import { applyFromOutside, changeFromOutside, readOntology } from '../../../catalog/store/store.ts';
 import type { PayloadFiles } from '../../../storage/payloads/payloads.ts';
 import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
@@ -54,7 +54,7 @@ export function createSqliteRelationStore({
 }: RelationThreads & { readonly files: CatalogFiles }): RelationStore {
   const read = performIn(files);
   const readMark = async (projectId: number) => ({
-    version: readCatalogVersion(files.open(projectId)),
+    version: readVersionOfTurn(files.open(projectId)),
     scale: 0,
   });
   return createThreadedRelations({ readMark, read, readForAnswers: read }, threads);
