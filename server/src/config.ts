@@ -6,7 +6,7 @@ import { isProtectedUrl } from './kernel/protected-url.ts';
 import { readRoleRules } from './kernel/role-rules.ts';
 import { readSecretKey } from './kernel/secret-key.ts';
 
-/** Every setting of the service. Units end the name. This is the only file that reads process.env. */
+/** All settings of the service. A unit ends the name. Only this file reads process.env. */
 const Environment = Type.Object(
   {
     RELATA_HOST: Type.String({ default: '127.0.0.1', minLength: 1 }),
@@ -16,7 +16,7 @@ const Environment = Type.Object(
     RELATA_DATABASE_URL: Type.Optional(
       checked(isDatabaseUrl, 'must begin with postgres:// or postgresql:// and name a host and a database'),
     ),
-    /** Connections of the thread that serves; the others have two each. */
+    /** Connections of the serving thread; the others have two each. */
     RELATA_DATABASE_POOL: Type.Integer({ default: 10, minimum: 2, maximum: 1_000 }),
     RELATA_DATABASE_PREPARED_STATEMENTS: Type.Enum(['true', 'false'], { default: 'true' }),
     RELATA_REPLICA_URLS: checkedList(isDatabaseUrl, 'must list postgres:// URLs, by commas'),
@@ -29,19 +29,19 @@ const Environment = Type.Object(
     RELATA_PUBLIC_URL: Type.Optional(
       checked(isBaseUrl, 'must be an http:// or https:// URL without credentials, query and fragment'),
     ),
-    /** A body becomes one string, and a string of V8 ends at 512 MiB. */
+    /** A body becomes one string, and V8 limits strings to 512 MiB. */
     RELATA_UPLOAD_MAX_MIB: Type.Integer({ default: 128, minimum: 1, maximum: 500 }),
     RELATA_LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info' }),
     RELATA_TASK_RETENTION_DAYS: Type.Integer({ default: 30, minimum: 1, maximum: 36_500 }),
     RELATA_CORS_ORIGINS: checkedList(isOrigin, 'must list origins such as https://shop.example, by commas'),
-    /** Of pages that may speak MCP, beside the service's own. */
+    /** Origins of pages that may use MCP, besides the service's own. */
     RELATA_MCP_ORIGINS: checkedList(isOrigin, 'must list origins such as https://agent.example, by commas'),
     RELATA_TRUSTED_PROXIES: checkedList(isAddressRange, 'must list IP addresses or CIDR ranges, by commas'),
-    /** Has a folder for each project; unset: pipelines read no directories. */
+    /** Has a folder for each project; unset: pipelines cannot read directories. */
     RELATA_IMPORT_DIR: Type.Optional(Type.String({ minLength: 1 })),
-    /** Addresses that pipelines fetch from although they are not public. */
+    /** Addresses that pipelines may fetch from although they are not public. */
     RELATA_FETCH_ALLOW: checkedList(isRangeOfAll, 'must list IP addresses or CIDR ranges, by commas'),
-    /** As it comes; unpacked it may be twice that. */
+    /** The size as received; unpacked it may be twice that. */
     RELATA_SOURCE_MAX_MIB: Type.Integer({ default: 4_096, minimum: 1, maximum: 1_048_576 }),
     /** Seal the secrets of sources: the first one seals, all of them unseal. */
     RELATA_SECRET_KEYS: checkedList(
@@ -49,7 +49,7 @@ const Environment = Type.Object(
       'must list keys of 32 bytes in base64 (openssl rand -base64 32), by commas',
     ),
     RELATA_SECRET_KEYS_FILE: Type.Optional(Type.String({ minLength: 1 })),
-    /** The provider of the company's accounts; unset: people sign in with passwords alone. */
+    /** The provider of company accounts; unset: people sign in with passwords only. */
     RELATA_OIDC_ISSUER: Type.Optional(
       checked(isIssuer, 'must be an https:// URL, or http:// on this machine, without query and fragment'),
     ),
@@ -76,7 +76,7 @@ const Environment = Type.Object(
     RELATA_BODY_BUDGET_MIB: Type.Integer({ default: 256, minimum: 1, maximum: 1_048_576 }),
     /** 0: nothing is cached. */
     RELATA_CACHE_MIB: Type.Integer({ default: defaultCacheMib(), minimum: 0, maximum: 1_048_576 }),
-    /** Where the data directory is backed up continuously; unset: nowhere. */
+    /** The target of the continuous backup of the data directory; unset: none. */
     RELATA_BACKUP_URL: Type.Optional(checked(isBackupUrl, 'must be file:///… or s3://bucket/prefix')),
     /** Encrypts the backup. */
     RELATA_BACKUP_KEY: Type.Optional(
@@ -87,14 +87,14 @@ const Environment = Type.Object(
     ),
     RELATA_BACKUP_KEEP_SECONDS_H: Type.Integer({ default: 24, minimum: 1, maximum: 8_760 }),
     RELATA_BACKUP_KEEP_HOURS_D: Type.Integer({ default: 30, minimum: 1, maximum: 3_650 }),
-    /** What may wait on the disk for a target that is away. */
+    /** How much may wait on the disk for an unreachable target. */
     RELATA_BACKUP_BACKLOG_MIB: Type.Integer({ default: 1_024, minimum: 1, maximum: 1_048_576 }),
     RELATA_BACKUP_S3_ENDPOINT: Type.Optional(checked(isBaseUrl, 'must be an http:// or https:// URL')),
     RELATA_BACKUP_S3_REGION: Type.Optional(Type.String({ minLength: 1 })),
     RELATA_BACKUP_S3_ACCESS_KEY_ID: Type.Optional(Type.String({ minLength: 1 })),
     RELATA_BACKUP_S3_SECRET_ACCESS_KEY: Type.Optional(Type.String({ minLength: 1 })),
     RELATA_BACKUP_S3_FORCE_PATH_STYLE: Type.Optional(Type.Enum(['true', 'false'])),
-    /** Of the commands that talk to a service: a service itself does not look at them. */
+    /** For the commands that talk to a service; a service itself ignores them. */
     RELATA_URL: Type.Optional(Type.String()),
     RELATA_API_KEY: Type.Optional(Type.String()),
     RELATA_PROJECT: Type.Optional(Type.String()),
@@ -122,7 +122,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 
 export type TraceSettings = NonNullable<ReturnType<typeof readTraces>>;
 
-/** The standard variables of OpenTelemetry, as far as its exporter does not read them itself. @returns undefined: no traces */
+/** The standard variables of OpenTelemetry that its exporter does not read itself. @returns undefined: no traces */
 function readTraces(env: NodeJS.ProcessEnv) {
   const get = (name: string) => env[`OTEL_${name}`]?.trim() || undefined;
   const getNumber = (name: string) => (/^\d{1,9}$/.test(get(name) ?? '') ? Number(get(name)) : undefined);
@@ -149,7 +149,7 @@ function readTraces(env: NodeJS.ProcessEnv) {
   };
 }
 
-/** Where the commands for those who feed a service find it, and where they keep what they know. */
+/** Where the commands that feed a service find it, and where they store their state. */
 export function readClientSettings(env: NodeJS.ProcessEnv = process.env) {
   return {
     url: env.RELATA_URL || undefined,
@@ -160,7 +160,7 @@ export function readClientSettings(env: NodeJS.ProcessEnv = process.env) {
   };
 }
 
-/** Only digits become a number: `1e3`, `0x10`, `4810.5` or an empty text are mistakes. */
+/** Only digits are a number: `1e3`, `0x10`, `4810.5` or an empty text are mistakes. */
 function readText(name: string, text: string | undefined): unknown {
   const schema: TSchema | undefined = (Environment.properties as Record<string, TSchema>)[name];
   const isNumber = schema !== undefined && 'type' in schema && schema.type === 'integer';
@@ -169,7 +169,7 @@ function readText(name: string, text: string | undefined): unknown {
 
 function listProblems(settings: unknown): string[] {
   return Value.Errors(Environment, settings).flatMap((issue) => {
-    // Says of an unknown name only what additionalProperties says of all of them.
+    // For an unknown name this only repeats what additionalProperties reports for all of them.
     if (issue.keyword === 'boolean') return [];
     if (issue.keyword === 'additionalProperties') {
       return issue.params.additionalProperties.map((name) => `${name} is not a known setting`);
@@ -181,7 +181,7 @@ function listProblems(settings: unknown): string[] {
   });
 }
 
-/** Of settings that others need. */
+/** Settings that others require. */
 function listMissing(settings: Partial<Environment>): string[] {
   const needs = (name: keyof Environment, needed: readonly (keyof Environment)[]) =>
     settings[name] === undefined
@@ -201,12 +201,12 @@ function toConfig(settings: Environment) {
     host: settings.RELATA_HOST,
     port: settings.RELATA_PORT,
     dataDir: settings.RELATA_DATA_DIR,
-    /** Where PostgreSQL is; undefined: the embedded store in the data directory. */
+    /** The address of PostgreSQL; undefined: the embedded store in the data directory. */
     database: toDatabase(settings),
-    /** The first account key of an empty store; undefined: one is made. */
+    /** The first account key of an empty store; undefined: one is created. */
     accountKey: settings.RELATA_ACCOUNT_KEY,
     showsOwnerLink: settings.RELATA_OWNER_LINK === 'true',
-    /** Without a slash at its end; undefined: host and port. */
+    /** Without a trailing slash; undefined: host and port. */
     publicUrl: settings.RELATA_PUBLIC_URL?.replace(/\/+$/, ''),
     uploadMaxMib: settings.RELATA_UPLOAD_MAX_MIB,
     logLevel: settings.RELATA_LOG_LEVEL,
@@ -221,9 +221,9 @@ function toConfig(settings: Environment) {
     secretKeys: Object.freeze(
       splitList(settings.RELATA_SECRET_KEYS).flatMap((key) => readSecretKey(key) ?? []),
     ),
-    /** A file with more of them, one a line. */
+    /** A file with more keys, one per line. */
     secretKeysFile: settings.RELATA_SECRET_KEYS_FILE,
-    /** undefined: people sign in with passwords alone. */
+    /** undefined: people sign in with passwords only. */
     oidc: toOidc(settings),
     parserThreads: settings.RELATA_PARSER_THREADS,
     writerThreads: settings.RELATA_WRITER_THREADS,
@@ -235,7 +235,7 @@ function toConfig(settings: Environment) {
   });
 }
 
-/** Of the continuous backup. */
+/** Settings of the continuous backup. */
 function toBackup(settings: Environment) {
   const {
     RELATA_BACKUP_S3_ENDPOINT: endpoint,
@@ -283,12 +283,12 @@ function toOidc(settings: Environment) {
   };
 }
 
-/** One core is left to the thread that answers; each thread holds a body and its products in memory. */
+/** One core is left to the serving thread; each thread holds a body and its products in memory. */
 function defaultParserThreads(): number {
   return Math.min(4, Math.max(1, availableParallelism() - 1));
 }
 
-/** An eighth of what the machine, or the container, has; the rest is for the threads and the system's own cache. */
+/** An eighth of the memory of the machine, or the container; the rest is for threads and the system's own cache. */
 function defaultCacheMib(): number {
   const limit = process.constrainedMemory() || Number.POSITIVE_INFINITY;
   return Math.max(64, Math.floor(Math.min(totalmem(), limit) / 8 / 1024 / 1024));
@@ -336,7 +336,7 @@ function hasOpenid(text: string): boolean {
   return /^[!-~]+( [!-~]+)*$/.test(text) && text.split(' ').includes('openid');
 }
 
-/** It has to survive in an `Authorization` header as it stands. */
+/** It must be valid in an `Authorization` header as it is. */
 function isAccountKey(text: string): boolean {
   return /^[!-~]{32,}$/.test(text);
 }
@@ -347,13 +347,13 @@ function isBaseUrl(text: string): boolean {
   return url.username === '' && url.password === '' && !/[?#]/.test(text);
 }
 
-/** As a browser sends it in `Origin`: compared letter by letter, so a slash at the end would never match. */
+/** In the form that browsers send in `Origin`: compared literally, so a trailing slash would never match. */
 function isOrigin(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === text;
 }
 
-/** A range of one network interface is none that a name could resolve to. */
+/** A range of one network interface is not one that a name could resolve to. */
 function isRangeOfAll(text: string): boolean {
   return isAddressRange(text) && !text.includes('%');
 }

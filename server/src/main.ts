@@ -2,7 +2,7 @@
 /** Process entry: hands the arguments to the command line. */
 import { runCommand } from './cli/cli.ts';
 
-// What is stored is for its owner alone: databases with their WAL, backups, temporary files. Threads have no mask of their own.
+// Files are for their owner only: databases with their WAL, backups, temporary files. Threads have no umask.
 process.umask(0o077);
 
 // Node ignores SIGPIPE. A reader that has gone, as in `relata pull | head`, ends the program as the signal would: 128 + 13.
@@ -13,6 +13,6 @@ for (const stream of [process.stdout, process.stderr])
   });
 
 const code = await runCommand(process.argv.slice(2));
-// A command that failed may have left threads running, e.g. a service whose port is taken; they would keep it alive.
+// A failed command may have left threads running, e.g. a service whose port is taken, which would keep the process alive.
 if (code === 0) process.exitCode = 0;
 else process.exit(code);

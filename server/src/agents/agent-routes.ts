@@ -36,8 +36,8 @@ interface ListenedAt {
 }
 
 /**
- * A page that a browser shows has no business here, unless it is one of ours: by a name that leads to this machine (DNS
- * rebinding) it would reach a service that listens on loopback alone. @throws origin_refused, host_refused
+ * Refuses pages in a browser other than our own: through a name that leads to this machine (DNS rebinding) they could reach a
+ * service that only listens on loopback. @throws origin_refused, host_refused
  */
 function refuseForeign(
   { origin, host = '' }: FastifyRequest['headers'],
@@ -74,14 +74,14 @@ export const agentRoutes =
             limitScans: () => limitScans(request, reply),
           };
           const describeFailure = (error: unknown) => describe(error, request);
-          // The protocol and the schemas of its tools are a tenth of a start, and few services have agents.
+          // The protocol and the schemas of its tools take a tenth of a start, and few services have agents.
           const { createAgentHandler } = await import('./agents.ts');
           const { fetch } = createAgentHandler(context, { version, describeFailure });
           return send(reply, await fetch(toWebRequest(request), { parsedBody: request.body }));
         }),
     });
 
-/** The protocol looks at the headers; the address is no business of it. */
+/** The protocol only uses the headers, not the address. */
 function toWebRequest({ headers, body }: FastifyRequest): Request {
   const sent = Object.entries(headers).flatMap(([name, value]) =>
     HEADERS.test(name) && typeof value === 'string' ? [[name, value] as [string, string]] : [],
@@ -91,7 +91,7 @@ function toWebRequest({ headers, body }: FastifyRequest): Request {
 
 const HEADERS = /^(accept|content-type|mcp-.*)$/;
 
-/** A refusal says what to do; anything else is a fault of ours, and goes to the log. */
+/** A refusal says what to do; any other error is a fault of the service, and is logged. */
 function describe(error: unknown, request: FastifyRequest): string {
   if (!(error instanceof ServiceError)) {
     request.log.error({ err: error }, 'unexpected error');

@@ -1,6 +1,6 @@
 /**
- * The door of agents: the tools by which programs that speak MCP find products, ask what goes with them and why, and see what
- * changed. They read what the rooms to the left answer, in short; none of them changes a catalog.
+ * The door of agents: the tools by which programs that speak MCP find products, ask for related ones and the reasons, and see
+ * changes. They shorten what the rooms to the left answer; none of them changes a catalog.
  */
 import {
   createMcpHandler,
@@ -47,17 +47,17 @@ const INSTRUCTIONS =
 
 interface AgentServerParts {
   readonly version: string;
-  /** @returns what to tell an agent whose question failed */
+  /** @returns the text for an agent whose question failed */
   describeFailure(error: unknown): string;
 }
 
-/** Answers one request of an agent, and keeps nothing between two: there are no subscriptions. */
+/** Answers one request of an agent, without state between two: there are no subscriptions. */
 export function createAgentHandler(context: ToolContext, parts: AgentServerParts): McpHttpHandler {
   return createMcpHandler(() => openServer(context, parts), { maxSubscriptions: 0 });
 }
 
 function openServer(context: ToolContext, { version, describeFailure }: AgentServerParts): McpServer {
-  // Nothing is sent without a request: a list that changes is not announced.
+  // Nothing is sent without a request, so changes of a list are not announced.
   const capabilities = { tools: { listChanged: false } };
   const server = new McpServer({ name: 'relata', version }, { instructions: INSTRUCTIONS, capabilities });
   for (const { tool, config } of TOOLS) {

@@ -162,7 +162,7 @@ export const getProducts = defineTool({
   },
 });
 
-/** Of the attributes of all products of an answer. */
+/** Tokens for the attributes of all products of an answer. */
 const ATTRIBUTE_TOKENS = 1_200;
 const VALUES_SHOWN = 3;
 
@@ -184,7 +184,7 @@ async function lookUp(
   }
 }
 
-/** Of a long answer each product takes a while. */
+/** Parses one by one, as each product of a long answer takes a while. */
 async function parseEach(products: readonly Uint8Array[]): Promise<LookedUp[]> {
   const parsed: LookedUp[] = [];
   for (const product of products) {
@@ -200,7 +200,7 @@ const listValues = ({ facts }: LookedUp): [string, string[]][] => [
     .map(([attribute, some]): [string, string[]] => [attribute, some.map(({ value }) => value)]),
 ];
 
-/** @param others tokens that its attributes may not take */
+/** @param others tokens that are not available to its attributes */
 function describeProduct(product: LookedUp, offset: number, others: number) {
   const { identifier, groupId, name, link, categories, images } = product;
   const { page, nextOffset } = fitFrom(listValues(product).map(describeValues), offset, others);

@@ -78,7 +78,7 @@ const Related = Type.Object({
 const RELATED = 5;
 const LARGEST = 20;
 const FARTHEST = 80;
-/** Asked at once; of more, the answer says which are left. */
+/** The limit of one question; the answer lists the relations left. */
 const RELATIONS = 20;
 
 export const relatedProducts = defineTool({
@@ -183,7 +183,7 @@ const ExplainedCondition = Type.Object({
   values: Type.Array(Type.String(), { description: 'what the product has' }),
 });
 const CONDITIONS = 10;
-/** Of the tokens of an answer: what else is in it. */
+/** Half of the tokens of an answer. */
 const HALF = 850;
 
 export const explainRelation = defineTool({
@@ -269,8 +269,8 @@ export const previewRelation = defineTool({
 type Term = { readonly times?: number; readonly plus?: number | string } | undefined;
 
 /**
- * @returns `Tyre width 54 mm ≤ Maximum tyre width 60 mm`, `… or …` (those that hold, or all), `… and … in one row`: what is to hold. Where it `isJudged`,
- * what is so: `62 mm > 50 mm` where it does not hold, `≤?` where a value is missing
+ * @returns the condition, as `Tyre width 54 mm ≤ Maximum tyre width 60 mm`, `… or …` (those that hold, or all), `… and … in one row`. With
+ * `isJudged`, the fact instead: `62 mm > 50 mm` if it does not hold, `≤?` if a value is missing
  */
 export function describeMatch(element: ExplainedElement, { isJudged = false } = {}): string {
   const list = (inner: readonly ExplainedElement[], joint: string) =>
@@ -302,11 +302,11 @@ function describeTerm(name: string, { times, plus }: NonNullable<Term> = {}): st
 const Verdict = Type.String({ description: 'fits, does_not_fit, unknown: a value is missing; or no_rule' });
 const REASONS = 6;
 const MISSING = 10;
-/** Searches of one question. */
+/** The most searches for one question. */
 const NAMES = 10;
-/** Hits of a search that may have the same name. */
+/** The most hits of a search with the same name. */
 const NAMESAKES = 20;
-/** Of the tokens of an answer: the rest of it. */
+/** Tokens for the rest of an answer. */
 const REST = 900;
 
 const { items, tags } = FitQuestion.properties;
@@ -369,7 +369,7 @@ async function judge({ relations, project, signal }: ToolContext, question: Ques
   return JSON.parse(Buffer.from(bytes.buffer).toString()) as FitAnswer;
 }
 
-/** Names that a single product has, so that a question in words needs no search before it. */
+/** Resolves names that only one product has, so that a question in words needs no prior search. */
 async function findNamed(
   context: ToolContext,
   { unknownIdentifiers }: FitAnswer,
@@ -396,7 +396,7 @@ const describeJudged = ({ source, relation, verdict, match, missing }: Omit<Pair
     .map(({ identifier, attribute }) => `${shortenValue(attribute)} of ${shortenValue(identifier)}`),
 });
 
-/** As a match of its sum. */
+/** Described like a match of its sum. */
 const describeTotal = ({ operator, total, limit, ...judged }: FitAnswer['totals'][number]) =>
   describeJudged({
     ...judged,

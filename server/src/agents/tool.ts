@@ -5,23 +5,23 @@ import type { Access, ChosenProject } from '../kernel/caller.ts';
 import type { Relations } from '../relations/relations.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 
-/** What tools read: nothing that changes a catalog is one. */
+/** What tools read; no tool changes a catalog. */
 export interface ToolParts {
   readonly catalog: Catalog;
   readonly relations: Relations;
   readonly tasks: Tasks;
 }
 
-/** Who asks, and about which project. */
+/** The caller, and the project of the question. */
 export interface ToolContext extends ToolParts {
   readonly project: ChosenProject;
   readonly access: Access;
   readonly signal: AbortSignal;
-  /** Counts a look through the whole catalog. @throws too_many_looks */
+  /** Counts a scan of the whole catalog. @throws too_many_looks */
   limitScans(): void;
 }
 
-/** A tool of an agent, with what it takes and answers. Source: docs/interface.md §15. */
+/** A tool for agents, with its input and answer. Source: docs/interface.md §15. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
@@ -32,7 +32,7 @@ export interface Tool {
   answer(context: ToolContext, input: never): Promise<object>;
 }
 
-/** What schemas of several tools have. */
+/** Schemas that several tools share. */
 export const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 export const NextOffset = Type.Union([Type.Integer(), Type.Null()], {
   description: 'send it as offset for more; null: this is all',
@@ -53,8 +53,8 @@ export const defineTool = <Input extends TProperties, Output extends TProperties
 };
 
 /**
- * An answer is to stay under 4,000 tokens, and an agent gets it twice: structured and as text. Tokens are counted from above:
- * three letters of ASCII each, and every other character one.
+ * An answer should stay under 4,000 tokens, and an agent gets it twice: structured and as text. Tokens are an upper estimate:
+ * three ASCII letters each, and one for every other character.
  */
 export const TOKENS = 1_700;
 const LETTERS_PER_TOKEN = 3;
@@ -65,7 +65,7 @@ export function countTokens(text: string): number {
   return Math.ceil((text.length - others) / LETTERS_PER_TOKEN) + others;
 }
 
-/** @returns as many of the first as fit, at least one */
+/** @returns as many items from the start as fit, at least one */
 export function fitPage<Item>(items: readonly Item[], spent = 0): Item[] {
   let left = TOKENS - spent;
   const at = items.findIndex((item) => {
@@ -75,7 +75,7 @@ export function fitPage<Item>(items: readonly Item[], spent = 0): Item[] {
   return items.slice(0, at < 0 ? undefined : Math.max(1, at));
 }
 
-/** The part of a list behind an offset that fits. */
+/** The part of a list from an offset on that fits. */
 export function fitFrom<Item>(items: readonly Item[], offset = 0, spent = 0) {
   const page = fitPage(items.slice(offset), spent);
   const end = offset + page.length;
@@ -85,7 +85,7 @@ export function fitFrom<Item>(items: readonly Item[], offset = 0, spent = 0) {
 const TEXT = 120;
 const SHORT = 60;
 
-/** A text is cut, so that a single product always fits. */
+/** Truncates a text, so that a single product always fits. */
 export const shorten = (text: string, most: number = TEXT): string =>
   text.length <= most ? text : `${cutText(text, most)}…`;
 export const shortenValue = (text: string) => shorten(text, SHORT);

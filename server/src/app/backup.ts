@@ -91,7 +91,7 @@ export async function openBackup(
         ? []
         : [`${text}; it is ${Math.round(this.describe().behindSeconds)} s behind`];
     },
-    /** @param on  `superseded`: another service writes; `promoted`: this one does. @throws Error when the target belongs to another */
+    /** @param on `superseded`: another service writes now; `promoted`: this one does. @throws Error when the target is another's */
     async start(logger: Logger, on: RoleChanges): Promise<void> {
       const refusal = await run<string | undefined>('start');
       if (refusal !== undefined) throw new Error(refusal);

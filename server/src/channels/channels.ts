@@ -1,7 +1,7 @@
 /**
- * The door of channels: what a catalog is for others, as files that they read. A channel is a stored definition; a build of
- * it is a task, which reads one version of the catalog with what goes with its products, writes an immutable snapshot and
- * replaces the published one at once. Channels know catalogs and relations, and never how either is stored.
+ * The door of channels: a catalog for others, as files that they read. A channel is a stored definition; a build of it is a
+ * task, which reads one version of the catalog with related products, writes an immutable snapshot and replaces the published
+ * one at once. Channels know catalogs and relations, and never how either is stored.
  */
 import type { Catalog } from '../catalog/catalog.ts';
 import { createDefinitions, type SentChange, type Shown } from '../definitions/definitions.ts';
@@ -47,7 +47,7 @@ export interface ChannelParts extends Base {
 /** Each has a thread of its own, for up to a minute. */
 const PREVIEWS = { inProcess: 2, inAccount: 1, waiting: 4 } as const;
 
-/** A definition to be tried, in place of the stored one or of none. */
+/** A definition to try, instead of the stored one or without one. */
 type TriedChannel = Partial<SentChannel>;
 
 export type Channels = ReturnType<typeof createChannels>;
@@ -74,12 +74,12 @@ export function createChannels(parts: ChannelParts) {
 
   return {
     ...definitions,
-    /** Gives the published files another address; the old one is 404 from then on. @throws not_found */
+    /** Gives the published files a new address; the old one is 404 from then on. @throws not_found */
     rotateUrl: (change: SentChange<Shown<Channel, Snapshot>>, { id }: { readonly id: number }) =>
       definitions.renew(change, { id, what: 'url-rotated' }, (state) => ({ ...state, token: makeToken() })),
-    /** To be started where tasks run. */
+    /** Started where tasks run. */
     schedule: createChannelSchedule(scheduled),
-    /** To be started wherever catalogs are written; `noteWrite` notes a project whose catalog was. */
+    /** Started wherever catalogs are written; `noteWrite` notes a project whose catalog was. */
     ...createChangeNotices(scheduled),
     close: () => threads.close(),
 
@@ -91,14 +91,14 @@ export function createChannels(parts: ChannelParts) {
     },
 
     ucp: createUcp(parts),
-    /** @returns the channel with this token that is served by the protocol @throws not_found */
+    /** @returns the channel with this token, which the protocol serves @throws not_found */
     async findUcp(token: string): Promise<UcpChannel> {
       const found = isToken(token) ? await CHANNELS.findBy(database.read, 'token', token) : undefined;
       if (found?.resource.definition.format.type !== 'ucp') throw new ServiceError('not_found');
       return { project: found.project, definition: found.resource.definition };
     },
 
-    /** Makes the first rows, and stores nothing. @throws request_invalid, rate_limited, not_ready, channel_unfit */
+    /** Creates the first rows, and stores nothing. @throws request_invalid, rate_limited, not_ready, channel_unfit */
     async preview(
       project: ChosenProject,
       sent: TriedChannel | undefined,
@@ -120,7 +120,7 @@ export function createChannels(parts: ChannelParts) {
       });
     },
 
-    /** @returns a file of what the channel with this token serves now */
+    /** @returns a file that the channel with this token serves now */
     findFile: (token: string, fileName: string) => findServedFile({ database, payloads }, token, fileName),
   };
 }

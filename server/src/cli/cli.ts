@@ -36,7 +36,7 @@ async function describe(error: unknown): Promise<number> {
   return 1;
 }
 
-// Loaded when one of their commands runs: otherwise a command that feeds a service would hold everything in memory, 70 MiB.
+// Loaded when one of their commands runs: a command that feeds a service would otherwise hold them all in memory, 70 MiB.
 const loadFeed = () => import('./feed/feed.ts');
 const loadAccess = () => import('./access-commands.ts');
 const loadBackup = () => import('./backup-commands.ts');

@@ -61,7 +61,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? reasonOf(cause) : message;
 }
 
-/** More than the limits of a connection and of an answer together, so that a check mostly says itself what did not answer. */
+/** More than the limits of a connection and an answer together, so that a check usually reports itself what is silent. */
 const AWAITED_MS = 90_000;
 
 /** Ends a check that waits for another program forever; reading files may take any time, and is not counted. */

@@ -19,11 +19,11 @@ import {
 } from '../storage/storage.ts';
 
 /**
- * The outbox: an event is a row beside the change that it tells of, written by the same transaction. Where no endpoint
- * wants it nothing is written.
+ * The outbox: an event is a row beside the change that it reports, written by the same transaction. If no endpoint subscribes
+ * to it, nothing is written.
  */
 
-/** Endpoints `e` that are switched on, and the projects `p` that their scopes have. */
+/** Endpoints `e` that are switched on, and the projects `p` within their scopes. */
 const LISTENING = `project p join webhook_endpoint e on e.account_id = p.account_id
   where p.deleted_at is null and e.is_enabled = 1
     and case e.scope_type when 'account' then true when 'project' then e.scope_id = p.id
@@ -31,14 +31,14 @@ const LISTENING = `project p join webhook_endpoint e on e.account_id = p.account
 
 const readTypes = (events: string) => JSON.parse(events) as EventType[];
 
-/** @returns endpoints that are switched on and whose scope has the project, with the types that they get */
+/** @returns enabled endpoints whose scope includes the project, with their event types */
 export async function listListening(rows: Rows, projectId: number) {
   const found = await kyselySql<{ id: number; events: string }>`select e.id, e.events
     from ${kyselySql.raw(LISTENING)} and p.id = ${projectId}`.execute(rows);
   return found.rows.map(({ id, events }) => ({ id, types: new Set<string>(readTypes(events)) }));
 }
 
-/** Records events in the transaction that makes the change, if an endpoint wants them. */
+/** Records events in the transaction of the change, if an endpoint subscribes to them. */
 export async function recordEvents(tx: ControlTransaction, projectId: number, drafts: readonly EventDraft[]) {
   if (drafts.length === 0) return;
   const listening = await listListening(tx, projectId);
@@ -59,7 +59,7 @@ export function* listSubscribed(): Program<ReadonlySet<EventType>> {
 
 const COLUMNS = { place: 'bigint', id: 'text', type: 'text', at: 'bigint', data: 'text' } as const;
 
-/** Records the subscribed events of a catalog; its lock is held. */
+/** Records the subscribed events of a catalog, whose lock is held. */
 export function* insertEvents(drafts: readonly EventDraft[]): Program<void> {
   if (drafts.length === 0) return;
   const cells = drafts
@@ -74,7 +74,7 @@ export function* insertEvents(drafts: readonly EventDraft[]): Program<void> {
   );
 }
 
-/** Records events in a transaction of the project's catalog, if an endpoint wants them. */
+/** Records events in a transaction of the project's catalog, if an endpoint subscribes to them. */
 export function* announce(drafts: readonly EventDraft[]): Program<void> {
   const subscribed = yield* listSubscribed();
   yield* insertEvents(drafts.filter(({ type }) => subscribed.has(type)));
@@ -83,12 +83,12 @@ export function* announce(drafts: readonly EventDraft[]): Program<void> {
 export const listCatalogEvents = (limit: number): Program<RecordedEvent[]> =>
   rows`select number, id, type, at, data from catalog_event where ${own()} order by number limit ${limit}`;
 
-/** Forgets events that are with their deliveries. */
+/** Removes events that have become deliveries. */
 export function* dropCatalogEvents(ids: readonly string[]): Program<void> {
   yield* run`delete from catalog_event where ${own()} and id ${among(ids)}`;
 }
 
-/** @returns the oldest events of a project that are not its catalog's */
+/** @returns the oldest events of a project, except its catalog's */
 export const listServiceEvents = (rows: Rows, projectId: number, limit: number): Promise<RecordedEvent[]> =>
   rows
     .selectFrom('service_event')
@@ -111,7 +111,7 @@ export async function dropServiceEvents(
     .execute();
 }
 
-/** @returns projects with events; in the embedded store those of catalogs are in their files */
+/** @returns projects with events; in the embedded store, events of catalogs are in their files */
 export async function listProjectsWithEvents(database: Database, limit: number): Promise<number[]> {
   const catalogs = kyselySql`union select project_id from catalog_event`;
   const found = await kyselySql<{ id: number }>`select distinct project_id as id from (
@@ -121,7 +121,7 @@ export async function listProjectsWithEvents(database: Database, limit: number):
   return found.rows.map(({ id }) => Number(id));
 }
 
-/** What an endpoint can ask for. The list is closed. Source: docs/interface.md §6.2. */
+/** The event types that an endpoint can subscribe to. The list is closed. Source: docs/interface.md §6.2. */
 export const EVENT_TYPES = [
   'task.finished',
   'task.failed',
@@ -140,12 +140,12 @@ export type EventType = (typeof EVENT_TYPES)[number];
 export interface EventDraft {
   readonly type: EventType;
   readonly at: number;
-  /** The number of the task that it comes from; receivers get its id. */
+  /** The number of the task that caused it; receivers get its id. */
   readonly taskNumber?: number;
   readonly data: object;
 }
 
-/** An event that is recorded and not yet with its deliveries; its id is the webhook-id, its data JSON. */
+/** A recorded event that has not become deliveries yet; its id is the webhook-id, its data JSON. */
 export type RecordedEvent = Pick<
   Selectable<ControlSchema['service_event']>,
   'number' | 'id' | 'type' | 'at' | 'data'

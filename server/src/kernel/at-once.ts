@@ -1,7 +1,7 @@
-/** A result that may be known already: waiting for a promise takes longer than most checks of a request do. */
+/** A result that may already be known: waiting for a promise takes longer than most checks of a request. */
 export type AtOnce<Value> = Value | Promise<Value>;
 
-/** @returns what `next` makes of a value, at once where it is known. @throws what `next` throws then */
+/** @returns the result of `next` for a value, synchronously if it is known. @throws what `next` throws then */
 export const andThen = <Value, Result>(
   value: AtOnce<Value>,
   next: (value: Value) => AtOnce<Result>,

@@ -1,7 +1,7 @@
 /**
- * An unpaired surrogate in JSON makes strict readers, such as that of PHP, refuse the whole of it: nothing is cut inside a
- * pair, and what was sent without its other half is U+FFFD.
- * @returns the first characters of a text, counted as the schemas count them
+ * A lone surrogate in JSON makes strict readers, such as PHP's, refuse all of it: nothing is cut inside a pair, and a lone
+ * one that was sent becomes U+FFFD.
+ * @returns the first characters of a text, counted as in schemas
  */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text.toWellFormed();
@@ -13,14 +13,14 @@ export function cutText(text: string, most: number): string {
 /** A value quoted in a line may be as long as a body. */
 const LINE_CHARACTERS = 1_000;
 
-/** How much of the lines is reported. */
+/** Limits of the lines in a report. */
 interface LineBounds {
   readonly most: number;
   /** As JSON in UTF-8. */
   readonly bytes: number;
 }
 
-/** @returns the lines, or as many as the bounds let through, each cut, and how many more there are */
+/** @returns the lines within the bounds, each truncated, and how many more there are */
 export function boundLines(lines: readonly string[], { most, bytes }: LineBounds): string[] {
   const shown: string[] = [];
   let left = bytes;

@@ -1,4 +1,4 @@
-/** What a key or an endpoint is for. Source: docs/interface.md §5.2. */
+/** The scope of a key or an endpoint. Source: docs/interface.md §5.2. */
 export type Scope = { readonly type: 'account' } | PartScope;
 
 /** A part of an account. */
@@ -36,16 +36,16 @@ interface Calling {
   readonly access: Access;
 }
 
-/** The key behind a request. */
+/** The key that makes a request. */
 export interface KeyCaller extends Calling {
   readonly scope: Scope;
   readonly keyId: number;
   readonly keyName: string;
 }
 
-/** The user whose console session is behind a request. */
+/** The user whose console session makes a request. */
 export interface UserCaller extends Calling {
-  /** Where the role of the user suffices for the request. */
+  /** The part of the account where the user's role suffices for the request. */
   readonly scope: Scope | Parts;
   readonly userId: number;
   readonly userName: string;
@@ -66,12 +66,12 @@ export function nameCaller(caller: Caller): string {
   return isUser(caller) ? `user ${caller.userId}` : `key ${caller.keyId}`;
 }
 
-/** @returns true when `held` allows all that `needed` does. */
+/** @returns true if `held` allows everything that `needed` does */
 export function allows(held: Access, needed: Access): boolean {
   return ACCESS_ORDER.indexOf(held) >= ACCESS_ORDER.indexOf(needed);
 }
 
-/** @returns true when `held` may do all that `needed` may. */
+/** @returns true if `held` may do everything that `needed` may */
 export function includesRole(held: Role, needed: Role): boolean {
   return ROLE_ORDER.indexOf(held) >= ROLE_ORDER.indexOf(needed);
 }
@@ -98,16 +98,16 @@ export function listParts(scope: Scope | Parts): Omit<Parts, 'type'> | undefined
   return type === 'project' ? { groups: [], projects: [id] } : { groups: [id], projects: [] };
 }
 
-/** The project a request is about, once it is known that the caller reaches it. */
+/** The project of a request, once it is known that the caller reaches it. */
 export interface ChosenProject {
   readonly id: number;
   readonly name: string;
   readonly accountId: number;
-  /** Where the tasks come from that the request starts; absent: from the API. Source: docs/interface.md §2.4. */
+  /** The origin of tasks that the request starts; absent: the API. Source: docs/interface.md §2.4. */
   readonly origin?: 'CONSOLE';
 }
 
-/** @returns what a project that this caller chose carries */
+/** @returns the origin for a project that this caller chose */
 export function originOf(caller: Caller): Pick<ChosenProject, 'origin'> {
   return isUser(caller) ? { origin: 'CONSOLE' } : {};
 }

@@ -1,6 +1,6 @@
 import type { REFUSALS } from './refusals.ts';
 
-/** What a refusal is called; `kernel/refusals.ts` lists them. Source: docs/interface.md §7. */
+/** The code of a refusal; `kernel/refusals.ts` lists them. Source: docs/interface.md §7. */
 export type FailureCode = keyof typeof REFUSALS;
 
 /** One bad product, or the whole body when `product` is null. Source: docs/interface.md §7.3. */
@@ -11,7 +11,7 @@ export interface ProductViolation {
 }
 
 export interface FailureFacts {
-  /** Fill the places `$1`, `$2`, … of the code's text. */
+  /** Values for the places `$1`, `$2`, … of the code's text. */
   readonly values?: readonly (string | number)[];
   /** What was wrong and what to do, safe to show to the caller. */
   readonly details?: readonly string[];
@@ -28,7 +28,7 @@ export class ServiceError extends Error {
   readonly code: FailureCode;
   readonly facts: FailureFacts;
 
-  /** @param known what is known of it, or the one detail that is */
+  /** @param known the facts, or the one detail that is known */
   constructor(code: FailureCode, known: FailureFacts | string = {}) {
     const facts = typeof known === 'string' ? { details: [known] } : known;
     super([code, ...(facts.values ?? []), ...(facts.details ?? [])].join(': '), { cause: facts.cause });

@@ -1,7 +1,7 @@
 export interface JsonLimits {
   readonly values: number;
   readonly names: number;
-  /** Bytes of one string, as it is written. */
+  /** Bytes of one string, as written. */
   readonly text: number;
 }
 
@@ -11,7 +11,7 @@ export const JSON_DEPTH = 32;
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPENS_LIST, OPENS_OBJECT, CLOSES_LIST, CLOSES_OBJECT] = [0x5b, 0x7b, 0x5d, 0x7d];
 
-/** Takes 1 to 2 ms for a MiB, whatever it holds, and stops at the first limit that is passed. */
+/** Takes 1 to 2 ms per MiB, whatever it contains, and stops at the first limit that is exceeded. */
 export function countJson(bytes: Uint8Array, limits: JsonLimits): JsonCounts {
   const counts = new JsonCounts(limits);
   const { length } = bytes;
@@ -27,7 +27,7 @@ export function countJson(bytes: Uint8Array, limits: JsonLimits): JsonCounts {
   return counts;
 }
 
-/** A loop, since most strings are short: a search for the quote takes 50 ns to begin. */
+/** A loop, as most strings are short: a search for the quote takes 50 ns to start. */
 function findEndOfString(bytes: Uint8Array, from: number): number {
   const { length } = bytes;
   for (let at = from; at < length; at += 1) {
@@ -39,16 +39,16 @@ function findEndOfString(bytes: Uint8Array, from: number): number {
 }
 
 /**
- * What a JSON text holds, counted over its bytes: a parser makes up to 60 bytes of three, and a text that was sent packed
- * is a thousandth of what it becomes. Whether the text is JSON is for the parser to say. Its fields are whole numbers and
- * nothing is allocated: it counts up to 8 million times in a large body.
+ * Counts the values in a JSON text from its bytes: a parser makes up to 60 bytes of three, and a text that was sent packed is
+ * a thousandth of what it becomes. The parser decides whether the text is JSON. The fields are integers and nothing is
+ * allocated, as it counts up to 8 million times in a large body.
  */
 export class JsonCounts {
   /** Commas, lists and objects, which is about the number of values; an empty list counts twice. */
   values = 1;
-  /** Members of objects. Source: a new name takes the parser 1 to 2 µs, ten times as long as a value of a list. */
+  /** Members of objects. A new name takes the parser 1 to 2 µs, ten times as long as a value of a list. */
   names = 0;
-  /** The limit at which the count stopped. */
+  /** The limit at which counting stopped. */
   beyond: 'depth' | keyof JsonLimits | undefined;
   private depth = 0;
   private widestAt = 0;
@@ -62,12 +62,12 @@ export class JsonCounts {
     this.limits = limits;
   }
 
-  /** The list or object with most members: what opens it, how deep it stands from 1, and how many they are. */
+  /** The list or object with most members: what opens it, its depth from 1, and how many they are. */
   get widest() {
     return { at: this.widestAt, depth: this.widestDepth, members: this.widestMembers };
   }
 
-  /** @returns whether all limits are kept */
+  /** @returns whether all limits are respected */
   take(byte: number, at: number): boolean {
     if (byte === COMMA) return this.addMember();
     if (byte === COLON) return this.addName();
@@ -111,7 +111,7 @@ export class JsonCounts {
   }
 }
 
-/** @returns which limit a text exceeds, for the caller; undefined if none */
+/** @returns the limit that a text exceeds, in words for the caller; undefined if none */
 export function describeExcess({ beyond }: JsonCounts, limits: JsonLimits): string | undefined {
   if (beyond === undefined) return undefined;
   if (beyond === 'depth') return `the body is nested deeper than ${JSON_DEPTH} levels`;
@@ -120,7 +120,7 @@ export function describeExcess({ beyond }: JsonCounts, limits: JsonLimits): stri
   return `the body holds more than ${most} ${beyond === 'names' ? 'fields' : 'values'}`;
 }
 
-/** @returns what a text of JSON says; undefined for any other text: the caller gets an example, whatever the parser met */
+/** @returns the value of a JSON text; undefined for any other text: the caller gives an example, whatever the parser met */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -129,10 +129,10 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** @returns whether a parsed value holds more than so many values, a long string counting for many; looks no further */
+/** @returns whether a parsed value has more than the given number of values, a long string counting as many; stops there */
 export const holdsMoreThan = (most: number, value: unknown): boolean => weighJson(most, value) > most;
 
-/** @returns how many values a parsed value holds, a long string counting for many; what exceeds the most is not counted to its end */
+/** @returns the number of values in a parsed value, a long string counting as many; stops counting above the limit */
 export function weighJson(most: number, value: unknown): number {
   let weight = 0;
   const open = [value];

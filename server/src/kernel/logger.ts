@@ -1,4 +1,4 @@
-/** What the parts of the service may log with; the server's structured logger fits it. */
+/** The logger that all parts of the service use, implemented by the server's structured one. */
 export interface Logger {
   debug(facts: object, message: string): void;
   info(facts: object, message: string): void;

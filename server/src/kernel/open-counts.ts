@@ -10,7 +10,7 @@ export class OpenCounts<Name> {
     return this.#open.values().reduce((sum, count) => sum + count, 0);
   }
 
-  /** @returns what ends it, to be called once */
+  /** @returns a function that ends it, to be called once */
   begin(name: Name): () => void {
     this.#open.set(name, this.of(name) + 1);
     return () => {

@@ -1,7 +1,7 @@
-/** Most streams are small: the memory of a piece grows from this. */
+/** Most streams are small, so the memory of a piece grows from this. */
 const FIRST_BYTES = 64 * 1024;
 
-/** Cuts a stream into pieces that are full except the last. @returns pieces, each valid until the next one is taken */
+/** Cuts a stream into pieces that are all full except the last. @returns pieces, each valid until the next one is taken */
 export async function* cutPieces(
   bytes: AsyncIterable<Uint8Array>,
   size: number,

@@ -1,14 +1,14 @@
-/** A definition of a document that replaces a list, or one of that list. */
+/** A definition in a document that replaces a list, or in that list. */
 export interface Recognisable {
   readonly id: number | string | undefined;
-  /** By which it is known where no id tells. */
+  /** The name that identifies it if no id does. */
   readonly name: string;
 }
 
 /**
- * What the entries of a document stand for: the whole document by id first, so that no name takes a definition that another
- * entry has by its id; then by name, in order, what is left. Each definition is met once. Source: docs/interface.md §12.1 rule 4.
- * @returns for each entry its definition, undefined for a new one; and the definitions that no entry stands for
+ * Matches the entries of a document with definitions: first all by id, so that no name takes a definition that another entry has
+ * by its id; then the rest by name, in order. Each definition matches once. Source: docs/interface.md §12.1 rule 4.
+ * @returns for each entry its definition, undefined for a new one; and the definitions without an entry
  */
 export function recognise<Present extends Recognisable>(
   sent: readonly Recognisable[],

@@ -1,9 +1,9 @@
 import type { PartRole, PartScope, Role } from './caller.ts';
 import { parseJson } from './json-scan.ts';
 
-/** Which role a group of the company's provider gives. Source: docs/interface.md §5.7. */
+/** The role that a group of the company's provider gives. Source: docs/interface.md §5.7. */
 export type RoleRule = {
-  /** As the provider names it; `*`: whomever it signs in. */
+  /** The provider's name for the group; `*`: everyone who signs in there. */
   readonly group: string;
 } & (PartRole | { readonly role: Exclude<Role, 'none'>; readonly scope?: never });
 
@@ -11,7 +11,7 @@ const ROLES: readonly unknown[] = ['owner', 'editor', 'viewer'] satisfies Role[]
 const PART_ROLES: readonly unknown[] = ['editor', 'viewer'] satisfies PartRole['role'][];
 const PARTS: readonly unknown[] = ['project-group', 'project'] satisfies PartScope['type'][];
 
-/** @returns undefined for what is no JSON list of rules */
+/** @returns undefined if the text is not a JSON list of rules */
 export function readRoleRules(text: string): RoleRule[] | undefined {
   const rules = parseJson(text);
   return Array.isArray(rules) && rules.length > 0 && rules.every(isRule) ? rules : undefined;

@@ -1,11 +1,11 @@
-/** What stands in place of a secret. */
+/** Replaces a secret. */
 export const MASK = '•••';
 
-/** Names of members, headers and parameters whose values must not be read. `headers`: any of them may be a key. */
+/** Names of members, headers and parameters whose values must not be shown. `headers`: any of them may be a key. */
 const SECRET_NAMES =
   'pass(?:word|wd|phrase)|secret|token|authorization|credential|cookie|signature|headers|(?:api|private)[-_]?key|keys?\\d*\\b|\\bpin\\b';
 const SECRET_NAME = new RegExp(SECRET_NAMES, 'i');
-/** Of forms, queries, headers and what is not quite JSON: a name, a sign, and a value up to where it can end. */
+/** In forms, queries, headers and broken JSON: a name, a sign, and a value up to where it can end. */
 const PAIR = new RegExp(
   `((?<![\\w-])(?:[\\w-]*(?:${SECRET_NAMES})[\\w-]*)["']?\\s*[:=]\\s*)("[^"]*"?|'[^']*'?|(?:bearer|basic)?\\s*[^\\s"',;&}\\]]+)`,
   'gi',
@@ -13,14 +13,14 @@ const PAIR = new RegExp(
 /** `https://user:password@host` */
 const USER_IN_URL = /(:\/\/)[^\s/"'@]+@/g;
 
-/** @param plainName a name that is no secret here, though it looks like one: `key` of a product's attribute */
+/** @param plainName a name that is not secret here, although it looks so: `key` of a product's attribute */
 export function isSecretName(name: string, plainName?: string): boolean {
   return name !== plainName && SECRET_NAME.test(name);
 }
 
 /**
- * Masks secrets in a text that may be cut or broken: JSON by its members, whatever they hold, everything else by `name: value`.
- * It reads each character once or twice.
+ * Masks secrets in a text that may be truncated or malformed: JSON by its members, whatever they hold, everything else by
+ * `name: value`. Reads each character once or twice.
  */
 export function maskSecrets(text: string, plainName?: string): string {
   return maskMembers(text, plainName)
@@ -33,7 +33,7 @@ export function maskSecrets(text: string, plainName?: string): string {
 const namesPlain = (start: string, plainName: string | undefined) =>
   plainName !== undefined && new RegExp(`^${plainName}["']?\\s*[:=]\\s*$`).test(start);
 
-/** A string that ends, then a colon. */
+/** A complete string, then a colon. */
 const MEMBER = /"((?:[^"\\]|\\.)*)"(\s*:\s*)?/gs;
 
 function maskMembers(text: string, plainName: string | undefined): string {
@@ -52,22 +52,22 @@ function maskMembers(text: string, plainName: string | undefined): string {
   return masked + text.slice(done);
 }
 
-/** `pass\u0077ord` is a password too. */
+/** `pass\u0077ord` is a password, too. */
 function readName(written: string): string {
   try {
     return JSON.parse(`"${written}"`) as string;
   } catch {
-    // No escape that JSON knows: then the name is what is written.
+    // An escape that JSON does not know: the name is taken as written.
     return written;
   }
 }
 
-/** Strings, brackets, and what else a value is made of. */
+/** Strings, brackets, and the other parts of a value. */
 const PART = /"(?:[^"\\]|\\.)*(?:"|$)|[[{]|[\]}]|,|[^"[\]{},]+/gsy;
 
 const DEEPER: Readonly<Record<string, number>> = { '[': 1, '{': 1, ']': -1, '}': -1 };
 
-/** @returns where the value ends that begins there; the end of the text where it does not */
+/** @returns where the value that begins there ends; the end of the text if it does not */
 function findEndOfValue(text: string, from: number): number {
   let depth = 0;
   PART.lastIndex = from;

@@ -2,8 +2,8 @@ import * as api from '@opentelemetry/api';
 import { ServiceError } from './errors.ts';
 
 /**
- * Spans, by the API of OpenTelemetry: without an SDK, which app/traces.ts starts where it is configured, its calls do nothing. A
- * span has ids, kinds and counts; nothing that a caller sent is in it, and no message of an error.
+ * Spans, using the OpenTelemetry API: without an SDK, which app/traces.ts starts if configured, its calls do nothing. A span has
+ * ids, kinds and counts, but nothing that a caller sent, and no message of an error.
  */
 export interface SpanFacts {
   readonly name: string;
@@ -16,13 +16,13 @@ type Note = (attributes: api.Attributes) => void;
 const tracer = api.trace.getTracer('relata');
 const FIRST_FAULT = 500;
 
-/** Does work as a span of the trace that the caller is in. `note` adds what only the work knows. */
+/** Does work as a span of the caller's trace. `note` adds what only the work knows. */
 export const traced = <Result>(facts: SpanFacts, work: (note: Note) => Promise<Result>): Promise<Result> =>
   runSpan(facts, api.context.active(), work);
 
 /**
  * Does work that outlives its cause.
- * @param traceparent of what caused it, perhaps in another process; without it the work is a trace of its own
+ * @param traceparent of the cause, perhaps in another process; without it the work is a trace of its own
  */
 export function tracedApart<Result>(
   traceparent: string | undefined,
@@ -34,7 +34,7 @@ export function tracedApart<Result>(
   return runSpan(facts, cause, work);
 }
 
-/** @returns the span that is under way, to be stored with what it causes; undefined when nothing is traced */
+/** @returns the current span, to be stored with what it causes; undefined if nothing is traced */
 export function currentTraceparent(): string | undefined {
   const carrier: { traceparent?: string } = {};
   api.propagation.inject(api.context.active(), carrier);
@@ -62,16 +62,16 @@ function runSpan<Result>(
 const nameOf = (error: unknown) =>
   error instanceof ServiceError ? error.code : error instanceof Error ? error.name : 'unknown';
 
-/** A request under way. */
+/** A request in progress. */
 export type RequestSpan = ReturnType<typeof openRequestSpan>;
 
-/** Begins the span of a request; it continues the trace that its headers name. */
+/** Begins the span of a request, continuing the trace that its headers name. */
 export function openRequestSpan(method: string, route: string, headers: object) {
   const caller = api.propagation.extract(api.ROOT_CONTEXT, headers);
   const attributes = { 'http.request.method': method, 'http.route': route };
   const span = tracer.startSpan(`${method} ${route}`, { kind: api.SpanKind.SERVER, attributes }, caller);
   return {
-    /** Calls what serves it; that is within its span. */
+    /** Calls the code that serves it, within its span. */
     serve: (next: () => void) => api.context.with(api.trace.setSpan(caller, span), next),
     end(status: number, added: api.Attributes): void {
       span.setAttributes({ ...added, 'http.response.status_code': status });

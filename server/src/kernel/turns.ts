@@ -1,11 +1,11 @@
-/** Waiting work. The work of one part of an owner runs in the order of its arrival. */
+/** Waiting work. The work of one part of an owner runs in order of arrival. */
 interface Owned {
   readonly owner: number;
-  /** Of all owners' parts no two share a number. */
+  /** Part numbers are unique over all owners. */
   readonly part?: number;
 }
 
-/** Takes turns by owner, and each owner by part: the one served longest ago is next, however much work others have waiting. */
+/** Takes turns by owner, and within an owner by part: the one served longest ago is next, however much work others have. */
 export class FairQueue<Work extends Owned> {
   private waiting: Work[] = [];
   private readonly served = new Map<number, number>();
@@ -16,7 +16,7 @@ export class FairQueue<Work extends Owned> {
     this.waiting.push(work);
   }
 
-  /** @returns the next work; undefined when none may start */
+  /** @returns the next work; undefined if none may start */
   take(mayBegin: (work: Work) => boolean): Work | undefined {
     let next: Work | undefined;
     for (const work of this.waiting) {
@@ -48,7 +48,7 @@ export class FairQueue<Work extends Owned> {
   }
 }
 
-/** Runs so many works at a time; the others wait, owners in turn, the first of each that came first. */
+/** Runs a limited number of works at a time; the others wait, owners in turn, each one's in order of arrival. */
 export class Turns {
   readonly #atOnce: number;
   readonly #queue = new FairQueue<{ readonly owner: number; begin(): void }>();

@@ -9,13 +9,13 @@ export type OutboundReason =
   | 'broken_off';
 
 /**
- * Why an address outside could not be reached, in words for the person who gave it. No text holds the value of a header or
- * the query of a URL: both may be secret. `Reason`: callers have further ones.
+ * Why an outside address could not be reached, in words for the person who gave it. The text never contains the value of a
+ * header or the query of a URL, as both may be secret. `Reason`: callers have additional ones.
  */
 export class OutboundProblem<Reason extends string = OutboundReason> extends Error {
   override readonly name = 'OutboundProblem';
   readonly reason: Reason;
-  /** For the log of the service, not for that person: names of a private network are not shown to callers. */
+  /** For the service's log only: names of a private network are not shown to callers. */
   readonly note: string | undefined;
 
   constructor(reason: Reason, message: string, { note, cause }: { note?: string; cause?: unknown } = {}) {
@@ -64,7 +64,7 @@ export interface WaitLimits {
   readonly connectMs: number;
   /** Until the answer begins, and then between two pieces of it. */
   readonly idleMs: number;
-  /** All waiting together. What the service itself needs for a piece is not counted. */
+  /** All waiting together, without the time that the service itself needs for a piece. */
   readonly wholeMs: number;
 }
 
@@ -78,11 +78,11 @@ const WAITS: Readonly<Record<Waiting, string>> = {
 
 export type Timeouts = ReturnType<typeof createTimeouts>;
 
-/** @param who in the texts, as `The source` */
+/** @param who the subject of the texts, as `The source` */
 export function createTimeouts({ connectMs, idleMs, wholeMs }: WaitLimits, who: string) {
   let leftMs = wholeMs;
   return {
-    /** Whether nothing is left of the whole time, as a timer may end a fraction of a millisecond early: a wait fails at once. */
+    /** Whether the whole time is used up, so that waiting fails at once; a timer may end a fraction of a millisecond early. */
     areUsedUp: () => leftMs < 1,
     /** @throws OutboundProblem timeout; the caller must then abandon the work */
     async wait<Result>(what: Waiting, work: Promise<Result>): Promise<Result> {

@@ -15,7 +15,7 @@ export type Resolve = (host: string) => Promise<readonly { readonly address: str
 
 export interface Outbound {
   readonly allows: AllowedAddresses;
-  /** Looks a name up; without it the system does. */
+  /** Looks a name up; default: the system. */
   readonly resolve: Resolve | undefined;
   readonly timeouts: Timeouts;
   readonly signal: AbortSignal | undefined;
@@ -23,14 +23,14 @@ export interface Outbound {
 
 type PinnedAddress = { readonly address: string; readonly family: number };
 
-/** More addresses than any host has; each costs a check and perhaps an attempt to connect. */
+/** More addresses than any host has; each costs a check and perhaps a connection attempt. */
 const ADDRESSES = 32;
-/** The next address is tried after this; Node's own quarter of a second is short for a host on another continent. */
+/** Delay before the next address is tried; Node's own quarter of a second is short for a host on another continent. */
 export const ATTEMPT_MS = 2_500;
 
 const resolveBySystem: Resolve = (host) => lookup(host, { all: true, order: 'verbatim' });
 
-/** @throws OutboundProblem address when only one of them must not be fetched from: no host needs such company */
+/** @throws OutboundProblem address if even one must not be fetched from: no legitimate host has such addresses */
 export async function findAddresses(host: string, { allows, resolve = resolveBySystem, timeouts }: Outbound) {
   const found = isIP(host) === 0 ? await lookUp(host, resolve, timeouts) : [{ address: host }];
   if (found.length === 0) throw describeConnection({ code: 'ENOTFOUND' }, { host });
@@ -52,7 +52,7 @@ async function lookUp(host: string, resolve: Resolve, timeouts: Timeouts) {
   }
 }
 
-/** The socket asks for one address or for all, to try the next when one does not answer. */
+/** A socket requests one address, or all, to try the next when one does not answer. */
 export const answerWith =
   (addresses: readonly PinnedAddress[]): LookupFunction =>
   (_host, options, callback) => {
@@ -61,7 +61,7 @@ export const answerWith =
   };
 
 interface PinnedRequest extends Outbound {
-  /** Default: a POST with a body, a GET without one. */
+  /** Default: POST with a body, GET without one. */
   readonly method?: string;
   readonly body?: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
@@ -69,9 +69,9 @@ interface PinnedRequest extends Outbound {
 
 const HEADER_BYTES = 32 * 1024;
 /**
- * Sends one request. The host is looked up once, every address is checked, and the connection goes to one of these very
- * addresses: a name that leads elsewhere a moment later (DNS rebinding) gains nothing. Host header, TLS name and
- * certificate check stay those of the URL. No redirect is followed.
+ * Sends one request. The host is looked up once, every address is checked, and the connection goes to one of the checked
+ * addresses: a name that changes a moment later (DNS rebinding) gains nothing. Host header, TLS name and certificate check
+ * stay those of the URL. Redirects are not followed.
  * @throws OutboundProblem address, connection, timeout
  */
 export async function sendPinned(url: URL, request: PinnedRequest): Promise<IncomingMessage> {
@@ -87,10 +87,10 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<Inco
     lookup: answerWith(addresses),
     maxHeaderSize: HEADER_BYTES,
     autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
-    // A connection of its own: one that is kept open was checked for another request. Such an agent knows no proxy.
+    // A separate connection, as an open one was checked for another request. Such an agent ignores proxies.
     agent: isSecure ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false }),
   };
-  // An address has no name for a server to choose a certificate by.
+  // An IP address has no name by which a server could choose a certificate.
   const servername = isIP(hostOf(url)) === 0 ? url.hostname : '';
   const sent = isSecure
     ? requestHttps({ ...options, servername, rejectUnauthorized: true, minVersion: 'TLSv1.2' })
@@ -101,12 +101,12 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<Inco
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       sent.once('response', resolve).on('error', reject);
     });
-    // The wait for the connection meets the same error first; nothing takes this one then.
+    // The wait for the connection throws the same error first; then nothing awaits this promise.
     answered.catch(() => {});
     await request.timeouts.wait('connect', hasConnected(sent, isSecure));
     sent.end(request.body);
     const response = await request.timeouts.wait('answer', answered);
-    // A reader hears of an error; until then it must not count as unhandled.
+    // A reader gets the error; until then it must not count as unhandled.
     return response.on('error', () => {});
   } catch (error) {
     sent.destroy();
@@ -126,7 +126,7 @@ function hasConnected(sent: ReturnType<typeof requestHttp>, isSecure: boolean): 
   });
 }
 
-/** Connects to an address of the host, which is looked up once and checked. @throws OutboundProblem address, connection, timeout */
+/** Connects to a checked address of the host, which is looked up once. @throws OutboundProblem address, connection, timeout */
 export async function connectPinned(host: string, port: number, via: Outbound): Promise<Socket> {
   const addresses = await findAddresses(host, via);
   via.signal?.throwIfAborted();
@@ -141,13 +141,13 @@ export async function connectPinned(host: string, port: number, via: Outbound): 
     await via.timeouts.wait('connect', once(socket, 'connect'));
     return socket;
   } catch (error) {
-    // A late failure has no listener left.
+    // A later failure would have no listener.
     socket.on('error', () => {}).destroy();
     throw describeConnection(error, { host });
   }
 }
 
-/** Waiting is timed only while the service waits: a slow reader is not the fault of the source. */
+/** Only the service's own waiting is timed: a slow reader is not the fault of the source. */
 export async function* readResponse(
   response: IncomingMessage,
   { url, timeouts, signal }: Pick<Outbound, 'timeouts' | 'signal'> & { readonly url: URL },

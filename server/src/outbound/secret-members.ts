@@ -1,12 +1,12 @@
-/** What is secret of an address outside: write-only, stored apart from its definition and sealed there. Source: docs/interface.md §13.4. */
+/** The secrets of an outside address: write-only, stored sealed and apart from its definition. Source: docs/interface.md §13.4. */
 
-/** Stands in answers, and in the stored definition, for what is secret. */
+/** Replaces secrets in answers, and in the stored definition. */
 export const MASK = '***';
 
 export interface SecretMembers<Place> {
   /** Names of members that are strings, or records of strings. */
   readonly members: readonly string[];
-  /** @returns where they are sent, undefined for an address that is none */
+  /** @returns the destination of the secrets; undefined for an invalid address */
   sentTo(place: Place): string | undefined;
 }
 
@@ -25,7 +25,7 @@ export function listMasked(place: object, secrets: SecretMembers<never> | undefi
   return present.filter(([, value]) => valuesOf(value).includes(MASK)).map(([name]) => name);
 }
 
-/** @returns undefined when nothing is secret, or all of it is masked */
+/** @returns undefined if there are no secrets, or only masked ones */
 export function pickSecrets(place: object, secrets: SecretMembers<never> | undefined): object | undefined {
   const open = presentMembers(place, secrets).filter(([, value]) =>
     valuesOf(value).some((text) => text !== MASK),
@@ -34,9 +34,9 @@ export function pickSecrets(place: object, secrets: SecretMembers<never> | undef
 }
 
 /**
- * Fills in what was masked.
- * @returns undefined when there is no such value, or it is sent elsewhere now: a caller who may change the address but not read
- * the secret could have it sent to a server of their own
+ * Fills in masked values.
+ * @returns undefined if there is no such value, or its destination has changed: a caller who may change the address but not
+ * read the secret could have it sent to their own server
  */
 export function fillMembers<Place extends object>(
   sent: Place,
@@ -52,7 +52,7 @@ export function fillMembers<Place extends object>(
   return isWhole ? { ...sent, ...Object.fromEntries(filled) } : undefined;
 }
 
-/** @returns why *** cannot stand at this path of a definition */
+/** @returns why *** is not allowed at this path of a definition */
 export const describeMasked = (path: string): string =>
   `${path}: ${MASK} stands for a value that is stored for the same address; there is none, send the value itself`;
 
@@ -70,7 +70,7 @@ const mapValue = (value: Value, to: (text: string) => string): Value =>
     ? to(value)
     : Object.fromEntries(Object.entries(value).map(([name, text]) => [name, to(text)]));
 
-/** Names within a record are those of headers: case does not count. */
+/** Names within a record are those of headers, so case is ignored. */
 function fillValue(value: Value, known: Value | undefined): Value | undefined {
   if (typeof value === 'string') return value === MASK ? textOf(known) : value;
   const texts = new Map(

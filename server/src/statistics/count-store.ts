@@ -13,11 +13,11 @@ type Counted<Table extends keyof ControlSchema> = Readonly<
 /** Requests of an account or of one of its keys within a step, which begins at `at`. */
 export type RequestCount = Counted<'request_count'>;
 export const REQUEST_COUNTS = ['requests', 'refused', 'limited', 'failed', 'slow', 'totalMs'] as const;
-/** What happened to a catalog within a step; its products when they were last counted within it, null: they were not. */
+/** Changes of a catalog within a step; its products when last counted within it, null if they were not. */
 export type CatalogCount = Counted<'catalog_count'>;
 export const CATALOG_COUNTS = ['created', 'changed', 'deleted', 'tasks', 'failedTasks'] as const;
 
-/** @returns the sum of each of these counts, which PostgreSQL may give as text */
+/** @returns the sum of each count, which PostgreSQL may return as text */
 export const sumOf = <Name extends string>(
   names: readonly Name[],
   counts: readonly Readonly<Record<Name, number>>[],
@@ -31,7 +31,7 @@ export type NotedRequest = Readonly<ReturnType<typeof toCamel<ControlSchema['not
 const AT_ONCE = 200;
 const COUNTED = ['requests', 'refused', 'limited', 'failed', 'slow', 'total_ms'] as const;
 
-/** What other processes have counted stays. */
+/** Adds to what other processes have counted. */
 const addTo = (table: string, columns: readonly string[]) =>
   Object.fromEntries(
     columns.map((name) => [
@@ -40,7 +40,7 @@ const addTo = (table: string, columns: readonly string[]) =>
     ]),
   );
 
-/** Adds to what this and other processes have counted; in the order of the key, so that no two wait for each other. */
+/** Adds to the counts of this and other processes; in key order, to avoid deadlocks. */
 export async function addRequestCounts(
   tx: ControlTransaction,
   stepSeconds: number,
@@ -63,7 +63,7 @@ export async function addRequestCounts(
       .values(
         rows
           .slice(start, start + AT_ONCE)
-          // Rounded up: a minute with one quick request took some time.
+          // Rounded up, so that a minute with one quick request took some time.
           .map((count) => toSnake({ ...count, stepSeconds, totalMs: Math.ceil(count.totalMs) })),
       )
       .onConflict((conflict) =>
@@ -78,11 +78,11 @@ export async function addRequestCounts(
 interface CountedSpan {
   readonly from: number;
   readonly to: number;
-  /** Of the rows: minutes or hours. */
+  /** The step of the rows: minutes or hours. */
   readonly stepSeconds: number;
 }
 
-/** @returns the rows of these keys, or of the account as a whole, by instant */
+/** @returns the rows of these keys, or of the account as a whole, ordered by time */
 export async function listRequestCounts(
   database: Database,
   { accountId, apiKeyIds }: { accountId: number; apiKeyIds: readonly number[] },
@@ -145,7 +145,7 @@ export async function dropRequestCounts(
   await tx.deleteFrom('noted_request').where('at', '<', before.noted).execute();
 }
 
-/** Adds to what this and other processes have counted; in the order of the key, so that no two wait for each other. */
+/** Adds to the counts of this and other processes; in key order, to avoid deadlocks. */
 export async function addCatalogCounts(
   tx: ControlTransaction,
   stepSeconds: number,
@@ -167,10 +167,10 @@ export async function addCatalogCounts(
   }
 }
 
-/** So many rows take some 0.1 s, in which the serving thread of an embedded store does nothing else. */
+/** This many rows take some 0.1 s, in which the serving thread of an embedded store does nothing else. */
 const MOST_ROWS = 100_000;
 
-/** @returns rows by instant; undefined: too many */
+/** @returns rows ordered by time; undefined if there are too many */
 export async function listCatalogCounts(
   database: Database,
   projectIds: readonly number[],
@@ -192,7 +192,7 @@ export async function listCatalogCounts(
   return rows.map(({ step_seconds: _, ...row }) => toCamel(row));
 }
 
-/** @returns how many products each catalog had when it was last counted before then, and when it never was */
+/** @returns how many products each catalog had when last counted before then; catalogs never counted are absent */
 export async function listSizesBefore(database: Database, projectIds: readonly number[], before: number) {
   if (projectIds.length === 0) return new Map();
   const { rows } = await sql<{ id: number; products: number }>`select c.project_id as id, c.products
@@ -202,7 +202,7 @@ export async function listSizesBefore(database: Database, projectIds: readonly n
   return new Map(rows.map(({ id, products }) => [id, products]));
 }
 
-/** The last row of each catalog stays, however old: it has its size. */
+/** Each catalog's last row stays, however old, as it has the size. */
 export async function dropCatalogCounts(
   tx: ControlTransaction,
   before: { readonly minutes: number; readonly hours: number },

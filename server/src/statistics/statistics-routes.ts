@@ -59,7 +59,7 @@ export const statisticsRoutes =
 
     // Source: docs/interface.md §14.9.
     serve(server, 'GET /management/projects/:id/requests', {
-      // Bodies are what others sent: a viewer of the project does not see them.
+      // Bodies are what others sent, so a viewer of the project does not see them.
       ...{ ...about, config: { ...config, role: 'editor' } },
       summary: 'The last requests of a project that failed or were slow, with the beginning of their bodies',
       ...{

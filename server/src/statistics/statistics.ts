@@ -1,8 +1,8 @@
 /**
- * The door of statistics: what happened over time, in minutes for two days and in hours for longer. It hears of
- * every answered request and of every change of a catalog, counts in memory, and writes every ten seconds what was
- * counted, beside what other processes counted; no request waits for it. It never decides about anything: limits of keys
- * are counted by access. What a process has counted since its last write is lost when it dies.
+ * The door of statistics: what happened over time, in minutes for two days and in hours for longer. It is told of every
+ * answered request and every change of a catalog, counts in memory, and every ten seconds adds its counts to those of other
+ * processes; no request waits for it. It never decides anything: access counts for the limits of keys. What a process has
+ * counted since its last write is lost when it dies.
  */
 import type { MeasuredRequest, SentRequest } from '../http/server/server.ts';
 import { isUser } from '../kernel/caller.ts';
@@ -21,7 +21,7 @@ import {
 
 interface StatisticsParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
   readonly projects: Pick<Projects, 'removeWithProject' | 'whenGone'>;
-  /** Off the serving thread. */
+  /** Counts outside the serving thread. */
   countProducts(projectId: number): Promise<number>;
 }
 
@@ -46,13 +46,13 @@ export function createStatistics({ database, clock, logger, projects, countProdu
     if (type === 'project') noted.forget(id);
   });
 
-  /** One write after another, so that waiting for the last one waits for all. */
+  /** Runs one write after another, so that waiting for the last one waits for all. */
   function flush(isLast = false): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
     underWay = underWay
       .then(() => write(isLast))
-      // Counts are no reason to fail a request, and the next write must not wait for this one for ever.
+      // Counts must not fail a request, and the next write must not wait for this one forever.
       .catch((error: unknown) => {
         logger.warn({ err: error }, 'statistics of some seconds were not written');
       });
@@ -61,7 +61,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
 
   async function write(isLast: boolean): Promise<void> {
     for (const projectId of catalogs.takeToBeCounted(clock.now(), isLast)) {
-      // One that cannot be read must not keep the counts of others.
+      // A catalog that cannot be read must not hold up the counts of others.
       const size = await countProducts(projectId).catch(() => undefined);
       if (size !== undefined) catalogs.noteSize(projectId, size, clock.now());
     }
@@ -92,10 +92,10 @@ export function createStatistics({ database, clock, logger, projects, countProdu
       requests.add({ ...answered, ...of, ms: seconds * 1000 }, clock.now());
       wake();
     },
-    /** Of requests that failed or were slow. */
+    /** Called for requests that failed or were slow. */
     keepRequest: (request: MeasuredRequest, describe: () => SentRequest) =>
       noted.add(request, describe, clock.now()),
-    /** Those that this process keeps, and since when it does. */
+    /** The requests that this process remembers, and since when it does. */
     listRecent: (projectId: number, kind?: RecentKind) => ({
       items: noted.list(projectId, kind),
       since: startedAt,
@@ -111,7 +111,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
     },
     /** Writes the counts; also done every ten seconds. */
     flush: () => flush(),
-    /** To be called while catalogs can still be counted. */
+    /** Call it while catalogs can still be counted. */
     close: () => flush(true),
 
     /** @param apiKeyIds undefined: the whole account */
@@ -140,7 +140,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
 }
 
 interface AnsweredRequest extends Omit<NotedRequest, 'at'> {
-  /** Whether the request is of a kind that takes long. */
+  /** Whether requests of this kind normally take long. */
   readonly isPatient: boolean;
 }
 
@@ -152,18 +152,18 @@ const HOUR_SECONDS = 3_600;
 /** The row of an account stands for all its keys and sessions. */
 const WHOLE_ACCOUNT = 0;
 
-/** Of each process between two writes; the worst are kept. */
+/** The limit of a process between two writes; the worst are kept. */
 const MOST_NOTED = 50;
 /** Limit of unwritten keys and minutes: during a long database outage statistics are dropped. */
 const MOST_COUNTS = 50_000;
 
 type Mutable<Row> = { -readonly [Field in keyof Row]: Row[Field] };
 
-/** Counts of each subject and minute, in memory: a write for each request would cost more than most requests. */
+/** Counts per subject and minute, in memory: a write for each request would cost more than most requests. */
 class MinuteCounts<Count> {
   private counts = new Map<string, Mutable<Count>>();
 
-  /** @returns those of the minute, with `begun` where there were none */
+  /** @returns the counts of the minute, beginning with `begun` */
   of(subject: string, now: number, begun: (at: number) => Count): Mutable<Count> {
     const at = now - (now % MINUTE_MS);
     const place = `${subject} ${at}`;
@@ -215,14 +215,14 @@ class RequestTally {
   }
 }
 
-/** @returns what a request is counted as beside all requests; undefined: it went well */
+/** @returns the count of a request besides all requests; undefined if it succeeded */
 function outcomeOf(status: number): 'limited' | 'failed' | 'refused' | undefined {
   if (status === 429) return 'limited';
   if (status >= 500) return 'failed';
   return status >= 400 ? 'refused' : undefined;
 }
 
-/** A failure weighs more than any time. */
+/** A failure outweighs any duration. */
 const weigh = ({ status, ms }: NotedRequest) => (status >= 500 ? 1e9 : 0) + ms;
 
 interface ProductCounts {
@@ -258,7 +258,7 @@ class CatalogTally {
     this.at(projectId, now).products = products;
   }
 
-  /** @returns catalogs to be counted now; those that were a moment ago wait. @param isLast nothing may wait */
+  /** @returns the catalogs to count now; those counted a moment ago wait. @param isLast nothing may wait */
   takeToBeCounted(now: number, isLast: boolean): number[] {
     for (const [projectId, at] of this.countedAt)
       if (isLast || now - at >= COUNTED_EVERY_MS) this.countedAt.delete(projectId);
@@ -270,7 +270,7 @@ class CatalogTally {
     return due;
   }
 
-  /** Whether there are catalogs that are to be counted later. */
+  /** Whether there are catalogs to be counted later. */
   isWaiting(): boolean {
     return this.toBeCounted.size > 0;
   }
@@ -299,19 +299,19 @@ interface RecentRequest extends SentRequest {
 
 /** Source: docs/interface.md §14.9. A request takes up to 6 KB: 30 MB at the worst. */
 const MOST = { ofKind: 50, inAll: 5_000 };
-/** Whatever is sent there is about people and keys. */
+/** Requests there are about people and keys. */
 const NEVER_NOTED = /^\/management\/(session|owner|links|invitations|users|api-keys|webhook-endpoints)/;
 
-/** The last ones of each project, in the memory of this process. */
+/** The latest requests of each project, in the memory of this process. */
 class RecentRequests {
-  /** The project that was added to last is the last one. */
+  /** Ordered by the last addition. */
   private readonly byProject = new Map<number, Record<RecentKind, RecentRequest[]>>();
   private count = 0;
 
-  /** Requests of which no project is known are left out. */
+  /** Requests without a known project are left out. */
   add(request: MeasuredRequest, describe: () => SentRequest, at: number): void {
     const { caller, method, status, requestId } = request;
-    // A key of one project is refused for its rate before the project is found.
+    // A key of one project may exceed its rate before the project is found.
     const ownProject = caller?.scope.type === 'project' ? caller.scope.id : undefined;
     const projectId = request.projectId ?? ownProject;
     if (caller === undefined || projectId === undefined || NEVER_NOTED.test(request.route)) return;
@@ -320,7 +320,7 @@ class RecentRequests {
     this.byProject.delete(projectId);
     this.byProject.set(projectId, noted);
     const ms = Math.round(request.seconds * 1000);
-    // Copied: a part of a text would keep all of it, which may be a URL of 128 KiB.
+    // Copied, as a substring would retain the whole text, which may be a URL of 128 KiB.
     const copy = JSON.parse(JSON.stringify(describe())) as SentRequest;
     noted[kind].push({ requestId, kind, at, method, status, ms, by: actorOf(caller), ...copy });
     if (noted[kind].length > MOST.ofKind) noted[kind].shift();
@@ -343,20 +343,20 @@ class RecentRequests {
   }
 }
 
-/** Query and result of statistics. Source: docs/interface.md §14.7. */
+/** The query and result of statistics. Source: docs/interface.md §14.7. */
 
 export interface Span {
   /** Whole steps of UTC. */
   readonly from: number;
   readonly to: number;
-  /** Of the answer. */
+  /** The step of the answer. */
   readonly stepMs: number;
-  /** Of the rows that are read: minutes or hours. */
+  /** The step of the rows that are read: minutes or hours. */
   readonly stepSeconds: number;
 }
 
 const DAY_MS = 24 * HOUR_SECONDS * 1000;
-/** So wide a chart shows minutes, when nothing is said. */
+/** The default step is minutes up to this width of a chart. */
 const MINUTES_SHOWN_MS = 6 * HOUR_SECONDS * 1000;
 const MOST_STEPS = 2_000;
 
@@ -383,7 +383,7 @@ function refuse(detail: string): never {
   throw new ServiceError('query_invalid', detail);
 }
 
-/** @returns a point for each step in which there was a request */
+/** @returns a point for each step with requests */
 function sumRequests(rows: readonly RequestCount[], { stepMs }: Span) {
   const byStep = Map.groupBy(rows, ({ at }) => at - (at % stepMs));
   return [...byStep].map(([at, counts]) => {
@@ -404,7 +404,7 @@ function sumSizes(
   const first = { at: from, products: total(), ...sumOf(CATALOG_COUNTS, []) };
   const points = [...byStep].map(([at, counts]) => {
     for (const { projectId, products } of counts) if (products !== null) sizes.set(projectId, products);
-    // Of all catalogs together, at the end of the step.
+    // Over all catalogs, at the end of the step.
     return { at, products: total(), ...sumOf(CATALOG_COUNTS, counts) };
   });
   return points[0]?.at === from ? points : [first, ...points];

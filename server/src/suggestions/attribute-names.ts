@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
-/** Names of attributes as people write them, compared as people read them. */
+/** Names of attributes as people write them, compared as people would read them. */
 
-/** @returns the words of a name in small letters without accents: `maxWidth`, `Max. width` and `MAX_WIDTH` are the same */
+/** @returns the words of a name in lower case without accents: `maxWidth`, `Max. width` and `MAX_WIDTH` are the same */
 export function wordsOf(name: string): string[] {
   return name
     .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
@@ -13,12 +13,12 @@ export function wordsOf(name: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** @returns the same for names that differ in case, separators and the order of their words */
+/** @returns the same text for names that differ only in case, separators and word order */
 export const foldName = (name: string): string => wordsOf(name).toSorted().join(' ');
 
 const SHORTEST = 4;
 
-/** Whether a letter more, less or other, or two in another order, make one folded name of the other: colour, fibre. */
+/** Whether the folded names differ by one letter added, missing or changed, or two swapped: colour, fibre. */
 export function isNear(a: string, b: string): boolean {
   if (a === b || Math.min(a.length, b.length) < SHORTEST) return false;
   if (Math.abs(a.length - b.length) > 1 || digitsOf(a) !== digitsOf(b)) return false;
@@ -34,10 +34,10 @@ export function isNear(a: string, b: string): boolean {
 
 const digitsOf = (name: string) => name.replaceAll(/\D/g, '');
 
-/** A limit that the name of an attribute states. */
+/** A limit that an attribute's name states. */
 export interface NamedLimit {
   readonly bound: 'most' | 'least';
-  /** What is limited, as `foldName` has it; '' when only the limit is named. */
+  /** The limited quantity, as `foldName` returns it; '' if only the limit is named. */
   readonly of: string;
 }
 
@@ -46,7 +46,7 @@ const LEAST = /^(?:min|minimum|minimal\p{L}{0,2})$/u;
 /** German compounds: Höchstgewicht, Mindestbreite. */
 const COMPOUND = /^(?:(maximal|hochst)|(minimal|mindest))(\p{L}{3,})$/u;
 
-/** @returns undefined: the name states no limit */
+/** @returns undefined if the name states no limit */
 export function readLimit(name: string): NamedLimit | undefined {
   const words = wordsOf(name);
   const bound = (['most', 'least'] as const).find((one) => words.some((word) => LIMITS[one].test(word)));
@@ -62,6 +62,6 @@ export function readLimit(name: string): NamedLimit | undefined {
 
 const LIMITS = { most: MOST, least: LEAST } as const;
 
-/** @returns the id of a suggestion by what it suggests: the same whatever the counts become */
+/** @returns an id derived from what is suggested, so that it stays the same whatever the counts */
 export const idOf = (kind: string, subject: unknown): string =>
   `${kind}-${createHash('sha256').update(JSON.stringify(subject)).digest('hex').slice(0, 16)}`;

@@ -22,17 +22,17 @@ import type {
 } from './suggestion-schemas.ts';
 
 /**
- * Attributes whose values are of another type than the ontology says, or that it lacks. A full update makes text of an
- * attribute as soon as one value is no number; here a few do not count, and a person decides.
+ * Attributes whose values are of another type than the ontology says, or that it lacks. A full update makes an attribute text
+ * as soon as one value is not a number; here a few are tolerated, and a person decides.
  */
 
-/** Less would lose more than it gains; with more values than these to look at, too. */
+/** A lower share would lose more than it gains, and leave more values to look at. */
 const FITTING = 0.95;
-/** A present type that reads this much is a person's choice. */
+/** If the present type reads this share, it was a person's choice. */
 const GOOD_ENOUGH = 0.5;
 const PRODUCTS = 10;
 const SHOWN_MISFITS = 20;
-/** As many as a person can go through. */
+/** As many as a person can review. */
 const SHOWN = 20;
 
 /** @returns the best first */
@@ -48,7 +48,7 @@ export function suggestAttributes(
     .slice(0, SHOWN);
 }
 
-/** A type that is wrong comes before an attribute that is missing; then whatever concerns most products. */
+/** A wrong type comes before a missing attribute; then the one that concerns most products. */
 const weigh = ({ evidence }: AttributeSuggestion) =>
   evidence.products * (evidence.typeNow === null ? 1 : 1_000_000);
 
@@ -78,17 +78,17 @@ const takeSynonyms = (present: Attribute | undefined) =>
 const countFits = (values: readonly SampledValue[], attribute: Attribute) =>
   countValues(values.filter(({ text }) => isFact(text, attribute)));
 
-/** Text reads everything, and tells nothing of it. */
+/** Text reads everything, so it shows nothing. */
 const readsEnough = (values: readonly SampledValue[], present: Attribute) =>
   present.type !== 'TEXT_ATTRIBUTE' &&
   present.type !== 'UNTYPED_ATTRIBUTE' &&
   countFits(values, present) >= GOOD_ENOUGH * countValues(values);
 
-/** What the ontology does not know and nothing else fits; what it has as text stays text. */
+/** For an attribute that the ontology lacks and no other type fits; text of the ontology stays text. */
 const asText = ({ name, attribute }: SampledAttribute): Attribute | undefined =>
   attribute === undefined ? { id: 0, name, type: 'TEXT_ATTRIBUTE' } : undefined;
 
-/** @returns attributes that may read most of the values: numbers of the most frequent unit, true and false, dates */
+/** @returns attributes that may read most of the values: numbers in the most frequent unit, true and false, dates */
 function listReadings({ name, values }: SampledAttribute, settings: DraftSettings): Attribute[] {
   return [
     ...listNumeric(name, values, settings),
@@ -97,7 +97,7 @@ function listReadings({ name, values }: SampledAttribute, settings: DraftSetting
   ];
 }
 
-/** Judged as a full update judges them, by those values alone that are measures of one unit, written in one form. */
+/** Judged as in a full update, but only by the values that are measures in one unit, written in one form. */
 function listNumeric(name: string, values: readonly SampledValue[], settings: DraftSettings): Attribute[] {
   const measures = values.flatMap((value) => {
     const observed = observeValue(value.text);
@@ -114,21 +114,21 @@ function listNumeric(name: string, values: readonly SampledValue[], settings: Dr
   });
 }
 
-/** Spellings of one unit are one. */
+/** Treats spellings of one unit as the same. */
 const unitOf = ({ units }: Observed, { unitAliases }: DraftSettings): string =>
   nameInTable(units[0]?.[0] ?? '', unitAliases);
 
 /**
- * Two attributes that mean one: their names differ in case, separators or a letter (Color, Colour), and products have the
- * one or the other. No list of words: near names count only where the values are the same.
+ * Two attributes with one meaning: their names differ in case, separators or a letter (Color, Colour), and products have one
+ * or the other. No list of words: similar names count only if the values are the same.
  */
 
-/** Of the products of the rarer one. A product with both keeps them apart. */
+/** Share of the rarer one's products. A product with both distinguishes them. */
 const MOST_BOTH = 0.05;
-/** Of the values of the rarer one, where names are near: Power and Tower share none. */
+/** Share of the rarer one's values, for similar names: Power and Tower share none. */
 const LEAST_SHARED = 0.5;
 const EXAMPLES = 5;
-/** Of an attribute (docs/interface.md §11.1). */
+/** The limit of an attribute (docs/interface.md §11.1). */
 const SYNONYMS = 100;
 
 type Pair = readonly [kept: SampledAttribute, dropped: SampledAttribute];
@@ -156,7 +156,7 @@ function listNamedAlike(attributes: readonly SampledAttribute[]): Pair[] {
   );
 }
 
-/** What the ontology has stays, else what more products have. */
+/** The one in the ontology stays, otherwise the one that more products have. */
 function orderPair([a, b]: Pair): Pair {
   const isFirst =
     Number(b.attribute !== undefined) - Number(a.attribute !== undefined) ||
@@ -165,7 +165,7 @@ function orderPair([a, b]: Pair): Pair {
   return isFirst <= 0 ? [a, b] : [b, a];
 }
 
-/** @returns the number of products with both, of each pair */
+/** @returns, for each pair, the number of products with both */
 function countBoth(sample: CatalogSample, pairs: readonly Pair[]): number[] {
   const counts = pairs.map(() => 0);
   const keys = pairs.map((pair) => pair.map(({ values }) => new Set(values.map(({ key }) => key))));
@@ -214,17 +214,17 @@ const listSynonyms = (kept: SampledAttribute, dropped: SampledAttribute): string
   ...(dropped.attribute?.synonyms ?? []),
 ];
 
-/** An attribute of the ontology, or a key that it does not know, with what the sample has of it. */
+/** An attribute of the ontology, or a key that it does not know, with its values in the sample. */
 interface SampledAttribute {
   readonly name: string;
   readonly attribute: Attribute | undefined;
-  /** The most frequent first; one of each key. */
+  /** The most frequent first; one for each key. */
   readonly values: readonly SampledValue[];
-  /** With a value. */
+  /** The number of products with a value. */
   readonly products: number;
 }
 
-/** @returns all that products have values of */
+/** @returns all attributes that products have values of */
 export function listSampled(sample: CatalogSample, { attributes }: Ontology): SampledAttribute[] {
   const byKey = indexByKey(attributes);
   const nameOf = (key: string) => byKey.get(key)?.name ?? key;
@@ -262,7 +262,7 @@ const nameAttribute = ({ name, attribute, products }: SampledAttribute): NamedAt
   ...{ id: attribute?.id ?? null, name, type: attribute?.type ?? null, products },
 });
 
-/** @returns an attribute as a draft has it, without what only the service sets */
+/** @returns an attribute as in a draft, without what only the service sets */
 function toDraft(attribute: Attribute): DraftedAttribute {
   const { reason: _, typing: __, unitAliases: ___, id, ...drafted } = attribute;
   return { ...(id > 0 && { id }), ...drafted };

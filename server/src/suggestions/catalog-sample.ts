@@ -8,17 +8,17 @@ import { type Attribute, indexByKey, isBlank, type Ontology } from '../catalog/o
 import type { UploadedProduct } from '../catalog/products/products.ts';
 
 /**
- * What the rules of suggestions look at: products with their values told apart, and the categories they are in. Bounded,
- * whatever the catalog: 20,000 products with 15 values each take about 25 MB.
+ * The sample that the rules of suggestions look at: products with their distinct values, and their categories. Bounded for
+ * any catalog: 20,000 products with 15 values each take about 25 MB.
  */
 
-/** A value of one key, told apart from others. */
+/** A distinct value of one key. */
 export interface SampledValue {
   readonly key: string;
   readonly text: string;
-  /** Of products. */
+  /** The number of products with it. */
   count: number;
-  /** Of the first products with it. */
+  /** The first products with it. */
   readonly identifiers: string[];
 }
 
@@ -26,13 +26,13 @@ interface SampledProduct {
   readonly identifier: string;
   /** Each once. */
   readonly values: readonly SampledValue[];
-  /** Each once: the paths of the product, and all that they begin with. */
+  /** Each once: the paths of the product, and all their prefixes. */
   readonly categories: readonly SampledCategory[];
 }
 
 interface SampledCategory {
   readonly path: readonly string[];
-  /** Of products. */
+  /** The number of products in it. */
   count: number;
   /** Whether the path of a product ends here. */
   isLeaf: boolean;
@@ -51,7 +51,7 @@ const EXAMPLES = 5;
 
 export class CatalogSample {
   readonly products: SampledProduct[] = [];
-  /** By key the values that are told apart, by their texts. */
+  /** By key, the distinct values by their texts. */
   readonly keys = new Map<string, Map<string, SampledValue>>();
   readonly byPath = new Map<string, SampledCategory>();
   private values = 0;
@@ -98,7 +98,7 @@ export class CatalogSample {
   }
 }
 
-/** The sample by categories and attributes, as relations compare values. */
+/** The sample by categories and attributes, with values as relations compare them. */
 
 export interface ComparedProduct {
   readonly identifier: string;
@@ -117,21 +117,21 @@ export interface Category {
   readonly products: readonly ComparedProduct[];
   /** By attribute, how many products have each value. */
   readonly values: ReadonlyMap<Attribute, ValueCounts>;
-  /** Products that it shares with another category, and with itself. */
+  /** Numbers of products shared with other categories, and with itself. */
   readonly shared: ReadonlyMap<readonly string[], number>;
 }
 
 interface ValueCounts {
-  /** With any value. */
+  /** Products with any value. */
   products: number;
   readonly byValue: Map<Comparable, number>;
 }
 
-/** Fewer products show nothing. */
+/** Fewer products are not evidence. */
 const PRODUCTS_OF_CATEGORY = 10;
-/** The largest; their pairs are compared. */
+/** Only the largest are compared in pairs. */
 const COMPARED_CATEGORIES = 150;
-/** A category with more of the products is all of the shop. */
+/** A category with a larger share of the products is the whole shop. */
 const WHOLE_SHOP = 0.8;
 
 /** @returns the largest categories first */
@@ -178,7 +178,7 @@ function countValues({ values }: ReturnType<typeof newCategory>, product: Compar
 
 const newValues = (): ComparedValue[] => [];
 
-/** A value is read once, however many products have it. */
+/** Reads each value once, however many products have it. */
 function createComparison({ attributes }: Ontology): (product: SampledProduct) => ComparedProduct {
   const byKey = indexByKey(attributes);
   const compared = new Map(attributes.map((attribute) => [attribute, toCompared(attribute, [])]));

@@ -8,7 +8,7 @@ export interface Dismissal {
   readonly suggestionId: string;
 }
 
-/** Of a project: beyond it the oldest are forgotten. */
+/** The limit of a project, beyond which the oldest are deleted. */
 const DISMISSALS = 1_000;
 
 /** @returns ids of suggestions */
@@ -23,7 +23,7 @@ export async function listDismissed(rows: Rows, projectId: number): Promise<Read
   return new Set(found.map(({ suggestion_id }) => suggestion_id));
 }
 
-/** @returns whether it was not dismissed before */
+/** @returns whether it is newly dismissed */
 export async function insertDismissal(
   tx: ControlTransaction,
   { projectId, suggestionId, at }: Dismissal & { readonly at: number },

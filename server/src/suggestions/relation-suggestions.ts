@@ -18,30 +18,30 @@ import {
 import type { RelationDraft, RelationSuggestion, SharedValue } from './suggestion-schemas.ts';
 
 /**
- * Categories whose products share the values of an attribute: most of them, and each with few of the others. A good relation
- * is one that nearly every source has results in, and a few only.
+ * Pairs of categories whose products share the values of an attribute: most of them, and each with few of the others. In a
+ * good relation nearly every source has results, but only a few.
  */
 
-/** Of the sources; more would be without results than an owner accepts. */
+/** Share of sources with results; an owner would not accept more without. */
 const SOURCES = 0.9;
-/** Of the targets. */
+/** Share of targets with results. */
 const TARGETS = 0.6;
 /**
- * Of all targets that one source may have: most of them by a standard such as DDR5, which half of the products follow, and
- * nearly all where products list several values. A rule that holds for all pairs tells nothing.
+ * The largest share of all targets that one source may have: most of them for a standard such as DDR5, which half of the
+ * products follow, and nearly all if products list several values. A rule that holds for all pairs means nothing.
  */
 const SPREAD = { plain: 0.5, standard: 0.75, listed: 0.9, limit: 0.97 } as const;
-/** What the names of a limit and of what it limits count for at least, unless the limit excludes hardly anything. */
+/** The least score of a named limit, unless the limit excludes hardly anything. */
 const NAMED = 0.8;
 const NEARLY_ALL = 0.96;
 /** Of the targets, what a match that is added may leave at most; a limit that is named needs less to be meant. */
 const NARROWS = { equals: 0.8, lessOrEqual: 0.98, greaterOrEqual: 0.98 } as const;
-/** Of the products with results, what it must leave at least. */
+/** The least share of the products with results that it must leave. */
 const KEEPS = 0.95;
-/** Products that are on both sides, of the smaller one. */
+/** Largest share of products on both sides, of the smaller one. */
 const OVERLAP = 0.05;
 const MATCHES = 4;
-/** Products looked at, over all matches that are tried: about 4 s of processor time. The largest categories come first. */
+/** Product visits over all tried matches: about 4 s of processor time. The largest categories come first. */
 const VISITS = 1_000_000;
 const SHOWN = 20;
 const EXAMPLES = 5;
@@ -75,7 +75,7 @@ export function suggestRelations(sample: CatalogSample, ontology: Ontology): Rel
     .map(describe);
 }
 
-/** Saws and sanders have a dust port of the same size because hoses do: they take the same, and not each other. */
+/** Saws and sanders have a dust port of the same size because hoses do: both fit the hoses, but not each other. */
 function dropSiblings(candidates: readonly Candidate[]): readonly Candidate[] {
   const ends = candidates.flatMap(({ pair: [from, to], matches }) =>
     matches
@@ -101,11 +101,11 @@ const orient = ([a, b]: Pair): Pair[] => [
   [b, a],
 ];
 
-/** Of the same products the narrower category says more. */
+/** For the same products, the narrower category is more informative. */
 const compareCandidates = (a: Candidate, b: Candidate) => b.score - a.score || depthOf(b) - depthOf(a);
 const depthOf = ({ pair: [a, b] }: Candidate) => a.path.length + b.path.length;
 
-/** Each pair once, the largest first: of categories that share hardly a product. */
+/** Each pair of categories that share hardly a product once, the largest first. */
 function listPairsApart(categories: readonly Category[]): Pair[] {
   return categories
     .flatMap((a, at) => categories.slice(at + 1).map((b): Pair => [a, b]))
@@ -115,7 +115,7 @@ function listPairsApart(categories: readonly Category[]): Pair[] {
 
 const sizeOf = ([a, b]: Pair) => a.products.length + b.products.length;
 
-/** The best match, with others that narrow it; the side that has more partners is the source. @returns one or none */
+/** The best match, with others that narrow it; the side with more partners is the source. @returns one or none */
 function findBest(possible: readonly (readonly [Pair, readonly SuggestedMatch[]])[]): Candidate[] {
   return possible
     .flatMap(([pair, matches]) => narrow(pair, matches) ?? [])
@@ -144,7 +144,7 @@ function narrow(pair: Pair, possible: readonly SuggestedMatch[]): Candidate | un
 const isNarrower = ({ matches, source }: Candidate, wider: MatchedSide) =>
   source.spread <= NARROWS[matches.at(-1)?.operator ?? 'equals'] * wider.spread;
 
-/** A limit may leave targets alone that are beyond it for every source. */
+/** A limit may exclude targets that exceed it for every source. */
 const keepsMost = (one: Candidate, wider: Candidate) =>
   one.source.withPartner >= KEEPS * wider.source.withPartner &&
   (one.matches.at(-1)?.operator !== 'equals' || one.target.withPartner >= KEEPS * wider.target.withPartner);
@@ -171,14 +171,14 @@ function spreadKind({ operator, source, target }: SuggestedMatch, [from, to]: Pa
   return isStandard(from, source) && isStandard(to, target) ? 'standard' : 'plain';
 }
 
-/** A product has several values on average. */
+/** Whether a product has several values on average. */
 function isListed({ values }: Category, attribute: Attribute): boolean {
   const { products = 0, byValue } = values.get(attribute) ?? {};
   const all = [...(byValue?.values() ?? [])].reduce((sum, count) => sum + count, 0);
   return all >= 1.5 * products;
 }
 
-/** Letters with digits or capitals, as DDR5, M42, LGA 1700 and mATX: the names of standards, and no colours or materials. */
+/** Letters with digits or capitals, as DDR5, M42, LGA 1700 and mATX: names of standards, but not of colours or materials. */
 const STANDARD = /^(?=.*\p{L})(?=.*(?:\d|\p{Lu}{2}))[\p{L}\d .,/+-]{2,30}$/u;
 
 function isStandard({ values }: Category, attribute: Attribute): boolean {
@@ -187,7 +187,7 @@ function isStandard({ values }: Category, attribute: Attribute): boolean {
   return byValue.length > 0 && named.length * 2 > byValue.length;
 }
 
-/** Within larger categories that do as well, or nearly, a suggestion for smaller ones says nothing. */
+/** A suggestion for smaller categories is redundant if larger ones do as well, or nearly. */
 function dropCovered(candidates: readonly Candidate[]): Candidate[] {
   return candidates.filter(
     (one, at) =>
@@ -234,7 +234,7 @@ function describe({ pair, matches, source, target }: Candidate): RelationSuggest
   };
 }
 
-/** What a relation of these matches most likely is: a limit, a standard that both follow, or values that are equal. */
+/** The most likely kind of relation: a limit, a standard that both follow, or equal values. */
 function kindOf(pair: Pair, matches: readonly SuggestedMatch[]): 'limit' | 'standard' | 'equal' {
   if (matches.some(({ operator }) => operator !== 'equals')) return 'limit';
   return matches.some((match) => spreadKind(match, pair) === 'standard') ? 'standard' : 'equal';
@@ -276,31 +276,31 @@ function countTexts({ products }: Category, attribute: Attribute): Map<string, n
   return counts;
 }
 
-/** Which attributes of two categories may be compared, before anything is counted. */
+/** Chooses the attributes of two categories to compare, before anything is counted. */
 
-/** Of the products of a category: an attribute that fewer have is not what relates them. */
+/** Share of a category's products: a rarer attribute is not what relates them. */
 const HAS = 0.8;
-/** Of the categories: an attribute of more is one of every product, such as a brand. */
+/** Share of the categories: an attribute of more is general, such as a brand. */
 const GENERAL = 0.4;
-/** With fewer categories an attribute of all of them is one of every product; with even fewer there is no telling. */
+/** With fewer categories, only an attribute of all of them is general; with even fewer it cannot be told. */
 const MANY = 8;
 const FEW = 3;
-/** Of the values of the side that has fewer, as many must be shared at least. */
+/** The least share of values, of the side that has fewer, that must be shared. */
 const SHARED = 0.3;
-/** Who made a thing, how it looks and whom it is for is often equal, and relates nothing. */
+/** Maker, appearance and audience are often equal, but relate nothing. */
 const LOOKS =
   /^(?:brand|marke|maker|manufacturer|hersteller|vendor|supplier|lieferant|colou?r|farbe|material|year|jahr|country|land|warranty|garantie|condition|zustand|suitable|for|gender|geschlecht|audience|zielgruppe|season|saison)$/;
-/** Things fit by size, thread, voltage or count; weight, price and power only happen to be equal. */
+/** Things fit by size, thread, voltage or count; weight, price and power are only equal by chance. */
 const FITTING = new Set([undefined, 'length', 'voltage', 'angle']);
 
 const shareWith = ({ values, products }: Category, attribute: Attribute): number =>
   (values.get(attribute)?.products ?? 0) / products.length;
 
-/** The attributes by which products of a category are told from those of others. */
+/** The attributes that distinguish products of a category from those of others. */
 interface Profile {
-  /** Those that nearly all have. */
+  /** Attributes that nearly all have. */
   readonly often: ReadonlySet<Attribute>;
-  /** Those that many have; empty where they cannot be told from those of every product. */
+  /** Attributes that many have; empty if they cannot be told from general ones. */
   readonly some: ReadonlySet<Attribute>;
   readonly lastWord: string | undefined;
 }
@@ -324,7 +324,7 @@ function profileCategories(categories: readonly Category[]): Profiles {
   );
 }
 
-/** @returns the attributes of products of any kind; none where there are too few kinds to tell */
+/** @returns the attributes of products of any kind; none if there are too few kinds to tell */
 function listGeneral(leaves: readonly Category[]): Set<Attribute> {
   const counts = new Map<Attribute, number>();
   for (const leaf of leaves)
@@ -360,7 +360,7 @@ function mayBeSame([a, b]: AttributePair, [source, target]: Pair): boolean {
   if (wordsOfA.isSubsetOf(wordsOfB) || wordsOfB.isSubsetOf(wordsOfA)) return true;
   const [ofSource, ofTarget] = [keysOf(source, a), keysOf(target, b)];
   const shared = [...ofSource.intersection(ofTarget)];
-  // What something fits is a list with others that the shop does not have.
+  // A list of what something fits includes others that the shop does not have.
   const isFit = [a, b].some(({ name }) => wordsOf(name).some((word) => FITS.test(word)));
   const most = isFit ? Math.min(ofSource.size, ofTarget.size) : Math.max(ofSource.size, ofTarget.size);
   if (shared.length < 0.8 * most) return false;
@@ -371,18 +371,18 @@ function mayBeSame([a, b]: AttributePair, [source, target]: Pair): boolean {
     : isFit && shared.length >= 3;
 }
 
-/** Two will do where there are no others, and they are no short ones as A+ and EU. */
+/** Two suffice if there are no others, unless they are short like A+ and EU. */
 const areCodes = (shared: readonly Comparable[], isWhole: boolean) =>
   shared.length >= 3 || (shared.length === 2 && isWhole && shared.every((code) => String(code).length > 4));
 
-/** What a name says of the other thing. */
+/** Words by which a name refers to the other thing. */
 const FITS =
   /^(?:fits?|compatible|compatibility|accepts?|suitable|geeignet|works|stackable|mountable|kompatibel|kompatibilität|passt|passend)$/;
 const SIZES = /^(?:size|diameter|größe|grösse|durchmesser)$/;
 
 /**
- * Sizes of a standard are at no even distance, as 160, 165, 190 and 216 mm; what is made in steps of 10 mm is often equal. Three of
- * them may be, where both names speak of a size.
+ * Standard sizes are unevenly spaced, as 160, 165, 190 and 216 mm; sizes in steps of 10 mm are often equal by chance. Three of them
+ * suffice if both names mention a size.
  */
 function areSizes(shared: readonly Comparable[], [a, b]: AttributePair): boolean {
   if (a.unitName === undefined || shared.length < 3) return false;
@@ -419,8 +419,8 @@ function listLimits([source, target]: Pair, profiles: Profiles): SuggestedMatch[
 }
 
 /**
- * The attribute of that name, also where the limit names the category as well (Maximum GPU length, the Length of GPUs); in
- * the category of that name, its only one of such numbers: Maximum memory of Memory, and not the memory of another category.
+ * The attribute of that name, even if the limit also names the category (Maximum GPU length, the Length of GPUs); in the
+ * category of that name, its only one with such numbers: Maximum memory of Memory, but not the memory of another category.
  */
 function findLimited(
   { limiting, of }: { limiting: Attribute; of: string },
@@ -440,7 +440,7 @@ function findLimited(
   return named ?? (isNamed && hasUnit && measured.length === 1 ? measured[0] : undefined);
 }
 
-/** The other words of the limit are those of the category, or no category is called so and this one alone has the attribute. */
+/** The other words of the limit are those of the category, or no category has that name and only this one has the attribute. */
 function isLimitedPart(
   { one, of }: { one: Attribute; of: string },
   target: Category,
@@ -468,8 +468,8 @@ const singular = (name: string) => name.replace(/s$/, '');
 const ALIKE = 0.5;
 
 /**
- * Whether two categories hold things of one kind, by what they are called (wired and wireless network cards) or by the
- * attributes that they have: the one is not searched for to the other.
+ * Whether two categories hold things of one kind, by their names (wired and wireless network cards) or by their attributes: a
+ * person with one does not look for the other.
  */
 function areAlike([a, b]: Pair, profiles: Profiles): boolean {
   const [ofA, ofB] = [profiles.get(a), profiles.get(b)];
@@ -488,9 +488,9 @@ function isSelective([a, b]: AttributePair, [source, target]: Pair): boolean {
   return isShared && !shared.every(isYear);
 }
 
-/** How many products of two categories a match would relate. */
+/** Counts the products of two categories that a match would relate. */
 
-/** Read from the target, as in a relation. */
+/** In terms of the target, as in a relation. */
 interface SuggestedMatch {
   readonly target: Attribute;
   readonly operator: 'equals' | 'lessOrEqual' | 'greaterOrEqual';
@@ -498,21 +498,21 @@ interface SuggestedMatch {
 }
 
 interface MatchedSide {
-  /** Products of the side that have a partner on the other one. */
+  /** Products on this side that have a partner on the other one. */
   readonly withPartner: number;
-  /** Of all partners that they could have, from 0 to 1: selective matches have few. */
+  /** Share of all possible partners, from 0 to 1: selective matches have few. */
   readonly spread: number;
-  /** Partners of those with any, on average. */
+  /** Average number of partners, of products with any. */
   readonly partners: number;
   readonly alone: readonly ComparedProduct[];
 }
 
-/** Combinations of several values of a product that are looked at. */
+/** The most combinations of a product's values that are tried. */
 const COMBINATIONS = 16;
 
 type Side = 'source' | 'target';
 
-/** @returns what products of one side find on the other one; a limit is compared beside the equal values */
+/** @returns what products of one side match on the other one; a limit is compared in addition to the equal values */
 function matchSide(
   [from, to]: readonly [Category, Category],
   matches: readonly SuggestedMatch[],
@@ -533,14 +533,14 @@ function matchSide(
   };
 }
 
-/** What is compared of the products of one side. */
+/** The values of one side that are compared. */
 interface Compared {
   readonly equal: readonly SuggestedMatch[];
   readonly limit: SuggestedMatch | undefined;
   readonly side: Side;
 }
 
-/** By equal values: the numbers that are limited, in order, or as many zeros as there are products. */
+/** By equal values: the limited numbers, sorted, or a zero for each product. */
 type SideIndex = ReadonlyMap<Comparable, Float64Array>;
 
 function indexSide(products: readonly ComparedProduct[], compared: Compared): SideIndex {
@@ -577,7 +577,7 @@ function countPartners(
 
 const NO_NUMBERS = new Float64Array();
 
-/** @returns 0 where nothing is limited, so that all are within */
+/** @returns 0 if nothing is limited, so that all are within */
 function numberOf({ values }: ComparedProduct, { limit, side }: Compared): number | undefined {
   if (limit === undefined) return 0;
   const comparable = values.get(limit[side])?.[0]?.comparable;
@@ -585,8 +585,8 @@ function numberOf({ values }: ComparedProduct, { limit, side }: Compared): numbe
 }
 
 /**
- * Only attributes of one kind are matched, so that at each place all keys have texts or all have numbers: none stands for two.
- * @returns each combination of the values that must be equal, mostly one value as it is; none when one is missing
+ * Only attributes of one kind are matched, so the keys at each place are all texts or all numbers, and no two collide.
+ * @returns each combination of the values that must be equal, usually a single value; none if one is missing
  */
 function combine({ values }: ComparedProduct, { equal, side }: Compared): Iterable<Comparable> {
   let keys: Comparable[] | undefined;
@@ -602,7 +602,7 @@ function combine({ values }: ComparedProduct, { equal, side }: Compared): Iterab
 
 const UNCOMPARED = [''] as const;
 
-/** @returns a source and one of its targets, of up to so many */
+/** @returns pairs of a source and one of its targets, up to a limit */
 function listPairs(
   [source, target]: readonly [Category, Category],
   matches: readonly SuggestedMatch[],

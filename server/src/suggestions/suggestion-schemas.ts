@@ -120,11 +120,11 @@ export const SuggestionList = titled('Suggestions', {
   ),
 });
 
-/** What the service suggests from the data alone, with its evidence. */
+/** A suggestion derived from the data only, with its evidence. */
 export type Suggestion = RelationSuggestion | AttributeSuggestion | DuplicateSuggestion;
 type Undecided<Schema extends TSchema> = Omit<Sent<Static<Schema>>, 'dismissed' | 'draft'>;
 
-/** Products that share values: make a relation of it. */
+/** Products that share values: suggests a relation. */
 export interface RelationSuggestion extends Undecided<typeof RelationSuggestionSchema> {
   readonly draft: RelationDraft;
 }
@@ -135,12 +135,12 @@ export type RelationDraft = Pick<
   'name' | 'tag' | 'twoWay' | 'enabled' | 'source' | 'target'
 > & { readonly match: readonly Match[] };
 
-/** Values that read better as another type, or a key that the ontology lacks: change or add the attribute. */
+/** Values that read better as another type, or a key that the ontology lacks: suggests changing or adding the attribute. */
 export interface AttributeSuggestion extends Undecided<typeof AttributeSuggestionSchema> {
   readonly draft: AttributeDraft;
 }
 
-/** Two attributes that mean one: make the name of one a synonym of the other. */
+/** Two attributes with one meaning: suggests making the name of one a synonym of the other. */
 export interface DuplicateSuggestion extends Undecided<typeof DuplicateSuggestionSchema> {
   readonly draft: AttributeDraft;
 }

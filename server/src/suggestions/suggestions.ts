@@ -1,7 +1,7 @@
 /**
- * The door of suggestions: what the data alone shows, as drafts that a person accepts or dismisses: relations, types of
- * attributes, attributes that mean one. Nothing is ever applied. The rules are pure; the scanning thread applies them to a
- * sample of the catalog, once for each state of it.
+ * The door of suggestions: drafts derived from the data only, which a person accepts or dismisses: relations, types of
+ * attributes, attributes with one meaning. Nothing is ever applied. The rules are pure; the scanning thread applies them to a
+ * sample of the catalog, once for each of its states.
  */
 
 import type { OpenTally, SurveyResult } from '../catalog/browse/browse.ts';
@@ -34,10 +34,10 @@ interface ListedSuggestions extends Omit<FoundSuggestions, 'suggestions'> {
 
 export type Suggestions = ReturnType<typeof createSuggestions>;
 
-/** Written in the transaction that changes something. */
+/** Called in the transaction of the change. */
 type Alongside = (tx: ControlTransaction, suggestion: Suggestion | undefined) => Promise<void>;
 
-/** Projects whose suggestions are kept: some 50 KB each. */
+/** Projects whose suggestions are cached: some 50 KB each. */
 const FINDINGS = 100;
 
 export function createSuggestions(parts: SuggestionParts) {
@@ -46,7 +46,7 @@ export function createSuggestions(parts: SuggestionParts) {
   parts.projects.removeWithProject('dismissed_suggestion');
 
   return {
-    /** @returns what no relation does already, by kind, of each the best first */
+    /** @returns suggestions that no relation covers yet, by kind, the best first */
     async list(projectId: number): Promise<ListedSuggestions> {
       const { suggestions, ...found } = await find(projectId);
       const [dismissed, present] = await Promise.all([
@@ -59,7 +59,7 @@ export function createSuggestions(parts: SuggestionParts) {
       return { ...found, items };
     },
 
-    /** Dismissed once more, it stays dismissed. @throws not_found for what is not suggested */
+    /** Dismissing it again changes nothing. @throws not_found for what is not suggested */
     async dismiss(dismissal: Dismissal, alongside: Alongside): Promise<void> {
       const { suggestions } = await find(dismissal.projectId);
       const suggestion = suggestions.find(({ id }) => id === dismissal.suggestionId);
@@ -81,18 +81,18 @@ export function createSuggestions(parts: SuggestionParts) {
 }
 
 interface Finding {
-  /** Of the catalog and the ontology that it is of. */
+  /** Marks the state of the catalog and the ontology. */
   readonly mark: string;
   readonly found: Promise<FoundSuggestions>;
 }
 
-/** Each state of a project is counted once, and one at a time; what was counted is kept until there is another. */
+/** Counts each state of a project once, one at a time; the result is cached until the state changes. */
 function createFinder({ catalog, relations, projects }: SuggestionParts) {
   const findings = new Map<number, Finding>();
 
   async function count(projectId: number, catalogVersion: number): Promise<FoundSuggestions> {
     const question = { kind: 'suggestions', locale: await projects.getLocale(projectId) } as const;
-    // The caller may leave: the next one finds it counted.
+    // Not stopped when the caller leaves, so that the next one finds the result.
     const { signal } = new AbortController();
     for await (const { result } of catalog.survey({ projectId, question, isWhole: false }, signal)) {
       if (result === undefined) continue;
@@ -109,7 +109,7 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
     const last = findings.get(projectId);
     if (last?.mark === mark) return last.found;
     const found = (last?.found ?? Promise.resolve())
-      // The count before was for another state: its caller hears of its failure, this one only waits its turn.
+      // The count before was for another state: its caller gets its failure, this one only waits for it.
       .catch(() => undefined)
       .then(() => count(projectId, catalogVersion));
     const finding = { mark, found };
@@ -117,17 +117,17 @@ function createFinder({ catalog, relations, projects }: SuggestionParts) {
     findings.set(projectId, finding);
     const [oldest] = findings.keys();
     if (findings.size > FINDINGS && oldest !== undefined) findings.delete(oldest);
-    // The caller gets the rejection of `found`; here it is only forgotten, so that the next question counts anew.
+    // The caller gets the rejection of `found`; here it is only dropped, so that the next question counts anew.
     found.catch(() => findings.get(projectId) === finding && findings.delete(projectId));
     return found;
   };
 }
 
-/** Whether a suggestion of a relation is taken up already, as it is or changed when it was taken up. */
+/** Whether a relation covers a suggestion already, as suggested or changed when accepted. */
 
 type Filter = Relation['definition']['source'];
 
-/** @returns whether one of the relations compares the same attributes of the same categories */
+/** @returns whether a relation compares the same attributes of the same categories */
 function isThere({ draft }: RelationSuggestion, relations: readonly Relation[]): boolean {
   const sides = [
     [draft.source, draft.target],
@@ -152,7 +152,7 @@ function nameOf(value: Match['target']): string {
   return 'attribute' in value ? value.attribute : JSON.stringify(value);
 }
 
-/** A filter without categories may mean any. */
+/** A filter without categories may match any. */
 function overlap(filter: Filter, drafted: Filter): boolean {
   const [paths, own] = [listPaths(filter), listPaths(drafted)];
   return paths.length === 0 || paths.some((path) => own.some((one) => beginAlike(path, one)));
@@ -168,7 +168,7 @@ function listPaths(filter: Filter): (readonly string[])[] {
   return [];
 }
 
-/** What the scanning thread counts for suggestions, and how it ends. */
+/** The count of the scanning thread for suggestions. */
 interface SuggestedCount {
   readonly suggestions: readonly Suggestion[];
 }
@@ -182,7 +182,7 @@ export const openSuggestionTally: OpenTally = (ontology, { locale }) => {
   };
 };
 
-/** @returns by kind, of each the best first */
+/** @returns suggestions by kind, the best first */
 export function suggestAll(sample: CatalogSample, ontology: Ontology, locale: string): Suggestion[] {
   const attributes = listSampled(sample, ontology);
   const duplicates = suggestDuplicates(attributes, sample);

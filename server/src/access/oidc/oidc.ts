@@ -169,7 +169,7 @@ function secretsOf(attempt: string) {
 /** Far more than the keys and claims of a provider need; a group claim of 10,000 names has some 400 KiB. */
 const MAX_BYTES = 1024 * 1024;
 
-/** The operator gave the address, so it may be private, but secrets go there protected. Follows no redirect and reads no more than an answer can need; the signal of the caller bounds the time. */
+/** The operator gave the address, so it may be private, but it needs TLS. No redirects, a bounded size; the caller's signal limits the time. */
 const fetchBounded: client.CustomFetch = async (address, options) => {
   const url = new URL(address);
   if (!isProtectedUrl(url)) throw new Error(`${url.origin} is neither https nor on this machine`);

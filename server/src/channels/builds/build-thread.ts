@@ -1,4 +1,4 @@
-/** What the thread of a build does: it reads one state of a catalog, and writes the files of a channel. */
+/** The work of a build's thread: it reads one state of a catalog, and writes the files of a channel. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -27,7 +27,7 @@ export interface BuildThreadParts {
 
 type Building = ReturnType<typeof buildFeed>;
 
-/** The build goes on when an event is taken. */
+/** The build continues when an event is taken. */
 function buildFeed(parts: BuildThreadParts, order: BuildOrder) {
   const { readable, writable } = new TransformStream<BuildEvent>({}, {}, { highWaterMark: 0 });
   const events = readable.getReader();
@@ -52,7 +52,7 @@ export function channelThreadOperations(parts: BuildThreadParts): Record<string,
     open(order: BuildOrder) {
       building = buildFeed(parts, order);
     },
-    /** The next event; a failure of the build is one of this call. */
+    /** Returns the next event; throws if the build fails. */
     async next() {
       const taken = building;
       building = undefined;
@@ -60,7 +60,7 @@ export function channelThreadOperations(parts: BuildThreadParts): Record<string,
       if (event?.kind !== 'end') building = taken;
       return event;
     },
-    /** A build that goes on holds its catalog open: the thread ends with it. */
+    /** A build in progress holds its catalog open, so it can only end with the thread. */
     close() {
       if (building !== undefined) throw new Error('a build cannot be let go of');
     },
@@ -69,13 +69,13 @@ export function channelThreadOperations(parts: BuildThreadParts): Record<string,
   };
 }
 
-/** Brings what a build has published to a destination. Runs in the thread of a build. Source: docs/interface.md §16.8. */
+/** Brings what a build has published to a destination. Runs in the build's thread. Source: docs/interface.md §16.8. */
 
 export interface DeliveryOrder {
   readonly snapshot: Snapshot;
-  /** Names of files that a larger build before had. */
+  /** Names of files that only a larger earlier build had. */
   readonly stale: readonly string[];
-  /** With its secrets. */
+  /** The destination with its secrets. */
   readonly destination: Destination;
 }
 
@@ -87,12 +87,12 @@ export interface Delivery {
 }
 
 const LIMITS: WaitLimits = { connectMs: 15_000, idleMs: 120_000, wholeMs: 3_600_000 };
-/** Before the second and the third attempt. */
+/** Delays before the second and the third attempt. */
 const RETRY_MS: readonly number[] = [5_000, 30_000];
-/** What passes. A wrong password that is sent again locks accounts. */
+/** Transient problems. Repeating a wrong password would lock accounts. */
 const PASSING: ReadonlySet<string> = new Set(['connection', 'timeout', 'broken_off']);
 
-/** Tries again what may pass, within the time for all attempts. */
+/** Retries transient problems, within the time for all attempts. */
 export async function deliver(
   { payloads, allow }: Pick<BuildThreadParts, 'payloads' | 'allow'>,
   order: DeliveryOrder,
@@ -137,7 +137,7 @@ const SHOWN_IDENTIFIERS = 10;
 const TAKEN = 1_000;
 const READ = 20_000;
 
-/** The first products that the filter takes, as the file would have them, and what many of them lack. */
+/** The first products that pass the filter, as the file would have them, and what many of them lack. */
 function previewFeed(passes: CatalogPasses, order: PreviewOrder): Promise<FeedPreview> {
   return passes.pass(order.projectId, async (pass) => {
     await using rows = openFeedRows(pass, order.definition);

@@ -71,7 +71,7 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
     if (channel === undefined) throw new ServiceError('not_found');
     const made = await listSnapshots(database.read, channel);
     run.clearDoubt();
-    // A process that died since, or a run that lost the answer, had published it: what is left is to deliver it.
+    // An earlier run, in a process that died or lost the answer, has published it: only delivery is left.
     if (!made.some(({ taskNumber }) => taskNumber === number)) await makeSnapshot(run, channel);
     await deliver(parts, run, channel);
   }
@@ -85,12 +85,12 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
       const dropped = await run.takeEffect(() =>
         publication.run(() => publish(database, { channel, task: run.task, output })),
       );
-      // They go at a later start, if not now: no snapshot has them any more.
+      // If not now, they are removed at a later start, as no snapshot has them any more.
       await dropPieces(payloads, dropped).catch(() => {});
       await run.log(describeResult(output));
     } catch (error) {
       const unserved = publication.mayBeStored ? [] : pieces;
-      // The failure of the build is what counts; pieces that stay are removed at a later start.
+      // The failure of the build is what matters; pieces that remain are removed at a later start.
       for (const name of unserved) await payloads.remove(channel.projectId, name).catch(() => {});
       throw error;
     }
@@ -112,7 +112,7 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
     return { warnings, ...output };
   }
 
-  /** What the build is compared with: rows that were published, and are where they were sent to. */
+  /** Finds what the build is compared with: rows that were published and have reached their destinations. */
   async function findBefore(channel: Channel): Promise<PublishedBefore | undefined> {
     const { published, createdAt = 0 } = (await findPublished(database.read, channel)) ?? {};
     return published && { rows: published, since: createdAt };
@@ -134,7 +134,7 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
   }
 
   return {
-    /** @throws channel_building; then what stands `alongside` is not written */
+    /** @throws channel_building; then nothing `alongside` is written */
     start: (
       { id, projectId, definition }: Channel,
       project: Pick<ChosenProject, 'id' | 'name'>,
@@ -161,7 +161,7 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
   };
 }
 
-/** @throws secret_unreadable, channel_undelivered; what is published stays, and a build of changes begins anew */
+/** @throws secret_unreadable, channel_undelivered; what is published stays, and a build of changes starts from scratch */
 async function deliver(
   { database, payloads, secrets, threads }: ChannelBuildParts,
   run: TaskRun,
@@ -190,7 +190,7 @@ async function deliver(
   throw new ServiceError('channel_undelivered', { details: failed });
 }
 
-/** @returns names that a larger build before gave its last files */
+/** @returns the names of the last files of a larger earlier build */
 function listStale({ definition: { format } }: Channel, { files }: Snapshot, former: readonly Snapshot[]) {
   const most = Math.max(...former.map((one) => one.files.length));
   const { nameOf } = planFiles(format);
@@ -202,11 +202,11 @@ const describeResult = ({ counts, catalogVersion }: BuildOutput) =>
 
 export interface ChannelThreadData {
   readonly place: ThreadPlace;
-  /** CIDR ranges that are delivered to although they are not public. */
+  /** CIDR ranges that may be delivered to although they are not public. */
   readonly allow: readonly string[];
 }
 
-/** Of objects: pages of products and what is made of them. */
+/** For objects: pages of products and what is made of them. */
 const HEAP_MIB = 512;
 const PREVIEW_MS = 60_000;
 
@@ -214,13 +214,13 @@ export type BuildThreads = ReturnType<typeof createBuildThreads>;
 
 interface BuildParts {
   readonly run: TaskRun;
-  /** Of the catalog, as it was a moment ago. */
+  /** The number in the catalog a moment ago. */
   readonly products: number;
   /** Called before the payload is written. */
   onPiece(name: string): void;
 }
 
-/** A build has a thread for itself, which ends with it when the build is stopped wherever it is. */
+/** A build has a thread of its own, which ends with it if the build is stopped midway. */
 export function createBuildThreads(entry: URL, data: ChannelThreadData) {
   const builds = createThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
   const previews = createThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
@@ -268,10 +268,10 @@ async function takeEvent(
   await run.progress((event.counts.products / Math.max(products, event.counts.products, 1)) * 100);
 }
 
-/** Beside the one that is served: who reads a file slowly still reads it to its end. */
+/** Besides the one that is served, so that slow readers can read a file to its end. */
 const FORMER_SNAPSHOTS = 3;
 
-/** Replaces what a channel serves in one transaction. @returns snapshots served no longer @throws changed_meanwhile */
+/** Replaces what a channel serves, in one transaction. @returns snapshots no longer served @throws changed_meanwhile */
 function publish(
   database: Database,
   { channel, task, output }: { channel: Channel; task: Task; output: BuildOutput },
@@ -298,7 +298,7 @@ function publish(
   });
 }
 
-/** Removes what snapshots had; call it when they are gone. */
+/** Removes the pieces of snapshots; call it when the snapshots are gone. */
 export async function dropPieces(payloads: PayloadFiles, snapshots: readonly Snapshot[]): Promise<void> {
   for (const { projectId, files, published } of snapshots)
     for (const { name } of [...files, published].flatMap((file) => file?.pieces ?? []))

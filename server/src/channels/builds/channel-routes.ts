@@ -62,7 +62,7 @@ export const channelRoutes =
     });
     serve(server, `POST ${PATH}/:channelId/build`, {
       ...about,
-      // Who may change products may also have them go out. Source: docs/interface.md §14.1.
+      // A caller who may change products may also publish them. Source: docs/interface.md §14.1.
       config: { guard: 'management', access: 'write' },
       summary: 'Build a channel now, and publish it',
       answer: { 200: BuildAnswer },

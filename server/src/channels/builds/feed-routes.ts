@@ -44,7 +44,7 @@ export const feedRoutes =
 
 function answerFile(request: FastifyRequest, reply: FastifyReply, file: ServedFile): RawAnswer {
   const { mediaType, sizeBytes, etag, modifiedAt } = file;
-  // The file's hash and ranges are of its bytes as they are: no proxy may pack it.
+  // The file's hash and ranges apply to its bytes as they are, so no proxy may compress it.
   reply.header('cache-control', 'no-cache, no-transform').header('accept-ranges', 'bytes');
   reply.header('etag', etag).header('last-modified', new Date(modifiedAt).toUTCString());
   if (hasAlready(request.headers, file)) return reply.code(304).send() as unknown as RawAnswer;
@@ -60,13 +60,13 @@ function answerFile(request: FastifyRequest, reply: FastifyReply, file: ServedFi
   return sendRaw(reply, mediaType, Readable.from(isRead ? file.read(from, to) : [], { objectMode: false }));
 }
 
-/** Which bytes of a file a request names. Source: RFC 9110 §13, §14. Pure. */
+/** The bytes of a file that a request names. Source: RFC 9110 §13, §14. Pure. */
 
 type FileState = Pick<ServedFile, 'sizeBytes' | 'etag' | 'modifiedAt'>;
 
 const toSeconds = (ms: number) => Math.floor(ms / 1_000);
 
-/** Whether the reader has the file as it is. An ETag goes before a date. */
+/** Whether the reader already has the file. An ETag takes precedence over a date. */
 function hasAlready(headers: IncomingHttpHeaders, { etag, modifiedAt }: FileState): boolean {
   const tags = headers['if-none-match'];
   if (tags !== undefined) return namesTag(tags, etag);
@@ -74,7 +74,7 @@ function hasAlready(headers: IncomingHttpHeaders, { etag, modifiedAt }: FileStat
   return !Number.isNaN(since) && toSeconds(modifiedAt) <= toSeconds(since);
 }
 
-/** @returns the whole file where the request names no range, `to` not included; undefined for a range that it does not have */
+/** @returns the whole file if the request names no range, `to` excluded; undefined for a range outside the file */
 function findRange(headers: IncomingHttpHeaders, file: FileState) {
   const { sizeBytes } = file;
   const [, first = '', last = ''] = RANGE.exec(headers.range?.trim() ?? '') ?? [];
@@ -87,7 +87,7 @@ function findRange(headers: IncomingHttpHeaders, file: FileState) {
 
 const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
 
-/** Whether what the reader has a part of is what is there now. */
+/** Whether the reader's part belongs to the present file. */
 function isSame(condition: string | string[] | undefined, { etag, modifiedAt }: FileState): boolean {
   if (condition === undefined) return true;
   const text = String(condition).trim();

@@ -34,7 +34,7 @@ export interface ReadRow {
   readonly row: FeedRow;
   readonly problems: readonly FieldProblem[];
   readonly isLeftOut: boolean;
-  /** Related products that are not named: they do not go out themselves. */
+  /** Related products that are not named, because they are not in the file themselves. */
   readonly absent: readonly string[];
 }
 
@@ -43,19 +43,19 @@ type ReadProduct = ReturnType<typeof toRead>;
 export interface ReadPage {
   readonly products: number;
   readonly rows: readonly ReadRow[];
-  /** Rows before may name what turned out not to go out: all of them come once more, from the first on. */
+  /** Earlier rows may name products that turned out not to be in the file: all rows are made anew, from the first one. */
   readonly isAnew?: boolean;
 }
 
 export type FeedRows = ReturnType<typeof openFeedRows>;
 
-/** Related products are read in one statement each on PostgreSQL; a page of large products is some MB. */
+/** A page of related products is one statement on PostgreSQL; a page of large products is some MB. */
 const PAGE = 200;
 
-/** Kind and relation of the identifiers at one place of an answer. */
+/** The kind and relation of the identifiers at one place of an answer. */
 type RelatedPlace = RelatedSearch & { readonly as: RelatedAs };
 
-/** @throws channel_unfit for a filter that does not fit the ontology any more */
+/** @throws channel_unfit for a filter that no longer fits the ontology */
 export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
   const { format, variant } = planFiles(definition.format);
   const mapping = definition.mapping ?? suggestMapping(format, pass.attributes);
@@ -78,7 +78,7 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
   let writer = openWriter();
   const expressions = maker.expressions.length === 0 ? undefined : openExpressions(maker.expressions);
 
-  /** Products that no row names: they do not go out themselves. */
+  /** Products that no row names, because they are not in the file themselves. */
   const absent = new HashedTexts();
   const named = format.identity === undefined ? undefined : openGroupNames(pass);
 
@@ -94,13 +94,13 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
 
   const readAfter = async (after: number) => (await pass.listUploads(after, PAGE)).map(toRead);
 
-  /** Makes the rows of all products above `after`, so that it is known which of them do not go out. */
+  /** Makes the rows of all products after `after`, to find out which of them are not in the file. */
   async function survey(after: number): Promise<void> {
     for (let page = await readAfter(after); page.length > 0; page = await readAfter(lastOf(page)))
       await makeRows(page);
   }
 
-  /** The same of related products alone. */
+  /** The same for related products only. */
   async function judge(identifiers: readonly string[]): Promise<void> {
     const all = [...new Set(identifiers)];
     for (let at = 0; at < all.length; at += PAGE)
@@ -125,7 +125,7 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
     });
   }
 
-  /** @returns where it stopped since a product of the next page does not go out, if that is asked for */
+  /** @returns, with `stops`, where it stopped because a product of the next page is not in the file */
   async function* readAll({ isPart = false, stops = false }): AsyncGenerator<ReadPage, number | undefined> {
     for (let page = await readAfter(0), after = 0; page.length > 0; page = await readAfter(after)) {
       const made = await makeRows(named === undefined ? page : named.takeFirst(page));
@@ -141,22 +141,22 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
 
   return {
     mapping,
-    /** Knows what it has written: another one when the rows come anew. */
+    /** Remembers what it has written, so rows made anew get a new one. */
     get writer() {
       return writer;
     },
     warnings,
     columns: maker.columns.map(({ name }) => name),
-    /** What a reader knows the product of a row by. */
+    /** The name by which readers know the product of a row. */
     nameOf: ({ identifier, row }: ReadRow) => row.values[identifiedAt]?.[0] ?? identifier,
     /**
-     * In the order of the products' ids. Most feeds leave nothing out: rows name what is related to them until a product is
-     * met that does not go out. Only then is it found out which others do not, before the rows come anew.
-     * @param isPart  whether few pages are read: of them, related products are looked at one by one
+     * In the order of the products' ids. Most feeds omit nothing, so rows name all related products until a product is found
+     * that is not in the file. Only then are the others found out, before the rows are made anew.
+     * @param isPart whether few pages are read, whose related products are checked one by one
      */
     async *pages(isPart = false): AsyncGenerator<ReadPage> {
       if (isPart || places.length === 0) return yield* readAll({ isPart });
-      // Of a group one row is made, and any product of it may be related.
+      // A group has one row, but any of its products may be related.
       const stoppedAt = named === undefined ? yield* readAll({ stops: true }) : 0;
       if (stoppedAt === undefined) return;
       await survey(stoppedAt);
@@ -182,7 +182,7 @@ const lastOf = (page: readonly ReadProduct[]): number => page.at(-1)?.productId 
 
 const ANEW: ReadPage = { products: 0, rows: [], isAnew: true };
 
-/** What the filter takes out may go out in another feed of the shop. */
+/** Products that the filter excludes may be in another feed of the shop. */
 function noteAbsent(absent: HashedTexts, products: readonly ReadProduct[], made: readonly MadeRow[]): void {
   for (const { upload } of products) if (!isForEverybody(upload)) absent.add(upload.identifier);
   for (const { identifier, made: row } of made) if (row.isLeftOut) absent.add(identifier);
@@ -200,12 +200,12 @@ function partRelated(lists: readonly RelatedList[], absent: HashedTexts) {
   };
 }
 
-/** Products by their groups, for a format that knows only these. */
+/** Groups of products, for a format that knows only these. */
 function openGroupNames(pass: CatalogPass) {
   const taken = new Set<string>();
   let groups = new Map<string, string>();
   return {
-    /** @returns the first product of each group that did not come before */
+    /** @returns the first product of each group that has not come before */
     takeFirst: (products: readonly ReadProduct[]) =>
       products.filter(({ upload: { groupIdentifier } }) => taken.size < taken.add(groupIdentifier).size),
     async read(identifiers: readonly string[]): Promise<void> {

@@ -90,7 +90,7 @@ const SHOWN_ABSENT = 10;
 function openWriting({ rows, offer, writer, changes, reported }: WritingParts) {
   const counts = { ...NO_COUNTS };
   const absentShown: string[] = [];
-  /** What there is to say of products since it was last said. */
+  /** Report lines about products since the last event. */
   let report: ReportLine[] = [];
   let productsSaid = reported;
 
@@ -110,7 +110,7 @@ function openWriting({ rows, offer, writer, changes, reported }: WritingParts) {
     return going;
   }
 
-  /** @returns the number of products of which all is said */
+  /** @returns the number of products that are completely reported */
   async function stop(): Promise<number> {
     await offer({ kind: 'page', counts: { ...counts }, report });
     report = [];
@@ -132,7 +132,7 @@ function openWriting({ rows, offer, writer, changes, reported }: WritingParts) {
       const files = await writer.end();
       Object.assign(counts, changes?.counts);
       const { relatedLeftOut } = counts;
-      // One line stands for all: there may be more than products.
+      // One line for all, as there may be more than products.
       if (relatedLeftOut > 0) {
         const message = `${relatedLeftOut} related products are not named, because they do not go out themselves: ${absentShown.join(', ')}`;
         report.push({ code: 'related_absent', field: 'related', count: relatedLeftOut, message });
@@ -161,10 +161,10 @@ interface ChangeParts extends Pick<BuildOrder, 'projectId' | 'before' | 'definit
   readonly store: StorePiece;
 }
 
-/** A product that went out: its name for readers, a hash of its row, and the row that says it is gone. */
+/** A published product: its name for readers, a hash of its row, and the row that marks it as gone. */
 type PublishedRow = readonly [name: string, hash: string, removal: string];
 
-/** 96 bits: that two rows of a product share them does not happen. */
+/** 96 bits: two rows of a product never share them in practice. */
 const HASH_DIGITS = 16;
 const hashRow = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, HASH_DIGITS);
 const versionOf = (name: string, hash: string) => `${name}\n${hash}`;
@@ -222,7 +222,7 @@ async function openFeedChanges(feed: FeedRows, { before, definition, ...parts }:
   };
 }
 
-/** @returns whether the file before had the same head */
+/** @returns whether the earlier file had the same head */
 async function readVersions(
   known: HashedTexts,
   before: PublishedBefore,
@@ -241,7 +241,7 @@ async function* readLines(
   { projectId, payloads }: Pick<ChangeParts, 'projectId' | 'payloads'>,
 ): AsyncGenerator<string | PublishedRow> {
   const unpacked = createGunzip();
-  // What fails before it fails the reading of it.
+  // An earlier failure makes reading it fail.
   pipeline(Readable.from(readPieces(payloads, { projectId, pieces })), unpacked, () => {});
   const decoder = new TextDecoder();
   let begun = '';
@@ -252,7 +252,7 @@ async function* readLines(
   }
 }
 
-/** @returns the name under which the piece is stored; it is durable then */
+/** @returns the name of the stored piece, which is then durable */
 type StorePiece = (bytes: Uint8Array) => Promise<string>;
 
 interface FileParts {
@@ -261,14 +261,14 @@ interface FileParts {
   readonly store: StorePiece;
 }
 
-/** What a payload holds, and so what is read of a file at a time. */
+/** The size of a payload, and so how much of a file is read at a time. */
 const PIECE_BYTES = 4 * 1024 * 1024;
-/** Rows are packed and hashed so many characters at a time. */
+/** How many characters of rows are packed and hashed at a time. */
 const TEXT_CHARACTERS = 64 * 1024;
-/** 5 takes two thirds of the time of 6 for 2 % more. */
+/** Level 5 takes two thirds of the time of 6 for 2 % more bytes. */
 const GZIP = { level: 5 };
 
-/** Writes files in pieces, so that none is ever in memory as a whole. */
+/** Writes files in pieces, so that none is ever in memory completely. */
 function createFileWriter(parts: FileParts) {
   const { files, writer } = parts;
   const { rowsPerFile = Number.POSITIVE_INFINITY } = files.format;
@@ -283,7 +283,7 @@ function createFileWriter(parts: FileParts) {
   }
 
   return {
-    /** Many at a time: to wait for each row would cost as much as to write it. */
+    /** Adds many rows at a time: waiting for each would cost as much as writing it. */
     async add(rows: readonly string[]): Promise<void> {
       for (let at = 0; at < rows.length; ) {
         if (file?.countRows() === rowsPerFile) await endFile();
@@ -293,7 +293,7 @@ function createFileWriter(parts: FileParts) {
         at += fitting.length;
       }
     },
-    /** @returns at least one file: a feed of no products is one, too */
+    /** @returns at least one file: a feed without products has one, too */
     async end(): Promise<readonly FeedFile[]> {
       if (done.length === 0) file ??= openFile(parts, writer.head);
       await endFile();
@@ -325,7 +325,7 @@ function openFile({ files, store }: FileParts, head: string) {
     await storePieces(PIECE_BYTES);
   }
 
-  /** @param least  bytes that are worth a piece */
+  /** @param least the smallest number of bytes stored as a piece */
   async function storePieces(least: number): Promise<void> {
     while (chunkBytes >= least) {
       const bytes = Buffer.concat(chunks);

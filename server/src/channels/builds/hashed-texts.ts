@@ -1,9 +1,9 @@
-/** Grows to twice its size when it is half full. */
+/** The table doubles its size when it is half full. */
 const FIRST_PLACES = 1_024;
 
 /**
- * A set of texts that keeps 64 bits of a hash of each: a million take 16 MB, as texts they would take 100. That two
- * of a million share their bits happens once in ten million catalogs.
+ * A set of texts that stores 64 bits of a hash of each: a million take 16 MB, as texts they would take 100. Two of a million
+ * share their bits once in ten million catalogs.
  */
 export class HashedTexts {
   #low = new Uint32Array(FIRST_PLACES);
@@ -30,7 +30,7 @@ export class HashedTexts {
     this.#high[at] = high;
   }
 
-  /** @returns where it is, or the empty place where it would be */
+  /** @returns its place, or the empty place for it */
   #placeOf(low: number, high: number): number {
     const last = this.#low.length - 1;
     let at = low & last;

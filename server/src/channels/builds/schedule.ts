@@ -1,8 +1,7 @@
 /**
- * Starts builds when a schedule is due or a catalog has changed. Source: docs/interface.md §16.4.
- *
- * A channel that follows its catalog has the time before which it is not built again. When that has come and the catalog is as it
- * was, the channel waits without a time, and is read no more. The write of a catalog gives the channels that wait for it a time.
+ * Starts builds when a schedule is due or a catalog has changed. Source: docs/interface.md §16.4. A channel that follows its
+ * catalog has a time before which it is not built again. If the catalog is unchanged at that time, the channel waits without a
+ * time, and is no longer read. The next write of the catalog gives the waiting channels a time.
  */
 import { createSchedule, moveDue, startOnce } from '../../definitions/definitions.ts';
 import type { Found } from '../../projects/projects.ts';
@@ -19,11 +18,11 @@ import type { ChannelBuilds } from './channel-builds.ts';
 
 export interface ChannelScheduleParts extends Pick<Base, 'database' | 'logger'> {
   readonly builds: Pick<ChannelBuilds, 'start'>;
-  /** Of a catalog, as last committed. */
+  /** The version of a catalog, as last committed. */
   readVersion(projectId: number): Promise<number>;
 }
 
-/** How often processes on one database search for changes whose own process died before it noticed them. */
+/** How often processes on a shared database look for changes that a process died before it noticed. */
 const SWEEP_EVERY_MS = 60_000;
 
 export function createChannelSchedule(parts: ChannelScheduleParts) {
@@ -34,7 +33,7 @@ export function createChannelSchedule(parts: ChannelScheduleParts) {
   });
 }
 
-/** @returns what notes each write of a catalog, and what gives channels that wait for it their time */
+/** @returns functions that note each write of a catalog, and that give waiting channels their time */
 export function createChangeNotices(parts: Omit<ChannelScheduleParts, 'builds'>) {
   const { database, logger } = parts;
   const written = new Set<number>();
@@ -43,7 +42,7 @@ export function createChangeNotices(parts: Omit<ChannelScheduleParts, 'builds'>)
   async function listWritten(): Promise<number[]> {
     if (performance.now() >= sweepAt) {
       for (const projectId of await listUnnoticed(database)) written.add(projectId);
-      // Of one process no write goes unnoticed while it lives.
+      // With a single process, no write goes unnoticed while it lives.
       sweepAt = database.isShared ? performance.now() + SWEEP_EVERY_MS : Number.POSITIVE_INFINITY;
     }
     return [...written];
@@ -54,7 +53,7 @@ export function createChangeNotices(parts: Omit<ChannelScheduleParts, 'builds'>)
     subject: 'changes that channels wait for',
     listDue: async (after) => (after === undefined ? listWritten() : []),
     async startDue(projectId) {
-      // Before anything is read: a write that comes meanwhile is noted again.
+      // Before anything is read, so that a write meanwhile is noted again.
       written.delete(projectId);
       try {
         await wakeFollowing(parts, projectId);
@@ -71,7 +70,7 @@ async function wakeFollowing(
   { database, readVersion }: Omit<ChannelScheduleParts, 'builds'>,
   projectId: number,
 ): Promise<void> {
-  // Before the channels are read: one whose time comes later than this reads the catalog after the write.
+  // Before the channels are read: a channel with a later time reads the catalog after the write.
   const now = await readNow(database.read, database);
   const following = await listFollowing(database.read, projectId, now);
   if (following.length === 0) return;
@@ -79,7 +78,7 @@ async function wakeFollowing(
   const behind = following.filter(({ state }) => state.builtVersion !== version);
   if (behind.length === 0) return;
   await database.write(projectId, async (tx) => {
-    // One that is due by its time stays so, unless it begins to wait before this has the project.
+    // A channel that is already due stays so, unless it begins to wait before this locks the project.
     for (const channel of behind)
       await moveDue(tx, CHANNELS, {
         ...{ resource: { ...channel, dueAt: undefined }, next: { dueAt: now } },
@@ -101,12 +100,12 @@ async function startDue(parts: ChannelScheduleParts, { resource, project }: Foun
   const isStarted = await startOnce(CHANNELS, { resource, next, busy: 'channel_building' }, (alongside) =>
     builds.start(resource, project, { startedBy, alongside }),
   );
-  // While it is being built a change does not move: it is still one afterwards.
+  // A change is not rescheduled during a build: it is still a change afterwards.
   if (!isStarted && !isChange)
     await database.write(projectId, (tx) => moveDue(tx, CHANNELS, { resource, next }));
 }
 
-/** The version is read again where notices of the project wait: a change is seen by this, or its notice sees that the channel waits. */
+/** Reads the version again under the lock that notices wait for: either this sees a change, or its notice sees the waiting channel. */
 async function waitForChange({ database, readVersion }: ChannelScheduleParts, channel: Channel) {
   const { projectId, state } = channel;
   await database.write(projectId, async (tx) => {

@@ -9,18 +9,18 @@ export interface ServedFile {
   /** In quotes. */
   readonly etag: string;
   readonly modifiedAt: number;
-  /** @returns the bytes from `from` up to, not including, `to` */
+  /** @returns the bytes from `from` to `to`, excluded */
   read(from: number, to: number): AsyncGenerator<Uint8Array>;
 }
 
 const INDEX = 'index.json';
-/** 192 bits, which no two files share. */
+/** 192 bits, unique for each file. */
 const ETAG_DIGITS = 48;
 
-/** Anything else is no token, and not every store takes it as a text. */
+/** Nothing else is a token, nor accepted as text by every store. */
 export const isToken = (text: string): boolean => /^[\w-]{1,64}$/.test(text);
 
-/** @returns a file of the snapshot that the channel with this token serves now */
+/** @returns a file of the snapshot that the channel with this token now serves */
 export async function findServedFile(
   { database, payloads }: Pick<Base, 'database' | 'payloads'>,
   token: string,
@@ -35,7 +35,7 @@ export async function findServedFile(
   return file && serveFeedFile(payloads, snapshot, file);
 }
 
-/** @returns the bytes of a file from `from` up to, not including, `to` */
+/** @returns the bytes of a file from `from` to `to`, excluded */
 export async function* readPieces(
   payloads: PayloadFiles,
   { projectId, pieces }: { readonly projectId: number; readonly pieces: FeedFile['pieces'] },
@@ -51,7 +51,7 @@ export async function* readPieces(
   }
 }
 
-/** @returns files of rows with their names, then the index */
+/** @returns the files of rows with their names, then the index */
 export const listServedFiles = (payloads: PayloadFiles, snapshot: Snapshot) => [
   ...snapshot.files.map((file) => ({ name: file.name, ...serveFeedFile(payloads, snapshot, file) })),
   { name: INDEX, ...serveIndex(snapshot) },
@@ -68,7 +68,7 @@ function serveFeedFile(
   };
 }
 
-/** What there is, for who reads more than one file. */
+/** The index, for readers of more than one file. */
 function serveIndex({ catalogVersion, rows, files, published, createdAt }: Snapshot): ServedFile {
   const listed = files.map(({ name, mediaType, rows: ofFile, sizeBytes, sha256 }) => ({
     ...{ name, mediaType, rows: ofFile, sizeBytes, sha256 },

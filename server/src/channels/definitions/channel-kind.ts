@@ -66,7 +66,7 @@ interface ChannelKindParts extends Pick<Base, 'clock' | 'database'> {
   dropSnapshots(snapshots: readonly Snapshot[]): Promise<void>;
 }
 
-/** @returns when a channel is to be built next; one that follows its catalog after a wait */
+/** @returns when a channel is next due; one that follows its catalog, after a wait */
 export function planNext(trigger: Trigger, now: number, waitMs: number): number | undefined {
   if (trigger.type === 'change') return now + waitMs;
   return trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined;
@@ -86,7 +86,7 @@ export const channelKind = ({
       ...{ now: clock.now(), checkTexts: parts.textChecks({ accountId, signal }) },
     }),
   createState: () => ({ token: makeToken(), builtVersion: undefined, published: undefined }),
-  // What is served follows another definition: a channel waits for a change no longer, and is built at once.
+  // The served files follow another definition: the channel no longer waits for a change, and is built at once.
   changeState: ({ state }) => ({ ...state, builtVersion: undefined }),
   secrets: CHANNEL_SECRETS,
   trigger: { of: ({ trigger }) => trigger, planNext: ({ trigger }, now) => planNext(trigger, now, 0) },
@@ -113,7 +113,7 @@ const DEFAULT_LEFT_OUT_PERCENT = 100;
 const DEFAULT_LIMIT = 10;
 const DEFAULT_MIN_SECONDS = 300;
 const EVERY_PRODUCT: Filter = { all: [] };
-/** A refusal lists at most so many mistakes. */
+/** The most mistakes that a refusal lists. */
 const SHOWN = 20;
 
 interface CheckedCatalog {
@@ -167,7 +167,7 @@ function readTrigger({ type, ...rest }: NonNullable<SentChannel['trigger']> = { 
   return type === 'schedule' ? { type, cron, timeZone } : { type: 'manual' };
 }
 
-/** What is served has no builds, and answers too soon for expressions, which a process of their own evaluates. */
+/** A served channel has no builds, and answers too fast for expressions, which a process of their own evaluates. */
 function checkServed(
   { mapping = {}, trigger, destinations }: ChannelDefinition,
   { type, servedAs }: ChannelFormat,
@@ -233,7 +233,7 @@ function checkChannelFilter(filter: Filter | undefined, { attributes }: CheckedC
   }
 }
 
-/** @throws ComparisonProblem for what does not work with these attributes */
+/** @throws ComparisonProblem for a comparison that does not work with these attributes */
 export function compileChannelFilter(filter: Filter, attributes: readonly Attribute[]): ProductTest {
   const known = indexByKey(attributes);
   return compileFilter(filter, (name) => {
@@ -294,7 +294,7 @@ function checkRelations(relations: readonly ChannelRelation[], known: CheckedCat
   });
 }
 
-/** Related products go out by identifier, and would point nowhere. */
+/** Related products are named by identifier, which would point nowhere. */
 function checkIdentity(
   mapping: ChannelMapping | undefined,
   relations: readonly ChannelRelation[],

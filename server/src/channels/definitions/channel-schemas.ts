@@ -112,7 +112,7 @@ const answered = {
   lastBuild: Type.Optional(Type.Unknown()),
 };
 
-/** The answer of GET can be sent back: fields that the service adds are ignored. */
+/** The answer of GET can be sent back; fields that the service adds are ignored. */
 export const SentChannel = closedAs('ChannelDefinition', { ...definition, ...answered });
 export type SentChannel = Static<typeof SentChannel>;
 
@@ -187,7 +187,7 @@ export const BuildAnswer = titled('StartedBuild', {
   task: WireTaskSchema,
 });
 
-/** Of a stored channel it may be left out: then that is previewed. */
+/** May be omitted for a stored channel, which is then previewed. */
 export const SentPreview = closedAs('ChannelToTry', {
   ...Type.Partial(Type.Object(definition)).properties,
   destinations: Type.Optional({ ...definition.destinations, description: 'a preview delivers nothing' }),
@@ -241,17 +241,17 @@ export type Trigger =
   | { readonly type: 'schedule'; readonly cron: string; readonly timeZone: string }
   | { readonly type: 'change'; readonly minSecondsBetween: number };
 
-/** Related products that go out: of one relation, or of all with a tag. */
+/** Related products in the file: of one relation, or of all with a tag. */
 export type ChannelRelation = Sent<Static<typeof Relation>> & {
   readonly as: RelatedAs;
   readonly limit: number;
 };
 
 type Filled = 'filter' | 'destinations' | 'maxDeletePercent' | 'maxLeftOutPercent';
-/** Source: docs/interface.md §16.1, with its defaults filled in; *** in place of what is sealed of destinations. */
+/** Source: docs/interface.md §16.1, with its defaults filled in, and *** in place of sealed values of destinations. */
 export type ChannelDefinition = Sent<Pick<SentChannel, 'name' | 'format'>> &
   Sent<Required<Pick<SentChannel, Filled>>> & {
-    /** Absent: suggested by each build from the ontology as it is then. */
+    /** Absent: each build suggests it from the ontology at that time. */
     readonly mapping?: ChannelMapping | undefined;
     readonly relations: readonly ChannelRelation[];
     readonly trigger: Trigger;
@@ -261,7 +261,7 @@ export type ChannelDefinition = Sent<Pick<SentChannel, 'name' | 'format'>> &
 export interface ChannelState {
   /** Part of the published address. */
   readonly token: string;
-  /** The version of the catalog whose change the last build followed. */
+  /** The catalog version whose change the last build followed. */
   readonly builtVersion: number | undefined;
   /** The task of the snapshot that is served. */
   readonly published: number | undefined;
@@ -274,18 +274,18 @@ export interface FeedFile {
   readonly mediaType: string;
   readonly sizeBytes: number;
   readonly rows: number;
-  /** Of its bytes, in hexadecimal. */
+  /** The hash of its bytes, in hexadecimal. */
   readonly sha256: string;
   readonly pieces: readonly { readonly name: string; readonly sizeBytes: number }[];
 }
 
-/** What a channel has published, row by row: the next build is compared with it. */
+/** What a channel has published, row by row, to compare the next build with. */
 export interface PublishedRows extends Omit<FeedFile, 'name' | 'mediaType'> {
-  /** When what this build was compared with was built; absent where all rows were written. */
+  /** The time of the build that this one was compared with; absent if all rows were written. */
   readonly since?: number;
 }
 
-/** What a build made: one catalog version, and never changed. */
+/** The result of a build: one catalog version, immutable. */
 export interface Snapshot {
   readonly projectId: number;
   readonly channelId: number;
@@ -293,7 +293,7 @@ export interface Snapshot {
   readonly catalogVersion: number;
   readonly rows: number;
   readonly files: readonly FeedFile[];
-  /** Absent where builds are not compared, or where this one did not reach all its destinations. */
+  /** Absent if builds are not compared, or if this one did not reach all its destinations. */
   readonly published?: PublishedRows;
   readonly createdAt: number;
 }

@@ -19,7 +19,7 @@ const table: DueTable<Channel, InProject> = {
     const { definition, ...defined } = readDefined<ChannelDefinition>(row);
     return {
       ...defined,
-      // Those that were stored before there were destinations have none.
+      // Channels stored before destinations existed have none.
       definition: { ...definition, destinations: definition.destinations ?? [] },
       dueAt: row.next_build_at ?? undefined,
       state: {
@@ -37,13 +37,13 @@ const table: DueTable<Channel, InProject> = {
   }),
 };
 
-/** By the index channel_by_time what is due is found, by channel_by_token a published file. */
+/** The index channel_by_time finds what is due, channel_by_token a published file. */
 export const CHANNELS = { ...table, ...createStore(table) };
 
-/** By the index channel_build_by_channel. */
+/** Uses the index channel_build_by_channel. */
 export const BUILDS = createRunStore({ name: 'channel_build', owners: 'channel', owner: 'channel_id' });
 
-/** @returns channels of a project that wait for a change, or whose time has come by `now` */
+/** @returns the project's channels that wait for a change, or are due by `now` */
 export async function listFollowing(read: Rows, projectId: number, now: number): Promise<Channel[]> {
   const rows = await read
     .selectFrom('channel')
@@ -57,8 +57,8 @@ export async function listFollowing(read: Rows, projectId: number, now: number):
 }
 
 /**
- * Projects with a channel that waits for a change which may be there already. In PostgreSQL the version of the catalog shows it;
- * in the embedded store that is in a file of its own, so all of them may be.
+ * Projects with a channel that waits for a change that may have happened already. In PostgreSQL the catalog version shows it; in
+ * the embedded store the version is in a file of its own, so all of them may be.
  */
 export async function listUnnoticed({ read, isShared }: Database): Promise<number[]> {
   const trigger = isShared
@@ -77,7 +77,7 @@ export async function listUnnoticed({ read, isShared }: Database): Promise<numbe
   return [...new Set(waiting.filter(isBehind).map(({ project_id: id }) => id))];
 }
 
-/** A statement of its own: a distributed database joins none of the service's tables with those of catalogs. */
+/** A separate statement: a distributed database cannot join the service's tables with those of catalogs. */
 async function readVersions(read: Rows, projects: readonly { project_id: number }[]) {
   const ids = [...new Set(projects.map(({ project_id: id }) => id))];
   const { rows } = await sql<{
@@ -88,7 +88,7 @@ async function readVersions(read: Rows, projects: readonly { project_id: number 
   return new Map(rows.map(({ id, version }) => [id, version]));
 }
 
-/** @returns false when the definition was changed, or the channel deleted, since it was built */
+/** @returns false if the definition was changed, or the channel deleted, since it was built */
 export async function savePublished(
   tx: ControlTransaction,
   { projectId, id, revision }: Pick<Channel, 'projectId' | 'id' | 'revision'>,
@@ -102,7 +102,7 @@ export async function savePublished(
   return Number(saved.numUpdatedRows) > 0;
 }
 
-/** Stored among the files, whose payloads are kept and removed together. */
+/** Stored among the files, whose payloads are retained and removed together. */
 const ROWS_NAME = '.rows';
 type StoredFile = FeedFile & PublishedRows;
 
@@ -121,7 +121,7 @@ function readSnapshot(row: Selectable<ControlSchema['channel_snapshot']>): Snaps
   };
 }
 
-/** The next build of the channel has all rows. @returns the payloads that nothing needs any more */
+/** Makes the channel's next build write all rows. @returns the payloads that are no longer needed */
 export async function forgetRows(
   { write }: Pick<Database, 'write'>,
   { projectId, taskNumber, files, published }: Snapshot,

@@ -1,5 +1,5 @@
 /**
- * The door of destinations: servers and buckets that a channel's files are delivered to. They know nothing of channels and
+ * The door of destinations: servers and buckets that a channel's files are delivered to. They know nothing about channels and
  * builds.
  */
 
@@ -24,31 +24,31 @@ import {
 } from '../../outbound/sftp/sftp.ts';
 
 interface OpenedDestination extends Disposable {
-  /** A reader sees the file that was there or the new one, never a part; some servers show none for a moment. @throws OutboundProblem */
+  /** Readers see the old file or the new one, never a part; some servers show none for a moment. @throws OutboundProblem */
   write(name: string, bytes: AsyncIterable<Uint8Array>, mediaType: string): Promise<number>;
-  /** One that is not there is removed already. @throws OutboundProblem */
+  /** A missing file counts as removed. @throws OutboundProblem */
   remove(name: string): Promise<void>;
 }
 
-/** What a destination is: one record in the list of `destinations.ts`. `Sent` is what a definition may say of one. */
+/** A kind of destination: one record in the list of `destinations.ts`. `Sent` is how a definition describes one. */
 interface DestinationKind<Sent> {
   readonly type: string;
-  /** @returns what the schema cannot say is wrong, by the option it is wrong with */
+  /** @returns problems that the schema cannot express, by option */
   check(sent: Sent): Readonly<Record<string, string | undefined>>;
   /** @throws OutboundProblem */
   open(sent: Sent, via: Outbound): Promise<OpenedDestination>;
-  /** Where it is, for people; nothing of it is secret. */
+  /** Its location, for people; contains no secrets. */
   describe(sent: Sent): string;
   readonly secrets: SecretMembers<Sent>;
-  /** Whose the secrets are, at one address. */
+  /** The account that the secrets belong to, at one address. */
   accountOf(sent: Sent): string;
 }
 
-/** Of both kinds; what `checkFolder` and `pathIn` are for. */
+/** Shared by both kinds, with `checkFolder` and `pathIn`. */
 const folderOption = (description: string) =>
   Type.Optional(Type.String({ maxLength: 255, 'x-label': 'Folder', description }));
 
-/** @returns what is wrong with a folder, once what it may begin with is gone */
+/** @returns the problem of a folder, after removing its optional prefix */
 function checkFolder(folder: string): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
   if (/[\u0000-\u001f\u007f\\]/.test(folder))
@@ -64,7 +64,7 @@ const pathIn = (folder: string | undefined, name: string): string =>
     ? `${folder ?? ''}${name}`
     : `${folder}/${name}`;
 
-/** Keeps what a record of the list says of its options. */
+/** Preserves the types of a record's options. */
 const defineDestination = <Schema extends TObject>(
   kind: DestinationKind<Static<Schema>> & { readonly schema: Schema },
 ) => kind;
@@ -141,14 +141,14 @@ const sftp = defineDestination({
   accountOf: ({ user }) => user,
 });
 
-/** Everything else that knows destinations follows from this list: docs/openapi.json, checks, masks, the console's choice. */
+/** Everything else about destinations is derived from this list: docs/openapi.json, checks, masks, the console's choice. */
 const DESTINATIONS = [sftp, s3] as const;
 
 /** Source: docs/interface.md §16.8. */
 export const DestinationSchema = Type.Union(DESTINATIONS.map(({ schema }) => schema));
 export type Destination = Static<(typeof DESTINATIONS)[number]['schema']>;
 
-/** @throws Error for a type that is none: what is stored was checked */
+/** @throws Error for an unknown type: stored ones were checked */
 function getKind({ type }: Destination): DestinationKind<Destination> {
   const kind = DESTINATIONS.find((one) => one.type === type);
   if (kind === undefined) throw new Error(`There is no destination ${type}`);
@@ -157,7 +157,7 @@ function getKind({ type }: Destination): DestinationKind<Destination> {
 
 export const describeDestination = (one: Destination): string => getKind(one).describe(one);
 
-/** @returns what the schema cannot say is wrong, for the details of a refusal */
+/** @returns problems that the schema cannot express, for the details of a refusal */
 export function checkDestinations(sent: readonly Destination[]): string[] {
   const places = sent.map(placeOf);
   return sent.flatMap((one, at) => {
@@ -174,11 +174,11 @@ function placeOf(one: Destination): string {
   return JSON.stringify([type, secrets.sentTo(one), accountOf(one), pathIn(one.folder, '')]);
 }
 
-/** @returns them as they may be shown and stored: *** in place of what is secret */
+/** @returns the destinations as they may be shown and stored: *** in place of secrets */
 export const maskDestinations = (list: readonly Destination[]): Destination[] =>
   list.map((one) => maskMembers(one, getKind(one).secrets));
 
-/** @returns what is secret of each, to be sealed; undefined when nothing is, or it is masked */
+/** @returns the secrets of each, to be sealed; undefined if there are none, or only masked ones */
 export function secretsOf(list: readonly Destination[]): readonly (object | null)[] | undefined {
   const secrets = list.map((one) => pickSecrets(one, getKind(one).secrets) ?? null);
   return secrets.some((one) => one !== null) ? secrets : undefined;
@@ -192,7 +192,7 @@ export const withSecrets = (
 export const hasMasked = (list: readonly Destination[]): boolean =>
   list.some((one) => listMasked(one, getKind(one).secrets).length > 0);
 
-/** @returns destinations with the values that were masked, or what is wrong, for the details of a refusal */
+/** @returns destinations with the masked values filled in, or problems for the details of a refusal */
 export function fillMasked(sent: readonly Destination[], stored: readonly Destination[]) {
   const problems: string[] = [];
   const filled = sent.map((one, at) => {
@@ -208,7 +208,7 @@ export function fillMasked(sent: readonly Destination[], stored: readonly Destin
   return { filled, problems };
 }
 
-/** Destinations have no name: first comes one of the same account, then one at the same place of the list. */
+/** Destinations have no name: first the ones of the same account, then the one at the same place of the list. */
 function rankStored(sent: Destination, place: number, stored: readonly Destination[]) {
   const { accountOf } = getKind(sent);
   const ranked = stored

@@ -1,6 +1,6 @@
 /**
- * What a product of ETIM xChange 2.0 has: a line an object, its members with the form of each. `[]` is a list, `+` one that is not
- * empty, `!` what may not be missing; a number is the most characters of a text, `_` in a word of a list a space. Source: ETIM
+ * The members of a product of ETIM xChange 2.0: a line per object, its members with the form of each. `[]` is a list, `+` a
+ * non-empty one, `!` a required member; a number is the maximum length of a text, `_` in a word of a list a space. Source: ETIM
  * International, ETIM xChange guideline 2.0 of 2025-11-27.
  */
 export const ETIM_FIELDS = String.raw`
@@ -62,7 +62,7 @@ TradeItem.PackagingUnit.PackagingLogisticDetails.PackagingMaterial.PackagingMate
 TradeItem.PackagingUnit.TradeItemEnclosed[] SupplierItemNumber!:35 ManufacturerItemNumber:35 ItemGtin[]:gtin EnclosedItemQuantity!:count
 `;
 
-/** Forms that many members have. */
+/** Forms that many members share. */
 export const ETIM_FORMS: Readonly<Record<string, string>> = {
   status: 'PRE-LAUNCH|ACTIVE|ON_HOLD|PLANNED_WITHDRAWAL|OBSOLETE',
   relation:

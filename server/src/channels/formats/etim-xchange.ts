@@ -1,4 +1,4 @@
-/** Products as ETIM xChange 2.0 has them: what its pipeline format reads, written back. Source: its guideline of 2025-11-27. */
+/** Products in ETIM xChange 2.0: writes back what its pipeline format reads. Source: its guideline of 2025-11-27. */
 import {
   findUnitMember,
   isAmount,
@@ -79,7 +79,7 @@ function matches(text: string, form: string): boolean {
   return pattern.test(text);
 }
 
-/** An object on the way to a value; one of a list by what its name or its row says. */
+/** An object on the path to a value; one of a list is identified by its name or its row. */
 interface Step {
   readonly name: string;
   readonly member: Member;
@@ -94,7 +94,7 @@ interface Target {
 const FEATURE = /^EF(?:\d{6}|I\d{5}|[A-Z]{2}\d{4})(?=\.|$)/;
 const WORDS = new Set(Object.values(UNIT_WORDS));
 
-/** @returns where a column of the pipeline format belongs; undefined for a name that the standard does not have */
+/** @returns the place of a column of the pipeline format; undefined for a name that the standard does not have */
 function findTarget(column: string): Target | undefined {
   if (FEATURE.test(column)) return walk(`EtimClassification.EtimFeatures.${column}`.split('.'), PRODUCT, []);
   return walk(column.split('.'), PRODUCT, []);
@@ -120,13 +120,13 @@ function walkNamed(names: readonly string[], { name, member }: Step, steps: read
   return { steps: named, leaf };
 }
 
-/** A name in another classification may have dots. @returns what stands behind the name */
+/** A name in another classification may contain dots. @returns the parts after the name */
 function splitName(list: string, names: readonly string[]): readonly string[] {
   if (list !== 'ClassificationFeatures') return names.slice(1);
   return names.length > 1 && names.at(-1) === 'ClassificationFeatureValue2' ? names.slice(-1) : [];
 }
 
-/** Features of a port, and related products: columns do not name their lists. */
+/** Features of a port, and related products, whose columns do not name their lists. */
 function walkSilent(names: readonly string[], object: Member, steps: readonly Step[]): Target | undefined {
   const [list = '', leaf = ''] = Object.entries(SILENT_LISTS).find(([one]) => object.members.has(one)) ?? [];
   const member = object.members.get(list);
@@ -136,7 +136,7 @@ function walkSilent(names: readonly string[], object: Member, steps: readonly St
   return FEATURE.test(names[0] ?? '') ? walk([list, ...names], object, steps) : undefined;
 }
 
-/** A value apart from its unit; a feature by what it looks like. */
+/** A value without its unit; for a feature, by its form. */
 interface Read {
   readonly leaf: string;
   readonly text: string;
@@ -168,7 +168,7 @@ function fieldOf(name: string): Field | undefined {
   };
 }
 
-/** An element of a list while its product is put together; the number of the row whose values it has. */
+/** An element of a list while its product is assembled, and the number of the row whose values it has. */
 interface Element {
   readonly row: number;
   readonly object: Record<string, unknown>;
@@ -176,13 +176,13 @@ interface Element {
 
 interface Opening {
   readonly row: number | undefined;
-  /** Whether its row is one of this list, and not of one within. */
+  /** Whether its row belongs to this list, and not to one within it. */
   readonly isOwn: boolean;
   readonly leaf: string;
   readonly value: string;
 }
 
-/** Puts a product together. Values without a row count in every row, as everywhere. */
+/** Assembles a product. Values without a row apply to every row, as everywhere. */
 function openProduct(notes: Notes) {
   const product: Record<string, unknown> = {};
   const leftOut: string[] = [];
@@ -229,14 +229,14 @@ function open(object: Record<string, unknown>, step: Step, opening: Opening): Re
   const found = key === undefined ? findByRow(elements, row, isOwn) : findByKey(elements, key);
   const isAlone = isOwn && row === undefined;
   if (isAlone && found.some((one) => one.object[leaf] === value)) return [];
-  // A name that comes again, or several values of one member, are elements of their own.
+  // A repeated name, or several values of one member, are separate elements.
   const isShared = key === undefined ? !isAlone : key.isUnique;
   const free = isShared ? found : found.filter((one) => isFree(one, leaf, member));
   if (free.length > 0) return free.map((one) => one.object);
   return [addElement(elements, row ?? 0, key)];
 }
 
-/** @returns why the value cannot stand there: its unit, or the currency of the whole file, is another one */
+/** @returns why the value cannot be placed: its unit, or the currency of the whole file, differs */
 function setUnit(notes: Notes, object: Record<string, unknown>, { leaf, unit: word }: Read) {
   if (word === '') return undefined;
   if (isAmount(leaf)) {
@@ -282,7 +282,7 @@ interface Completing {
   readonly leftOut: string[];
 }
 
-/** @returns undefined for an object that may not stand there as it is */
+/** @returns undefined for an object that is not allowed in this state */
 function complete(object: Record<string, unknown>, { members }: Member, { path, leftOut }: Completing) {
   const done: Record<string, unknown> = {};
   for (const [name, member] of members) {
@@ -307,7 +307,7 @@ function completeMember(value: unknown, member: Member, within: Completing): unk
   return elements.length > 0 || (member.isRequired && !member.isFilled) ? elements : undefined;
 }
 
-/** What the head and the end of the file say of all products. */
+/** What the head and the end of the file contain about all products. */
 interface Notes {
   supplier: string;
   currency: string;
@@ -323,7 +323,7 @@ const RELATION_TYPES: Readonly<Record<RelatedAs, string>> = {
   different_brand: 'SIMILAR',
 };
 
-/** Of a shortest description, and of a supplier. */
+/** The limit of the shortest description, and of a supplier. */
 const NAME_LENGTH = 80;
 const NAME = 'ProductDetails.ProductDescriptions.MinimalProductDescription';
 const PAGE = 'ProductDetails.ProductDescriptions.ProductPageUrl';
@@ -331,7 +331,7 @@ const IDENTIFICATION = 'ProductIdentification.ManufacturerProductNumber';
 const MANUFACTURER = 'ProductIdentification.ManufacturerName';
 const ATTACHED = 'ProductAttachments.AttachmentDetails.AttachmentUri';
 
-/** Where a column belongs that stands for what a file of the standard may already say. */
+/** The place of a column that corresponds to something a file of the standard may already have. */
 const SHOWN: Readonly<Record<string, string>> = { name: NAME, productUrl: PAGE, images: ATTACHED };
 
 function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
@@ -340,7 +340,7 @@ function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
   const placeOf = new Map(columns.map(({ name }, at) => [name, at]));
   let count = 0;
 
-  /** A product that came from such a file has its descriptions and attachments themselves. */
+  /** Products from such a file have their own descriptions and attachments. */
   const isSaid = (column: string, { values }: FeedRow) =>
     (values[placeOf.get(SHOWN[column] ?? '') ?? -1] ?? []).length > 0;
 
@@ -362,7 +362,7 @@ function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
     const cells = listCells(row);
     notes.supplier ||= row.values[placeOf.get('SupplierName') ?? -1]?.[0] ?? '';
     const inRows = cells.filter((cell) => cell.row !== undefined);
-    // What is within a list finds the element that was before it.
+    // Elements within a list are placed after the element that contains them.
     inRows.sort((a, b) => depthOf(a) - depthOf(b) || (a.row ?? 0) - (b.row ?? 0));
     for (const cell of [...inRows, ...cells.filter((cell) => cell.row === undefined)]) builder.add(cell);
     for (const cell of listRelated(row)) builder.add(cell);
@@ -378,7 +378,7 @@ function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
   }
 
   return {
-    // Read when the first rows are written: what they say of the catalogue is known by then.
+    // Read when the first rows are written, which determine what is known about the catalogue.
     get head() {
       const { currency, supplier } = notes;
       const head = {
@@ -408,7 +408,7 @@ interface Cell {
 
 const depthOf = ({ target }: Cell) => target.steps.filter(({ member }) => member.isList).length;
 
-/** Names of rows as numbers, in the order of their appearance behind all numbers. */
+/** Numbers named rows, in the order of their appearance, after all numbered ones. */
 function numberRows({ rows = [] }: FeedRow): (row: string | number | undefined) => number | undefined {
   const texts = new Set(
     rows.flatMap((ofColumn) => (ofColumn ?? []).filter((row) => typeof row === 'string')),
@@ -428,7 +428,7 @@ function listRelated({ related }: FeedRow): Cell[] {
   });
 }
 
-/** Where the quantity of one related product belongs; what the product's own values say of it stays. */
+/** The place of the quantity of one related product; a value of the product itself takes precedence. */
 function countOf({ steps, leaf }: Target, identifier: string): Target {
   const [list, product] = steps as [Step, Step];
   const key = { name: leaf, value: identifier, isUnique: true } as const;
@@ -437,7 +437,7 @@ function countOf({ steps, leaf }: Target, identifier: string): Target {
 
 const TYPE = findTarget('ProductAttachments.AttachmentType') as Target;
 
-/** The first picture is the main one; each is an attachment of its own. */
+/** The first picture is the main one; each is a separate attachment. */
 const attach = (cell: Cell, place: number): Cell[] => [
   { target: TYPE, value: place === 0 ? 'ATX015' : 'ATX018', row: place + 1 },
   { ...cell, row: place + 1 },

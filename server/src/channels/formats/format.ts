@@ -1,6 +1,6 @@
-/** What a format of channels is. To add one is a folder-less file with a record of this kind, and a line in `formats.ts`. */
+/** A format of channels. To add one, add a file with a record of this kind, and a line in `formats.ts`. */
 
-/** What a related product is to the product. Source: Google Merchant Center, `relationship_type`. */
+/** How a related product relates to the product. Source: Google Merchant Center, `relationship_type`. */
 export const RELATED_AS = [
   'accessory',
   'required_part',
@@ -10,24 +10,24 @@ export const RELATED_AS = [
   'different_brand',
 ] as const;
 export type RelatedAs = (typeof RELATED_AS)[number];
-/** Those that take the place of the product. */
+/** Kinds that replace the product. */
 export const INSTEAD: readonly RelatedAs[] = ['substitute', 'different_brand'];
 
 /** Related products of one kind, best first. */
 export interface RelatedProducts {
   readonly as: RelatedAs;
   readonly identifiers: readonly string[];
-  /** How many of them go with the product, where a list of links says so. */
+  /** How many of each go with the product, if a list of links says so. */
   readonly quantities?: ReadonlyMap<string, number>;
-  /** Products that lead to this one instead. */
+  /** Whether these are products that lead to this one. */
   readonly isReversed: boolean;
 }
 
-/** A product on its way out: one value list for each column, in their order; an empty list is no value. */
+/** A product to be written: a list of values for each column, in their order; an empty list means no value. */
 export interface FeedRow {
   readonly values: readonly (readonly string[])[];
   readonly related: readonly RelatedProducts[];
-  /** Of columns of attributes: the row that each value is in, for formats that know rows. */
+  /** For columns of attributes, the row of each value, for formats with rows. */
   readonly rows?: readonly (readonly (string | number | undefined)[] | undefined)[];
 }
 
@@ -35,9 +35,9 @@ export interface RowWriter {
   readonly head: string;
   write(row: FeedRow): string;
   readonly tail: string;
-  /** A row that says of a product that it is gone, for programs that read what changed. */
+  /** A row that marks a product as gone, for programs that read changes. */
   remove?(row: FeedRow): string;
-  /** @returns what of a row is left out since the format requires more beside it, in words */
+  /** @returns the parts of a row that are left out because the format requires more with them, in words */
   listLeftOut?(row: FeedRow): readonly string[];
 }
 
@@ -45,20 +45,20 @@ export interface WriterOptions {
   readonly columns: readonly Field[];
   readonly as: readonly RelatedAs[];
   readonly channelName: string;
-  /** Of the build: 2026-11-25. */
+  /** The day of the build, as 2026-11-25. */
   readonly day: string;
   readonly identifiedBy: string | undefined;
   readonly changes: boolean;
 }
 
-/** A suggested source of a field: names of own fields go by `field`, others are searched among the attributes. */
+/** A suggested source of a field: own fields by `field`, others by searching the attributes. */
 export interface SuggestedSource {
   readonly field?: string;
-  /** Names of attributes, in lower case without signs. */
+  /** Names of attributes, in lower case without punctuation. */
   readonly attributes?: readonly string[];
 }
 
-/** What shops call the attributes that fields of the same name in several formats are filled from. */
+/** Names that shops give attributes, for fields that several formats share. */
 const ATTRIBUTES = {
   description: ['beschreibung', 'longdescription', 'produktbeschreibung'],
   availability: ['verfugbarkeit', 'stockstatus'],
@@ -79,31 +79,31 @@ export interface ChannelFormat {
   readonly type: string;
   readonly label: string;
   readonly description: string;
-  /** `undefined` where every field name is taken. */
+  /** `undefined` if every field name is accepted. */
   readonly fields: readonly Field[] | undefined;
-  /** Fields that are required where another one has one of these values. */
+  /** Fields that are required when another one has one of these values. */
   readonly conditions?: readonly FieldCondition[];
   readonly takesOthers?: true;
-  /** A field beside `fields`, for a format that takes those of a standard, with the rows of attributes. */
+  /** A field besides `fields`, for a format that accepts those of a standard, with the rows of attributes. */
   fieldNamed?(name: string): Field | undefined;
-  /** The field that related products name a product by. */
+  /** The field by which related products are identified. */
   readonly identifiedBy?: string;
-  /** What that field has; default its identifier. Of a group one row goes out, and related products are named by their group. */
+  /** The content of that field; default the identifier. A group has one row, and related products are named by their group. */
   readonly identity?: 'groupIdentifier';
-  /** Why a file always has all products: what reads it takes what is missing as gone, or knows no sign for it. */
+  /** Why a file always has all products: its readers treat missing ones as gone, or know no mark for that. */
   readonly wholeBecause?: string;
-  /** Where a channel is served below its address; it is never built. */
+  /** The path below its address where a channel is served; such a channel is never built. */
   readonly servedAs?: string;
   readonly suggestions: Readonly<Record<string, SuggestedSource>>;
   /** Whether every attribute of the ontology is suggested, too. */
   readonly suggestsAttributes?: true;
-  /** Rows of a file; undefined: all in one. */
+  /** Rows per file; undefined: all in one. */
   readonly rowsPerFile?: number;
-  /** Related products of one product; undefined: as many as the channel says. */
+  /** The most related products of a product; undefined: as the channel says. */
   readonly mostRelated?: number;
-  /** What an identifier of a related product may be. */
+  /** The form that the identifier of a related product must have. */
   readonly relatedIdentifier?: RegExp;
-  /** Kinds for which the product also names those that lead to it. */
+  /** Kinds for which a product also names those that lead to it. */
   readonly reversed?: ReadonlySet<RelatedAs>;
   readonly variants: Readonly<Record<string, FormatVariant>>;
   readonly defaultVariant: string;
@@ -118,7 +118,7 @@ export interface FieldCondition {
 export interface FormatVariant {
   readonly ending: string;
   readonly mediaType: string;
-  /** Default: not packed. */
+  /** Default: none. */
   readonly compression?: 'gzip';
   open(options: WriterOptions): RowWriter;
 }
@@ -127,7 +127,7 @@ export const text = (name: string, maxLength?: number): Field => ({
   ...{ name, kind: 'text' },
   ...(maxLength !== undefined && { maxLength }),
 });
-/** A text that means something else when it is cut: a number, a code, a measure. */
+/** A text that truncation would change the meaning of: a number, a code, a measure. */
 export const code = (name: string, maxLength: number): Field => ({ name, kind: 'identifier', maxLength });
 export const url = (name: string): Field => ({ name, kind: 'url' });
 export const gtin: Field = { name: 'gtin', kind: 'gtin' };
@@ -142,17 +142,17 @@ export interface Field {
   readonly name: string;
   readonly kind: FieldKind;
   readonly isRequired?: true;
-  /** A longer text is cut, a longer identifier refused. */
+  /** A longer text is truncated, a longer identifier refused. */
   readonly maxLength?: number;
   readonly choices?: readonly string[];
   check?(text: string): boolean;
   /** How many values it takes; default 1. */
   readonly most?: number;
-  /** Of a group attribute: the names of its parts, which a text has with colons between. */
+  /** For a group attribute: the names of its parts, which a text separates by colons. */
   readonly parts?: readonly string[];
 }
 
-/** The value as the format writes it, with what had to be done to it; or why it cannot stand there. */
+/** The value as the format writes it, with what had to be changed; or why it cannot be written. */
 export type ReadField = { readonly value: string; readonly note?: string } | { readonly problem: string };
 
 type Reader = (text: string, field: Field) => ReadField;
@@ -163,7 +163,7 @@ const no = (problem: string): ReadField => ({ problem });
 const READERS = {
   text(text, { maxLength = Number.POSITIVE_INFINITY }) {
     if (text.length <= maxLength) return ok(text);
-    // Not within a pair of surrogates.
+    // Not within a surrogate pair.
     const cut = text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '');
     return { value: cut, note: `was cut to ${maxLength} characters` };
   },
@@ -196,7 +196,7 @@ const READERS = {
 
 export const readField = (text: string, field: Field): ReadField => READERS[field.kind](text, field);
 
-/** A check by pattern: a parser of addresses would take most of the time of a row. */
+/** Checked by pattern: parsing URLs would take most of the time of a row. */
 const HTTP_URL = /^https?:\/\/[^\s/?#@\\]+(?:[/?#]\S*)?$/i;
 const URL_LENGTH = 2_000;
 
@@ -213,7 +213,7 @@ export const CURRENCY_SIGNS: Readonly<Record<string, string>> = {
 };
 const PRICE = /^(?:([A-Z]{3}|[€$£¥])\s*)?(\d{1,12}(?:[.,]\d{1,3})?)(?:\s*([A-Z]{3}|[€$£¥]))?$/;
 
-/** `19.99 EUR` (ISO 4217); what people write, `19,99 €`, is brought into that form. */
+/** `19.99 EUR` (ISO 4217); `19,99 €`, as people write it, is converted. */
 function readPrice(text: string): ReadField {
   const [, before, amount = '', after] = PRICE.exec(text) ?? [];
   if (amount === '') return no('is no price, such as 19.99 EUR');

@@ -1,6 +1,6 @@
 /**
- * The door of formats: what may stand in a file that goes out, and how it is written. Pure; a format never knows where a
- * product comes from.
+ * The door of formats: the fields of an outgoing file, and how it is written. Pure; a format never knows where a product
+ * comes from.
  */
 import { etimXchange } from './etim-xchange.ts';
 import type { ChannelFormat, Field } from './format.ts';
@@ -24,7 +24,7 @@ export interface ChosenFormat {
   readonly compression?: 'gzip' | 'none' | undefined;
 }
 
-/** What docs/openapi.json says of a format, for those who make a form of it. */
+/** The description of a format in docs/openapi.json, for programs that build a form from it. */
 export const describeFormat = ({ type, label, description, ...format }: ChannelFormat) => ({
   ...{ type, label, description },
   variants: Object.keys(format.variants),
@@ -46,7 +46,7 @@ export function getFormat(type: string): ChannelFormat {
   return format;
 }
 
-/** The first file keeps its name whether or not others follow, so that its address stays. */
+/** The first file has the same name whether or not others follow, so that its address stays. */
 export function planFiles({ type, variant, compression }: ChosenFormat) {
   const format = getFormat(type);
   const chosen = format.variants[variant ?? format.defaultVariant];

@@ -19,7 +19,7 @@ import { tsvCell, writeDelimited } from './plain-formats.ts';
 const MOST_RELATED = 30;
 const RELATED_IDENTIFIER = /^[A-Za-z0-9_-]+$/;
 
-/** Products of one relation are distinct; several may lead to the same. */
+/** A relation names a product once; several relations may name the same one. */
 function listRelated<Named>({ related }: FeedRow, name: (as: string, identifier: string) => Named): Named[] {
   const listed: Named[] = [];
   const seen = related.length < 2 ? undefined : new Set<string>();
@@ -41,7 +41,7 @@ const openTsv = (options: WriterOptions) =>
     },
   });
 
-/** Several values of one cell have commas between; one that holds a comma is quoted. */
+/** A cell separates values by commas; one that contains a comma is quoted. */
 const quoteListed = (value: string) => (/[",]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -82,7 +82,7 @@ function openXml({ columns, channelName }: WriterOptions) {
   return {
     head: `<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0" xmlns:g="http://base.google.com/ns/1.0">\n<channel>\n<title>${name}</title>\n<description>${name}</description>\n`,
     write(row: FeedRow) {
-      // RSS needs the address of the shop, which the first product shows.
+      // RSS needs the address of the shop, which is taken from the first product.
       const shop = hasLink ? undefined : URL.parse(row.values[linkAt]?.[0] ?? '')?.origin;
       hasLink ||= shop !== undefined;
       return `${shop === undefined ? '' : `<link>${escapeXml(shop)}</link>\n`}${writeItem(columns, row)}`;
@@ -189,6 +189,6 @@ export const googleMerchant: ChannelFormat = {
 };
 
 /**
- * The fields of a Google product feed. Source: product data specification (support.google.com/merchants/answer/7052112),
- * read in November 2026. Those that Google fills in for markets or programs of its own are left out.
+ * The fields of a Google product feed. Source: product data specification (support.google.com/merchants/answer/7052112), read
+ * in November 2026. Those that Google fills in for its own markets or programs are omitted.
  */

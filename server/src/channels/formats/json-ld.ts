@@ -1,4 +1,4 @@
-/** Products as schema.org has them, a JSON-LD document a line. Source: schema.org/Product. */
+/** Products in schema.org terms, one JSON-LD document per line. Source: schema.org/Product. */
 import {
   type ChannelFormat,
   choice,
@@ -33,7 +33,7 @@ const FIELDS: readonly Field[] = [
   { name: 'additionalProperty', kind: 'text', most: 2_000, parts: ['name', 'value'] },
 ];
 
-/** What it says of those that lead to it: schema.org asks the accessory what it is one for, not the other way round. */
+/** Properties for products that lead to this one: in schema.org the accessory names its product, not the reverse. */
 const REVERSED: Readonly<Partial<Record<RelatedAs, string>>> = {
   accessory: 'isAccessoryOrSparePartFor',
   required_part: 'isConsumableFor',
@@ -45,7 +45,7 @@ const product = (sku: string) => ({ '@type': 'Product', sku });
 
 type Place = (document: Record<string, unknown>, values: readonly string[]) => void;
 
-/** Fields that are no plain member of the document. */
+/** Fields that are not simply members of the document. */
 const PLACES: Readonly<Record<string, Place>> = {
   brand(document, [name]) {
     document.brand = { '@type': 'Brand', name };

@@ -1,6 +1,6 @@
 /**
  * Product feeds for ChatGPT. Source: developers.openai.com/commerce/specs/file-upload/products, read in November 2026.
- * `related_product_id` and `relationship_type` are of its earlier editions; a reader of today passes over them.
+ * `related_product_id` and `relationship_type` are from its earlier editions; current readers ignore them.
  */
 
 import {
@@ -48,13 +48,13 @@ const FIELDS: readonly Field[] = [
   { name: 'store_country', kind: 'country' },
 ];
 
-/** Up to 500,000 items are recommended for a file. */
+/** The recommended maximum for a file. */
 const ITEMS_PER_FILE = 500_000;
 const BARE = new Set<FieldKind>(['boolean', 'integer']);
 
 const RELATED = ['related_product_id', 'relationship_type'];
 
-/** @returns identifiers and their kind, the first that has any; nothing where none has */
+/** @returns the kind and its identifiers, of the first kind that has any; otherwise nothing */
 function listRelated({ related }: FeedRow): string[] {
   const first = related.find(({ identifiers }) => identifiers.length > 0);
   return first === undefined ? [] : [[...new Set(first.identifiers)].join(','), first.as];

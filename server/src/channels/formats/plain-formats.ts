@@ -1,4 +1,4 @@
-/** Files for programs of one's own: text with commas, and a JSON document a line. */
+/** Files for one's own programs: comma-separated text, and one JSON document per line. */
 
 import type { ChannelFormat, FeedRow, RelatedAs, RowWriter, WriterOptions } from './format.ts';
 
@@ -17,7 +17,7 @@ const shared = {
   suggestsAttributes: true as const,
 };
 
-/** @returns identifiers of related products by kind, each kind once */
+/** @returns identifiers of related products of a kind, each once */
 export function relatedBy(row: FeedRow, as: RelatedAs): string[] {
   const found = row.related.filter((one) => one.as === as && !one.isReversed);
   return [...new Set(found.flatMap(({ identifiers }) => identifiers))];
@@ -102,7 +102,7 @@ const NEEDS_QUOTES = /[",\r\n]/;
 export const csvCell = (text: string): string =>
   NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-/** Text with tabs has no quotes: what would end a cell becomes a space. */
+/** Tab-separated text has no quotes: anything that would end a cell becomes a space. */
 export const tsvCell = (text: string): string =>
   ENDS_CELL.test(text) ? text.replace(/[\t\r\n]+/g, ' ') : text;
 

@@ -1,7 +1,7 @@
 import { type ChannelFormat, type FeedRow, INSTEAD, type RelatedAs, required, text } from './format.ts';
 import { csvCell, relatedBy, writeDelimited } from './plain-formats.ts';
 
-/** Files that shops import by themselves, with the lists of products that they show beside a product. */
+/** Files that shops can import themselves, with the lists of products shown beside a product. */
 
 interface ShopList {
   readonly column: string;
@@ -14,7 +14,7 @@ interface ShopDialect
   readonly required: readonly string[];
   readonly separator: string;
   readonly lists: readonly ShopList[];
-  /** A cell that empties a list; an empty one leaves it as it is, and another only adds to it. */
+  /** A cell that empties a list, if an empty one leaves it unchanged and any other only adds to it. */
   readonly emptied?: string;
 }
 
@@ -32,7 +32,7 @@ function defineShopList({
     ...record,
     fields: names.map((name) => required(text(name))),
     takesOthers: true,
-    // Shops take a list apart at every sign, whatever stands around it.
+    // Shops split a list at every separator, whatever surrounds it.
     relatedIdentifier: new RegExp(`^[^${sign}]+$`),
     defaultVariant: 'csv',
     variants: {
@@ -54,7 +54,7 @@ function defineShopList({
             },
           });
           if (emptied === '' || !options.changes) return writer;
-          // What is no longer in a list goes only with all of it, which a row of its own says before.
+          // Products no longer in a list only disappear with the whole list, which a separate row clears first.
           const write = (row: FeedRow) =>
             (row.related.length > 0 ? writer.remove?.(row) : '') + writer.write(row);
           return { ...writer, write };
@@ -100,8 +100,8 @@ export const woocommerceCsv = defineShopList({
 
 /**
  * Source: Adobe Commerce, "Product attributes reference" of the import; magento/magento2 2.4, `LinkProcessor::processLinkBunches` of
- * CatalogImportExport. With the behaviour Add/Update a list adds to the links of its kind that the product has, `__EMPTY__VALUE__` alone
- * deletes them (since 2.4.3), and of rows of one SKU deletions come first.
+ * CatalogImportExport. With the behaviour Add/Update a list adds to the product's links of its kind, only `__EMPTY__VALUE__` deletes
+ * them (since 2.4.3), and among rows of one SKU deletions come first.
  */
 export const magentoCsv = defineShopList({
   type: 'magento-csv',

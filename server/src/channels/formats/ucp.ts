@@ -5,7 +5,7 @@ const many = (field: Field, most: number): Field => ({ ...field, most });
 
 /**
  * Source: Universal Commerce Protocol, `source/schemas/shopping/types/variant.json`. Any other field is an option of a variant. The
- * identifier is the variant's id and the group the product's, whatever the mapping says.
+ * variant's id is the identifier and the product's the group, whatever the mapping says.
  */
 export const ucp: ChannelFormat = {
   type: 'ucp',

@@ -17,17 +17,17 @@ import {
   type SuggestedSource,
 } from '../formats/formats.ts';
 
-/** The door of mapping: from a product of the catalog to the fields of a format, and what is wrong with them. Pure. */
+/** The door of mapping: from a product of the catalog to the fields of a format, and the problems found. Pure. */
 
 export interface FieldProblem {
   readonly field: string;
-  /** `field_missing` and `value_invalid` of a required field leave the product out. */
+  /** `field_missing` and `value_invalid` exclude the product if the field is required. */
   readonly code: 'field_missing' | 'value_invalid' | 'value_shortened' | 'related_left_out' | 'part_left_out';
   readonly value?: string;
   readonly message: string;
 }
 
-/** What goes out is for everybody: products for some groups of customers stay. */
+/** Published products are for everybody: those for some groups of customers are left out. */
 export const isForEverybody = ({ settings }: UploadedProduct): boolean =>
   (settings?.includeUserGroups ?? []).length === 0;
 
@@ -42,10 +42,10 @@ interface Read {
 
 type Getter = (read: Read) => readonly string[] | { readonly problem: string };
 
-/** Attributes that are read, each with a place of its own: values are found in one pass over a product. */
+/** The attributes that are read, each in its own slot, so that values are found in one pass over a product. */
 class Slots {
   readonly #attributes: ReadonlyMap<string, Attribute>;
-  /** By the key of an upload. */
+  /** By the key in an upload. */
   readonly #places = new Map<string, number>();
   readonly #stored = new StoredValues((key) => this.#places.get(key));
   #count = 0;
@@ -67,7 +67,7 @@ class Slots {
     return at;
   }
 
-  /** Values for some groups of customers are not for everybody who reads a feed. */
+  /** Values for some groups of customers are not for all readers of a feed. */
   read(product: UploadedProduct): readonly (readonly string[])[] {
     if (this.#count === 0) return NO_SLOTS;
     const plain = product instanceof StoredUpload ? this.#stored.read(product) : undefined;
@@ -83,7 +83,7 @@ class Slots {
     return slots;
   }
 
-  /** @returns of each field that an attribute fills the rows of its values, unless one of them was left out */
+  /** @returns the rows of the values of each field that an attribute fills, unless one of them was left out */
   readRows({ attributes }: UploadedProduct, mapping: ChannelMapping, values: FeedRow['values']) {
     const slots = Map.groupBy(
       attributes.filter(({ key, userGroups }) => userGroups === undefined && this.#places.has(key)),
@@ -96,7 +96,7 @@ class Slots {
   }
 }
 
-/** @param attributes of the ontology; a name that it does not know any more has no value */
+/** @param attributes of the ontology; names that it no longer knows have no value */
 export function createRowMaker(
   format: ChannelFormat,
   mapping: ChannelMapping,
@@ -162,7 +162,7 @@ function readResult(result: ExpressionResult | undefined): ReturnType<Getter> {
   return 'problem' in result ? { problem: result.problem } : result;
 }
 
-/** Without a value for one of its names it has none: a price without an amount is no price. */
+/** Without a value for one of its names there is none: a price without an amount is not a price. */
 function openTemplate(template: string, slots: Slots): Getter {
   const parts = (readTemplate(template) ?? []).map((part): string | Getter => {
     if ('text' in part) return part.text;
@@ -182,7 +182,7 @@ function openTemplate(template: string, slots: Slots): Getter {
 
 type FieldReader = ReturnType<typeof openReader>;
 
-/** Constants, and what products that follow each other have in common, are checked once. */
+/** Constants, and values that consecutive products share, are checked once. */
 function openReader(field: Field) {
   let last: string | undefined;
   let answer: ReadField;
@@ -218,7 +218,7 @@ class RowCheck {
     return taken;
   }
 
-  /** Most fields have one value, and most values stand as they are. */
+  /** Most fields have one value, and most values are written unchanged. */
   #takeOne(reader: FieldReader, found: readonly string[]): readonly string[] {
     const [text = ''] = found;
     if (isBlank(text)) return NONE;
@@ -244,7 +244,7 @@ class RowCheck {
     this.problems.push({ field, code: 'field_missing', message });
   }
 
-  /** @returns undefined for a value that cannot stand there */
+  /** @returns undefined for a value that cannot be written */
   #read({ field, read: check }: FieldReader, text: string): string | undefined {
     const { name } = field;
     const read = check(text);
@@ -269,7 +269,7 @@ class RowCheck {
 
 const SHOWN = 200;
 
-/** Where the value of a field comes from. Source: docs/interface.md §16.2. */
+/** The source of a field's value. Source: docs/interface.md §16.2. */
 
 export type FieldSource =
   | { readonly attribute: string }
@@ -278,13 +278,13 @@ export type FieldSource =
   | { readonly template: string }
   | { readonly expression: string };
 
-/** By the name of the format's field, in the order of the columns. */
+/** By the format's field names, in the order of the columns. */
 export type ChannelMapping = Readonly<Record<string, FieldSource>>;
 
 const one = (text: string | undefined): readonly string[] => (text ? [text] : []);
 const joinPath = (path: readonly string[]) => path.join(' > ');
 
-/** What every product has beside attributes. */
+/** The fields that every product has besides attributes. */
 export const OWN_FIELDS = {
   identifier: ({ identifier }) => [identifier],
   groupIdentifier: ({ groupIdentifier }) => one(groupIdentifier),
@@ -313,12 +313,12 @@ export const findIdentifying = (mapping: ChannelMapping, identifiedBy: string | 
     return source !== undefined && 'field' in source && source.field === 'identifier';
   });
 
-/** A text between names in braces; `{{` and `}}` are braces. */
+/** A text between names in braces; `{{` and `}}` are literal braces. */
 type TemplatePart = { readonly text: string } | { readonly name: string };
 
 const PART = /\{\{|\}\}|\{([^{}]+)\}|[^{}]+|[{}]/g;
 
-/** @returns undefined where a brace stands alone */
+/** @returns undefined for an unmatched brace */
 export function readTemplate(template: string): TemplatePart[] | undefined {
   const parts: TemplatePart[] = [];
   for (const [found, name] of template.matchAll(PART)) {
@@ -330,7 +330,7 @@ export function readTemplate(template: string): TemplatePart[] | undefined {
   return parts;
 }
 
-/** @returns the names that a source takes from attributes; one of a template may be a field that every product has */
+/** @returns the names of attributes that a source uses; in a template one may be a field that every product has */
 export function* listNames(source: FieldSource): Generator<{ name: string; mayBeOwn: boolean }> {
   if ('attribute' in source) yield { name: source.attribute, mayBeOwn: false };
   if (!('template' in source)) return;
@@ -345,7 +345,7 @@ const plain = (name: string) =>
     .toLowerCase()
     .replace(/[^\p{Letter}\p{Number}]/gu, '');
 
-/** @returns a source for each field that the products seem to have, for a channel that says nothing itself */
+/** @returns a source for each field that the products seem to have, for a channel without a mapping */
 export function suggestMapping(format: ChannelFormat, attributes: readonly Attribute[]): ChannelMapping {
   const byName = indexByPlainName(attributes);
   const mapping: Record<string, FieldSource> = {};
@@ -373,7 +373,7 @@ function suggestSource(
   return attribute === undefined ? undefined : { attribute };
 }
 
-/** @returns names of attributes; the first one of the ontology goes first */
+/** @returns names of attributes; the first one in the ontology takes precedence */
 function indexByPlainName(attributes: readonly Attribute[]): Map<string, string> {
   const byName = new Map<string, string>();
   for (const { name, synonyms = [] } of attributes.toReversed())

@@ -4,7 +4,7 @@ import type { ChannelDefinition } from '../definitions/definitions.ts';
 import { CURRENCY_SIGNS, getFormat, readField } from '../formats/formats.ts';
 import { createRowMaker, suggestMapping } from '../mapping/mapping.ts';
 
-/** Products of the Universal Commerce Protocol: one a group, with its variants. Pure. */
+/** Products of the Universal Commerce Protocol: one per group, with its variants. Pure. */
 
 export interface UcpPrice {
   /** In minor units. */
@@ -15,12 +15,12 @@ export interface UcpPrice {
 export type UcpOption = { readonly name: string; readonly label: string };
 
 export const CATEGORY_LEVEL = ' > ';
-/** Of a product that are answered. */
+/** The most variants of a product in an answer. */
 const VARIANTS = 100;
 
 export type UcpVariant = NonNullable<ReturnType<ReturnType<typeof openVariants>>>;
 
-/** @returns a function that makes a variant; undefined for a product without a value that the protocol requires */
+/** @returns a function that makes a variant, or undefined for a product without a value that the protocol requires */
 export function openVariants(
   { mapping }: Pick<ChannelDefinition, 'mapping'>,
   attributes: readonly Attribute[],
@@ -31,7 +31,7 @@ export function openVariants(
   const known = new Set(format.fields?.map(({ name }) => name));
   const optionNames = columns.map(({ name }) => name).filter((name) => !known.has(name));
   const byKey = indexByKey(attributes);
-  /** The attribute that a price comes from: `99.00` of one in EUR is a price. */
+  /** The unit of the attribute that a price comes from: `99.00` of one in EUR is a price. */
   const unitOf = (field: string) => {
     const source = chosen[field];
     return source !== undefined && 'attribute' in source ? byKey.get(source.attribute) : undefined;
@@ -81,17 +81,17 @@ export function openVariants(
   };
 }
 
-/** A list that is empty is left out. */
+/** Omits an empty list. */
 const listed = <Name extends string, One>(name: Name, list: readonly One[]) =>
   (list.length === 0 ? {} : { [name]: list }) as Partial<Record<Name, readonly One[]>>;
 
-/** As RFC 3986 wants them: letters beyond ASCII are percent-encoded. */
+/** As required by RFC 3986: letters beyond ASCII are percent-encoded. */
 const toUris = (texts: readonly string[]): string[] =>
   texts.flatMap((text) => (URL.canParse(text) ? [new URL(text).href.replaceAll('|', '%7C')] : []));
 
 const CURRENCY = /^[A-Z]{3}$/;
 
-/** @returns undefined for what is no price with a currency */
+/** @returns undefined for a text that is not a price with a currency */
 export function readUcpPrice(
   text: string | undefined,
   { currency, unit }: { readonly currency?: string | undefined; readonly unit?: Attribute | undefined },
@@ -112,7 +112,7 @@ function readAmount(text: string, attribute: Attribute | undefined): string {
   return /^\d+([.,]\d+)?$/.test(text.trim()) ? text.trim().replace(',', '.') : '';
 }
 
-/** By the digits that ISO 4217 gives a currency. */
+/** With the number of digits that ISO 4217 gives a currency. */
 const toMinorUnits = (amount: string, currency: string): number => {
   const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat('en', {
     ...{ style: 'currency', currency },
@@ -124,7 +124,7 @@ const toMinorUnits = (amount: string, currency: string): number => {
 export function toUcpProduct(id: string, variants: readonly UcpVariant[]) {
   const [featured] = variants as readonly [UcpVariant];
   const { title, description, url, media, categories } = featured;
-  // A range has one currency: prices in another one stay out of it.
+  // A range has one currency, so prices in others are excluded.
   const ofCurrency = variants.filter(({ price }) => price.currency === featured.price.currency);
   const amounts = ofCurrency.map(({ price }) => price.amount);
   const priced = (amount: number): UcpPrice => ({ amount, currency: featured.price.currency });
@@ -153,8 +153,8 @@ const hasAll = ({ options = [] }: UcpVariant, selected: readonly UcpOption[]): b
   selected.every(({ name, label }) => options.some((one) => one.name === name && one.label === label));
 
 /**
- * A product as its page shows it: the variants with the selected options, and what can be selected beside them. Options give way
- * from the end of the preferences where no variant has all.
+ * A product as its page shows it: the variants with the selected options, and the options that can be selected. If no variant
+ * has all options, those at the end of the preferences give way.
  */
 export function toDetail(
   id: string,
@@ -162,7 +162,7 @@ export function toDetail(
   choice: {
     readonly selected: readonly UcpOption[];
     readonly preferences: readonly string[];
-    /** The one that was requested; its options are the selection. */
+    /** The requested variant, whose options are the selection. */
     readonly variant: UcpVariant | undefined;
   },
 ) {

@@ -23,7 +23,7 @@ const CAPABILITIES = {
   search: 'dev.ucp.shopping.catalog.search',
   lookup: 'dev.ucp.shopping.catalog.lookup',
 } as const;
-/** A name of its own, until the protocol has one for it. */
+/** A name of our own, until the protocol has one. */
 const EXTENSION = 'dev.relata.shopping.compatibility';
 
 const Token = Type.Object({ token: Type.String({ maxLength: 64 }) });
@@ -39,11 +39,11 @@ const SearchRequest = Type.Object({
     }),
   ),
 });
-/** Of what a caller may send; more are `request_too_large`. */
+/** The limit of a request; more are `request_too_large`. */
 const MOST_IDS = 100;
 const Ids = Type.Array(Text, { minItems: 1 });
 const LookupRequest = Type.Object({ ids: Ids, filters: Type.Optional(UcpFilters) });
-/** The schemas are the protocol's own: this one says only what all answers have. */
+/** The protocol has its own schemas: this one only describes what all answers share. */
 const UcpAnswer = Type.Record(Type.String(), Type.Unknown(), { title: 'UcpAnswer' });
 const failures = { '4xx': Type.Union([ErrorAnswer, UcpAnswer]) };
 const Sent = Type.Unknown({ description: 'a request of the protocol' });
@@ -63,7 +63,7 @@ export const ucpRoutes =
     const about = { config, tags: ['Channels'], params: Token, answer: { 200: UcpAnswer }, failures };
     const addressOf = (token: string) => `${findBaseUrl()}/channels/${token}/ucp`;
 
-    /** What the protocol refuses, it says in its own words. */
+    /** Refusals that the protocol defines are answered in its form. */
     const answer =
       <Body extends TSchema>(capability: keyof typeof CAPABILITIES, schema: Body, work: Work<Static<Body>>) =>
       async ({ params: { token }, body }: UcpRequest, reply: FastifyReply) => {
@@ -178,7 +178,7 @@ function refuseInvalid(schema: TSchema, body: unknown): void {
     throw new UcpRefusal('invalid_request', `${first.instancePath} ${first.message}`.trim());
 }
 
-/** @throws whatever is no refusal of what was sent */
+/** @throws any error that is not a refusal of the request */
 function readRefusal(error: unknown): { readonly code: string; readonly content: string } {
   if (!(error instanceof ServiceError) || describeRefusal(error).status !== 400) throw error;
   const content = error.facts.details?.join('; ') ?? describeRefusal(error).message;

@@ -1,6 +1,6 @@
 /**
  * The door of UCP: a channel that is not built but served, by the schemas of the Universal Commerce Protocol. Products come from
- * the search of the catalog, what goes with them from relations.
+ * the search of the catalog, related ones from relations.
  */
 import { type Static, Type } from 'typebox';
 import type { Catalog } from '../../catalog/catalog.ts';
@@ -33,7 +33,7 @@ export interface UcpChannel {
 
 const Amount = Type.Integer({ minimum: 0 });
 export const UcpFilters = Type.Object({
-  /** Names, or paths with ` > ` between. */
+  /** Names, or paths separated by ` > `. */
   categories: Type.Optional(Type.Array(Type.String({ maxLength: 1_000 }), { maxItems: 50 })),
   /** In minor units. */
   price: Type.Optional(Type.Object({ min: Type.Optional(Amount), max: Type.Optional(Amount) })),
@@ -46,7 +46,7 @@ export const ProductRequest = Type.Object({
   selected: Type.Optional(Type.Array(Type.Object({ name: Text, label: Text }), { maxItems: 50 })),
   preferences: Type.Optional(Type.Array(Text, { maxItems: 50 })),
   filters: Type.Optional(UcpFilters),
-  /** Identifiers or groups that the product is to be used with. */
+  /** Identifiers or groups that the product must be usable with. */
   compatibility: Type.Optional(Type.Object({ with: Type.Array(Text, { maxItems: 50 }) })),
 });
 
@@ -57,10 +57,10 @@ export interface UcpSearch {
   readonly limit: number;
 }
 
-/** Groups that are read at a time, and how often, until a page is full: the rest comes with the next page. */
+/** Groups per read, and reads per page: if the page is not full by then, the rest comes with the next one. */
 const READ = 40;
 const ROUNDS = 10;
-/** Of a group that are looked at. */
+/** The most members of a group that are looked at. */
 const MEMBERS = 100;
 
 export function createUcp({ catalog, relations }: UcpParts) {
@@ -73,7 +73,7 @@ export function createUcp({ catalog, relations }: UcpParts) {
     return { make, find: openSearch(catalog, { project, definition }, signal) };
   }
 
-  /** @returns variants by the products that these identifiers or groups name, whole groups */
+  /** @returns variants by the products that these identifiers or groups name, as whole groups */
   async function resolve(channel: UcpChannel, ids: readonly string[], signal: AbortSignal) {
     const { make, find } = await open(channel, signal);
     const whole = { offset: 0, limit: MEMBERS };
@@ -108,7 +108,7 @@ export function createUcp({ catalog, relations }: UcpParts) {
       return page;
     },
 
-    /** @returns products with the variant that an identifier named, or their best one, and by which identifiers */
+    /** @returns products with the named variant or their best one, and the identifiers that led to them */
     async lookup(
       channel: UcpChannel,
       { ids, filters }: { readonly ids: readonly string[]; readonly filters: UcpFilters },
@@ -134,7 +134,7 @@ export function createUcp({ catalog, relations }: UcpParts) {
       return { products: found, unknown: ids.filter((id) => !met.has(id)), isPartial };
     },
 
-    /** @returns undefined for what the channel does not have */
+    /** @returns undefined for a product that the channel does not have */
     async product(
       channel: UcpChannel,
       { id, selected = [], preferences = [], filters = {}, compatibility }: Static<typeof ProductRequest>,
@@ -148,7 +148,7 @@ export function createUcp({ catalog, relations }: UcpParts) {
       const choice = { selected, preferences, variant: found.id === id ? undefined : variant };
       const detail = toDetail(found.id, variants, choice);
       const shown = detail.variants[0]?.id ?? id;
-      // Of the compatibility extension.
+      // Part of the compatibility extension.
       const related = await relate(channel, shown, signal);
       const fit = compatibility && (await judge(channel, [shown, ...compatibility.with], signal));
       return { ...detail, compatibility: { related, ...(fit && { fit }) } };
@@ -181,7 +181,7 @@ export function createUcp({ catalog, relations }: UcpParts) {
     );
     return listed.flatMap(({ tag, id: relationId, name, searchResult }) => {
       const kind = definition.relations.find((one) => one.tag === tag || one.id === relationId);
-      // What does not go out by this channel is not named.
+      // Products that this channel does not have are not named.
       const shown = searchResult.flatMap(({ identifier: related }) => {
         const found = byId.get(related);
         return found === undefined ? [] : [describeRelated(found.id, found.one)];
@@ -226,7 +226,7 @@ const openSearch =
     return { groups: groups.map((texts) => texts.map(read)), ...found };
   };
 
-/** Groups from an offset on, each with the offset behind it; undefined behind the last one. */
+/** Groups from an offset on, each with the next offset; undefined after the last one. */
 async function* listGroups(find: Find, { query, filters, offset }: UcpSearch) {
   const { categories = [] } = filters;
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -262,7 +262,7 @@ const isPriced =
   ({ price: { amount } }: UcpVariant): boolean =>
     amount >= min && amount <= max;
 
-/** A category by its path, or by the name of a level of it. */
+/** A category by its path, or by the name of one of its levels. */
 const isWithin =
   ({ categories = [] }: UcpFilters) =>
   ({ categories: own = [] }: UcpVariant): boolean =>

@@ -12,13 +12,13 @@ import { createTimeouts, OutboundProblem } from '../outbound-problem.ts';
 import { announcedSize, type Outbound, readResponse, sendPinned } from '../pinned-addresses.ts';
 import type { SecretMembers } from '../secret-members.ts';
 
-/** Each part but the last has at least 5 MiB, and an object at most 10,000: objects of 156 GiB. */
+/** Each part but the last needs at least 5 MiB, and there are at most 10,000, which allows objects of 156 GiB. */
 const PART_BYTES = 16 * 1024 * 1024;
-/** Answers in XML: a page of a list has up to 1,000 keys of 1,024 bytes, each byte of which may be written as `%xx`. */
+/** For answers in XML: a page of a list has up to 1,000 keys of 1,024 bytes, each of which may be written as `%xx`. */
 const XML_BYTES = 8 * 1024 * 1024;
 const CLEARING = { connectMs: 15_000, idleMs: 15_000, wholeMs: 30_000 };
 
-/** A bucket. Nothing is sent before a method is called; keys go over the line only as signatures. */
+/** A bucket. Nothing is sent before a method is called; keys are never sent, only signatures. */
 export class S3 {
   readonly #place: S3Place;
   readonly #via: Outbound;
@@ -28,7 +28,7 @@ export class S3 {
     this.#via = via;
   }
 
-  /** Objects whose keys begin with the prefix and come after another, in the order of the keys. @throws OutboundProblem */
+  /** Objects whose keys begin with the prefix and follow `after`, ordered by key. @throws OutboundProblem */
   async *list(prefix: string, after?: string): AsyncGenerator<ReturnType<typeof readObject>, undefined> {
     let place: Record<string, string> | undefined = after === undefined ? {} : { 'start-after': after };
     while (place !== undefined) {
@@ -41,7 +41,7 @@ export class S3 {
     }
   }
 
-  /** Unless it has the ETag `ifNoneMatch`, and only if it has `ifMatch`. @throws OutboundProblem no_file, changed */
+  /** Reads unless its ETag is `ifNoneMatch`, and only if it is `ifMatch`. @throws OutboundProblem no_file, changed */
   async read(
     key: string,
     { ifMatch, ifNoneMatch }: { ifMatch?: string; ifNoneMatch?: string | undefined } = {},
@@ -51,7 +51,7 @@ export class S3 {
       ...(ifNoneMatch !== undefined && { 'if-none-match': ifNoneMatch }),
     };
     const { response, url } = await this.#ask({ key, headers }, [200, 304]);
-    /** Lets go of what was not read. */
+    /** Discards what was not read. */
     const close = () => void response.destroy();
     if (response.statusCode === 200)
       return {
@@ -64,7 +64,7 @@ export class S3 {
     return undefined;
   }
 
-  /** As a whole or not at all: one PUT for up to 16 MiB, parts for more. @throws OutboundProblem changed: there is a new one */
+  /** Completely or not at all: one PUT for up to 16 MiB, parts for more. @throws OutboundProblem changed: there is a new one */
   async write(
     key: string,
     bytes: AsyncIterable<Uint8Array>,
@@ -106,19 +106,19 @@ export class S3 {
       await this.#requestXml({ method: 'POST', key, query: { uploadId }, body: listParts(tags) });
       return total;
     } catch (error) {
-      // Parts of an unended upload are stored, and paid for.
+      // Parts of an unfinished upload stay stored, and cost money.
       await this.#clear({ method: 'DELETE', key, query: { uploadId } }).catch(() => {});
       throw error;
     }
   }
 
-  /** A missing object is removed already. @throws OutboundProblem */
+  /** A missing object counts as removed. @throws OutboundProblem */
   async remove(key: string): Promise<void> {
     const { response } = await this.#ask({ method: 'DELETE', key }, [200, 204, 404]);
     response.destroy();
   }
 
-  /** Removes what would be left behind, though the time of the caller is used up or the caller is gone. */
+  /** Removes what would be left behind, even if the caller's time is used up or the caller is gone. */
   async #clear(request: S3Request): Promise<void> {
     const timeouts = createTimeouts(CLEARING, 'The server');
     const { response } = await this.#ask(request, [204], { ...this.#via, timeouts, signal: undefined });
@@ -153,7 +153,7 @@ export class S3 {
     const response = await sendPinned(url, { ...via, method, headers, ...(body && { body }) });
     const { statusCode = 0 } = response;
     if (taken.includes(statusCode)) return { response, url };
-    // The status says enough; a body that breaks off would only explain it.
+    // The status suffices; a truncated body would only have explained it.
     throw describeRefusal(url, statusCode, await readAnswer({ response, url }, via).catch(() => undefined));
   }
 }
@@ -169,7 +169,7 @@ function readObject(element: XmlElement, isEncoded: boolean) {
     key: isEncoded ? (decodeSafely(key.replaceAll('+', ' ')) ?? key) : key,
     sizeBytes: Number(textOf(element, 'Size')),
     etag: textOf(element, 'ETag'),
-    /** As the server writes it; ISO 8601, so that texts compare as instants. */
+    /** In the server's own form, ISO 8601, so that texts compare as instants. */
     modifiedAt: textOf(element, 'LastModified'),
   };
 }
@@ -178,12 +178,12 @@ function decodeSafely(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Some servers say that they encode keys and do not; then the key is what is written.
+    // Some servers claim to encode keys but do not; then the key is taken as it is.
     return undefined;
   }
 }
 
-/** What a definition says of a bucket, and what a schema cannot say is wrong with it. Source: docs/interface.md §13.1. */
+/** The options of a bucket, and problems that a schema cannot express. Source: docs/interface.md §13.1. */
 
 export const s3BucketOptions = {
   endpoint: Type.String({
@@ -209,7 +209,7 @@ export const s3AccessOptions = {
   ),
 };
 
-/** A bucket of S3 or of a server that speaks its protocol, with the right to use it. */
+/** A bucket of S3 or of a compatible server, with the credentials to use it. */
 export type S3Place = Readonly<Static<TObject<typeof s3BucketOptions & typeof s3AccessOptions>>>;
 
 interface S3Request {
@@ -227,7 +227,7 @@ function addressOf(
   { key = '', query = {} }: Pick<S3Request, 'key' | 'query'>,
 ): URL {
   const url = new URL(endpoint);
-  // No certificate of *.s3.amazonaws.com fits a name with further dots.
+  // No certificate of *.s3.amazonaws.com covers a name with further dots.
   const inPath = forcePathStyle ?? (!url.hostname.endsWith('.amazonaws.com') || bucket.includes('.'));
   if (!inPath) url.hostname = `${bucket}.${url.hostname}`;
   const names = [...(inPath ? [bucket] : []), ...key.split('/')];
@@ -263,14 +263,14 @@ const HINTS: Readonly<Record<string, string>> = {
   RequestTimeTooSkewed: 'the clocks of the service and of the server differ',
 };
 
-/** The server's own message is not passed on: it may hold what was signed. */
+/** The server's own message is not passed on, as it may contain what was signed. */
 function describeRefusal(url: URL, status: number, xml: XmlElement | undefined): OutboundProblem {
   const code = (xml?.name === 'Error' && textOf(xml, 'Code')) || '';
   const isName = /^[A-Za-z]{1,60}$/.test(code);
   const hint = HINTS[code];
   const text = `${url.host} answered ${status}${isName ? ` ${code}` : ''}${hint ? `: ${hint}` : ''}`;
   if (status === 412) return new OutboundProblem('changed', text);
-  // What fails within the server may pass; what it refuses does not.
+  // A failure within the server may be transient; a refusal is not.
   if (status >= 500) return new OutboundProblem('broken_off', text);
   return new OutboundProblem(status === 404 ? 'no_file' : 'refused', text);
 }
@@ -282,7 +282,7 @@ function listParts(tags: readonly string[]): Uint8Array {
   return Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`);
 }
 
-/** @returns what is wrong with an endpoint; undefined when nothing is */
+/** @returns the problem of an endpoint, if there is one */
 export function checkS3Endpoint(endpoint: string): string | undefined {
   const problem = checkHttpUrl(endpoint);
   if (problem !== undefined) return problem;
@@ -294,7 +294,7 @@ export const s3Secrets: SecretMembers<Pick<S3Place, 'endpoint'>> = {
   sentTo: ({ endpoint }) => (checkHttpUrl(endpoint) === undefined ? readHttpUrl(endpoint).origin : undefined),
 };
 
-/** An element of an answer: S3 uses no attributes. */
+/** An element of an answer; S3 uses no attributes. */
 interface XmlElement {
   readonly name: string;
   readonly children: XmlElement[];
@@ -304,7 +304,7 @@ interface XmlElement {
 const textOf = ({ children }: XmlElement, name: string): string =>
   children.find((child) => child.name === name)?.text ?? '';
 
-/** @returns undefined for a text that is no XML. The parser does not know entities that the text declares. */
+/** @returns undefined if the text is not XML. The parser ignores entities that the text declares. */
 function readXml(text: string): XmlElement | undefined {
   const root: XmlElement = { name: '', children: [], text: '' };
   const open = [root];
@@ -322,7 +322,7 @@ function readXml(text: string): XmlElement | undefined {
   try {
     parser.write(text).close();
   } catch {
-    // The callers report an answer that S3 does not give.
+    // Callers report it as an answer that S3 does not give.
     return undefined;
   }
   return root.children[0];

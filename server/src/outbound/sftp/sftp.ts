@@ -1,4 +1,4 @@
-/** The door of sftp: reading, listing and writing files of a server whose key is pinned, over a pinned connection. */
+/** The door of sftp: reading, listing and writing files on a server whose key is pinned, over a pinned connection. */
 
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -9,7 +9,7 @@ import { OutboundProblem } from '../outbound-problem.ts';
 import { connectPinned, type Outbound } from '../pinned-addresses.ts';
 import { MASK, type SecretMembers } from '../secret-members.ts';
 
-/** What a definition says of an SFTP server, and what a schema cannot say is wrong with it. Source: docs/interface.md §13.1. */
+/** The options of an SFTP server, and problems that a schema cannot express. Source: docs/interface.md §13.1. */
 
 const RETAINED = 'Answers show *** in its place; ***, sent back, keeps it as long as host and port stay';
 
@@ -47,14 +47,14 @@ export const sftpOptions = {
   }),
 };
 
-/** A server of files over SSH, with the right to use it; nothing is sent to a server with another key. */
+/** A file server over SSH, with the credentials to use it; nothing is sent to a server with another key. */
 export type SftpServer = Readonly<Static<TObject<typeof sftpOptions>>>;
 
 const DEFAULT_PORT = 22;
 
 /** Checks the key and signs in; the caller closes it. @throws OutboundProblem address, connection, timeout, refused */
 export async function openSftp(server: SftpServer, via: Outbound) {
-  // Loaded when it is needed: most processes never speak SSH.
+  // Loaded on demand: most processes never use SSH.
   const { default: ssh2 } = await import('ssh2');
   const { host, port = DEFAULT_PORT } = server;
   const socket = await connectPinned(host, port, via);
@@ -70,7 +70,7 @@ export async function openSftp(server: SftpServer, via: Outbound) {
       client.once('ready', resolve).on('error', reject);
       client.once('close', () => reject(new OutboundProblem('connection', `${host} ended the connection`)));
     });
-    // A timeout may come first; then nothing takes the error of the connection that it closes.
+    // After a timeout, nothing awaits the error of the connection that it closes.
     ready.catch(() => {});
     answerPrompts(client, server.password);
     client.connect({
@@ -83,7 +83,7 @@ export async function openSftp(server: SftpServer, via: Outbound) {
         seen = fingerprintOf(key);
         return seen === server.hostKey.replace(/=$/, '');
       },
-      // The timeouts here are the service's own.
+      // The timeouts are the service's own.
       readyTimeout: 0,
     });
     await via.timeouts.wait('connect', ready);
@@ -98,7 +98,7 @@ export async function openSftp(server: SftpServer, via: Outbound) {
   }
 }
 
-/** Some servers ask for the password by prompts only. */
+/** Some servers ask for the password only by prompts. */
 function answerPrompts(client: Client, password: string | undefined): void {
   if (password === undefined) return;
   client.on('keyboard-interactive', (...requested) => {
@@ -110,7 +110,7 @@ function answerPrompts(client: Client, password: string | undefined): void {
 const fingerprintOf = (key: Buffer) =>
   `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`;
 
-/** Errors of ssh2 are not passed on as they are: they may come from the server. */
+/** Errors of ssh2 are not passed on, as they may come from the server. */
 function describeSession(error: unknown, server: SftpServer, seen: string): unknown {
   const { host } = server;
   if (error instanceof OutboundProblem) return error;
@@ -136,12 +136,12 @@ function describeSession(error: unknown, server: SftpServer, seen: string): unkn
   });
 }
 
-/** Of SFTP 3, the version that every server speaks (draft-ietf-secsh-filexfer-02, section 7). */
+/** Codes of SFTP 3, the version that every server supports (draft-ietf-secsh-filexfer-02, section 7). */
 const STATUS = { endOfFile: 1, noSuchFile: 2, permissionDenied: 3 } as const;
 
 interface SftpFile {
   readonly sizeBytes: number;
-  /** In seconds: SFTP knows no finer ones. */
+  /** In seconds, the precision of SFTP. */
   readonly modifiedAt: number;
 }
 
@@ -160,13 +160,13 @@ function kindOf(stats: Stats): SftpName['kind'] {
   return stats.isFile() ? 'file' : 'other';
 }
 
-/** The status that a server answered with, also within a problem. */
+/** The status that a server answered with, or that a problem contains. */
 const statusOf = (error: unknown): unknown =>
   ((error instanceof OutboundProblem ? error.cause : error) as { code?: unknown })?.code;
 
 const isEnd = (error: unknown) => statusOf(error) === STATUS.endOfFile;
 const isMissing = (error: unknown) => statusOf(error) === STATUS.noSuchFile;
-/** Whether the server said no, and the call was not just broken off. */
+/** Whether the server refused, and the call was not just interrupted. */
 const isAnswer = (error: unknown) => error instanceof OutboundProblem && typeof statusOf(error) === 'number';
 
 /** The server's own words are not passed on. */
@@ -179,13 +179,13 @@ function describeFile(error: unknown, host: string, path: string): unknown {
   return new OutboundProblem('broken_off', `${host} broke the transfer of ${path} off`, cause);
 }
 
-/** How much is requested ahead: 32 KiB is what every server answers, and 32 of them make 10 MB/s at 100 ms of distance. */
+/** How much is requested ahead: every server answers 32 KiB, and 32 of them make 10 MB/s at a latency of 100 ms. */
 const PIECE_BYTES = 32 * 1024;
 const PIECES_AHEAD = 32;
-/** Sent before the first one is answered. */
+/** Sent before the first is answered. */
 const WRITES_AHEAD = 16;
 
-/** As ssh2 calls back; a status alone has no result. */
+/** The callback of ssh2; a status alone has no result. */
 type Done<Result> = (error?: Error | null, result?: Result) => void;
 
 /** Sends a call without waiting for its answer. */
@@ -193,7 +193,7 @@ function send<Result>(call: (done: Done<Result>) => void): Promise<Result> {
   const answered = new Promise<Result>((resolve, reject) => {
     call((error, result) => (error ? reject(error) : resolve(result as Result)));
   });
-  // Of a call without a waiting caller.
+  // The call may have no waiting caller.
   answered.catch(() => {});
   return answered;
 }
@@ -206,7 +206,7 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
     return toName(path, await ask<Stats>(path, (done) => sftp.stat(path, done)));
   }
 
-  /** Names of a folder a page at a time, links not followed, in no order. */
+  /** Names in a folder, page by page, links not followed, in no order. */
   async function* list(folder: string): AsyncGenerator<SftpName, undefined> {
     const handle = await ask<Buffer>(folder, (done) => sftp.opendir(folder, done));
     try {
@@ -222,7 +222,7 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
     }
   }
 
-  /** @throws OutboundProblem changed, when the file is not the one that was listed, also while it is read */
+  /** @throws OutboundProblem changed, when the file is not the listed one, or changes while it is read */
   async function* read(path: string, known: SftpFile): AsyncGenerator<Uint8Array, undefined> {
     const handle = await ask<Buffer>(path, (done) => sftp.open(path, 'r', done));
     const check = async () => {
@@ -245,7 +245,7 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
     const fill = () => {
       for (; ahead.length < PIECES_AHEAD && requested < sizeBytes; requested += PIECE_BYTES) {
         const piece = readAt(handle, requested);
-        // It is awaited in its turn; an earlier piece may end the file before.
+        // It is awaited in its turn; an earlier piece may end the file first.
         piece.catch(() => {});
         ahead.push(piece);
       }
@@ -258,7 +258,7 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
     if (total !== sizeBytes) throw changed(path);
   }
 
-  /** A server may answer with less than was requested. @returns fewer bytes only at the end of the file */
+  /** A server may return less than was requested. @returns fewer bytes only at the end of the file */
   async function readAt(handle: Buffer, at: number): Promise<Uint8Array> {
     const piece = Buffer.allocUnsafe(PIECE_BYTES);
     let have = 0;
@@ -273,8 +273,8 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
   }
 
   /**
-   * Writes under a hidden name and renames in the end: a reader sees the old file or the new one, never a part. Where the
-   * server does not take OpenSSH's rename there is a moment without a file.
+   * Writes under a hidden name and finally renames: a reader sees the old file or the new one, never a part. If the server
+   * does not support OpenSSH's rename, there is no file for a moment.
    * @returns the size of the file
    */
   async function write(path: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
@@ -298,7 +298,7 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
     for await (const piece of bytes) {
       if (piece.length === 0) continue;
       const at = total;
-      // Its own copy: the writer may use its buffer again before the server has answered.
+      // A copy, as the writer may reuse its buffer before the server has answered.
       ahead.push(send((done) => sftp.write(handle, Buffer.from(piece), 0, piece.length, at, done)));
       total += piece.length;
       if (ahead.length >= WRITES_AHEAD) await wait(draft, ahead.shift() as Promise<void>);
@@ -307,11 +307,11 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
     return total;
   }
 
-  /** In one step where the server takes OpenSSH's extension; SFTP 3 alone renames over no file that is there. */
+  /** In one step if the server supports OpenSSH's extension; plain SFTP 3 does not rename over an existing file. */
   async function replace(draft: string, path: string): Promise<void> {
     if (await renameOver(draft, path)) return;
     const aside = `${hide(path)}.old`;
-    // Where there is no file, one moved aside by a delivery that was broken off is the only copy: it stays until the new file is there.
+    // If there is no file, one moved aside by an interrupted delivery is the only copy: it stays until the new file is there.
     await stat(path).then(async () => {
       await remove(aside);
       await rename(path, path, aside);
@@ -319,7 +319,7 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
     try {
       await rename(path, draft, path);
     } catch (error) {
-      // Also what a delivery that was broken off moved aside.
+      // Including what an interrupted delivery moved aside.
       const isLost = await rename(path, aside, path).then(
         () => false,
         (failed) => !isMissing(failed),
@@ -328,11 +328,11 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
       const message = `${error.message}, the file that was there is ${aside} now`;
       throw new OutboundProblem(error.reason, message, { cause: error.cause });
     }
-    // The new file is there, whatever becomes of the old one.
+    // The new file is there, whatever happens to the old one.
     await remove(aside).catch(() => {});
   }
 
-  /** @returns false where the server does not know how, or refuses. @throws OutboundProblem where it did not answer */
+  /** @returns false if the server cannot, or refuses. @throws OutboundProblem if it did not answer */
   async function renameOver(draft: string, path: string): Promise<boolean> {
     let isSent = false;
     try {
@@ -342,18 +342,18 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
       });
       return true;
     } catch (error) {
-      // Nothing is sent to a server that did not announce the extension; some announce it, and replace no file that is there.
+      // Nothing is sent to a server that did not announce the extension; some announce it, yet replace no file.
       if (!isSent || isAnswer(error)) return false;
       throw error;
     }
   }
 
-  /** @param path in the words of a failure */
+  /** @param path shown in a failure */
   function rename(path: string, from: string, to: string): Promise<void> {
     return ask<void>(path, (done) => sftp.rename(from, to, done));
   }
 
-  /** A missing file is removed already. */
+  /** A missing file counts as removed. */
   async function remove(path: string): Promise<void> {
     await ask<void>(path, (done) => sftp.unlink(path, done)).catch(ignoreMissing);
   }
@@ -363,7 +363,7 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
     return wait(path, send(call));
   }
 
-  /** Waiting is timed only while the service waits: a slow reader is not the fault of the server. @throws OutboundProblem */
+  /** Only the service's own waiting is timed: a slow reader is not the fault of the server. @throws OutboundProblem */
   async function wait<Result>(path: string, answered: Promise<Result>): Promise<Result> {
     const { signal, timeouts } = via;
     try {
@@ -397,7 +397,7 @@ function hide(path: string): string {
   return `${path.slice(0, at)}.${path.slice(at)}`;
 }
 
-/** @returns what is wrong with a server, by the option it is wrong with */
+/** @returns the problems of a server, by option */
 export const checkSftpServer = ({ host, password, privateKey, passphrase, hostKey }: SftpServer) => ({
   host: isHost(host) ? undefined : 'is no host name and no IP address',
   password: password === undefined && privateKey === undefined ? 'is needed, or privateKey' : undefined,
@@ -411,7 +411,7 @@ export const checkSftpServer = ({ host, password, privateKey, passphrase, hostKe
 
 const isHost = (host: string) => isIP(host) !== 0 || /^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(host);
 
-/** Whether it can be read is seen when it is used: the formats are many. */
+/** There are many formats, so whether it can be read shows when it is used. */
 function checkPrivateKey(key: string): string | undefined {
   const isKey = key === MASK || /^\s*-----BEGIN [A-Z ]*PRIVATE KEY-----\s/.test(key);
   return isKey ? undefined : 'is no private key: it begins with -----BEGIN … PRIVATE KEY-----';
@@ -422,7 +422,7 @@ export const sftpSecrets: SecretMembers<Pick<SftpServer, 'host' | 'port'>> = {
   sentTo: ({ host, port = 22 }) => `${host.toLowerCase()}:${port}`,
 };
 
-/** @returns an address for people, without anything that is secret */
+/** @returns an address for people, without secrets */
 export function sftpAddressOf({ host, port }: Pick<SftpServer, 'host' | 'port'>, path: string): string {
   const server = host.includes(':') ? `[${host}]` : host;
   return `sftp://${server}${port === undefined ? '' : `:${port}`}/${path.replace(/^\//, '')}`;
