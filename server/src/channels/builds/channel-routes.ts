@@ -12,36 +12,23 @@ import {
 } from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Channels } from '../channels.ts';
-import {
-  BuildAnswer,
-  BuildPage,
-  type Channel,
-  ChannelParams,
-  SentChannel,
-  SentPreview,
-  type Snapshot,
-  toStartedBuild,
-  toWireBuild,
-  toWireChannel,
-  WireChannel,
-  WirePreview,
-} from '../definitions/definitions.ts';
+import * as schemas from '../definitions/definitions.ts';
 
 const PATH = '/management/projects/:id/channels';
-const about = { tags: ['Channels'], params: ChannelParams };
+const about = { tags: ['Channels'], params: schemas.ChannelParams };
 const question = { guard: 'management', access: 'manage', maxBodyMib: 2, role: 'viewer' } as const;
 
 /** A mapping may name 2,000 fields; a filter holds many identifiers. */
-const takesDefinition = { body: SentChannel, config: { maxBodyMib: 2 } };
+const takesDefinition = { body: schemas.SentChannel, config: { maxBodyMib: 2 } };
 
 /** Source: docs/interface.md §16. */
 export const channelRoutes =
   ({ channels, answerOnce, findBaseUrl }: RouteTools & { readonly channels: Channels }): Routes =>
   (server) => {
-    const kind = serveKind<Shown<Channel, Snapshot>, ChosenProject>(server, {
+    const kind = serveKind<Shown<schemas.Channel, schemas.Snapshot>, ChosenProject>(server, {
       ...{ ...inProject, path: PATH, idName: 'channelId' },
       ...{ tags: ['Channels'], answerOnce },
-      answer: answerAs(WireChannel, (shown) => toWireChannel(shown, findBaseUrl)),
+      answer: answerAs(schemas.WireChannel, (shown) => schemas.toWireChannel(shown, findBaseUrl)),
       markOf: ({ resource }) => markOfDefined(resource),
       markOfAnswer: markOfDefined,
     });
@@ -65,16 +52,16 @@ export const channelRoutes =
       // A caller who may change products may also publish them. Source: docs/interface.md §14.1.
       config: { guard: 'management', access: 'write' },
       summary: 'Build a channel now, and publish it',
-      answer: { 200: BuildAnswer },
+      answer: { 200: schemas.BuildAnswer },
       async handle(request) {
         const { project, params, caller } = request;
         const channel = await channels.get(project, params.channelId);
         return answerOnce(request, async (record) => {
           const task = await channels.build(channel, project, async (tx, accepted) => {
             await channels.record(tx, caller, { what: 'built', resource: channel });
-            await record(tx, toStartedBuild(accepted));
+            await record(tx, schemas.toStartedBuild(accepted));
           });
-          return toStartedBuild(task);
+          return schemas.toStartedBuild(task);
         });
       },
     });
@@ -82,19 +69,19 @@ export const channelRoutes =
       ...about,
       config: { guard: 'management', access: 'manage' },
       summary: 'List the builds of a channel',
-      ...{ query: ListQuery, answer: { 200: BuildPage } },
+      ...{ query: ListQuery, answer: { 200: schemas.BuildPage } },
       async handle({ project, params, query }) {
         const { items, nextCursor } = await channels.listRuns(project, params.channelId, query);
-        return { items: items.map(toWireBuild), nextCursor };
+        return { items: items.map(schemas.toWireBuild), nextCursor };
       },
     });
-    const body = orNull(SentPreview);
+    const body = orNull(schemas.SentPreview);
     const description = 'Stores nothing: the first rows, and what products lack.';
     serve(server, `POST ${PATH}/:channelId/preview`, {
       ...about,
       config: question,
       ...{ summary: 'Preview a channel, as it is stored or as it is sent', description },
-      ...{ body: Type.Optional(body), answer: { 200: WirePreview } },
+      ...{ body: Type.Optional(body), answer: { 200: schemas.WirePreview } },
       handle: ({ project, params, body: sent }, reply) =>
         whileCallerWaits(reply, async (signal) => {
           const channel = await channels.get(project, params.channelId);
@@ -104,9 +91,14 @@ export const channelRoutes =
 
     serve(server, `POST ${PATH}/preview`, {
       tags: ['Channels'],
-      params: Type.Object({ id: ChannelParams.properties.id }),
+      params: Type.Object({ id: schemas.ChannelParams.properties.id }),
       config: question,
-      ...{ summary: 'Preview a definition', description, body: SentPreview, answer: { 200: WirePreview } },
+      ...{
+        summary: 'Preview a definition',
+        description,
+        body: schemas.SentPreview,
+        answer: { 200: schemas.WirePreview },
+      },
       handle: ({ project, body: sent }, reply) =>
         whileCallerWaits(reply, async (signal) =>
           channels.preview(project, sent, { channel: undefined, signal }),

@@ -17,26 +17,12 @@ import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
-import {
-  type Pipeline,
-  PipelineParams,
-  RunPage,
-  RunQuery,
-  SentPipeline,
-  SentPreview,
-  TriggeredAnswer,
-  toTriggered,
-  toWirePipeline,
-  toWireRun,
-  UploadQuery,
-  WirePipeline,
-  WirePreview,
-} from '../definitions/definitions.ts';
+import * as schemas from '../definitions/definitions.ts';
 import type { Pipelines } from '../pipelines.ts';
 import { readCharset } from '../sources/sources.ts';
 
 /** A mapping may name 2,000 attributes; a list holds many of them. */
-const takesDefinition = { body: SentPipeline, config: { maxBodyMib: 2 } };
+const takesDefinition = { body: schemas.SentPipeline, config: { maxBodyMib: 2 } };
 /** 8 MiB as base64, and the definition. */
 const takesFile = { maxBodyMib: 14, holds: { text: 14 * 1024 * 1024 } } as const;
 /** Nothing parses it. */
@@ -44,7 +30,7 @@ const File = Type.Unsafe<BodyStream | undefined>({ type: 'string', format: 'bina
 const PATH = '/management/projects/:id/pipelines';
 /** Who may change products may also have a pipeline change them. Source: docs/interface.md §14.1. */
 const runs = { guard: 'management', access: 'write' } as const;
-const aboutOne = { tags: ['Pipelines'], params: PipelineParams };
+const aboutOne = { tags: ['Pipelines'], params: schemas.PipelineParams };
 
 /** Source: docs/interface.md §13. */
 export const pipelineRoutes =
@@ -55,9 +41,9 @@ export const pipelineRoutes =
     sourceMaxMib,
   }: RouteTools & { readonly pipelines: Pipelines }): Routes =>
   (server) => {
-    const kind = serveKind<Shown<Pipeline>, ChosenProject>(server, {
+    const kind = serveKind<Shown<schemas.Pipeline>, ChosenProject>(server, {
       ...{ ...inProject, path: PATH, idName: 'pipelineId', tags: ['Pipelines'], answerOnce },
-      answer: answerAs(WirePipeline, (shown) => toWirePipeline(shown, findBaseUrl)),
+      answer: answerAs(schemas.WirePipeline, (shown) => schemas.toWirePipeline(shown, findBaseUrl)),
       markOf: ({ resource }) => markOfDefined(resource),
       markOfAnswer: markOfDefined,
     });
@@ -68,7 +54,7 @@ export const pipelineRoutes =
       ...{ tags: ['Pipelines'], params: ProjectParams },
       summary: 'Try a definition on the first rows of its real source, without storing it',
       description: 'Without a mapping one is suggested from the names of the columns and what is in them.',
-      ...{ body: SentPreview, answer: { 200: WirePreview } },
+      ...{ body: schemas.SentPreview, answer: { 200: schemas.WirePreview } },
       handle: ({ project, body }, reply) =>
         whileCallerWaits(reply, (signal) => pipelines.preview(project, body, signal)),
     });
@@ -85,13 +71,15 @@ export const pipelineRoutes =
       ...aboutOne,
       config: { ...runs, body: 'ignored' },
       summary: 'Start a run by hand',
-      ...{ query: RunQuery, answer: { 200: TriggeredAnswer } },
+      ...{ query: schemas.RunQuery, answer: { 200: schemas.TriggeredAnswer } },
       async handle(request) {
         const { project, params, query } = request;
         const pipeline = await pipelines.get(project, params.pipelineId);
         return answerOnce(request, async (record) => {
           const alongside = noteRun(pipelines, request, { pipeline, record });
-          return toTriggered(await pipelines.run(pipeline, project, { isForced: query.force, alongside }));
+          return schemas.toTriggered(
+            await pipelines.run(pipeline, project, { isForced: query.force, alongside }),
+          );
         });
       },
     });
@@ -102,7 +90,7 @@ export const pipelineRoutes =
       description:
         'The body is the file itself, of any type, packed with gzip or zip or not, and not a form. The answer comes when it is safely stored.',
       consumes: ['application/octet-stream'],
-      ...{ query: UploadQuery, body: File, answer: { 200: TriggeredAnswer } },
+      ...{ query: schemas.UploadQuery, body: File, answer: { 200: schemas.TriggeredAnswer } },
       async handle(request) {
         const { project, params, query, body } = request;
         const pipeline = await pipelines.get(project, params.pipelineId);
@@ -110,7 +98,7 @@ export const pipelineRoutes =
         return pipelines.upload({ pipeline, project, sent }, (digest, start) => {
           request.bodyDigest = digest;
           return answerOnce(request, async (record) =>
-            toTriggered(await start(noteRun(pipelines, request, { pipeline, record }))),
+            schemas.toTriggered(await start(noteRun(pipelines, request, { pipeline, record }))),
           );
         });
       },
@@ -119,10 +107,10 @@ export const pipelineRoutes =
       ...aboutOne,
       config: { guard: 'management', access: 'manage' },
       summary: 'List the runs of a pipeline',
-      ...{ query: ListQuery, answer: { 200: RunPage } },
+      ...{ query: ListQuery, answer: { 200: schemas.RunPage } },
       async handle({ project, params, query }) {
         const { items, nextCursor } = await pipelines.listRuns(project, params.pipelineId, query);
-        return { items: items.map(toWireRun), nextCursor };
+        return { items: items.map(schemas.toWireRun), nextCursor };
       },
     });
   };
@@ -131,11 +119,14 @@ export const pipelineRoutes =
 function noteRun(
   pipelines: Pipelines,
   { caller }: FastifyRequest,
-  { pipeline, record }: { pipeline: Pipeline; record: RecordAnswer<ReturnType<typeof toTriggered>> },
+  {
+    pipeline,
+    record,
+  }: { pipeline: schemas.Pipeline; record: RecordAnswer<ReturnType<typeof schemas.toTriggered>> },
 ) {
   return async (tx: ControlTransaction, task: Task) => {
     await pipelines.record(tx, caller, { what: 'run', resource: pipeline });
-    await record(tx, toTriggered(task));
+    await record(tx, schemas.toTriggered(task));
   };
 }
 

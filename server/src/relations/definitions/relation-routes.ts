@@ -7,19 +7,7 @@ import { markOf } from '../../storage/storage.ts';
 import { createRecorder, type DefinitionRouteParts } from './change-record.ts';
 import { checkDefinition } from './definition-check.ts';
 import { markOfRelation, type Relation } from './relation.ts';
-import {
-  Explanation,
-  PairToExplain,
-  PreviewQuery,
-  RelationDocument,
-  RelationListQuery,
-  RelationPage,
-  RelationParams,
-  SentRelation,
-  Survey,
-  toWireSurvey,
-  WireRelation,
-} from './relation-schemas.ts';
+import * as schemas from './relation-schemas.ts';
 
 const config = { guard: 'management', access: 'manage' } as const;
 /** 10,000 identifiers of 255 characters, most of which JSON may escape; and a document of many relations, with tables. */
@@ -28,7 +16,7 @@ const takesDefinition = { ...config, maxBodyMib: 16 } as const;
 const question = { ...config, role: 'viewer' } as const;
 const PATH = '/management/projects/:id/relations';
 const about = { config, tags: ['Relations'], params: ProjectParams };
-const aboutOne = { ...about, params: RelationParams };
+const aboutOne = { ...about, params: schemas.RelationParams };
 
 /** Source: docs/interface.md §12. */
 export const relationRoutes =
@@ -40,10 +28,14 @@ export const relationRoutes =
     });
     const kind = serveKind<Relation, ChosenProject>(server, {
       ...{ ...inProject, path: PATH, idName: 'relationId', tags: about.tags, answerOnce },
-      ...{ answer: answerAs(WireRelation, toWireRelation), markOf: markOfRelation, markOfAnswer: markOfWire },
+      answer: answerAs(schemas.WireRelation, toWireRelation),
+      markOf: markOfRelation,
+      markOfAnswer: markOfWire,
     });
     kind.list({
-      ...{ summary: 'List the relations of a project, by id', query: RelationListQuery, page: RelationPage },
+      summary: 'List the relations of a project, by id',
+      query: schemas.RelationListQuery,
+      page: schemas.RelationPage,
       async list({ id: projectId }, query) {
         const isListedHere = ({ definition, state }: Relation) =>
           (query.tag ?? definition.tag) === definition.tag && (query.state ?? state) === state;
@@ -56,7 +48,7 @@ export const relationRoutes =
       summary: 'Create a relation; its index is made by a task',
       description:
         'A definition that cannot work is stored all the same, with the state misconfigured and the reason.',
-      ...{ body: SentRelation, config: takesDefinition },
+      ...{ body: schemas.SentRelation, config: takesDefinition },
       async create(change, sent) {
         const relation = await relations.create(change.place, checkDefinition(sent));
         return record(change, 'created', relation);
@@ -65,7 +57,7 @@ export const relationRoutes =
     serve(server, `GET ${PATH}/export`, {
       ...about,
       summary: 'Export all relations of a project as one document',
-      answer: { 200: RelationDocument },
+      answer: { 200: schemas.RelationDocument },
       async handle({ project }) {
         const listed = await relations.list(project.id);
         const tables = await relations.tables.listUsed(project.id, listed);
@@ -82,7 +74,7 @@ export const relationRoutes =
       summary: 'Replace all relations of a project by those of a document',
       description:
         'Ids are matched first, then names with tags; other relations are made, those that are missing deleted. Tables of the document are made or replaced, others stay.',
-      ...{ body: RelationDocument, answer: { 200: RelationPage } },
+      ...{ body: schemas.RelationDocument, answer: { 200: schemas.RelationPage } },
       async handle(request) {
         const { caller: author, project, body } = request;
         const sent = body.relations.map((one, at) => ({
@@ -108,7 +100,7 @@ export const relationRoutes =
       get: (project, id) => relations.get(project.id, id),
     });
     kind.change({
-      ...{ method: 'PUT', body: SentRelation, config: takesDefinition },
+      ...{ method: 'PUT', body: schemas.SentRelation, config: takesDefinition },
       summary: 'Replace a relation; the old answers stay until the new ones are complete',
       async change(change, chosen, sent) {
         const definition = checkDefinition(sent);
@@ -131,14 +123,14 @@ export const relationRoutes =
       summary: 'Try a definition on the catalog without storing it',
       description:
         'The whole catalog is read; a relation of links is tried with the links of the relation with its id; above 10,000 sources a sample of them is searched, for a limited time: see endedEarly.',
-      ...{ query: PreviewQuery, body: SentRelation, answer: { 200: Survey } },
+      ...{ query: schemas.PreviewQuery, body: schemas.SentRelation, answer: { 200: schemas.Survey } },
       async handle(request, reply) {
         const { project, body, query } = request;
         const definition = checkDefinition(body);
         limitScans(request, reply);
         const tried = { projectId: project.id, definition, id: body.id, hasCards: query.cards };
         return whileCallerWaits(reply, async (signal) =>
-          toWireSurvey(await relations.tryDefinition(tried, signal)),
+          schemas.toWireSurvey(await relations.tryDefinition(tried, signal)),
         );
       },
     });
@@ -146,12 +138,12 @@ export const relationRoutes =
     serve(server, `GET ${PATH}/:relationId/health`, {
       ...aboutOne,
       config: patient,
-      ...{ summary: 'How a relation does on the catalog', answer: { 200: Survey } },
+      ...{ summary: 'How a relation does on the catalog', answer: { 200: schemas.Survey } },
       async handle(request, reply) {
         const { project, params } = request;
         limitScans(request, reply);
         return whileCallerWaits(reply, async (signal) =>
-          toWireSurvey(await relations.survey(project.id, params.relationId, signal)),
+          schemas.toWireSurvey(await relations.survey(project.id, params.relationId, signal)),
         );
       },
     });
@@ -160,7 +152,7 @@ export const relationRoutes =
       ...aboutOne,
       config: question,
       summary: 'Why a product is among the results of another, or is not',
-      ...{ body: PairToExplain, answer: { 200: Explanation } },
+      ...{ body: schemas.PairToExplain, answer: { 200: schemas.Explanation } },
       async handle({ project, params, body }, reply) {
         const pair = { projectId: project.id, id: params.relationId, ...body };
         return whileCallerWaits(reply, (signal) => relations.explain(pair, signal));
@@ -187,7 +179,7 @@ function markOfWire({
   misconfigured,
   problem,
   ...answer
-}: Sent<Static<typeof WireRelation>>): string {
+}: Sent<Static<typeof schemas.WireRelation>>): string {
   const { createdAt, updatedAt, ...definition } = answer;
   return markOf(definition);
 }
