@@ -1,33 +1,27 @@
-import { type SqlBool, sql } from 'kysely';
+import { type Selectable, type SqlBool, sql } from 'kysely';
 import type { ChosenProject } from '../kernel/caller.ts';
+import { type Columns, type Found, type PagePlace, selectFound, type Table } from '../projects/projects.ts';
 import {
   areEqual,
   assign,
-  type Columns,
-  type Found,
-  insertRow,
-  type PagePlace,
-  selectFound,
-  type Table,
-} from '../projects/projects.ts';
-import type { ControlSchema, ControlTransaction, Database, Rows } from '../storage/storage.ts';
+  type ControlSchema,
+  type ControlTransaction,
+  control,
+  type Database,
+  type Rows,
+} from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
 
 /** How a resource of a project is stored, whatever its kind. */
-interface DefinedRow {
-  readonly id: number;
-  readonly project_id: number;
-  readonly definition: string;
-  readonly secrets: string | null;
-  readonly revision: number;
-  readonly created_at: number;
-  readonly updated_at: number;
-}
+type DefinedRow = Pick<
+  Selectable<ControlSchema['channel']>,
+  'id' | 'project_id' | 'definition' | 'secrets' | 'revision' | 'created_at' | 'updated_at'
+>;
 
 /** The common part of tables of kinds in projects. */
 export const inProjectTable = {
   keyOf: ({ projectId, id }: { readonly projectId: number; readonly id: number }) => ({
-    project_id: projectId,
+    projectId,
     id,
   }),
   within: ({ id }: Pick<ChosenProject, 'id'>) => sql<SqlBool>`project_id = ${id}`,
@@ -46,11 +40,14 @@ export const readDefined = <Definition>(row: DefinedRow) => ({
 /** The columns of `readDefined` that a change writes. */
 export const toDefinedColumns = ({
   definition,
-  sealed,
+  sealed: secrets,
   revision,
   updatedAt,
 }: Pick<ReturnType<typeof readDefined>, 'definition' | 'sealed' | 'revision' | 'updatedAt'>) => ({
-  ...{ definition: JSON.stringify(definition), secrets: sealed ?? null, revision, updated_at: updatedAt },
+  definition: JSON.stringify(definition),
+  secrets,
+  revision,
+  updatedAt,
 });
 
 /** A resource with the instant when it is due, if any. */
@@ -148,8 +145,14 @@ export function createRunStore({ name, owners, owner }: RunTable) {
       { projectId, number, id }: Task,
       { ownerId: of, startedBy, ...own }: Pick<RunPlace, 'ownerId' | 'startedBy'> & Columns,
     ): Promise<void> {
-      const place = { project_id: projectId, task_number: number, task_id: id };
-      await insertRow(tx, name, { ...place, [owner]: of, started_by: startedBy, ...own });
+      await control.insert(tx, name, {
+        projectId,
+        taskNumber: number,
+        taskId: id,
+        [owner]: of,
+        startedBy,
+        ...own,
+      });
     },
 
     /** @returns the newest first; `after` is the number of a task */

@@ -194,7 +194,7 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
       const checked = await kind.check(body, place, signal);
       const definition = part?.fill(checked, undefined) ?? checked;
       const made = await resources.create(writerOf(sent), async (tx) => {
-        if ((await store.count(tx, { project_id: place.id })) >= MOST) {
+        if ((await store.count(tx, { projectId: place.id })) >= MOST) {
           const most = MOST.toLocaleString('en');
           throw new ServiceError('request_invalid', `a project has at most ${most} ${type}s`);
         }
@@ -204,7 +204,7 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
           ...{ id: 0, projectId: place.id, definition: mask(definition), sealed: undefined, revision: 1 },
           ...{ dueAt, state: kind.createState(), createdAt, updatedAt: createdAt },
         };
-        const columns = { ...store.toColumns(added), project_id: place.id, created_at: createdAt };
+        const columns = { ...store.toColumns(added), projectId: place.id, createdAt };
         const inserted = await store.insert(tx, columns);
         // Secrets are bound to the id, which only exists now.
         const after = seal({ ...inserted, definition });

@@ -1,7 +1,13 @@
-import { type ExpressionBuilder, expressionBuilder, type Selectable, sql } from 'kysely';
+import { type ExpressionBuilder, expressionBuilder, type Selectable } from 'kysely';
 import { listParts } from '../kernel/caller.ts';
 import { padIds } from '../kernel/padded.ts';
-import { type ControlSchema, type ControlTransaction, type Rows, toCamel } from '../storage/storage.ts';
+import {
+  type ControlSchema,
+  type ControlTransaction,
+  control,
+  type Rows,
+  toCamel,
+} from '../storage/storage.ts';
 import {
   DEFAULT_SETTINGS,
   type Project,
@@ -68,8 +74,7 @@ export async function removeRowsOf(
   names: readonly (keyof ControlSchema)[],
   projectId: number,
 ): Promise<void> {
-  for (const name of names)
-    await sql`delete from ${sql.table(name)} where project_id = ${projectId}`.execute(tx);
+  for (const name of names) await control.remove(tx, name, { projectId } as object);
 }
 
 function inReach({ accountId, scope }: Reach) {
@@ -82,16 +87,14 @@ function inReach({ accountId, scope }: Reach) {
   };
 }
 
-function toColumns(project: Omit<Project, 'id'>) {
-  return {
-    project_group_id: project.projectGroupId,
-    name: project.name,
-    locale: project.locale,
-    tags: JSON.stringify(project.tags),
-    settings: JSON.stringify(project.settings),
-    deleted_at: project.deletedAt,
-  };
-}
+const toColumns = ({ projectGroupId, name, locale, tags, settings, deletedAt }: Omit<Project, 'id'>) => ({
+  projectGroupId,
+  name,
+  locale,
+  tags: JSON.stringify(tags),
+  settings: JSON.stringify(settings),
+  deletedAt,
+});
 
 function toProject(row: Selectable<ControlSchema['project']>): Project {
   const settings: Partial<ProjectSettings> = JSON.parse(row.settings);
@@ -118,8 +121,9 @@ export const PROJECTS = createStore(projectTable);
 
 export const insertProject = (tx: ControlTransaction, project: Omit<Project, 'id'>): Promise<Project> =>
   PROJECTS.insert(tx, {
-    ...{ account_id: project.accountId, created_at: project.createdAt },
     ...toColumns(project),
+    accountId: project.accountId,
+    createdAt: project.createdAt,
   });
 
 export const GROUPS = createStore<ProjectGroup, Reach>({
@@ -161,9 +165,6 @@ export async function findAccount(rows: Rows, id: number): Promise<Account | und
 }
 
 export async function insertAccount(tx: ControlTransaction, account: { name: string; createdAt: number }) {
-  return tx
-    .insertInto('account')
-    .values({ name: account.name, created_at: account.createdAt })
-    .returning(['id', 'name'])
-    .executeTakeFirstOrThrow();
+  const { id, name } = await control.insert(tx, 'account', account);
+  return { id, name };
 }

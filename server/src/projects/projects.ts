@@ -231,7 +231,7 @@ function createGroupManagement({
       resources.create(writer, async (tx) => {
         const { accountId, scope } = writer.place;
         if (scope.type !== 'account') throw new ServiceError('scope_refused');
-        const columns = { account_id: accountId, name, created_at: parts.clock.now() };
+        const columns = { accountId, name, createdAt: parts.clock.now() };
         return { after: await projectStore.GROUPS.insert(tx, columns) };
       }),
     /** @throws as getGroup */

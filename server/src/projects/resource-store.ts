@@ -8,19 +8,26 @@ import {
 } from 'kysely';
 import { type ChosenProject, listParts, type PartScope, type Scope } from '../kernel/caller.ts';
 import { padIds } from '../kernel/padded.ts';
-import { type ControlSchema, type ControlTransaction, type Rows, toCamel } from '../storage/storage.ts';
+import {
+  areEqual,
+  type ControlSchema,
+  type ControlTransaction,
+  control,
+  type Rows,
+  toCamel,
+} from '../storage/storage.ts';
 import type { Actor, PagePlace, Reach } from './project.ts';
 
 export type Columns = Readonly<Record<string, string | number | null | undefined>>;
 
 export interface Table<Resource, Place> {
   readonly name: keyof ControlSchema;
-  /** The key columns with their values; for what belongs to a project, `project_id` comes first, by which rows are distributed. */
+  /** The fields of the key; for what belongs to a project, `projectId` comes first, by which rows are distributed. */
   keyOf(resource: Resource): Columns;
   /** The rows that a caller can see at a place: those of a project, or those within reach. */
   within(place: Place): Expression<SqlBool>;
   read(row: never): Resource;
-  /** All columns that a change can write. */
+  /** All fields that a change can write. */
   toColumns(resource: Resource): Columns;
 }
 
@@ -46,11 +53,11 @@ export function readScoped<Row extends ScopedRow>({ scope_type: type, scope_id: 
 
 /** The columns that `readScoped` reads; only an insert writes them. */
 export const toScopedColumns = ({ accountId, scope, createdAt, createdBy }: Omit<Scoped, 'id'>) => ({
-  account_id: accountId,
-  scope_type: scope.type,
-  scope_id: scope.type === 'account' ? null : scope.id,
-  created_at: createdAt,
-  created_by: JSON.stringify(createdBy),
+  accountId,
+  scopeType: scope.type,
+  scopeId: scope.type === 'account' ? null : scope.id,
+  createdAt,
+  createdBy: JSON.stringify(createdBy),
 });
 
 /** Within reach of the same scope and of higher ones. Source: docs/interface.md §5.2 rule 6 and §6.1. */
@@ -70,14 +77,6 @@ function isScopeInReach({ accountId, scope }: Reach): Expression<SqlBool> {
       eb.and([isOf('project'), eb('scope_id', 'in', projects)]),
     ]),
   ]);
-}
-
-/** @returns the row as it is stored */
-export async function insertRow(tx: ControlTransaction, name: keyof ControlSchema, columns: Columns) {
-  const names = sql.join(Object.keys(columns).map((column) => sql.ref(column)));
-  const values = sql.join(Object.values(columns).map((value) => value ?? null));
-  const insert = sql`insert into ${sql.table(name)} (${names}) values (${values}) returning *`;
-  return (await insert.execute(tx)).rows[0];
 }
 
 export type Store<Resource, Place> = ReturnType<typeof createStore<Resource, Place>>;
@@ -104,18 +103,15 @@ export function createStore<Resource, Place>(kind: Table<Resource, Place>) {
       return Number((await counted.execute(rows)).rows[0]?.count);
     },
 
-    async update(tx: ControlTransaction, resource: Resource): Promise<void> {
-      const isThat = areEqual(keyOf(resource));
-      await sql`update ${table} set ${assign(toColumns(resource))} where ${isThat}`.execute(tx);
-    },
+    update: (tx: ControlTransaction, resource: Resource): Promise<unknown> =>
+      control.update(tx, name, { where: keyOf(resource), set: toColumns(resource) }),
 
     /** @param columns of a new row. @returns the resource with its id */
     insert: async (tx: ControlTransaction, columns: Columns): Promise<Resource> =>
-      read((await insertRow(tx, name, columns)) as never),
+      read((await control.insert(tx, name, columns)) as never),
 
-    async remove(tx: ControlTransaction, resource: Resource): Promise<void> {
-      await sql`delete from ${table} where ${areEqual(keyOf(resource))}`.execute(tx);
-    },
+    remove: (tx: ControlTransaction, resource: Resource): Promise<unknown> =>
+      control.remove(tx, name, keyOf(resource)),
 
     /** By a column that is unique over all projects, such as the token of an address. */
     findBy: async (rows: Rows, column: string, value: string): Promise<Found<Resource> | undefined> =>
@@ -145,12 +141,3 @@ export async function selectFound<Resource, Place>(
     project: { id: row.project_id, name: row.projectName, accountId: row.accountId },
   }));
 }
-
-export const assign = (columns: Columns) =>
-  sql.join(Object.entries(columns).map(([name, value]) => sql`${sql.ref(name)} = ${value ?? null}`));
-
-export const areEqual = (columns: Columns) =>
-  sql.join(
-    Object.entries(columns).map(([name, value]) => sql`${sql.ref(name)} = ${value}`),
-    sql` and `,
-  );

@@ -1,4 +1,4 @@
-import { type Generated, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type Generated, type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
 
 /** Columns by the type of their values. A flag is a number, 0 or 1; JSON and bytes in hexadecimal are text. */
 type Numbers<Names extends string> = Record<Names, number>;
@@ -151,6 +151,54 @@ export const toSnake: <Fields extends object>(
 ) => { [Name in keyof Fields as Snake<Name>]: Fields[Name] } = renaming((name) =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
 );
+
+const entriesOf = (fields: object): [string, unknown][] => Object.entries(toSnake(fields));
+
+export const assign = (fields: object) =>
+  sql.join(entriesOf(fields).map(([name, value]) => sql`${sql.ref(name)} = ${value ?? null}`));
+
+export const areEqual = (fields: object) =>
+  sql.join(
+    entriesOf(fields).map(([name, value]) => sql`${sql.ref(name)} = ${value}`),
+    sql` and `,
+  );
+
+type Table = keyof ControlSchema;
+type Row<Name extends Table> = Selectable<ControlSchema[Name]>;
+
+/** Some fields of the rows of a table, with their values or what the database computes. */
+export type Fields<Name extends Table> = {
+  readonly [Column in keyof Row<Name> as Camel<Column>]?:
+    | Row<Name>[Column]
+    | RawBuilder<Row<Name>[Column]>
+    | undefined;
+};
+
+/** Statements on rows of the control database that have certain values. */
+export const control = {
+  /** @returns the row as it is stored */
+  async insert<Name extends Table>(tx: ControlTransaction, table: Name, fields: Fields<Name>) {
+    const names = sql.join(entriesOf(fields).map(([name]) => sql.ref(name)));
+    const values = sql.join(entriesOf(fields).map(([, value]) => value ?? null));
+    const { rows } = await sql<Row<Name>>`insert into ${sql.table(table)} (${names}) values (${values})
+      returning *`.execute(tx);
+    return rows[0] as Row<Name>;
+  },
+  /** @returns how many rows have these values, and were changed */
+  async update<Name extends Table>(
+    tx: ControlTransaction,
+    table: Name,
+    { where, set }: { readonly where: Fields<Name>; readonly set: Fields<Name> },
+  ): Promise<number> {
+    const update = sql`update ${sql.table(table)} set ${assign(set)} where ${areEqual(where)}`;
+    return Number((await update.execute(tx)).numAffectedRows);
+  },
+  /** @returns how many rows had these values */
+  async remove<Name extends Table>(tx: ControlTransaction, table: Name, where: Fields<Name>) {
+    const remove = sql`delete from ${sql.table(table)} where ${areEqual(where)}`;
+    return Number((await remove.execute(tx)).numAffectedRows);
+  },
+};
 
 /**
  * What a write locks while it runs. `all`: every other write with this scope, for example of keys and projects. A project's

@@ -1,5 +1,5 @@
 import { isStorableText } from '../kernel/storable-text.ts';
-import type { ControlTransaction, Rows } from '../storage/storage.ts';
+import { type ControlTransaction, control, type Rows } from '../storage/storage.ts';
 
 /** Dismissed suggestions, by project. */
 
@@ -44,10 +44,5 @@ export async function removeDismissal(
   { projectId, suggestionId }: Dismissal,
 ): Promise<boolean> {
   if (!isStorableText(suggestionId)) return false;
-  const removed = await tx
-    .deleteFrom('dismissed_suggestion')
-    .where('project_id', '=', projectId)
-    .where('suggestion_id', '=', suggestionId)
-    .executeTakeFirst();
-  return Number(removed.numDeletedRows) > 0;
+  return (await control.remove(tx, 'dismissed_suggestion', { projectId, suggestionId })) > 0;
 }

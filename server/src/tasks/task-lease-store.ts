@@ -1,6 +1,6 @@
 import { type Selectable, sql, type UpdateObject } from 'kysely';
 import { padToPowerOfTwo } from '../kernel/padded.ts';
-import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
+import { type ControlSchema, type ControlTransaction, control, type Database } from '../storage/storage.ts';
 import type { Lane, LogLine, Task } from './task.ts';
 import { endTask, isOpen, readTask, type TaskEnd, type TaskKey } from './task-store.ts';
 
@@ -21,8 +21,8 @@ const isLeasedBy = (owner: string) => sql<boolean>`task.leased_by = ${owner}`;
 
 /** @returns the columns of a task that is leased from the moment it is inserted */
 export const heldBy = (database: Database, owner: string) => ({
-  leased_by: owner,
-  lease_until: leaseUntil(database),
+  leasedBy: owner,
+  leaseUntil: leaseUntil(database),
 });
 
 /** @returns lanes whose first task can be claimed, in the order in which these were accepted */
@@ -211,16 +211,8 @@ export async function addLogLine(
     .returning('log_counter')
     .executeTakeFirst();
   if (row === undefined) return;
-  await tx
-    .insertInto('task_log')
-    .values({
-      project_id: task.projectId,
-      task_number: task.number,
-      line_number: row.log_counter,
-      at,
-      line,
-    })
-    .execute();
+  const { projectId, number: taskNumber } = task;
+  await control.insert(tx, 'task_log', { projectId, taskNumber, lineNumber: row.log_counter, at, line });
 }
 
 export interface RunnableKind {

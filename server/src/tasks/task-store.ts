@@ -1,6 +1,13 @@
-import { type InsertObject, type RawBuilder, type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { isStorableText } from '../kernel/storable-text.ts';
-import type { ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
+import {
+  type ControlSchema,
+  type ControlTransaction,
+  control,
+  type Database,
+  type Fields,
+  toSnake,
+} from '../storage/storage.ts';
 import type { LogLine, NewTask, Task, TaskIncrement } from './task.ts';
 import type { TaskFailure, TaskOrigin, TaskStatus } from './task-schemas.ts';
 
@@ -41,40 +48,16 @@ export function readTask(row: Selectable<ControlSchema['task']>): Task {
 /** @returns the task with its number, the order of acceptance; `lease`: the columns of a task that its process holds */
 export async function insertTask(
   tx: ControlTransaction,
-  task: NewTask,
-  lease?: Partial<InsertObject<ControlSchema, 'task'>>,
+  { requestedAt: requestTime, startedAt: startTime, increment: incrementType, ...task }: NewTask,
+  lease?: Fields<'task'>,
 ): Promise<Task> {
-  const row = await tx
-    .insertInto('task')
-    .values({
-      id: task.id,
-      project_id: task.projectId,
-      project_name: task.projectName,
-      kind: task.kind,
-      name: task.name,
-      origin: task.origin,
-      increment_type: task.increment,
-      status: task.status,
-      is_ordered: task.isOrdered ? 1 : 0,
-      lane: task.lane,
-      request_time: task.requestedAt,
-      start_time: task.startedAt,
-      payload: task.payload,
-      parent: task.parent ?? null,
-      traceparent: task.traceparent ?? null,
-      ...lease,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return readTask(row);
+  const named = { ...task, requestTime, startTime, incrementType, isOrdered: Number(task.isOrdered) };
+  return readTask(await control.insert(tx, 'task', { ...named, ...lease }));
 }
 
 /** Deletes a task that its owner keeps from running; one that began elsewhere stays. */
 export const removeHeld = (tx: ControlTransaction, owner: string, { projectId, number }: TaskKey) =>
-  tx
-    .deleteFrom('task')
-    .where((is) => is.and({ project_id: projectId, number, status: 'PENDING', leased_by: owner }))
-    .execute();
+  control.remove(tx, 'task', { projectId, number, status: 'PENDING', leasedBy: owner });
 
 const selectTasks = (rows: Rows, projectId: number) =>
   rows.selectFrom('task').selectAll().where('project_id', '=', projectId);
@@ -226,17 +209,14 @@ const PART_LINES = 2_000;
 /** Saves the report as NDJSON, the count of omitted lines last; replaces that of a run before a crash. */
 export async function saveReport(
   tx: ControlTransaction,
-  { projectId, number }: TaskKey,
+  { projectId, number: taskNumber }: TaskKey,
   { report, unreported }: { readonly report: readonly string[]; readonly unreported: number },
 ): Promise<void> {
-  await tx
-    .deleteFrom('task_report')
-    .where((is) => is.and({ project_id: projectId, task_number: number }))
-    .execute();
-  const key = { project_id: projectId, task_number: number };
+  const key = { projectId, taskNumber };
+  await control.remove(tx, 'task_report', key);
   const insert = (part: number, lines: readonly string[]) => {
     const row = { ...key, part, line_count: lines.length, lines: `${lines.join('\n')}\n` };
-    return tx.insertInto('task_report').values(row).execute();
+    return tx.insertInto('task_report').values(toSnake(row)).execute();
   };
   let part = 0;
   for (let start = 0; start < report.length; start += PART_LINES)

@@ -9,7 +9,13 @@ import {
   type Table,
   toScopedColumns,
 } from '../projects/projects.ts';
-import type { ControlSchema, ControlTransaction, Database, Rows } from '../storage/storage.ts';
+import {
+  type ControlSchema,
+  type ControlTransaction,
+  control,
+  type Database,
+  type Rows,
+} from '../storage/storage.ts';
 import { isFree, leaseUntil } from '../tasks/tasks.ts';
 import type { Attempt, Endpoint, SwitchedOff } from './endpoint.ts';
 
@@ -23,14 +29,14 @@ const table: Table<Endpoint, Reach> = {
     isEnabled: is_enabled === 1,
     switchedOff: row.switched_off === null ? null : JSON.parse(row.switched_off),
   }),
-  toColumns: (endpoint) => ({
-    url: endpoint.url,
-    events: JSON.stringify(endpoint.events),
-    secrets: JSON.stringify(endpoint.secrets),
-    is_enabled: endpoint.isEnabled ? 1 : 0,
-    switched_off: endpoint.switchedOff === null ? null : JSON.stringify(endpoint.switchedOff),
-    failing_since: endpoint.failingSince,
-    updated_at: endpoint.updatedAt,
+  toColumns: ({ url, events, secrets, isEnabled, switchedOff, failingSince, updatedAt }) => ({
+    url,
+    events: JSON.stringify(events),
+    secrets: JSON.stringify(secrets),
+    isEnabled: Number(isEnabled),
+    switchedOff: switchedOff && JSON.stringify(switchedOff),
+    failingSince,
+    updatedAt,
   }),
 };
 export const ENDPOINTS = createStore(table);
@@ -230,17 +236,14 @@ export async function saveAttempt(
   delivery: Delivery,
   { attempt, status }: { attempt: Attempt; status: DeliveryStatus },
 ): Promise<void> {
-  await tx
-    .updateTable('webhook_delivery')
-    .set({
-      status,
-      attempts: delivery.attempts + 1,
-      first_attempt_at: delivery.firstAttemptAt ?? attempt.at,
-      finished_at: status === 'pending' ? null : attempt.at,
-      last_attempt: JSON.stringify(attempt),
-    })
-    .where('id', '=', delivery.id)
-    .execute();
+  const set = {
+    status,
+    attempts: delivery.attempts + 1,
+    firstAttemptAt: delivery.firstAttemptAt ?? attempt.at,
+    finishedAt: status === 'pending' ? null : attempt.at,
+    lastAttempt: JSON.stringify(attempt),
+  };
+  await control.update(tx, 'webhook_delivery', { where: { id: delivery.id }, set });
 }
 
 /** Cancels the pending deliveries of an endpoint that is switched off, except replays and tests. */
@@ -308,17 +311,11 @@ export async function saveLane(
   tx: ControlTransaction,
   { owner, endpointId, lane, tries, dueAt, isHeld }: Lane & LaneState & { owner: string },
 ): Promise<boolean> {
-  const result = await tx
-    .updateTable('webhook_queue')
-    .set({
-      tries,
-      due_at: dueAt,
-      leased_by: isHeld ? owner : null,
-      lease_until: isHeld ? leaseUntil(database, LEASE_MS) : null,
-    })
-    .where((is) => is.and({ endpoint_id: endpointId, lane, leased_by: owner }))
-    .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
+  const leased = isHeld
+    ? { leasedBy: owner, leaseUntil: leaseUntil(database, LEASE_MS) }
+    : { leasedBy: null, leaseUntil: null };
+  const where = { endpointId, lane, leasedBy: owner };
+  return (await control.update(tx, 'webhook_queue', { where, set: { tries, dueAt, ...leased } })) > 0;
 }
 
 /** Removes a lane without deliveries. @returns false if it has some by now */
@@ -333,21 +330,14 @@ export async function closeLane(database: Database, { owner, endpointId, lane }:
       .executeTakeFirst();
     if (held === undefined) return true;
     if ((await findNext(tx, { endpointId, lane })) !== undefined) return false;
-    await tx
-      .deleteFrom('webhook_queue')
-      .where((is) => is.and({ endpoint_id: endpointId, lane }))
-      .execute();
+    await control.remove(tx, 'webhook_queue', { endpointId, lane });
     return true;
   });
 }
 
 /** Lets every lane of an endpoint continue at once, for example with a new address. */
 export async function hurryLanes(tx: ControlTransaction, endpointId: number, now: number): Promise<void> {
-  await tx
-    .updateTable('webhook_queue')
-    .set({ due_at: now, tries: 0 })
-    .where('endpoint_id', '=', endpointId)
-    .execute();
+  await control.update(tx, 'webhook_queue', { where: { endpointId }, set: { dueAt: now, tries: 0 } });
 }
 
 /** @returns the ids of tasks by their numbers */
@@ -383,7 +373,7 @@ export async function dropOldDeliveries(
 
 /** Removes what was to be sent for a project that is permanently gone. */
 export async function removeProjectRows(tx: ControlTransaction, projectId: number): Promise<void> {
-  await tx.deleteFrom('webhook_queue').where('lane', '=', projectId).execute();
+  await control.remove(tx, 'webhook_queue', { lane: projectId });
   await sql`delete from webhook_delivery where message_number in
     (select number from webhook_message where project_id = ${projectId})`.execute(tx);
 }

@@ -138,7 +138,7 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
         throw new ServiceError('key_beyond_own', '/scope is not within reach');
       const secret = makeSecret();
       const endpoint = await endpoints.create(writer, async (tx) => {
-        if ((await store.ENDPOINTS.count(tx, { account_id: accountId })) >= MOST)
+        if ((await store.ENDPOINTS.count(tx, { accountId })) >= MOST)
           throw new ServiceError('request_invalid', `an account has at most ${MOST} webhook endpoints`);
         const now = clock.now();
         const made = await store.insertEndpoint(tx, {

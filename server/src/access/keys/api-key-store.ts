@@ -10,13 +10,7 @@ import {
   toScopedColumns,
 } from '../../projects/projects.ts';
 import type { Postgres } from '../../storage/postgres/postgres.ts';
-import {
-  type ControlSchema,
-  type ControlTransaction,
-  type Database,
-  type Rows,
-  toSnake,
-} from '../../storage/storage.ts';
+import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
 import type { ApiKey, SecretHash } from './api-key.ts';
 
 const table: Table<ApiKey, Reach> = {
@@ -26,8 +20,13 @@ const table: Table<ApiKey, Reach> = {
     ...readScoped(row),
     usedInUrlAt,
   }),
-  toColumns: ({ name, access, expiresAt, requestsPerMinute, rotatedTo }) =>
-    toSnake({ name, access, expiresAt, requestsPerMinute, rotatedTo }),
+  toColumns: ({ name, access, expiresAt, requestsPerMinute, rotatedTo }) => ({
+    name,
+    access,
+    expiresAt,
+    requestsPerMinute,
+    rotatedTo,
+  }),
 };
 export const KEYS = createStore(table);
 
@@ -37,8 +36,10 @@ export const insertKey = (
   hash: SecretHash,
 ): Promise<ApiKey> =>
   KEYS.insert(tx, {
-    ...{ ...toScopedColumns(key), ...table.toColumns({ ...key, id: 0 }) },
-    ...{ hash, first_characters: key.firstCharacters },
+    ...toScopedColumns(key),
+    ...table.toColumns({ ...key, id: 0 }),
+    hash,
+    firstCharacters: key.firstCharacters,
   });
 
 /** Uses the index of the unique hash. */

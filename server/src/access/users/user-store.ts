@@ -1,10 +1,11 @@
 import { type Selectable, sql } from 'kysely';
 import type { PartRole, PartScope } from '../../kernel/caller.ts';
 import { padToPowerOfTwo } from '../../kernel/padded.ts';
-import { type Actor, areEqual, type Columns, createStore } from '../../projects/projects.ts';
+import { type Actor, createStore } from '../../projects/projects.ts';
 import {
   type ControlSchema,
   type ControlTransaction,
+  control,
   type Database,
   type Rows,
   toCamel,
@@ -12,9 +13,6 @@ import {
 } from '../../storage/storage.ts';
 import type { SecretHash } from '../keys/keys.ts';
 import type { Roles, User } from './user.ts';
-
-const remove = (tx: ControlTransaction, table: keyof ControlSchema, where: Columns) =>
-  sql`delete from ${sql.table(table)} where ${areEqual(where)}`.execute(tx);
 
 export interface StoredUser extends User {
   /** undefined: the user signs in with a company account. */
@@ -79,7 +77,7 @@ type NewUser = Pick<User, 'accountId' | 'email' | 'name' | 'role' | 'roles' | 'c
   ({ readonly passwordHash: string } | Identity);
 
 export const insertUser = (tx: ControlTransaction, { roles, ...user }: NewUser): Promise<User> =>
-  USERS.insert(tx, toSnake({ passwordHash: '', ...user, roles: JSON.stringify(roles) }));
+  USERS.insert(tx, { passwordHash: '', ...user, roles: JSON.stringify(roles) });
 
 /** @param change with a password, the user signs in with that from now on */
 export async function updateUser(
@@ -90,22 +88,19 @@ export async function updateUser(
     ...change
   }: Partial<Pick<StoredUser, 'email' | 'name' | 'role' | 'roles' | 'passwordHash' | 'signedInAt'>>,
 ): Promise<void> {
-  await tx
-    .updateTable('console_user')
-    .set({
-      ...toSnake(change),
-      ...(roles && { roles: JSON.stringify(roles) }),
-      ...(change.passwordHash !== undefined && { issuer: null, subject: null }),
-    })
-    .where('id', '=', id)
-    .execute();
+  const set = {
+    ...change,
+    ...(roles && { roles: JSON.stringify(roles) }),
+    ...(change.passwordHash !== undefined && { issuer: null, subject: null }),
+  };
+  await control.update(tx, 'console_user', { where: { id }, set });
 }
 
 /** Removes the sessions and passkeys of a user, and the invitations that they made. */
 export async function removeBelongings(tx: ControlTransaction, userId: number): Promise<void> {
   await removeInvitationsBy(tx, userId);
   await removeSessionsOf(tx, userId);
-  await remove(tx, 'passkey', { user_id: userId });
+  await control.remove(tx, 'passkey', { userId });
 }
 
 /** Removes the roles that users have, or are invited to have, in a deleted part. */
@@ -116,7 +111,7 @@ export async function removeRolesIn(tx: ControlTransaction, { type, id }: PartSc
       const roles = JSON.stringify(
         readRoles(row).filter(({ scope }) => scope.type !== type || scope.id !== id),
       );
-      await tx.updateTable(table).set({ roles }).where('id', '=', row.id).execute();
+      await control.update(tx, table, { where: { id: row.id }, set: { roles } });
     }
   }
 }
@@ -166,18 +161,18 @@ export const insertInvitation = (
 ): Promise<Invitation> => {
   const { roles, createdBy } = invitation;
   const texts = { roles: JSON.stringify(roles), createdBy: JSON.stringify(createdBy) };
-  const user_id = createdBy.type === 'user' ? createdBy.id : null;
-  return INVITATIONS.insert(tx, { ...toSnake({ ...invitation, ...texts }), user_id });
+  const userId = createdBy.type === 'user' ? createdBy.id : null;
+  return INVITATIONS.insert(tx, { ...invitation, ...texts, userId });
 };
 
 export const removeInvitationsTo = (
   tx: ControlTransaction,
   { accountId, email }: Pick<User, 'accountId' | 'email'>,
-) => remove(tx, 'invitation', { account_id: accountId, email });
+) => control.remove(tx, 'invitation', { accountId, email });
 
 /** Removes the invitations of a user who may no longer invite. */
 export const removeInvitationsBy = (tx: ControlTransaction, userId: number) =>
-  remove(tx, 'invitation', { user_id: userId });
+  control.remove(tx, 'invitation', { userId });
 
 /** @returns the account that the link is for, unless it has expired */
 export const findOwnerLink = (rows: Rows, hash: SecretHash, now: number) =>
@@ -188,15 +183,13 @@ export const findOwnerLink = (rows: Rows, hash: SecretHash, now: number) =>
     .where('expires_at', '>', now)
     .executeTakeFirst();
 
-export async function insertOwnerLink(
+export const insertOwnerLink = (
   tx: ControlTransaction,
   link: { hash: SecretHash; accountId: number; expiresAt: number },
-): Promise<void> {
-  await tx.insertInto('owner_link').values(toSnake(link)).execute();
-}
+) => control.insert(tx, 'owner_link', link);
 
 export const removeOwnerLinks = (tx: ControlTransaction, accountId: number) =>
-  remove(tx, 'owner_link', { account_id: accountId });
+  control.remove(tx, 'owner_link', { accountId });
 
 /** The signed-in state of a user in one browser. */
 export interface ConsoleSession {
@@ -223,7 +216,7 @@ export const SESSIONS = createStore<ConsoleSession, SessionPlace>({
   within: ({ userId, expiresAfter, usedAfter }) =>
     sql`user_id = ${userId} and expires_at > ${expiresAfter} and used_at > ${usedAfter}`,
   read: ({ hash: _, user_id: __, ...row }: Selectable<ControlSchema['console_session']>) => toCamel(row),
-  toColumns: ({ usedAt }) => ({ used_at: usedAt }),
+  toColumns: ({ usedAt }) => ({ usedAt }),
 });
 
 /** Uses the index of the unique hash. @returns the session with the present state of its user */
@@ -247,7 +240,7 @@ export async function findSession(
 export const insertSession = (
   tx: ControlTransaction,
   session: Omit<ConsoleSession, 'id' | 'usedAt'> & { userId: number; hash: SecretHash },
-): Promise<ConsoleSession> => SESSIONS.insert(tx, toSnake({ ...session, usedAt: session.createdAt }));
+): Promise<ConsoleSession> => SESSIONS.insert(tx, { ...session, usedAt: session.createdAt });
 
 /** Never moves the instant back, as other processes write too. */
 export async function noteSessionUse(database: Database, id: number, at: number): Promise<void> {
@@ -260,8 +253,7 @@ export async function removeSession(
   tx: ControlTransaction,
   { id, userId }: { id: number; userId: number },
 ): Promise<boolean> {
-  const { numAffectedRows = 0n } = await remove(tx, 'console_session', { id, user_id: userId });
-  return numAffectedRows > 0n;
+  return (await control.remove(tx, 'console_session', { id, userId })) > 0;
 }
 
 /** All sessions of the user except one. */
@@ -273,12 +265,12 @@ export async function removeOtherSessions(
 }
 
 export const removeSessionByHash = (tx: ControlTransaction, hash: SecretHash) =>
-  remove(tx, 'console_session', { hash });
+  control.remove(tx, 'console_session', { hash });
 
 /** Removes all sessions, including those that wait for a passkey. */
 export async function removeSessionsOf(tx: ControlTransaction, userId: number): Promise<void> {
   for (const table of ['passkey_challenge', 'console_session'] as const)
-    await remove(tx, table, { user_id: userId });
+    await control.remove(tx, table, { userId });
 }
 
 /** Removes expired sessions, links, challenges and counts; sessions not used since `unusedSince` count as expired. */
@@ -317,11 +309,10 @@ export async function insertPasskey(
   tx: ControlTransaction,
   passkey: Omit<Passkey, 'id' | 'usedAt'>,
 ): Promise<Passkey> {
-  const row = await tx
-    .insertInto('passkey')
-    .values(toSnake({ ...passkey, transports: JSON.stringify(passkey.transports) }))
-    .returningAll()
-    .executeTakeFirstOrThrow();
+  const row = await control.insert(tx, 'passkey', {
+    ...passkey,
+    transports: JSON.stringify(passkey.transports),
+  });
   await countPasskeys(tx, passkey.userId);
   return toPasskey(row);
 }
@@ -332,12 +323,8 @@ export async function notePasskeyUse(
   { id, counter }: Pick<Passkey, 'id' | 'counter'>,
   used: { counter: number; at: number },
 ): Promise<boolean> {
-  const changed = await tx
-    .updateTable('passkey')
-    .set({ counter: used.counter, used_at: used.at })
-    .where((is) => is.and({ id, counter }))
-    .executeTakeFirst();
-  return changed.numUpdatedRows > 0n;
+  const set = { counter: used.counter, usedAt: used.at };
+  return (await control.update(tx, 'passkey', { where: { id, counter }, set })) > 0;
 }
 
 /** @returns the removed passkeys: one, or all of the user */
@@ -380,7 +367,7 @@ export async function insertChallenge(
     .limit(most - 1);
   const older = tx.deleteFrom('passkey_challenge').where('user_id', '=', userId);
   await older.where('hash', 'not in', newest).execute();
-  await tx.insertInto('passkey_challenge').values(toSnake(challenge)).execute();
+  await control.insert(tx, 'passkey_challenge', challenge);
 }
 
 /** Works once. @returns the user of the challenge */
@@ -444,7 +431,7 @@ export async function forgiveAttempt(
 ): Promise<void> {
   await database.write('rows', async (tx) => {
     for (const key of [forgotten, ...lowered].sort()) {
-      if (key === forgotten) await remove(tx, 'password_window', { key });
+      if (key === forgotten) await control.remove(tx, 'password_window', { key });
       else
         await sql`update password_window set attempts = attempts - 1
           where key = ${key} and attempts > 0`.execute(tx);

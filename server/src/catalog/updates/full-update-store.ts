@@ -1,11 +1,13 @@
 import { hostname } from 'node:os';
-import { type InferResult, sql, type UpdateObject } from 'kysely';
+import { type InferResult, sql } from 'kysely';
 import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
 import { nameSessions } from '../../storage/postgres/postgres.ts';
 import {
-  type ControlSchema,
+  areEqual,
   type ControlTransaction,
+  control,
   type Database,
+  type Fields,
   newestOf,
   toSnake,
 } from '../../storage/storage.ts';
@@ -59,22 +61,17 @@ const readFullUpdate = ({ last_batch_failed, commit_task_id, state, ...row }: Fu
 /** Which full update; ids are the service's, but its rows are stored by project. */
 export type FullUpdateKey = Pick<FullUpdate, 'id' | 'projectId'>;
 
-const rowOf = ({ id, projectId }: FullUpdateKey) => ({ project_id: projectId, id });
-const batchesOf = ({ id, projectId }: FullUpdateKey) => ({ project_id: projectId, full_update_id: id });
+const rowOf = ({ id, projectId }: FullUpdateKey) => ({ projectId, id });
+const batchesOf = ({ id, projectId }: FullUpdateKey) => ({ projectId, fullUpdateId: id });
 
 /** @returns whether it was still open, and was changed */
 async function changeOpen(
   tx: ControlTransaction,
   key: FullUpdateKey,
-  values: UpdateObject<ControlSchema, 'full_update'>,
+  set: Fields<'full_update'>,
 ): Promise<boolean> {
-  const row = await tx
-    .updateTable('full_update')
-    .set(values)
-    .where((is) => is.and({ ...rowOf(key), state: 'open' }))
-    .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
+  const where = { ...rowOf(key), state: 'open' };
+  return (await control.update(tx, 'full_update', { where, set })) > 0;
 }
 
 /** Discards the open session and opens a new one. @returns what `alongside` answers, in the same transaction */
@@ -84,17 +81,9 @@ export const openFullUpdate = <Answer>(
   alongside: (tx: ControlTransaction, id: number) => Promise<Answer>,
 ): Promise<Answer> =>
   database.write(projectId, async (tx) => {
-    const session = { project_id: projectId, origin, state: 'open' };
-    await tx
-      .updateTable('full_update')
-      .set({ state: 'discarded' })
-      .where((is) => is.and(session))
-      .execute();
-    const { id } = await tx
-      .insertInto('full_update')
-      .values({ ...session, created_at: now, batch_at: now })
-      .returning('id')
-      .executeTakeFirstOrThrow();
+    const session = { projectId, origin, state: 'open' };
+    await control.update(tx, 'full_update', { where: session, set: { state: 'discarded' } });
+    const { id } = await control.insert(tx, 'full_update', { ...session, createdAt: now, batchAt: now });
     return alongside(tx, id);
   });
 
@@ -144,7 +133,7 @@ export async function findFullUpdate(
   key: FullUpdateKey,
 ): Promise<FullUpdate | undefined> {
   const row = await selectFullUpdates(read)
-    .where((is) => is.and(rowOf(key)))
+    .where((is) => is.and(toSnake(rowOf(key))))
     .executeTakeFirst();
   return row && readFullUpdate(row);
 }
@@ -168,17 +157,14 @@ export interface ArrivingBatch extends FullUpdateKey {
 }
 
 const keyOfArriving = ({ processId, number, ...key }: ArrivingBatch) => ({
-  ...{ ...batchesOf(key), process_id: processId },
+  ...batchesOf(key),
+  processId,
   number,
 });
 
 /** Before the full update of the batch is changed: other transactions that change both lock them in this order. */
-async function removeArriving(tx: ControlTransaction, batch: ArrivingBatch): Promise<void> {
-  await tx
-    .deleteFrom('arriving_batch')
-    .where((is) => is.and(keyOfArriving(batch)))
-    .execute();
-}
+const removeArriving = (tx: ControlTransaction, batch: ArrivingBatch) =>
+  control.remove(tx, 'arriving_batch', keyOfArriving(batch));
 
 /** Adds a batch to an open full update. @returns its number; undefined when it is not open any more */
 export async function addBatch(
@@ -195,19 +181,10 @@ export async function addBatch(
   },
 ): Promise<number | undefined> {
   if (arriving !== undefined) await removeArriving(tx, arriving);
-  if (!(await changeOpen(tx, key, { last_batch_failed: 0, batch_at: now }))) return undefined;
-  const { batch } = await tx
-    .insertInto('full_update_batch')
-    .values(({ selectFrom }) => ({
-      ...batchesOf(key),
-      batch: selectFrom('full_update_batch')
-        .select(sql<number>`coalesce(max(batch), 0) + 1`.as('next'))
-        .where((is) => is.and(batchesOf(key))),
-      ...toSnake(added),
-    }))
-    .returning('batch')
-    .executeTakeFirstOrThrow();
-  return batch;
+  if (!(await changeOpen(tx, key, { lastBatchFailed: 0, batchAt: now }))) return undefined;
+  const of = batchesOf(key);
+  const next = sql<number>`(select coalesce(max(batch), 0) + 1 from full_update_batch where ${areEqual(of)})`;
+  return (await control.insert(tx, 'full_update_batch', { ...of, batch: next, ...added })).batch;
 }
 
 export async function listBatches(read: Database['read'], key: FullUpdateKey): Promise<Batch[]> {
@@ -215,7 +192,7 @@ export async function listBatches(read: Database['read'], key: FullUpdateKey): P
   const rows = await read
     .selectFrom('full_update_batch')
     .select([...columns, 'product_count as productCount'])
-    .where((is) => is.and(batchesOf(key)))
+    .where((is) => is.and(toSnake(batchesOf(key))))
     .orderBy('batch')
     .execute();
   return rows.map((row) => ({ ...row, encoding: row.encoding as Batch['encoding'] }));
@@ -229,7 +206,7 @@ export async function beginCommit(
   tx: ControlTransaction,
   { taskId, ...key }: FullUpdateKey & { taskId: string },
 ): Promise<{ begun: FullUpdate } | { begun: undefined; commitTaskId: string | undefined }> {
-  const isBegun = await changeOpen(tx, key, { state: 'committing', commit_task_id: taskId });
+  const isBegun = await changeOpen(tx, key, { state: 'committing', commitTaskId: taskId });
   // A statement of its own: one that waited for a row counts what was there before it waited.
   const present = await findFullUpdate(tx, key);
   if (isBegun && present !== undefined) return { begun: present };
@@ -243,15 +220,8 @@ export async function closeFullUpdate(
   state: 'committed' | 'discarded',
 ): Promise<void> {
   await database.write(key.projectId, async (tx) => {
-    await tx
-      .updateTable('full_update')
-      .set({ state })
-      .where((is) => is.and(rowOf(key)))
-      .execute();
-    await tx
-      .deleteFrom('full_update_batch')
-      .where((is) => is.and(batchesOf(key)))
-      .execute();
+    await control.update(tx, 'full_update', { where: rowOf(key), set: { state } });
+    await control.remove(tx, 'full_update_batch', batchesOf(key));
   });
 }
 
@@ -287,8 +257,7 @@ export function expectBatch(
       .executeTakeFirst();
     if (open === undefined) return undefined;
     const batch = { id: open.id, projectId, processId, number };
-    const row = { ...keyOfArriving(batch), after_batch_at: open.batch_at };
-    await tx.insertInto('arriving_batch').values(row).execute();
+    await control.insert(tx, 'arriving_batch', { ...keyOfArriving(batch), afterBatchAt: open.batch_at });
     return batch;
   });
 }
@@ -301,7 +270,7 @@ export async function endExpected(
 ): Promise<void> {
   await database.write('rows', async (tx) => {
     await removeArriving(tx, batch);
-    if (hasFailed) await changeOpen(tx, batch, { last_batch_failed: FAILED });
+    if (hasFailed) await changeOpen(tx, batch, { lastBatchFailed: FAILED });
   });
 }
 
@@ -313,13 +282,15 @@ async function endLost(tx: ControlTransaction, named?: ArrivingBatch): Promise<v
   const listed = tx.selectFrom('upload_process').select('id');
   const lost = await tx
     .deleteFrom('arriving_batch')
-    .where((is) => (named === undefined ? is('process_id', 'not in', listed) : is.and(keyOfArriving(named))))
+    .where((is) =>
+      named === undefined ? is('process_id', 'not in', listed) : is.and(toSnake(keyOfArriving(named))),
+    )
     .returning(['project_id as projectId', 'full_update_id as id', 'after_batch_at'])
     .execute();
   for (const { projectId, id, after_batch_at } of lost) {
-    const last_batch_failed = sql<number>`case when batch_at = ${after_batch_at} or last_batch_failed = ${sql.lit(FAILED)}
+    const lastBatchFailed = sql<number>`case when batch_at = ${after_batch_at} or last_batch_failed = ${sql.lit(FAILED)}
       then ${sql.lit(FAILED)} else ${sql.lit(IN_DOUBT)} end`;
-    await changeOpen(tx, { projectId, id }, { last_batch_failed });
+    await changeOpen(tx, { projectId, id }, { lastBatchFailed });
   }
 }
 
@@ -380,7 +351,7 @@ export async function noteProcess(database: Database, takesBatches: boolean): Pr
 export async function removeProcess(database: Database): Promise<void> {
   const { processId } = database;
   await database.write('rows', async (tx) => {
-    await tx.deleteFrom('upload_process').where('id', '=', processId).execute();
+    await control.remove(tx, 'upload_process', { id: processId });
     await endLost(tx);
   });
 }

@@ -8,7 +8,14 @@ import {
   toDefinedColumns,
 } from '../../definitions/definitions.ts';
 import { createStore } from '../../projects/projects.ts';
-import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
+import {
+  type ControlSchema,
+  type ControlTransaction,
+  control,
+  type Database,
+  type Rows,
+  toCamel,
+} from '../../storage/storage.ts';
 import type { Channel, ChannelDefinition, FeedFile, PublishedRows, Snapshot } from './channel-schemas.ts';
 
 const table: DueTable<Channel, InProject> = {
@@ -29,11 +36,11 @@ const table: DueTable<Channel, InProject> = {
       },
     };
   },
-  toColumns: (channel) => ({
+  toColumns: ({ state: { token, builtVersion }, dueAt: nextBuildAt, ...channel }) => ({
     ...toDefinedColumns(channel),
-    token: channel.state.token,
-    next_build_at: channel.dueAt ?? null,
-    built_version: channel.state.builtVersion ?? null,
+    token,
+    nextBuildAt,
+    builtVersion,
   }),
 };
 
@@ -94,30 +101,22 @@ export async function savePublished(
   { projectId, id, revision }: Pick<Channel, 'projectId' | 'id' | 'revision'>,
   taskNumber: number,
 ): Promise<boolean> {
-  const saved = await tx
-    .updateTable('channel')
-    .set({ published: taskNumber })
-    .where((is) => is.and({ project_id: projectId, id, revision }))
-    .executeTakeFirst();
-  return Number(saved.numUpdatedRows) > 0;
+  const where = { projectId, id, revision };
+  return (await control.update(tx, 'channel', { where, set: { published: taskNumber } })) > 0;
 }
 
 /** Stored among the files, whose payloads are retained and removed together. */
 const ROWS_NAME = '.rows';
 type StoredFile = FeedFile & PublishedRows;
 
-function readSnapshot(row: Selectable<ControlSchema['channel_snapshot']>): Snapshot {
+function readSnapshot({ row_count: rows, ...row }: Selectable<ControlSchema['channel_snapshot']>): Snapshot {
   const stored = JSON.parse(row.files) as StoredFile[];
   const published = stored.find(({ name }) => name === ROWS_NAME);
   return {
-    projectId: row.project_id,
-    channelId: row.channel_id,
-    taskNumber: row.task_number,
-    catalogVersion: row.catalog_version,
-    rows: row.row_count,
+    ...toCamel(row),
+    rows,
     files: stored.filter((file) => file !== published),
     ...(published && { published }),
-    createdAt: row.created_at,
   };
 }
 
@@ -127,32 +126,17 @@ export async function forgetRows(
   { projectId, taskNumber, files, published }: Snapshot,
 ): Promise<readonly string[]> {
   if (published === undefined) return [];
-  await write(projectId, (tx) =>
-    tx
-      .updateTable('channel_snapshot')
-      .set({ files: JSON.stringify(files) })
-      .where((is) => is.and({ project_id: projectId, task_number: taskNumber }))
-      .execute(),
-  );
+  const change = { where: { projectId, taskNumber }, set: { files: JSON.stringify(files) } };
+  await write(projectId, (tx) => control.update(tx, 'channel_snapshot', change));
   return published.pieces.map(({ name }) => name);
 }
 
-export async function insertSnapshot(tx: ControlTransaction, snapshot: Snapshot): Promise<void> {
-  await tx
-    .insertInto('channel_snapshot')
-    .values({
-      project_id: snapshot.projectId,
-      task_number: snapshot.taskNumber,
-      channel_id: snapshot.channelId,
-      catalog_version: snapshot.catalogVersion,
-      row_count: snapshot.rows,
-      files: JSON.stringify([
-        ...snapshot.files,
-        ...(snapshot.published ? [{ ...snapshot.published, name: ROWS_NAME }] : []),
-      ]),
-      created_at: snapshot.createdAt,
-    })
-    .execute();
+export async function insertSnapshot(
+  tx: ControlTransaction,
+  { rows: rowCount, files, published, ...snapshot }: Snapshot,
+): Promise<void> {
+  const stored = [...files, ...(published ? [{ ...published, name: ROWS_NAME }] : [])];
+  await control.insert(tx, 'channel_snapshot', { ...snapshot, rowCount, files: JSON.stringify(stored) });
 }
 
 const snapshotsOf = (rows: Rows, projectId: number) =>
@@ -173,12 +157,7 @@ export async function listSnapshots(rows: Rows, { projectId, id }: Pick<Channel,
   return (await found.execute()).map(readSnapshot);
 }
 
-export async function removeSnapshot(
+export const removeSnapshot = (
   tx: ControlTransaction,
   { projectId, taskNumber }: Pick<Snapshot, 'projectId' | 'taskNumber'>,
-): Promise<void> {
-  await tx
-    .deleteFrom('channel_snapshot')
-    .where((is) => is.and({ project_id: projectId, task_number: taskNumber }))
-    .execute();
-}
+) => control.remove(tx, 'channel_snapshot', { projectId, taskNumber });

@@ -8,7 +8,13 @@ import {
   toDefinedColumns,
 } from '../../definitions/definitions.ts';
 import { createStore } from '../../projects/projects.ts';
-import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
+import {
+  type ControlSchema,
+  type ControlTransaction,
+  control,
+  type Database,
+  type Rows,
+} from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import type { SourceStamp } from '../sources/sources.ts';
 import type { Pipeline, PipelineDefinition, ReadSummary, UploadedFile } from './pipeline-schemas.ts';
@@ -28,11 +34,11 @@ const table: DueTable<Pipeline, InProject> = {
       stamp: row.stamp === null ? undefined : (JSON.parse(row.stamp) as SourceStamp),
     },
   }),
-  toColumns: (pipeline) => ({
+  toColumns: ({ state: { triggerId, stamp }, dueAt: nextRunAt, ...pipeline }) => ({
     ...toDefinedColumns(pipeline),
-    trigger_id: pipeline.state.triggerId,
-    next_run_at: pipeline.dueAt ?? null,
-    stamp: writeStamp(pipeline.state.stamp),
+    triggerId,
+    nextRunAt,
+    stamp: writeStamp(stamp),
   }),
 };
 
@@ -106,15 +112,8 @@ export async function saveStamp(
   { projectId, id, revision }: Pick<Pipeline, 'projectId' | 'id' | 'revision'>,
   stamp: SourceStamp | undefined,
 ): Promise<void> {
-  await database.write('rows', (tx) =>
-    tx
-      .updateTable('pipeline')
-      .set({ stamp: writeStamp(stamp) })
-      .where('project_id', '=', projectId)
-      .where('id', '=', id)
-      .where('revision', '=', revision)
-      .execute(),
-  );
+  const change = { where: { projectId, id, revision }, set: { stamp: writeStamp(stamp) } };
+  await database.write('rows', (tx) => control.update(tx, 'pipeline', change));
 }
 
 /** @returns what a run has stored; `read` once the writes are accepted */
@@ -136,13 +135,9 @@ export async function findRun(database: Database, { projectId, number }: TaskKey
 /** Saved when the writes are accepted: after a crash the source cannot be read again. */
 export async function saveRead(
   tx: ControlTransaction,
-  { projectId, number }: TaskKey,
+  { projectId, number: taskNumber }: TaskKey,
   read: ReadSummary,
 ): Promise<void> {
-  await tx
-    .updateTable('pipeline_run')
-    .set({ read: JSON.stringify(read) })
-    .where('project_id', '=', projectId)
-    .where('task_number', '=', number)
-    .execute();
+  const change = { where: { projectId, taskNumber }, set: { read: JSON.stringify(read) } };
+  await control.update(tx, 'pipeline_run', change);
 }
