@@ -43,7 +43,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'has a certificate of an unknown authority',
 };
 
-/** In words: some errors of Node hold what was sent. @returns what was given when it is no failure of a connection */
+/** In our own words, as some errors of Node contain what was sent. @returns the error itself if no connection failed */
 export function describeConnection(error: unknown, { host }: { readonly host: string }): unknown {
   const code = (error as { code?: unknown }).code;
   if (error instanceof OutboundProblem || typeof code !== 'string') return error;

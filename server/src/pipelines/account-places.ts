@@ -3,23 +3,23 @@ import { OpenCounts } from '../kernel/open-counts.ts';
 
 export interface PlaceLimits {
   readonly inProcess: number;
-  /** Fewer, so that no account keeps the others out. */
+  /** Fewer for one account, so that none keeps the others out. */
   readonly inAccount: number;
-  /** Of an account; more are refused. */
+  /** The most of an account that may wait; more are refused. */
   readonly waiting: number;
 }
 
-/** For whom work is done. */
+/** The account that work is done for. */
 export interface Requester {
   readonly accountId: number;
-  /** Aborts when the caller leaves. */
+  /** Aborts when the caller disconnects. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How soon to try again: most of what is refused takes no longer. */
+/** When to retry: most of the work takes no longer. */
 const RETRY_SECONDS = 5;
 
-/** Places for work that a process does only so much of at a time. Accounts share them; who waits is served in turn. */
+/** Places for work of which a process may only do so much at a time. Accounts share them, and waiting ones take turns. */
 export class AccountPlaces {
   readonly #limits: PlaceLimits;
   /** By account. */
@@ -30,7 +30,7 @@ export class AccountPlaces {
     this.#limits = limits;
   }
 
-  /** @throws rate_limited where the account has its share, not_ready where others have the rest; the reason of the signal */
+  /** @throws rate_limited if the account has its share, not_ready if others have the rest; the reason of the signal */
   async use<Result>({ accountId, signal }: Requester, work: () => Promise<Result>): Promise<Result> {
     signal?.throwIfAborted();
     const end = this.#hasRoom(accountId) ? this.#taken.begin(accountId) : await this.#wait(accountId, signal);
@@ -53,7 +53,7 @@ export class AccountPlaces {
     next?.begin();
   }
 
-  /** @returns what gives the place back */
+  /** @returns a function that gives the place back */
   async #wait(accountId: number, signal: AbortSignal | undefined): Promise<() => void> {
     const before = this.#waiting.filter((one) => one.accountId === accountId).length;
     if (before >= this.#limits.waiting) throw this.#refuse(accountId);

@@ -1,7 +1,7 @@
 /**
- * The door of pipelines: what feeds a catalog without a client. A pipeline is a stored definition; a run of it is a
- * task. What starts one (a call, an upload, a schedule, a webhook) is decided here, across processes by the database;
- * what a run does is in `runs/`. Pipelines know catalogs and never how products are stored.
+ * The door of pipelines: they feed a catalog without a client. A pipeline is a stored definition; a run of it is a task. What
+ * starts one (a call, an upload, a schedule, a webhook) is decided here, across processes by the database; what a run does is
+ * in `runs/`. Pipelines know catalogs but not how products are stored.
  */
 import { createDefinitions, openStored, type SentChange, type Shown } from '../definitions/definitions.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
@@ -53,20 +53,20 @@ export function createPipelines(parts: PipelineParts) {
 
   return {
     ...definitions,
-    /** Gives the webhook another URL; the old one is 404 from then on. @throws not_found */
+    /** Gives the webhook a new URL; the old one is 404 from then on. @throws not_found */
     renewTriggerId: (change: SentChange<Shown<Pipeline>>, { id }: { readonly id: number }) =>
       definitions.renew(change, { id, what: 'trigger-id' }, (state) => ({
         ...{ ...state, triggerId: makeTriggerId() },
       })),
     ...createPipelineTriggers(parts, runs),
-    /** To be started where tasks run. */
+    /** Started where tasks run. */
     schedule: createPipelineSchedule(parts, runs),
     close: () => threads.close(),
 
     /**
      * Maps the first rows of the real source, and stores nothing.
-     * @throws request_invalid, not_found for the stored pipeline, rate_limited, not_ready, and whatever the source or its
-     * format refuses
+     * @throws request_invalid, not_found for the stored pipeline, rate_limited, not_ready, and any refusal of the source or its
+     * format
      */
     async preview(project: ChosenProject, sent: SentPreview, signal?: AbortSignal): Promise<Preview> {
       const { id: projectId, accountId } = project;
@@ -89,7 +89,7 @@ export function createPipelines(parts: PipelineParts) {
       });
     },
 
-    /** Seals what an earlier version stored as it was sent. @returns how many could not be: there is no key */
+    /** Seals secrets that an earlier version stored as sent. @returns how many could not be sealed, as there is no key */
     sealPlain: () => sealPlainSources(database, secrets),
   };
 }

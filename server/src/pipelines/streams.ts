@@ -1,4 +1,4 @@
-/** What sources and formats share: streams whose beginning is read before they are, files without a name, and archives. */
+/** What sources and formats share: streams with a look-ahead, files without a name, and archives. */
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
@@ -6,7 +6,7 @@ import { translateSqliteError } from '../storage/storage.ts';
 
 export type ByteStream = AsyncIterable<Uint8Array>;
 
-/** A stream whose beginning can be read before it is. */
+/** A stream whose beginning can be read ahead. */
 export class Peekable<Chunk extends { readonly length: number }> implements AsyncIterable<Chunk> {
   readonly #source: AsyncIterator<Chunk>;
   #peeked: Chunk[] = [];
@@ -15,7 +15,7 @@ export class Peekable<Chunk extends { readonly length: number }> implements Asyn
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** @returns the first chunks, at least `length` long together unless the stream is shorter */
+  /** @returns the first chunks, together at least `length` long unless the stream is shorter */
   async peek(length: number): Promise<readonly Chunk[]> {
     let have = this.#peeked.reduce((sum, chunk) => sum + chunk.length, 0);
     while (have < length) {
@@ -37,20 +37,20 @@ export class Peekable<Chunk extends { readonly length: number }> implements Asyn
     }
   }
 
-  /** To be done when the stream is given up before it is read: it may hold a connection or a file. */
+  /** Call it when a stream is abandoned unread, as it may hold a connection or a file. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#peeked = [];
     await this.#source.return?.();
   }
 }
 
-/** @returns the first bytes, fewer than `length` only when there are no more, and the whole stream */
+/** @returns the first bytes, fewer than `length` only if there are no more, and the whole stream */
 export async function peekBytes(bytes: ByteStream, length: number) {
   const stream = new Peekable(bytes);
   return { head: Buffer.concat(await stream.peek(length)).subarray(0, length), stream };
 }
 
-/** A file without a name: it is gone with the process, whatever happens. To be closed by the caller. */
+/** A file without a name, which disappears with the process in any case. The caller closes it. */
 export async function openNamelessFile(folder: string): Promise<FileHandle> {
   const own = await mkdtemp(join(folder, 'spool-'));
   try {
@@ -60,7 +60,7 @@ export async function openNamelessFile(folder: string): Promise<FileHandle> {
   }
 }
 
-/** Writes a stream to a file and hands on what is written. @throws storage_full, storage_failed */
+/** Writes a stream to a file and passes on what is written. @throws storage_full, storage_failed */
 export async function* writeSpool(bytes: ByteStream, file: FileHandle): AsyncGenerator<Uint8Array> {
   for await (const chunk of bytes) {
     try {
@@ -85,11 +85,11 @@ export async function* readSpool(file: FileHandle): AsyncGenerator<Uint8Array> {
 
 export interface ZipLimits {
   readonly entries: number;
-  /** Refuses an entry before the next one is read. */
+  /** May refuse an entry before the next one is read. */
   readonly check?: (entry: Entry) => void;
-  /** @returns the problem of an archive that has more */
+  /** @returns the problem of an archive with too many entries */
   tooMany(): Error;
-  /** @returns the problem of an archive that is damaged, in its words */
+  /** @returns the problem of a damaged archive, in its own words */
   damaged(cause: Error): Error;
 }
 
@@ -116,7 +116,7 @@ export async function openZip(file: FileHandle, limits: ZipLimits) {
   );
   return {
     entries: await understand(listEntries(zip)),
-    /** Unpacks an entry. The file may be closed only when nothing reads from it any more. */
+    /** Unpacks an entry. Close the file only when nothing reads from it any more. */
     async *read(entry: Entry): AsyncGenerator<Uint8Array> {
       const stream = await understand(zip.openReadStreamPromise(entry));
       const closed = new Promise<void>((resolve) => stream.once('close', resolve));
@@ -134,7 +134,7 @@ export async function openZip(file: FileHandle, limits: ZipLimits) {
 
 export type Zip = Awaited<ReturnType<typeof openZip>>;
 
-/** yauzl throws plain errors for the archive, zlib plain ones with a code of its own; all others are not about the file. */
+/** yauzl throws plain errors for the archive, zlib plain ones with a code of its own; all others do not concern the file. */
 export function isFaultOfArchive(error: unknown): error is Error {
   if (!(error instanceof Error) || error.constructor !== Error) return false;
   const { code } = error as { code?: unknown };

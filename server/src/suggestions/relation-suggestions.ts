@@ -34,7 +34,7 @@ const SPREAD = { plain: 0.5, standard: 0.75, listed: 0.9, limit: 0.97 } as const
 /** The least score of a named limit, unless the limit excludes hardly anything. */
 const NAMED = 0.8;
 const NEARLY_ALL = 0.96;
-/** Of the targets, what a match that is added may leave at most; a limit that is named needs less to be meant. */
+/** The largest share of the targets that an added match may leave; a named limit is more surely meant and may leave more. */
 const NARROWS = { equals: 0.8, lessOrEqual: 0.98, greaterOrEqual: 0.98 } as const;
 /** The least share of the products with results that it must leave. */
 const KEEPS = 0.95;
@@ -352,7 +352,7 @@ function listEqual([source, target]: Pair, profiles: Profiles): SuggestedMatch[]
     );
 }
 
-/** One attribute, or two of which one says the same in fewer words (CPU socket, Socket), or whose values are the same codes. */
+/** One attribute, or two: one a shorter form of the other (CPU socket, Socket), or with the same codes as values. */
 function mayBeSame([a, b]: AttributePair, [source, target]: Pair): boolean {
   if (a === b) return true;
   if (!canCompare(a, b)) return false;
@@ -478,7 +478,7 @@ function areAlike([a, b]: Pair, profiles: Profiles): boolean {
   return ofA.lastWord === ofB.lastWord || (shared >= 2 && shared >= ALIKE * ofA.some.union(ofB.some).size);
 }
 
-/** Of a few values each has half of the products, unless they are standards; of many some must be shared. Years are no size. */
+/** With few values, each has half of the products unless they are standards; of many, some must be shared. No years. */
 function isSelective([a, b]: AttributePair, [source, target]: Pair): boolean {
   const [ofSource, ofTarget] = [keysOf(source, a), keysOf(target, b)];
   const shared = [...ofSource.intersection(ofTarget)];

@@ -172,8 +172,8 @@ const versionOf = (name: string, hash: string) => `${name}\n${hash}`;
 type WriteTexts = (texts: readonly string[]) => Promise<void>;
 
 /**
- * Compares a build with the rows before it, as they are written, so that a change that was undone is none. Where the columns are others, every row counts as changed and none as gone.
- * @returns undefined for a channel whose builds are whole
+ * Compares a build with the earlier rows while it is written, so that a change that was undone is none.
+ * @returns undefined for a channel whose builds are complete. If columns differ, every row counts as changed and none as gone
  */
 async function openFeedChanges(feed: FeedRows, { before, definition, ...parts }: ChangeParts) {
   if (!definition.changes) return undefined;
@@ -211,7 +211,7 @@ async function openFeedChanges(feed: FeedRows, { before, definition, ...parts }:
       counts.unchanged += made.length - changed.length;
       return changed.map(({ text }) => text);
     },
-    /** When all rows were taken; `write` takes those of products that are gone. @returns what the next build compares */
+    /** Called after the last row; `write` takes rows of products that are gone. @returns the basis of the next comparison */
     async end(write: WriteTexts): Promise<PublishedRows> {
       await writeRemoved(write);
       const [file] = await rows.end();

@@ -42,7 +42,7 @@ import type {
 } from './pipeline-schemas.ts';
 import { listUnsealed, PIPELINES, RUNS } from './pipeline-store.ts';
 
-/** Of a definition, or of one that is only tried: its source. */
+/** For a stored or a tried definition: the secrets of its source. */
 export const PIPELINE_SECRETS: SecretPart<PipelineDefinition> = {
   column: sealedColumnOf('pipeline'),
   mask: (definition) => ({ ...definition, source: maskSource(definition.source) }),
@@ -79,14 +79,14 @@ export const pipelineKind = ({
   runs: { ...RUNS, busy: 'pipeline_busy' },
 });
 
-/** What decides the products that a source makes. */
+/** The part of a definition that determines the products. */
 const readingOf = ({ source, format, mapping, mode }: PipelineDefinition) => [source, format, mapping, mode];
 
 const PAGE = 500;
 
 /**
- * Seals the headers that versions before 0.2 stored as they were sent.
- * @returns how many pipelines still have them so, because there is no key
+ * Seals the headers that versions before 0.2 stored as sent.
+ * @returns how many pipelines are still unsealed, because there is no key
  */
 export async function sealPlainSources(database: Database, secrets: Secrets): Promise<number> {
   let plainCount = 0;
@@ -99,7 +99,7 @@ export async function sealPlainSources(database: Database, secrets: Secrets): Pr
   return plainCount;
 }
 
-/** It may have been changed since, also by another process. */
+/** Rereads the pipeline, which may have been changed since, even by another process. */
 function sealStored(database: Database, secrets: Secrets, { projectId, id }: Pipeline): Promise<void> {
   return database.write(projectId, async (tx) => {
     const pipeline = await PIPELINES.find(tx, { id: projectId }, id);
@@ -112,7 +112,7 @@ function sealStored(database: Database, secrets: Secrets, { projectId, id }: Pip
 
 const DEFAULT_MIN_SECONDS = 3_600;
 const DEFAULT_DELETE_PERCENT = 30;
-/** A refusal lists at most so many mistakes. */
+/** The most mistakes that a refusal lists. */
 const SHOWN = 20;
 
 /** Checks the patterns and expressions of a mapping in another process. */
@@ -151,7 +151,7 @@ async function checkPipeline(
   };
 }
 
-/** The same for a preview; without a mapping one is suggested. @throws request_invalid */
+/** The same for a preview, which suggests a mapping if there is none. @throws request_invalid */
 export async function checkTried(sent: SentPreview, checkTexts: CheckTexts): Promise<TriedDefinition> {
   const { source, format, mapping, mode = 'full' } = sent;
   refuse([...checkSource(source), ...(await checkMapping(mapping, mode, checkTexts))]);
@@ -160,7 +160,7 @@ export async function checkTried(sent: SentPreview, checkTexts: CheckTexts): Pro
 
 /**
  * Fills in the secrets of the source that an answer masked.
- * @throws request_invalid where there is no value to fill in
+ * @throws request_invalid if there is no value to fill in
  */
 export function fillSource<Sent extends { readonly source: Source }>(
   sent: Sent,
@@ -180,13 +180,13 @@ function refuse(problems: readonly string[]): void {
 const refusal = (problems: readonly string[]) =>
   new ServiceError('request_invalid', { details: problems.slice(0, SHOWN) });
 
-/** Fields that the service adds to a trigger in its answers are ignored. */
+/** Ignores fields that the service adds to a trigger in its answers. */
 function readTrigger(sent: SentPipeline['trigger']): Trigger {
   if (sent.type !== 'webhook') return sent;
   return { type: 'webhook', minSecondsBetween: sent.minSecondsBetween ?? DEFAULT_MIN_SECONDS };
 }
 
-/** What definitions of pairs have, by their modes. */
+/** The parts that definitions of pairs have, by mode. */
 const PAIRS = {
   links: { need: 'links need', parts: 'source and targets', place: 'relationId' },
   table: { need: 'a table needs', parts: 'source and target', place: 'tableName' },
@@ -206,7 +206,7 @@ function checkNeedOfMapping({ format: { type }, mapping, mode }: SentPipeline): 
   return isNeeded ? [`/mapping: is needed for the format ${type}, which has none of its own`] : [];
 }
 
-/** Whether there is such a relation is seen by a run: it may be made later. */
+/** Only a run checks whether the relation exists, as it may be created later. */
 function checkPlaces({ mode, ...sent }: SentPipeline): string[] {
   return Object.entries(PAIRS).flatMap(([own, { place }]) => {
     const isThere = sent[place] !== undefined;
@@ -235,7 +235,7 @@ async function checkMapping(
   return listPlaces(mapping, '/mapping', problems).take(SHOWN).toArray();
 }
 
-/** @returns JSON pointers to the texts that are wrong, and why */
+/** @returns JSON pointers to the invalid texts, and the reasons */
 function* listPlaces(part: unknown, path: string, problems: TextProblems): Generator<string, undefined> {
   if (typeof part !== 'object' || part === null) return;
   for (const [key, value] of Object.entries(part)) {
@@ -246,7 +246,7 @@ function* listPlaces(part: unknown, path: string, problems: TextProblems): Gener
   }
 }
 
-/** An attribute may be called `from`, but no column beside it `regex: true`. */
+/** An attribute may be named `from`, but then no column beside it has `regex: true`. */
 function kindOf(
   part: { readonly regex?: unknown; readonly operator?: unknown },
   key: string,

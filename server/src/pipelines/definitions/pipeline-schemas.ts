@@ -102,7 +102,7 @@ const answered = {
   lastRun: Type.Optional(Type.Unknown()),
 };
 
-/** The answer of GET can be sent back: fields that the service adds are ignored. */
+/** The answer of GET can be sent back; fields that the service adds are ignored. */
 export const SentPipeline = closedAs('PipelineDefinition', { ...definition, ...answered });
 export type SentPipeline = Static<typeof SentPipeline>;
 
@@ -164,7 +164,7 @@ export const UploadQuery = Type.Object({
   }),
 });
 
-/** What is tried before it is stored. Source: docs/interface.md §13.5. */
+/** A definition to try before it is stored. Source: docs/interface.md §13.5. */
 export const SentPreview = closedAs('PipelineToTry', {
   // A whole definition can be tried before it is stored, as relations can.
   ...Type.Partial(SentPipeline).properties,
@@ -251,10 +251,10 @@ export const WirePreview = titled('PipelinePreview', {
   }),
   catalog: Type.Optional(WirePreviewCatalog),
 });
-/** `catalog`: where it was requested, and the mapping is whole. */
+/** `catalog` is there if requested, and if the mapping is complete. */
 export type Preview = Sent<Static<typeof WirePreview>>;
 
-/** What an invalid row does to a run: fail it, be skipped, or be skipped up to a share of all rows. */
+/** What an invalid row does to a run: fails it, is skipped, or is skipped up to a share of all rows. */
 export type RejectedRowPolicy = NonNullable<SentPipeline['onRejectedRow']>;
 
 type Filled = 'mode' | 'maxDeletePercent' | 'onRejectedRow' | 'minProducts';
@@ -264,7 +264,7 @@ export type PipelineDefinition = Readonly<
 > &
   Readonly<Required<Pick<SentPipeline, Filled>>> & { readonly trigger: Trigger };
 
-/** What the service notes of a pipeline. */
+/** What the service records about a pipeline. */
 export interface PipelineState {
   /** The last part of the webhook's URL. */
   readonly triggerId: string;
@@ -274,7 +274,7 @@ export interface PipelineState {
 
 export type Pipeline = Defined<PipelineDefinition, PipelineState>;
 
-/** An uploaded file, kept until its run has ended: in pieces, so that it is never in memory as a whole. */
+/** An uploaded file, stored until its run has ended: in pieces, so that it is never in memory completely. */
 export interface UploadedFile {
   readonly name: string;
   readonly charset: string | undefined;
@@ -288,7 +288,7 @@ export const NO_COUNTS: RunCounts = {
   ...{ created: 0, changed: 0, unchanged: 0, deleted: 0 },
 };
 
-/** A definition to be tried; without a mapping one is suggested. */
+/** A definition to try; without a mapping one is suggested. */
 export type TriedDefinition = Pick<PipelineDefinition, 'source' | 'format' | 'mapping' | 'mode'>;
 
 export type BatchCounts = Pick<RunCounts, 'rows' | 'products' | 'filtered' | 'rejected'>;
@@ -299,7 +299,7 @@ export interface ReadSummary extends BatchCounts {
   /** The first lines of the report; the others are only counted. */
   readonly report: readonly ReportLine[];
   readonly unreported: number;
-  /** Of the pipeline as it was read. */
+  /** The revision of the pipeline that was read. */
   readonly revision: number;
 }
 
@@ -334,7 +334,7 @@ export const toWireRun = ({ task, startedBy }: Run) => ({
   counts: countsOf(task),
 });
 
-/** A run that ended before it wrote has counted only what it read. */
+/** A run that ended before writing has only the counts of what it read. */
 function countsOf({ result }: Task): RunCounts | null {
   if (result === undefined) return null;
   const { warnings: _, dropped: __, ...counts } = result as Partial<RunCounts> & Record<string, unknown>;

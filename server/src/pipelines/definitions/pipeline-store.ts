@@ -42,15 +42,15 @@ const table: DueTable<Pipeline, InProject> = {
   }),
 };
 
-/** By the index pipeline_by_schedule what is due is found, by pipeline_by_trigger a webhook. */
+/** The index pipeline_by_schedule finds what is due, pipeline_by_trigger a webhook. */
 export const PIPELINES = { ...table, ...createStore(table) };
 
 const writeStamp = (stamp: SourceStamp | undefined) => (stamp === undefined ? null : JSON.stringify(stamp));
 
-/** By the index pipeline_run_by_pipeline. */
+/** Uses the index pipeline_run_by_pipeline. */
 export const RUNS = createRunStore({ name: 'pipeline_run', owners: 'pipeline', owner: 'pipeline_id' });
 
-/** @returns pipelines of any project whose source may have headers that are not sealed yet, by id */
+/** @returns pipelines of any project whose source may have unsealed headers, by id */
 export async function listUnsealed(rows: Rows, after: number, limit: number): Promise<Pipeline[]> {
   const found = await rows
     .selectFrom('pipeline')
@@ -72,7 +72,7 @@ interface Window {
 
 /**
  * Counts a call of the webhook, unless one was accepted within the window.
- * @returns undefined when it is counted, else ms until the window ends
+ * @returns undefined if it is counted, else ms until the window ends
  */
 export async function countTrigger(
   tx: ControlTransaction,
@@ -106,7 +106,7 @@ export async function findWindow(
   return Math.min(windowMs, Math.max(0, Number(row?.rest ?? 0)));
 }
 
-/** Saves the stamp that recognises an unchanged source, unless the pipeline was changed since its run began. */
+/** Saves the stamp that recognises an unchanged source, unless the pipeline was changed since the run began. */
 export async function saveStamp(
   database: Database,
   { projectId, id, revision }: Pick<Pipeline, 'projectId' | 'id' | 'revision'>,

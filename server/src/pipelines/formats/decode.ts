@@ -42,15 +42,15 @@ const MARK_BYTES = 4;
 const DECLARATION_BYTES = 512;
 
 export interface DecodeOptions {
-  /** As the owner chose; a byte order mark in the file is stronger. */
+  /** As the owner chose; a byte order mark in the file takes precedence. */
   readonly encoding?: string | undefined;
-  /** As the sender of the file named it; believed only where the file is not UTF-8. */
+  /** As the sender of the file named it; only used if the file is not UTF-8. */
   readonly charset?: string | undefined;
-  /** Reads the encoding out of `<?xml … encoding="…"?>`. */
+  /** Whether to read the encoding from `<?xml … encoding="…"?>`. */
   readonly isMarkup?: boolean;
 }
 
-/** Bytes as text, without a byte order mark. Notes the encoding, and whether the text turned out to be damaged. */
+/** Bytes as text, without a byte order mark. Notes the encoding, and whether the text proved damaged. */
 export async function* decodeText(
   bytes: ByteStream,
   notes: ReadingNotes,
@@ -70,8 +70,8 @@ function readMark(head: Buffer): string | undefined {
 }
 
 /**
- * A declaration that can be read byte by byte is neither in UTF-16 nor worth believing when it says UTF-8, which the
- * bytes show by themselves.
+ * A declaration that can be read byte by byte is neither in UTF-16 nor worth believing if it says UTF-8, which the bytes show
+ * themselves.
  */
 function readDeclaration(head: Buffer): string | undefined {
   const declaration = /^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(
@@ -101,9 +101,9 @@ async function* decodeAs(
 }
 
 /**
- * The first character beyond ASCII decides: if its bytes are one of UTF-8, the file is in UTF-8, and what does not fit
- * later is damage; if not, the file is in the old encoding. A text in windows-1252 whose first such bytes are by chance
- * a character of UTF-8 (as `Ã¤`) is hardly ever met.
+ * The first character beyond ASCII decides: if its bytes are valid UTF-8, the file is in UTF-8, and later mismatches are
+ * damage; if not, the file is in the legacy encoding. Texts in windows-1252 whose first such bytes happen to be a character of
+ * UTF-8 (as `Ã¤`) hardly ever occur.
  */
 async function* decodeByItself(
   bytes: ByteStream,
@@ -129,7 +129,7 @@ function endOfAscii(chunk: Uint8Array): number {
   return isAscii(chunk) ? chunk.length : chunk.findIndex((byte) => byte > 0x7f);
 }
 
-/** How many bytes the character has that begins with this byte: 5, which is never reached, while there is none. */
+/** The length of the character that begins with this byte; 5, which is never reached, if it begins none. */
 function lengthOfSequence(lead: number | undefined): number {
   if (lead === undefined) return 5;
   if (lead >= 0xf0) return 4;
@@ -143,7 +143,7 @@ function otherThanUtf8(charset: string | undefined): string | undefined {
     const { encoding } = new TextDecoder(charset);
     return encoding.startsWith('utf-') ? undefined : encoding;
   } catch {
-    // What a sender calls its file is a hint; an unknown name is none.
+    // The sender's label is a hint; an unknown name is no help.
     return undefined;
   }
 }
@@ -161,7 +161,7 @@ function createDecoder(encoding: string): TextDecoder {
   }
 }
 
-/** @returns whether each chunk goes on with sound UTF-8; a character may be cut anywhere */
+/** @returns a function that tells whether each chunk continues with valid UTF-8; a character may be cut anywhere */
 function createUtf8Check(): (chunk: Uint8Array) => boolean {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   return (chunk) => {

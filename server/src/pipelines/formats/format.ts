@@ -2,7 +2,7 @@ import { type Static, type TLiteral, type TObject, type TProperties, Type } from
 import { optional } from '../../kernel/optional.ts';
 import { type ByteStream, Peekable } from '../streams.ts';
 
-/** A mapping that fits a format whatever the file has. Its columns may be missing in a file; then nothing is mapped. */
+/** A mapping that fits a format whatever the file contains. Its columns may be missing, in which case nothing is mapped. */
 export interface DefaultMapping {
   readonly identifier: string;
   readonly groupIdentifier?: string;
@@ -19,30 +19,30 @@ export interface DefaultPath {
   readonly separator?: string;
 }
 
-/** One file to be read. */
+/** A file to be read. */
 export interface FormatReading {
-  /** Unpacked. */
+  /** The bytes, unpacked. */
   readonly bytes: ByteStream;
   readonly notes: ReadingNotes;
-  /** Where files may be put that are gone when reading ends. */
+  /** A folder for files that are removed when reading ends. */
   readonly tempDir: string;
-  /** @returns the bytes as text; a web page is refused. To be called once, and not beside `bytes`. */
+  /** @returns the bytes as text; refuses a web page. Call it once, and do not read `bytes` as well. */
   decode(encoding?: string, isMarkup?: boolean): TextStream;
 }
 
-/** What a feed format is: one record in the list of `formats.ts`. Every option is found out where it is left out. */
+/** A feed format: one record in the list of `formats.ts`. Each option has a default that is detected. */
 interface FormatParts<Type extends string, Options extends TProperties> {
   readonly type: Type;
-  /** Its name for people. */
+  /** The name shown to people. */
   readonly label: string;
   /** What becomes a row, and how columns are named. */
   readonly description: string;
   readonly options: Options;
-  /** Whether a definition has to bring a mapping, must not, or may, since the format has one whose columns suggestions know. */
+  /** Whether a definition must have a mapping, must not, or may, as the format has a default one known to suggestions. */
   readonly mapping: 'needed' | 'none' | DefaultMapping;
-  /** How names of such files end, without a dot; none where the ending says less than the format. */
+  /** File name endings, without a dot; none if the ending is less specific than the format. */
   readonly endings: readonly string[];
-  /** All columns are known from the head: a mapping that names another one is refused. */
+  /** Whether the header names all columns, so that a mapping with another one is refused. */
   readonly isTable?: true;
   open(
     reading: FormatReading,
@@ -50,13 +50,13 @@ interface FormatParts<Type extends string, Options extends TProperties> {
   ): AsyncIterable<readonly SourceRow[]>;
 }
 
-/** One format of the list, for code that reads any; `Format` is what a definition may say of one. */
+/** A format of the list, for code that reads any; `Format` is how a definition describes it. */
 export interface FeedFormat<Format>
   extends Pick<FormatParts<string, TProperties>, 'type' | 'mapping' | 'isTable'> {
   open(reading: FormatReading, options: Format): AsyncIterable<readonly SourceRow[]>;
 }
 
-/** Adds the schema of what a definition says of its format. */
+/** Adds the schema of a definition's format. */
 export function defineFormat<const Type extends string, Options extends TProperties>(
   format: FormatParts<Type, Options>,
 ) {
@@ -83,21 +83,21 @@ export const headerRow = optional.integer({
 });
 
 type FormatReason =
-  /** Not what the format says: no JSON, a tag that is not closed, a zip that is none. */
+  /** Not what the format says: invalid JSON, an unclosed tag, a zip that is none. */
   | 'damaged'
-  /** Ends in the middle. */
+  /** Ends midway. */
   | 'broken_off'
   | 'too_large'
-  /** Well made, but with something that is never read: a DTD, an entity, an encryption. */
+  /** Valid, but with something that is never read: a DTD, an entity, encryption. */
   | 'refused'
-  /** The list, the sheet or the column that the options name is not there. */
+  /** The list, sheet or column that the options name is missing. */
   | 'not_found';
 
-/** Why a file cannot be read any further, in words for the owner of the pipeline. */
+/** Why a file cannot be read further, in words for the owner of the pipeline. */
 export class FormatProblem extends Error {
   override readonly name = 'FormatProblem';
   readonly reason: FormatReason;
-  /** Where reading stopped, where the format has lines. */
+  /** The line where reading stopped, if the format has lines. */
   readonly line: number | undefined;
 
   constructor(
@@ -112,16 +112,16 @@ export class FormatProblem extends Error {
 }
 
 /**
- * What one file may make the service hold at a time. An attribute value has at most 65,536 characters and a product at
- * most 2,000 of them (docs/interface.md §2.3); descriptions in HTML are longer before they are mapped.
+ * How much one file may make the service hold at a time. An attribute value has at most 65,536 characters and a product at most
+ * 2,000 of them (docs/interface.md §2.3); descriptions in HTML are longer before they are mapped.
  */
 export const LIMITS = {
   fieldCharacters: 1024 * 1024,
-  /** The text of a row with all its fields; also what is held of a row that does not end. */
+  /** The text of a row with all its fields, and how much is held of a row that does not end. */
   rowCharacters: 8 * 1024 * 1024,
-  /** Elements, attributes and values of a row, empty ones too: 150 bytes each, 40 MB in all. */
+  /** Elements, attributes and values of a row, including empty ones: 150 bytes each, 40 MB in all. */
   rowParts: 250_000,
-  /** As in docs/interface.md §8, and the few levels that lead to the list of products. */
+  /** As in docs/interface.md §8, plus the few levels around the list of products. */
   depth: 40,
   columns: 10_000,
 } as const;
@@ -146,7 +146,7 @@ export const tooDeep = (where: string, line?: number) =>
 const tooManyColumns = (where: string, line?: number) =>
   tooLarge(`${where} has more than ${LIMITS.columns.toLocaleString('en')} columns`, line);
 
-/** Weighs one row while it is read: its text, and the parts that cost memory without text. */
+/** Measures one row while it is read: its text, and the parts that take memory without text. */
 export class RowSize {
   readonly #what: string;
   #characters = 0;
@@ -172,23 +172,23 @@ export class RowSize {
   }
 }
 
-/** A value of a column: a list where an element or a key stands more than once, or where the source has a list. */
+/** A value of a column: a list if an element or a key is repeated, or the source has a list. */
 export type ColumnValue = string | string[];
 
 export interface SourceRow {
-  /** For reports: the line of a csv or ndjson file, the row of a sheet, otherwise the place among all rows, from 1. */
+  /** For reports: the line of a csv or ndjson file, the row of a sheet, otherwise the number among all rows, from 1. */
   readonly number: number;
-  /** Column by name. What the source leaves out or has as null is absent; what it leaves empty is ''. */
+  /** Columns by name. Missing or null values of the source are absent; empty ones are ''. */
   readonly values: Columns<ColumnValue>;
-  /** Of columns whose values are in lists of objects: the object that each value of the list is in, by number from 1. */
+  /** For columns with values in lists of objects, the number of each value's object, from 1. */
   readonly rows?: Columns<(number | undefined)[]>;
-  /** The row as the source has it, for expressions. */
+  /** The row as in the source, for expressions. */
   readonly source: unknown;
-  /** Absent when the row is sound. */
+  /** Absent if the row is sound. */
   readonly problems?: readonly RowProblem[];
 }
 
-/** What is wrong with one row. With a column only this column cannot be used, without one the row cannot. */
+/** A problem of one row. With a column only this column is unusable, without one the whole row. */
 export interface RowProblem {
   readonly code:
     | 'field_count'
@@ -207,8 +207,8 @@ export interface RowProblem {
 export type Columns<Value> = Record<string, Value>;
 
 /**
- * A class without a prototype of its own: `__proto__` and `constructor` are names like any other, and unlike
- * `Object.create(null)` its objects have shapes, which makes a row of ten columns four times as fast.
+ * A class without a prototype: `__proto__` and `constructor` are names like any other, and unlike `Object.create(null)` its
+ * objects have shapes, which makes a row of ten columns four times as fast.
  */
 class NoPrototype {}
 Reflect.deleteProperty(NoPrototype.prototype, 'constructor');
@@ -222,14 +222,14 @@ export function createColumns<Value>(): Columns<Value> {
 export const isSelector = (name: string): boolean =>
   name.endsWith(']') && /\[(?:@[^=\]]+=[^\]]*|not\(@[^)\]]+\))\]$/.test(name);
 
-/** Gathers the values of one row; a name that comes again makes a list. */
+/** Collects the values of one row; a repeated name makes a list. */
 export class RowValues {
   readonly values = createColumns<ColumnValue>();
   rows: Columns<(number | undefined)[]> | undefined;
   #count = 0;
   #rowCount = 0;
 
-  /** @returns the number of an object of a list, whose values belong together */
+  /** @returns the number of an object in a list, whose values belong together */
   beginRow(): number {
     this.#rowCount += 1;
     return this.#rowCount;
@@ -244,7 +244,7 @@ export class RowValues {
     else present.push(value);
   }
 
-  /** @param row  the number of the object that the value is in */
+  /** @param row the number of the object that has the value */
   addInRow(name: string, value: string, row: number): void {
     this.add(name, value, true);
     this.rows ??= createColumns();
@@ -256,18 +256,18 @@ export class RowValues {
 /** Documents differ in a few dozen paths. */
 const UNREAD_PATHS = 1_000;
 
-/** What a reader learns while it reads. */
+/** What a reader finds out while reading. */
 export class ReadingNotes {
-  /** What was found out rather than said: `delimiter`, `encoding`, `path`, `record`, `sheet`, … */
+  /** Detected options: `delimiter`, `encoding`, `path`, `record`, `sheet`, … */
   readonly found: Record<string, string> = {};
-  /** Some bytes are no text in the encoding; they became U+FFFD. */
+  /** Whether some bytes were invalid in the encoding and became U+FFFD. */
   isDamaged = false;
   readonly #columns = new Set<string>();
-  /** Paths of what makes no value, and how often; those that the format ignores on purpose are not among them. */
+  /** Paths of elements that make no value, with counts; without those that the format ignores on purpose. */
   readonly unread = new Map<string, number>();
   readonly #onUnread: ((path: string) => void) | undefined;
 
-  /** @param onUnread  takes paths in place of counting them */
+  /** @param onUnread receives paths instead of counting them */
   constructor(onUnread?: (path: string) => void) {
     this.#onUnread = onUnread;
   }
@@ -278,7 +278,7 @@ export class ReadingNotes {
       this.unread.set(path, (this.unread.get(path) ?? 0) + 1);
   }
 
-  /** Names in the order of their first appearance, up to here; at most `LIMITS.columns`. */
+  /** Names in order of first appearance so far; at most `LIMITS.columns`. */
   get columns(): readonly string[] {
     return [...this.#columns];
   }
@@ -293,7 +293,7 @@ export class ReadingNotes {
   }
 }
 
-/** Reports the rows that damage has reached; a source that is sound may well hold the sign U+FFFD. */
+/** Reports the rows with damage; in a sound source U+FFFD can be a regular character. */
 export function reportDamage(row: SourceRow): SourceRow {
   const isDamaged = (value: ColumnValue) => [value].flat().some((text) => text.includes('\uFFFD'));
   const damaged = Object.entries(row.values).filter(([, value]) => isDamaged(value));
@@ -308,9 +308,9 @@ export function reportDamage(row: SourceRow): SourceRow {
   return { ...row, problems: [...(row.problems ?? []), ...problems] };
 }
 
-/** A part of a text keeps the whole text alive; what outlives its chunk has to be a copy. */
+/** A substring retains the whole text, so what outlives its chunk has to be a copy. */
 export function copyText(text: string): string {
-  // By way of UTF-8 a plain text takes one byte a character; only half a pair does not survive it.
+  // Through UTF-8 plain text takes one byte a character; only a lone surrogate would not survive.
   return text.isWellFormed()
     ? Buffer.from(text).toString()
     : Buffer.from(text, 'utf16le').toString('utf16le');
@@ -322,20 +322,20 @@ interface TableRow {
 }
 
 interface TableOptions<Row> {
-  /** As the owner chose; undefined: the first row that is no title. */
+  /** As the owner chose; undefined: the first row that is not a title. */
   readonly headerRow: number | undefined;
   readonly maxColumns?: number;
-  /** By their places; a row may have no cell in some. */
+  /** By position; a row may lack some cells. */
   textsOf(row: Row): readonly string[];
 }
 
-/** Finds the row that names the columns, and hands on those behind it. */
+/** Finds the row that names the columns, and passes on the rows after it. */
 export function openTable<Row extends TableRow>(
   notes: ReadingNotes,
   { headerRow, maxColumns = Number.POSITIVE_INFINITY, textsOf }: TableOptions<Row>,
 ) {
   let first = headerRow ?? 1;
-  /** The first rows, until it is known which of them is the header. */
+  /** The first rows, until the header is found among them. */
   let head: Row[] | undefined = headerRow === undefined ? [] : undefined;
   let names: readonly string[] | undefined;
 
@@ -346,7 +346,7 @@ export function openTable<Row extends TableRow>(
     const texts = textsOf(row);
     if (texts.length > maxColumns) throw tooManyColumns('The first row', row.number);
     names = first > 0 ? readHeader(texts) : texts.map((_, index) => nameByPlace(index));
-    // Where a row has no cell there is no name.
+    // The list has holes where the row has no cell.
     names.forEach((name) => {
       notes.noteColumn(name);
     });
@@ -371,9 +371,9 @@ export function openTable<Row extends TableRow>(
       for (const row of rows) head.push(row);
       return head.length < HEAD_ROWS ? [] : end();
     },
-    /** To be called behind the last row. @returns those whose header was not known yet */
+    /** Call it after the last row. @returns the rows whose header was not known yet */
     end,
-    /** Of the columns, by their places. */
+    /** The names of the columns, by position. */
     get names(): readonly string[] {
       return names ?? [];
     },
@@ -381,8 +381,8 @@ export function openTable<Row extends TableRow>(
 }
 
 /**
- * @returns the names that a header gives: without spaces around them, the nameless ones by their place, those that come
- * again numbered, as Name, Name 2, and those behind the last name left out
+ * @returns the names in a header: trimmed, nameless ones by position, repeated ones numbered, as Name, Name 2, and without
+ * those after the last name
  */
 function readHeader(cells: readonly string[]): string[] {
   const given = Array.from(cells, (cell = '', index) => cell.trim() || nameByPlace(index));
@@ -399,10 +399,10 @@ function readHeader(cells: readonly string[]): string[] {
 
 export const nameByPlace = (index: number): string => `Column ${index + 1}`;
 
-/** Rows in which the names of the columns are searched. */
+/** How many rows are searched for the column names. */
 const HEAD_ROWS = 10;
 
-/** @returns the place of the row that may hold names: a title above them fills a cell or two of many */
+/** @returns the index of the row that may hold names: a title above them fills only one or two of many cells */
 function findHeader(rows: readonly (readonly string[])[]): number {
   const filled = rows.map((cells) => cells.filter((cell) => cell.trim() !== '').length);
   const usual = filled.toSorted((a, b) => a - b)[Math.floor(filled.length / 2)] ?? 0;
@@ -412,11 +412,11 @@ function findHeader(rows: readonly (readonly string[])[]): number {
   );
 }
 
-/** As far as a number is written out: no price or measure has more digits. */
+/** The largest exponent that is written out: no price or measure has more digits. */
 const LARGEST_EXPONENT = 400;
 const WITH_EXPONENT = /^(-?)(\d+)(?:\.(\d+))?[eE]([+-]?\d{1,9})$/;
 
-/** @returns a number as a plain decimal: `1.5e-7` becomes `0.00000015`; what has no exponent stays as it is written */
+/** @returns a number as a plain decimal: `1.5e-7` becomes `0.00000015`; text without an exponent is unchanged */
 export function writePlainNumber(text: string): string {
   const match = WITH_EXPONENT.exec(text);
   if (match === null) return text;
@@ -427,17 +427,17 @@ export function writePlainNumber(text: string): string {
   const point = whole.length + shift;
   const integer = point > 0 ? digits.padEnd(point, '0').slice(0, point) : '0';
   const decimals = point < 0 ? '0'.repeat(-point) + digits : digits.slice(Math.max(0, point));
-  // No pattern: one that matches zeros at the end takes the square of their number.
+  // Not a pattern: matching trailing zeros would take time quadratic in their number.
   const trimmed = decimals.slice(0, [...decimals].findLastIndex((digit) => digit !== '0') + 1);
   return `${sign}${integer.replace(/^0+(?=\d)/, '')}${trimmed === '' ? '' : `.${trimmed}`}`;
 }
 
 export type TextStream = AsyncIterable<string>;
 
-/** How much is parsed in one go: what a reader holds and how long it keeps its thread follow from it. */
+/** How much is parsed at once, which determines how much a reader holds and how long it occupies its thread. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Cuts large chunks, so that a source that hands over a whole file is read like any other. */
+/** Cuts large chunks, so that a source that returns a whole file is read like any other. */
 export async function* cutChunks(bytes: ByteStream): AsyncGenerator<Uint8Array> {
   for await (const chunk of bytes) {
     for (let start = 0; start < chunk.length; start += CHUNK_BYTES)
@@ -461,7 +461,7 @@ export async function* parseText<Part>(
   yield parser.end();
 }
 
-/** Reads the beginning of a text and hands the whole of it to the reader that is chosen; lets go if there is none. */
+/** Reads the beginning of a text and passes all of it to the reader chosen by it; closes the text if there is none. */
 export async function* readAfterPeek<Row>(
   text: TextStream,
   length: number,

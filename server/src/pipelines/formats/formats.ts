@@ -1,6 +1,4 @@
-/**
- * The door of formats: a file becomes rows. Nothing of a file is trusted: sizes, depths and counts are bounded.
- */
+/** The door of formats: a file becomes rows. Nothing in a file is trusted: sizes, depths and counts are bounded. */
 import { type Static, Type } from 'typebox';
 import type { ByteStream } from '../streams.ts';
 import { bmecat } from './bmecat/bmecat.ts';
@@ -38,7 +36,7 @@ export {
 export type { Columns, ColumnValue, DefaultMapping, RowProblem, SourceRow } from './format.ts';
 export { FormatProblem, isSelector } from './format.ts';
 
-/** Everything else that knows formats follows from this list: docs/openapi.json, the console, suggestions, the runs. */
+/** Everything else about formats is derived from this list: docs/openapi.json, the console, suggestions, the runs. */
 const FORMATS = [
   csv,
   tsv,
@@ -63,39 +61,39 @@ const byType: ReadonlyMap<string, FeedFormat<Format>> = new Map(
   FORMATS.map((format) => [format.type, format]),
 );
 
-/** @throws Error for a type that is none: what is stored was checked */
+/** @throws Error for an unknown type: stored ones were checked */
 export function getFormat(type: Format['type']): FeedFormat<Format> {
   const format = byType.get(type);
   if (format === undefined) throw new Error(`There is no format ${type}`);
   return format;
 }
 
-/** @returns undefined where the columns are not known before the file is seen */
+/** @returns undefined if the columns are unknown before the file is read */
 export function findDefaultMapping(type: Format['type']): DefaultMapping | undefined {
   const { mapping } = getFormat(type);
   return typeof mapping === 'string' ? undefined : mapping;
 }
 
-/** The mappings that formats bring: names of columns that files of other formats have as well. */
+/** The mappings of the formats, with names of columns that files of other formats have as well. */
 export const DEFAULT_MAPPINGS: readonly DefaultMapping[] = FORMATS.flatMap(
   ({ type }) => findDefaultMapping(type) ?? [],
 );
 
-/** What was learned about a file, as far as rows were read, and its rows. */
+/** The rows of a file, and what was found out about it so far. */
 export type SourceReading = AsyncIterable<readonly SourceRow[]> &
   Pick<ReadingNotes, 'columns' | 'found' | 'unread'>;
 
 export interface ReadingPlace {
   readonly tempDir: string;
-  /** As the sender of the file named its encoding; a hint where the file is not UTF-8. */
+  /** The sender's name for the encoding of the file; a hint if the file is not UTF-8. */
   readonly charset?: string | undefined;
 }
 
 /**
- * Reads a source, which is already unpacked, in batches of rows. What is held at a time is bounded whatever the size of
- * the source; a batch is what one chunk of the source makes. To be iterated once; leaving the loop lets go of the source.
- * @throws FormatProblem while it is iterated, also after many rows: then none of them may take effect; what the source
- * itself throws passes through
+ * Reads a source, which is already unpacked, in batches of rows. Memory is bounded whatever the size of the source; a batch is
+ * what one chunk of the source makes. Iterate once; leaving the loop closes the source.
+ * @throws FormatProblem while it is iterated, possibly after many rows, none of which may then take effect; errors of the
+ * source pass through
  */
 export function readRows(
   format: Format,
@@ -113,7 +111,7 @@ export function readRows(
 const PAGE_HEAD_CHARACTERS = 512;
 const WEB_PAGE = /^\s*<(?:!doctype\s+)?html[\s>]/i;
 
-/** What a server sends in place of a file: a page to sign in, or one that says that something is not there. */
+/** Refuses what a server sends instead of a file: a sign-in page, or one that says that something was not found. */
 function refuseWebPage(text: TextStream): TextStream {
   return readAfterPeek(text, PAGE_HEAD_CHARACTERS, (head, whole) => {
     if (WEB_PAGE.test(head)) throw new FormatProblem('refused', 'The file is a web page (HTML)');

@@ -4,8 +4,8 @@ import type { Columns, ColumnValue, SourceRow } from '../formats/formats.ts';
 import type { Column, ColumnSpec } from './mapping-schemas.ts';
 
 /**
- * Why a row makes no product, or which part of it did not make one: `field` is the part, as `name` or `attributes.Price`;
- * `filter`, or `row` for the row itself. `column` is absent for constants, expressions and the row itself.
+ * Why a row makes no product, or lacks a part of one: `field` is the part, as `name` or `attributes.Price`; `filter`, or `row`
+ * for the row itself. `column` is absent for constants, expressions and the row itself.
  */
 export const CellProblem = Type.Object(
   { field: Type.String(), column: Type.Optional(Type.String()), reason: Type.String() },
@@ -13,7 +13,7 @@ export const CellProblem = Type.Object(
 );
 export type CellProblem = Static<typeof CellProblem>;
 
-/** What an expression gives for a row. */
+/** The result of an expression for a row. */
 export type ExpressionResult =
   | null
   | boolean
@@ -24,29 +24,29 @@ export type ExpressionResult =
 /** A row while it is mapped. */
 export interface RowView {
   readonly values: Columns<ColumnValue>;
-  /** Of values in lists of objects: the number of the object. */
+  /** The object numbers of values in lists of objects. */
   readonly rows?: SourceRow['rows'];
-  /** Of the expressions of the mapping, in their order. */
+  /** The results of the mapping's expressions, in their order. */
   readonly results: readonly ExpressionResult[];
   readonly problems: CellProblem[];
 }
 
 export interface CompiledColumn {
-  /** Names of the columns it reads; an expression may read others. */
+  /** Names of the columns that it reads; an expression may read others. */
   readonly uses: readonly string[];
-  /** The source may lack them. */
+  /** Whether the source may lack them. */
   readonly isOptional: boolean;
-  /** For problems: the columns it reads, by commas. */
+  /** For problems: the columns that it reads, separated by commas. */
   readonly label: string | undefined;
-  /** @returns no empty text; undefined when there is none. What cannot be read is noted in `problems` */
+  /** @returns undefined instead of an empty text; what cannot be read is noted in `problems` */
   read(row: RowView): ColumnValue | undefined;
 }
 
-/** A mapping is compiled while others wait, 3 µs for each of these. No catalog needs a tenth of them. */
+/** A mapping is compiled while others wait, 3 µs for each part. No catalog needs a tenth of these. */
 const PARTS = 10_000;
 const EXPRESSIONS = 2_000;
 
-/** What a mapping is made of: texts that are compiled apart, each once, and how many columns and replacements. */
+/** The components of a mapping: texts that are compiled separately, each once, and the number of columns and replacements. */
 export class MappingTexts {
   readonly patterns = new PatternList();
   readonly #expressions = new Map<string, number>();
@@ -56,7 +56,7 @@ export class MappingTexts {
     return [...this.#expressions.keys()];
   }
 
-  /** @returns its place. @throws MappingProblem */
+  /** @returns its index. @throws MappingProblem */
   addExpression(text: string): number {
     const at = this.#expressions.get(text) ?? this.#expressions.size;
     this.#expressions.set(text, at);
@@ -87,10 +87,10 @@ interface Place {
 }
 
 type Pick = (row: RowView) => ColumnValue | undefined;
-/** @returns the text, or what is wrong with it */
+/** @returns the text, or the reason why it is invalid */
 type Transformation = (text: string) => string | { readonly reason: string };
 
-/** Several values in one cell; more is a wrong separator. */
+/** The most values in one cell; more are a sign of a wrong separator. */
 const PIECES = 10_000;
 
 /** @throws MappingProblem */
@@ -191,7 +191,7 @@ function compileReplace(
     replace(text) ?? { reason: `is longer than ${TEXT_LENGTH} characters after a replacement` };
 }
 
-/** An empty text stays empty: nothing is wrong with a number that is not there. */
+/** An empty text stays empty: a missing number is not an error. */
 function run(
   transformations: readonly Transformation[],
   given: string,
@@ -219,7 +219,7 @@ function splitText(text: string, separator: string, note: (reason: string) => vo
 
 const SHOWN = 60;
 
-/** @returns a value as it may stand in a report */
+/** @returns a value in the form for reports */
 export function quote(text: string): string {
   return JSON.stringify(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text);
 }
@@ -230,16 +230,14 @@ export interface NumberFormat {
   readonly group?: string;
 }
 
-/** Spaces that do not break a line stand between thousands as often as plain ones do. */
+/** Non-breaking spaces separate thousands as often as plain ones. */
 const SPACES = ' \u00a0\u202f\u2009';
 const APOSTROPHES = "'\u2019";
 
 /**
- * @returns reads a number of that format and writes it with a decimal point and nothing else: `1.299,00` as `1299.00`;
- * undefined for any other text
- *
- * Groups have three digits, and the same character stands between all: `1.29` under a decimal comma is more likely a
- * price of another format than one hundred and twenty-nine.
+ * @returns a function that reads a number of that format and writes it with only a decimal point: `1.299,00` as `1299.00`;
+ * undefined for any other text. Groups have three digits and the same separator: with a decimal comma, `1.29` is more likely a
+ * price in another format than one hundred and twenty-nine.
  */
 export function compileNumber({ decimal, group }: NumberFormat): (text: string) => string | undefined {
   const mark = decimal === 'comma' ? ',' : '.';
@@ -256,7 +254,7 @@ export function compileNumber({ decimal, group }: NumberFormat): (text: string) 
   };
 }
 
-/** Business software writes a minus behind the number. */
+/** Business software writes a minus after the number. */
 function readSign(text: string): { sign: string; rest: string } {
   const first = text[0] ?? '';
   if (first === '-' || first === '\u2212') return { sign: '-', rest: text.slice(1) };
@@ -276,21 +274,21 @@ function readWhole(text: string, groups: string): string | undefined {
 const isDigits = (text: string) => /^\d*$/.test(text);
 
 /**
- * Patterns run on RE2JS, whose time is linear in the text: a pattern comes from outside, and the engine of JavaScript can be
- * kept busy for years by `(a+)+$`. What RE2 has not (look-around, back-references) is refused when its patterns are compiled.
+ * Patterns run on RE2JS, whose time is linear in the text: a pattern comes from outside, and `(a+)+$` can occupy the engine of
+ * JavaScript for years. What RE2 lacks (look-around, back-references) is refused when patterns are compiled.
  */
 
-/** A text longer than that is not made: the readers hand over no longer field either. */
+/** The longest text that is made; readers return no longer fields either. */
 export const TEXT_LENGTH = 1024 * 1024;
 
-/** @returns a replaced text; undefined when it would be too long */
+/** @returns the text after replacement; undefined if it would be too long */
 type Replace = (text: string) => string | undefined;
 
-/** A mapping with more of them, or with larger ones, is a mistake; compiled they take half a KiB for each step. */
+/** A mapping with more patterns, or larger ones, is a mistake; compiled they take half a KiB per step. */
 export const PATTERNS = 500;
 export const PATTERN_STEPS = 20_000;
 
-/** What a pattern is compiled to. */
+/** The result of compiling a pattern. */
 export type PatternReading =
   | { readonly steps: number; readonly groups: number }
   | { readonly problem: string };
@@ -309,7 +307,7 @@ interface PatternProblem {
 
 type Compiled = () => RE2JS;
 
-/** The patterns of a mapping, each once. They are compiled apart: some take milliseconds and megabytes. */
+/** The patterns of a mapping, each once. They are compiled separately: some take milliseconds and megabytes. */
 export class PatternList {
   readonly #requested = new Map<string, RequestedPattern>();
 
@@ -318,7 +316,7 @@ export class PatternList {
   }
 
   /**
-   * @param groups  the pattern must have
+   * @param groups the number that the pattern must have
    * @returns the compiled pattern, once `compile` was called
    */
   add(pattern: string, { field, groups = 0 }: { field: string; groups?: number }): Compiled {
@@ -331,7 +329,7 @@ export class PatternList {
     };
   }
 
-  /** @param read  undefined for a pattern that was not read, since one before it is wrong */
+  /** @param read returns undefined for a pattern that was not read, because an earlier one is invalid */
   *listProblems(
     read: (pattern: string, at: number) => PatternReading | undefined,
   ): Generator<PatternProblem> {
@@ -346,7 +344,7 @@ export class PatternList {
     }
   }
 
-  /** @returns the first problem; undefined when all patterns can be used */
+  /** @returns the first problem; undefined if all patterns can be used */
   compile(): PatternProblem | undefined {
     const [first] = this.listProblems((pattern) => this.#compileOne(pattern)).take(1);
     return first;
@@ -359,7 +357,7 @@ export class PatternList {
       if (requested !== undefined) requested.compiled = compiled;
       return { steps: compiled.programSize(), groups: compiled.groupCount() };
     } catch (error) {
-      // RE2JS throws for the pattern alone; the person who wrote it reads why.
+      // RE2JS throws only for the pattern, and its author reads the reason.
       return { problem: (error as Error).message };
     }
   }
@@ -377,12 +375,12 @@ function findProblem(
   return groups > reading.groups ? `$${groups} stands for no group of the pattern` : undefined;
 }
 
-/** @param compiled  called for the first text */
+/** @param compiled called for the first text */
 export function matchPattern(compiled: Compiled): (text: string) => boolean {
   return (text) => compiled().test(text);
 }
 
-/** `from` as it stands, every occurrence; nothing in `to` has a meaning of its own. */
+/** Replaces every occurrence of `from` literally; nothing in `to` has a special meaning. */
 export function replaceText(from: string, to: string): Replace {
   return (text) => {
     if (!text.includes(from)) return text;
@@ -392,7 +390,7 @@ export function replaceText(from: string, to: string): Replace {
   };
 }
 
-/** Has the pattern compiled in the list, and replaces its matches. */
+/** Adds the pattern to the list, and replaces its matches. */
 export function replacePattern(
   { from, to }: { from: string; to: string },
   { patterns, field }: { patterns: PatternList; field: string },
@@ -427,7 +425,7 @@ function joinLimited(pieces: Iterable<string>): string | undefined {
   return text;
 }
 
-/** @returns texts, and the numbers of groups whose text stands there; 0 is the whole match */
+/** @returns texts, and numbers of groups to insert; 0 is the whole match */
 function readTemplate(to: string): (string | number)[] {
   return to.split(/(\$[1-9&$])/).map((part) => {
     if (!/^\$[1-9&$]$/.test(part)) return part;

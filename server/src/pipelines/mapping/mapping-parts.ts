@@ -5,7 +5,7 @@ import { type ColumnValue, isSelector } from '../formats/formats.ts';
 import { type CompiledColumn, MappingProblem, quote, type RowView } from './mapping-columns.ts';
 import type { Column, KeyValuesSpec, Mapping } from './mapping-schemas.ts';
 
-/** A product as an update takes it; in mode partial only what is mapped, in mode delete the identifier alone. */
+/** A product in the form of an update; in mode partial only what is mapped, in mode delete only the identifier. */
 export interface MappedProduct {
   readonly identifier: string;
   groupIdentifier?: string;
@@ -29,7 +29,7 @@ interface MappedPath {
 
 export interface MappedValue {
   readonly key: string;
-  /** null: the attribute is removed, in mode partial. */
+  /** null removes the attribute, in mode partial. */
   readonly value: string | null;
   readonly userGroups?: readonly string[];
   /** Values of a product with the same row belong together. Source: docs/interface.md §13.8 rule 12. */
@@ -39,7 +39,7 @@ export interface MappedValue {
 /** Adds its part to a product, or notes why it cannot. */
 export type MapPart = (row: RowView, product: MappedProduct) => void;
 
-/** Source: docs/interface.md §2.3. Here they are checked by column, so that a report can name it. */
+/** Source: docs/interface.md §2.3. Checked here by column, so that a report can name it. */
 const LENGTHS = {
   identifier: 255,
   source: 255,
@@ -53,7 +53,7 @@ const CATEGORIES = 100;
 const LEVELS = 20;
 const LEVEL_LENGTH = 1_000;
 
-/** @returns the one text of a column; undefined, and a note, when it is none that a product can have */
+/** @returns the single text of a column; undefined, with a note, if a product cannot have it */
 export function readText(
   row: RowView,
   column: CompiledColumn,
@@ -87,7 +87,7 @@ interface ImageSource {
   readonly type: Image['type'] | undefined;
 }
 
-/** The first image is the one that is shown large, unless the mapping says otherwise. */
+/** The first image is the large one, unless the mapping says otherwise. */
 export function mapImages(sources: readonly ImageSource[]): MapPart {
   const field = 'images';
   return (row, product) => {
@@ -112,7 +112,7 @@ interface PathSource {
   readonly separator: string | undefined;
 }
 
-/** Names are trimmed, since separators are often written with more or fewer spaces than they should be. */
+/** Names are trimmed, as the spaces around separators often vary. */
 export function mapCategories(sources: readonly PathSource[]): MapPart {
   return (row, product) => {
     const distinct = new Map<string, MappedPath>();
@@ -150,7 +150,7 @@ function note(
   row.problems.push({ field, ...(column?.label !== undefined && { column: column.label }), reason });
 }
 
-/** Characters are counted as JSON Schema counts them, by code point. Texts without a length hold what no store keeps. */
+/** Characters are counted by code point, as in JSON Schema. Texts without a length contain what no store accepts. */
 export function findTextProblem(text: string, maxLength: number): string | undefined {
   if (text.length > maxLength && [...text].length > maxLength)
     return `is longer than ${maxLength.toLocaleString('en')} characters`;
@@ -167,7 +167,7 @@ export function toList(value: ColumnValue | undefined): readonly string[] {
 export const KEY_LENGTH = 255;
 const VALUE_LENGTH = 65_536;
 const ATTRIBUTES = 2_000;
-/** Of a name that is too long for a key. */
+/** Characters shown of a name that is too long for a key. */
 const SHOWN_LENGTH = 289;
 
 export interface ValueSource {
@@ -175,7 +175,7 @@ export interface ValueSource {
   readonly userGroups: readonly string[] | undefined;
 }
 
-/** `removesEmpty`: a cell that is there and empty removes the attribute. */
+/** `removesEmpty`: a cell that is present but empty removes the attribute. */
 export function mapAttribute(key: string, sources: readonly ValueSource[], removesEmpty: boolean): MapPart {
   return (row, product) => {
     const before = product.attributes?.length ?? 0;
@@ -203,7 +203,7 @@ interface ReadValue {
   readonly row?: number;
 }
 
-/** The values of a column, each of a list of objects by itself, with the number of its object. */
+/** The values of a column, those in a list of objects one by one, with the number of their object. */
 function* readValues(row: RowView, column: CompiledColumn): Generator<ReadValue> {
   const [name = '', ...others] = column.uses;
   const numbers = others.length === 0 ? row.rows?.[name] : undefined;
@@ -219,12 +219,12 @@ function* readValues(row: RowView, column: CompiledColumn): Generator<ReadValue>
 
 const rowOf = (row: number | undefined) => (row === undefined ? {} : { row });
 
-/** A column that the row does not have says nothing; one that is there and empty does. */
+/** An absent column means nothing; one that is present but empty does. */
 function isPresent({ values }: RowView, { uses }: CompiledColumn): boolean {
   return uses.some((name) => values[name] !== undefined);
 }
 
-/** Every column but these, under its own name. The hot part of most mappings: all cells of all rows. */
+/** All other columns, under their own names. The hot part of most mappings: all cells of all rows. */
 export function mapRest(isUsed: (column: string) => boolean, removesEmpty: boolean): MapPart {
   return (row, product) => {
     const { values } = row;
@@ -252,7 +252,7 @@ function addCell(cell: MappedValue & { readonly value: string }, { row, product 
     ? `the name of the column is longer than ${KEY_LENGTH} characters`
     : findTextProblem(value, VALUE_LENGTH);
   if (reason !== undefined)
-    // Cut before it is put together: a part of a text keeps the whole of it, here one for each row.
+    // Truncated before it is stored, as a substring retains the whole text, here once for each row.
     row.problems.push({ field: `attributes.${key.slice(0, SHOWN_LENGTH)}`, column: key, reason });
   push(product, cell);
 }
@@ -267,7 +267,7 @@ export const checkAttributes: MapPart = (row, { attributes }) => {
     note(row, { field: 'attributes', reason: `are more than ${ATTRIBUTES.toLocaleString('en')}` });
 };
 
-/** Attributes that a cell brings with their keys, as Magento's additional_attributes: `color=red,size=M`. */
+/** Attributes that a cell lists with their keys, as Magento's additional_attributes: `color=red,size=M`. */
 export function mapKeyValues(column: CompiledColumn, spec: KeyValuesSpec, removesEmpty: boolean): MapPart {
   const addPart = (part: CellPart, mapped: Mapped) => {
     const pairs = readKeyValues(part.text, spec);
@@ -289,7 +289,7 @@ interface CellPart {
 
 const ROW_SIGN = '|';
 
-/** `a=1,b=2|a=3,b=4` has two rows, `color=red|blue` one value or two: behind the sign a key begins a row. */
+/** `a=1,b=2|a=3,b=4` has two rows, `color=red|blue` one or two values: after the sign a key begins a row. */
 function splitRows(
   text: string,
   { split, assign = '=', separator = ',' }: KeyValuesSpec,
@@ -315,7 +315,7 @@ function addPair(
 }
 
 /**
- * A value may hold the separator: what follows without a key of its own belongs to it.
+ * A value may contain the separator: what follows without a key belongs to the value.
  * @returns undefined for a text that does not begin with a key
  */
 function readKeyValues(
@@ -336,13 +336,13 @@ function readKeyValues(
 
 /** Links of rows: a source, and its targets in the order of the columns. Source: docs/interface.md §13.9. */
 
-/** What a mapping of pairs may have. */
+/** The parts that a mapping of pairs may have. */
 const PARTS = {
   links: ['source', 'targets', 'quantity', 'separator', 'filter'],
   table: ['source', 'target', 'filter'],
 };
 const OWN_PARTS = ['source', 'targets', 'target', 'quantity', 'separator'] as const;
-/** Source: docs/interface.md §12.8. Here they are checked by column, so that a report can name it. */
+/** Source: docs/interface.md §12.8. Checked here by column, so that a report can name it. */
 const IDENTIFIER_LENGTH = 255;
 const TARGETS = 1_000;
 
@@ -391,7 +391,7 @@ function splitBy(column: Column, separator: string | undefined): Column {
   return { split: separator, trim: true, ...spec };
 }
 
-/** A quantity is that of the same object of a list, else the one at the same place; a single one holds for all targets. */
+/** A quantity is that of the same object of a list, or else at the same position; a single one applies to all targets. */
 function readTargets(
   column: CompiledColumn,
   count: CompiledColumn | undefined,

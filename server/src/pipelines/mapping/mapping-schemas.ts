@@ -4,14 +4,14 @@ import { optional } from '../../kernel/optional.ts';
 
 const closed = { additionalProperties: false } as const;
 
-/** One schema for values of several kinds: a mistake is reported once, of the kind that was sent, and not of all of them. */
+/** One schema for values of several kinds: a mistake is reported once, for the kind that was sent, not for all of them. */
 function either<Forms extends TSchema[]>(title: string | undefined, ...forms: Forms) {
   const types = forms.map((form) => (form as { type?: string }).type);
   const about = { type: types, ...(title !== undefined && { title }) };
   return Type.Unsafe<Static<Forms[number]>>(Object.assign({}, ...forms, about) as object);
 }
 
-/** Names of columns may be long where an XML path makes them. */
+/** Column names can be long if they are XML paths. */
 const ColumnName = Type.String({ minLength: 1, maxLength: 1_000 });
 const AttributeKey = { minLength: 1, maxLength: 255 } as const;
 
@@ -24,7 +24,7 @@ const text = (maxLength: number, description?: string) =>
 const filledText = (maxLength: number, description: string) =>
   optional.text({ minLength: 1, maxLength, description });
 
-/** What can be done with the text of a column, in the order in which it is done. */
+/** Transformations of a column's text, in the order in which they are applied. */
 const transformations = {
   trim: optional.flag('without white space at both ends; default false'),
   replace: optional.list(
@@ -139,7 +139,7 @@ const KeyValues = Type.Object(
   { ...closed, title: 'MappedKeyValues' },
 );
 
-/** Checked by `compileRowFilter`: a filter stands in itself. */
+/** Checked by `compileRowFilter`, because a filter is recursive. */
 export type RowFilter =
   | { readonly all: readonly RowFilter[] }
   | { readonly any: readonly RowFilter[] }
@@ -167,7 +167,7 @@ const FilterSchema = Type.Unsafe<RowFilter>({
 
 const MappedTargets = oneOrMore('MappedTargets', ColumnSchema, 100);
 
-/** Of any mode: `planMapping` checks which parts a mode has. */
+/** For any mode; `planMapping` checks which parts a mode has. */
 export const MappingSchema = Type.Object(
   {
     identifier: Type.Optional(ColumnSchema),
@@ -223,6 +223,6 @@ export type KeyValuesSpec = Static<typeof KeyValues>;
 export type Mapping = Static<typeof MappingSchema>;
 export type PipelineMode = 'full' | 'incremental' | 'partial' | 'delete' | 'links' | 'table';
 
-/** Whether rows are pairs of a source and what goes with it, and no products. */
+/** Whether rows are pairs of a source and something related, not products. */
 export const isOfPairs = (mode: PipelineMode | undefined): mode is 'links' | 'table' =>
   mode === 'links' || mode === 'table';

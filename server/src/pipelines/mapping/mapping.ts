@@ -1,6 +1,6 @@
 /**
- * Makes products of rows. A mapping is compiled once; `mapRow` is then a pure function of the row and of what the
- * expressions of the mapping gave for it (`createRowMapper` has them evaluated, in a process of their own).
+ * Makes products of rows. A mapping is compiled once; `mapRow` is then a pure function of the row and of the results of the
+ * mapping's expressions for it (`createRowMapper` evaluates them, in a process of their own).
  */
 
 import { Value } from 'typebox/value';
@@ -69,24 +69,22 @@ export {
   type PipelineMode,
 } from './mapping-schemas.ts';
 
-/** Of a mapping that has none. */
+/** For a mapping without patterns. */
 export const NO_PATTERNS = new PatternList();
 
 export type RowOutcome =
   | { readonly row: number; readonly product: MappedProduct }
   /** The row makes no product. */
   | { readonly row: number; readonly problems: readonly CellProblem[] }
-  /** The filter leaves it out. */
+  /** The filter excludes the row. */
   | { readonly row: number; readonly isFiltered: true };
 
 export type CompiledMapping = ReturnType<typeof planMapping>;
 
-/** A row with more is reported as far as that. */
+/** The most problems that are reported for a row. */
 const PROBLEMS = 20;
 
-/**
- * @throws MappingProblem for what the schema cannot say; expressions are checked apart, by `checkTexts`
- */
+/** @throws MappingProblem for what the schema cannot express; expressions are checked separately, by `checkTexts` */
 export function compileMapping(mapping: Mapping, mode: PipelineMode): CompiledMapping {
   const planned = planMapping(mapping, mode);
   const wrong = planned.patterns.compile();
@@ -96,13 +94,13 @@ export function compileMapping(mapping: Mapping, mode: PipelineMode): CompiledMa
 }
 
 /**
- * The same without its patterns: what the thread that serves can do while others wait.
+ * The same without its patterns, which the serving thread can do while others wait.
  * @throws MappingProblem
  */
 export function planMapping(mapping: Mapping, mode: PipelineMode) {
   const texts = new MappingTexts();
   const test = mapping.filter === undefined ? undefined : compileRowFilter(mapping.filter, texts);
-  /** Columns that are read by name, filters apart; of these, columns that a source must have. */
+  /** Columns that are read by name, except by filters; and those among them that a source must have. */
   const uses = new Set<string>();
   const needs = new Set<string>();
   const compile: Compile = (column, field) => {
@@ -117,7 +115,7 @@ export function planMapping(mapping: Mapping, mode: PipelineMode) {
     ? planPairs(mapping, mode, compile)
     : planProduct(mapping, mode, { compile, isUsed });
   const { expressions, patterns } = texts;
-  /** What the reader found wrong with a column matters only where the column is read; what an expression reads is not known. */
+  /** A reader's problem with a column only matters if the column is read; which ones an expression reads is unknown. */
   const isRead = ({ column }: RowProblem): boolean =>
     column === undefined ||
     uses.has(column) ||
@@ -126,7 +124,7 @@ export function planMapping(mapping: Mapping, mode: PipelineMode) {
     (plan.takesRest && !ignored.has(column));
 
   return {
-    /** Columns that a source must have, those of the filter apart: one that no row has is a mistake in the mapping. */
+    /** Columns that a source must have, except those of the filter: if no row has one, the mapping is wrong. */
     columns: [...needs],
     /** JSONata, each once; `mapRow` takes their results in this order. */
     expressions,
@@ -157,19 +155,19 @@ function mapSound(
   return product;
 }
 
-/** Makes products of the rows of a file. Disposing ends the process of the expressions, where there is one. */
+/** Makes products of the rows of a file. Disposing it ends the process of the expressions, if there is one. */
 export interface RowMapper extends AsyncDisposable {
   /** Columns that a source must have. */
   readonly columns: readonly string[];
   readonly hasExpressions: boolean;
   /**
    * @returns an outcome for each row, in their order
-   * @throws MappingProblem when the expressions run away in too many rows
+   * @throws MappingProblem if the expressions exceed their limits in too many rows
    */
   mapRows(rows: readonly SourceRow[]): Promise<RowOutcome[]>;
 }
 
-/** What goes to the process of the expressions at a time. */
+/** How much is sent to the process of the expressions at a time. */
 const BATCH_ROWS = 200;
 const BATCH_CHARACTERS = 1024 * 1024;
 
@@ -206,7 +204,7 @@ function* cutBatches(rows: readonly SourceRow[]): Generator<SourceRow[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** @returns the characters of its names and values */
+/** @returns the number of characters of its names and values */
 export function weighRow({ values }: SourceRow): number {
   let characters = 0;
   for (const name in values) {
@@ -219,10 +217,10 @@ export function weighRow({ values }: SourceRow): number {
 
 interface ProductPlan {
   readonly identifier: CompiledColumn;
-  /** The part of the mapping that it is from. */
+  /** The part of the mapping that has the identifier. */
   readonly identifiedBy: 'identifier' | 'source';
   readonly parts: readonly MapPart[];
-  /** All columns become attributes but for those that are read by name and those that are ignored. */
+  /** Whether all columns become attributes, except those that are read by name and those that are ignored. */
   readonly takesRest: boolean;
 }
 
@@ -286,7 +284,7 @@ function planFields(
   return parts;
 }
 
-/** The key `*` with the value `*` stands for the rest; with a column as its value it is a key like any other. */
+/** The key `*` with the value `*` means the rest; with a column as its value it is an ordinary key. */
 function readAttributes({ attributes = {} }: Mapping): {
   named: [string, AttributeSpec[]][];
   takesRest: boolean;
@@ -322,9 +320,9 @@ interface FilterPlace {
 }
 
 /**
- * A filter is given as it came, since it stands in itself.
- * Operators and comparison are those of all filters (docs/interface.md §12.2): no condition holds without a value, and of
- * several values one is enough. `startsWith`, `matches` and expressions are for rows only.
+ * Takes a filter as it was sent, because it is recursive. Operators and comparison are those of all filters (docs/interface.md
+ * §12.2): no condition holds without a value, and of several values one suffices. `startsWith`, `matches` and expressions only
+ * exist for rows.
  * @throws MappingProblem
  */
 function compileRowFilter(filter: unknown, texts: MappingTexts) {
@@ -379,7 +377,7 @@ function checkPart(kind: FilterKind, part: unknown): void {
     throw new MappingProblem(`filter: expression is a text of 1 to ${EXPRESSION_LENGTH} characters`);
 }
 
-/** What gives nothing, as a comparison with a column that is not there, is not true. */
+/** An expression without a result, as a comparison with a missing column, is not true. */
 function compileTest(expression: string, { texts }: FilterPlace): RowTest {
   const at = texts.addExpression(expression);
   return (row) => {
@@ -435,7 +433,7 @@ const compileMatches = (pattern: unknown, { texts }: FilterPlace): Test<string> 
 
 const readPlain = compileNumber({ decimal: 'point', group: '' });
 
-/** A column has no type: a number in the condition reads it as one, and what is no number does not satisfy it. */
+/** A column has no type: a number in the condition makes it numeric, and text that is no number does not satisfy it. */
 function compileNumbers(holds: Test<Comparable>): Test<string> {
   return (present) => {
     const number = readPlain(present);

@@ -25,10 +25,10 @@ import { readCharset } from '../sources/sources.ts';
 const takesDefinition = { body: schemas.SentPipeline, config: { maxBodyMib: 2 } };
 /** 8 MiB as base64, and the definition. */
 const takesFile = { maxBodyMib: 14, holds: { text: 14 * 1024 * 1024 } } as const;
-/** Nothing parses it. */
+/** Not parsed. */
 const File = Type.Unsafe<BodyStream | undefined>({ type: 'string', format: 'binary' });
 const PATH = '/management/projects/:id/pipelines';
-/** Who may change products may also have a pipeline change them. Source: docs/interface.md §14.1. */
+/** A caller who may change products may also run a pipeline that changes them. Source: docs/interface.md §14.1. */
 const runs = { guard: 'management', access: 'write' } as const;
 const aboutOne = { tags: ['Pipelines'], params: schemas.PipelineParams };
 
@@ -115,7 +115,7 @@ export const pipelineRoutes =
     });
   };
 
-/** @returns what is written with a run: who started it, and the answer */
+/** @returns what is stored with a run: who started it, and the answer */
 function noteRun(
   pipelines: Pipelines,
   { caller }: FastifyRequest,
@@ -130,7 +130,7 @@ function noteRun(
   };
 }
 
-/** @throws request_invalid for a form, which is no file */
+/** @throws request_invalid for a form, which is not a file */
 function describeFile({ sentType, headers }: FastifyRequest, givenName: string | undefined) {
   if (/^\s*multipart\/form-data\s*(;|$)/i.test(sentType ?? '')) {
     const details = ['the body must be the file itself and not a form, as curl sends it with --data-binary'];
@@ -143,8 +143,8 @@ function describeFile({ sentType, headers }: FastifyRequest, givenName: string |
 const NAME_LENGTH = 255;
 
 /**
- * @returns the last part of the name that was given, or else of the one in Content-Disposition (RFC 6266); for logs and
- * guesses, never a path to open
+ * @returns the last part of the given name, or else of the one in Content-Disposition (RFC 6266); for logs and guesses, never a
+ * path to open
  */
 export function readFileName(given: string | undefined, disposition: string | undefined): string {
   const name = (given || readDisposition(disposition ?? '')).split(/[/\\]/).at(-1) ?? '';
@@ -166,7 +166,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // The name is for people; one that is not encoded is shown as it came.
+    // The name is for people, so an invalid encoding is shown as it came.
     return text;
   }
 }

@@ -40,7 +40,7 @@ import type { ReadOrder } from './run-reading.ts';
 interface RunRequest {
   readonly startedBy: RunStart;
   readonly upload?: UploadedFile | undefined;
-  /** Reads the source although it is what it was at the last run. */
+  /** Reads the source even if it is unchanged since the last run. */
   readonly isForced?: boolean | undefined;
   /** Written in the transaction that accepts the run. */
   readonly alongside?: (tx: ControlTransaction, task: Task) => Promise<void>;
@@ -57,15 +57,15 @@ interface RunPayload extends Pick<RunRequest, 'isForced'> {
   readonly pipelineId: number;
 }
 
-/** Each has a thread of its own; one project or account with slow sources leaves room for others. */
+/** Each has a thread of its own; a project or account with slow sources leaves room for others. */
 const RUNS_AT_ONCE = { inProcess: 6, inAccount: 4, inProject: 3 } as const;
-/** While a run is going on a caller has to wait, for an unknown time. Source: docs/interface.md §4.9. */
+/** How long a caller should wait while a run is in progress, as its end is unknown. Source: docs/interface.md §4.9. */
 const RUNNING_SECONDS = 30;
 
-/** What a source is read with: the stamp of the last run, unless the run is forced, and the file that was sent in. */
+/** What a source is read with: the stamp of the last run, unless the run is forced, and the uploaded file. */
 type ReadFrom = Pick<ReadOrder, 'last' | 'upload'>;
 
-/** Writes that were accepted. */
+/** Accepted writes. */
 interface Accepted {
   readonly parts: readonly Task[];
   readonly read: ReadSummary;
@@ -93,7 +93,7 @@ export function createPipelineRuns({
     run,
     eventOfEnd: ({ pipelineId }, { name, failure: error }) =>
       error && { type: 'pipeline.failed', data: { pipelineId, name, error } },
-    /** What was gathered and not written goes, and so does the file that was sent in. */
+    /** Removes products that were gathered but not written, and the uploaded file. */
     async ended(_, task) {
       await catalog.dropGathered(task);
       const { upload } = (await findRun(database, task)) ?? {};
@@ -116,7 +116,7 @@ export function createPipelineRuns({
     }
   }
 
-  /** @returns what a process that died since had accepted: what is left is to wait for it */
+  /** @returns what a process that died since had accepted, which only has to be waited for */
   async function resume(taskRun: TaskRun, read: ReadSummary | undefined): Promise<Accepted | undefined> {
     const parts = await tasks.parts.list(taskRun.task);
     if (parts.length === 0 || read === undefined) return undefined;
@@ -126,7 +126,7 @@ export function createPipelineRuns({
     return { parts, read };
   }
 
-  /** @returns undefined when there is nothing new */
+  /** @returns undefined if there is nothing new */
   async function write(taskRun: TaskRun, pipeline: Pipeline, from: ReadFrom): Promise<Accepted | undefined> {
     const { mode, maxDeletePercent } = pipeline.definition;
     const gathered = await gather(taskRun.task, pipeline.definition);
@@ -158,7 +158,7 @@ export function createPipelineRuns({
     return mode === 'links' ? relations.links.gather(task, relationId) : catalog.gatherWrites(task, mode);
   }
 
-  /** @throws rows_rejected, products_too_few and what makes a source unreadable */
+  /** @throws rows_rejected, products_too_few and whatever makes a source unreadable */
   async function readSource(
     taskRun: TaskRun,
     pipeline: Pipeline,
@@ -192,13 +192,13 @@ export function createPipelineRuns({
   }
 
   return {
-    /** @throws pipeline_running, pipeline_file_missing; then what stands `alongside` is not written */
+    /** @throws pipeline_running, pipeline_file_missing; then nothing `alongside` is written */
     start(
       { id, projectId, definition }: Pipeline,
       project: Pick<ChosenProject, 'id' | 'name'>,
       { startedBy, upload, isForced = false, alongside }: RunRequest,
     ): Promise<Task> {
-      // With a schedule or a webhook the run fails: no caller is there to send a file.
+      // With a schedule or a webhook the run fails, as there is no caller to send a file.
       const isByCaller = startedBy === 'manual' || startedBy === 'upload';
       if (takesFile(definition.source) && upload === undefined && isByCaller)
         throw new ServiceError('pipeline_file_missing');
@@ -206,7 +206,7 @@ export function createPipelineRuns({
         project,
         payload: { pipelineId: id, isForced },
         origin: 'PIPELINE',
-        // A slow source holds up no other pipeline.
+        // A slow source delays no other pipeline.
         lane: String(id),
         name: definition.name,
         async alongside(tx, task) {
@@ -233,19 +233,19 @@ function sumCounts({ rows, products, filtered, rejected }: ReadSummary, parts: r
   return { rows, products, filtered, rejected, ...written };
 }
 
-/** Written in the transaction that accepts a run. */
+/** Called in the transaction that accepts a run. */
 type AlongsideRun = NonNullable<RunRequest['alongside']>;
 
-/** A file as it is sent in. */
+/** An uploaded file. */
 export interface SentFile {
   readonly name: string;
   readonly charset: string | undefined;
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** It may have been sent before, and then its answer is known whatever the pipeline does now. */
+  /** Whether it may have been sent before, in which case its answer is known whatever the pipeline does now. */
   readonly mayBeRepeated: boolean;
 }
 
-/** Everything but schedules that starts a run. */
+/** Everything that starts a run, except schedules. */
 export function createPipelineTriggers(
   { database, payloads }: Pick<Base, 'database' | 'payloads'>,
   runs: PipelineRuns,
@@ -259,10 +259,10 @@ export function createPipelineTriggers(
     ): Promise<Task> => runs.start(pipeline, project, { ...request, startedBy: 'manual' }),
 
     /**
-     * Keeps a file, and has it read by a run.
-     * @param accept  starts the run and is called once the file is durable; what it does not use is removed
-     * @throws pipeline_running, request_invalid where the pipeline takes no file, or the file is empty; and what reading
-     * the body throws
+     * Stores a file, and has a run read it.
+     * @param accept starts the run, called once the file is durable; pieces that it does not use are removed
+     * @throws pipeline_running, request_invalid if the pipeline takes no file, or the file is empty; and any error of reading
+     * the body
      */
     async upload<Answer>(
       { pipeline, project, sent }: { pipeline: Pipeline; project: ChosenProject; sent: SentFile },
@@ -288,20 +288,20 @@ export function createPipelineTriggers(
       try {
         return await accept(digest, start);
       } finally {
-        // It was refused, or answered before by another file of the same bytes.
+        // It was refused, or an earlier file with the same bytes was answered already.
         if (!acceptance.mayBeStored) await removePieces(pieces, place).catch(() => {});
       }
     },
 
-    /** @returns the pipeline that a webhook starts; undefined where there is none, or it has another trigger now */
+    /** @returns the pipeline that a webhook starts; undefined if there is none, or it has another trigger now */
     async findWebhook(triggerId: string): Promise<Found<Pipeline> | undefined> {
-      // Anything else is no id, and not every store takes it as a text.
+      // Nothing else is an id, nor accepted as text by every store.
       if (!/^[\w-]{1,64}$/.test(triggerId)) return undefined;
       const found = await PIPELINES.findBy(database.read, 'trigger_id', triggerId);
       return found?.resource.definition.trigger.type === 'webhook' ? found : undefined;
     },
 
-    /** @throws pipeline_running, pipeline_too_soon: then the call is not counted */
+    /** @throws pipeline_running, pipeline_too_soon; then the call is not counted */
     async trigger({ resource: pipeline, project }: Found<Pipeline>, alongside: AlongsideRun): Promise<Task> {
       const { trigger } = pipeline.definition;
       const seconds = trigger.type === 'webhook' ? trigger.minSecondsBetween : 0;
@@ -325,15 +325,15 @@ export function createPipelineTriggers(
   };
 }
 
-/** What one piece holds, and so what is held of a file at a time. */
+/** The size of a piece, and so how much of a file is held at a time. */
 const PIECE_BYTES = 8 * 1024 * 1024;
 
 type PiecePlace = Pick<Base, 'payloads'> & { readonly projectId: number };
 
 /**
- * Writes a file in pieces; they are durable when it returns.
- * @returns the payloads, in their order, with size and digest of the file
- * @throws what reading or writing throws; then no piece is left
+ * Writes a file in pieces, durable when it returns.
+ * @returns the payloads, in order, with the size and digest of the file
+ * @throws any error of reading or writing; then no piece is left
  */
 async function storePieces(chunks: AsyncIterable<Uint8Array>, { payloads, projectId }: PiecePlace) {
   const name = `pipeline-${randomBytes(12).toString('hex')}`;
@@ -350,12 +350,12 @@ async function storePieces(chunks: AsyncIterable<Uint8Array>, { payloads, projec
   try {
     for await (const piece of cutPieces(measured(), PIECE_BYTES)) {
       const next = `${name}-${pieces.length}`;
-      // Named before it is there, so that one that was written by half goes too.
+      // Listed before it exists, so that a partly written one is removed too.
       pieces.push(next);
       await payloads.write(projectId, next, piece);
     }
   } catch (error) {
-    // What cannot be removed now belongs to no run, and goes at a later start.
+    // A piece that cannot be removed now belongs to no run, and is removed at a later start.
     await removePieces(pieces, { payloads, projectId }).catch(() => {});
     throw error;
   }

@@ -13,22 +13,22 @@ import {
   readSource,
 } from './run-reading.ts';
 
-/** What the thread of a run is started with. */
+/** The data that the thread of a run is started with. */
 export interface RunThreadData {
   readonly place: ThreadPlace;
   readonly sources: SourceSettings;
 }
 
-/** Objects of a thread: 600 MB are enough for any format, with what the mapping makes of it. */
+/** For objects of a thread: 600 MB suffice for any format and what the mapping makes of it. */
 const HEAP_MIB = 1_024;
 const HOUR_MS = 3_600_000;
-/** Of a preview: a person waits for it. */
+/** Limit of a preview, for which a person waits. */
 const PREVIEW_MS = 60_000;
-/** Of a run, without its writes: the largest file from a slow source, every row with an expression, takes a night. */
+/** Limit of a run without its writes: the largest file from a slow source, with an expression for every row, takes a night. */
 const READ_HOURS = 12;
-/** Of a run's progress; the rest is for its writes. */
+/** The share of reading in a run's progress; the rest is for its writes. */
 const READ_SHARE = 0.6;
-/** Stored for a run that goes on after a crash; while it runs the report is whole. */
+/** Stored for a run that continues after a crash; while it runs the report is complete. */
 const STORED_LINES = 1_000;
 
 export type RunThreads = ReturnType<typeof createRunThreads>;
@@ -36,15 +36,15 @@ export type RunThreads = ReturnType<typeof createRunThreads>;
 export interface ReadParts {
   readonly run: TaskRun;
   readonly onRejectedRow: RejectedRowPolicy;
-  /** @returns when there is room for one more */
+  /** @returns when there is room for more */
   onProducts(bytes: Uint8Array): Promise<void>;
 }
 
-/** A run has a thread for itself, which ends with it when the run is stopped wherever it is. */
+/** A run has a thread of its own, which ends with it if the run is stopped midway. */
 export function createRunThreads(entry: URL, data: RunThreadData) {
   const threads = createThreadSupply(entry, { workerData: data, heapMib: HEAP_MIB });
 
-  /** @param signal  ends the work with its reason */
+  /** @param signal stops the work with its reason */
   async function use<Result>(
     work: Parameters<typeof threads.use<Result>>[1],
     { ms, time, signal }: { ms: number; time: string; signal: AbortSignal | undefined },
@@ -61,7 +61,7 @@ export function createRunThreads(entry: URL, data: RunThreadData) {
   }
 
   return {
-    /** @returns what was read; undefined when the source is what it was */
+    /** @returns what was read; undefined if the source is unchanged */
     read: (order: ReadOrder, parts: ReadParts) =>
       use(
         async (thread) => {
@@ -78,7 +78,7 @@ export function createRunThreads(entry: URL, data: RunThreadData) {
   };
 }
 
-/** Reports the progress of a reading to the run as it goes on. @throws rows_rejected */
+/** Reports the progress of reading to the run. @throws rows_rejected */
 async function takeEvents(
   next: () => Promise<ReadEvent>,
   { run, onRejectedRow, onProducts }: ReadParts,
@@ -137,7 +137,7 @@ async function logEnd(
     await run.log(`no row has ${missing.map((name) => JSON.stringify(name)).join(', ')}`);
 }
 
-/** The first ones stand in the failure; all of them in the report. */
+/** The first ones are in the failure, all of them in the report. */
 function refuseRows({ rows, rejected }: BatchCounts, report: readonly ReportLine[]): ServiceError {
   const shown = report.slice(0, 10).map(({ row, column, message }) => {
     const place = column === undefined ? `row ${row}` : `row ${row}, column ${column}`;
@@ -151,7 +151,7 @@ function describeFiles(files: readonly string[]): string {
   return files.length > 10 ? `${shown} and ${files.length - 10} more files` : shown;
 }
 
-/** A thread that dies took more memory than it may. */
+/** A thread dies if it exceeds its memory. */
 function translateDeath(error: unknown): unknown {
   const { code } = error as { code?: string };
   if (code !== 'ERR_WORKER_OUT_OF_MEMORY') return error;
@@ -159,7 +159,7 @@ function translateDeath(error: unknown): unknown {
   return new ServiceError('format_unreadable', { details, cause: error });
 }
 
-/** What the thread of a run can do: read one source step by step, or the beginning of one. */
+/** The operations of a run's thread: reads one source step by step, or the beginning of one. */
 export function runThreadOperations({
   sources: settings,
   readPiece,
@@ -170,9 +170,9 @@ export function runThreadOperations({
     open(order: ReadOrder) {
       reading = readSource(parts, order);
     },
-    /** The next step; undefined behind the last. */
+    /** The next step; undefined after the last one. */
     next: async () => (await reading?.next())?.value as ReadEvent | undefined,
-    /** Lets go of a source that is not read to its end. */
+    /** Closes a source that is not read to its end. */
     async close() {
       await reading?.return(undefined);
       reading = undefined;

@@ -54,28 +54,28 @@ type PreviewCatalog = NonNullable<Preview['catalog']>;
 
 export interface PreviewOrder extends TriedDefinition {
   readonly projectId: number;
-  /** What an upload source is tried with. */
+  /** The file to try an upload source with. */
   readonly file: TriedFile | undefined;
-  /** Also says what the catalog would be; numbers are read as people of this locale write them. */
+  /** Also tells what the catalog would be; numbers are read as people with this locale write them. */
   readonly catalog: DraftSettings | undefined;
 }
 
 interface TriedFile {
   readonly name: string;
   readonly bytes: Uint8Array;
-  /** The file goes on behind these bytes: where they end says nothing about it. */
+  /** The file continues after these bytes, so where they end means nothing. */
   readonly isBeginning: boolean;
 }
 
-/** Rows that are shown; a suggestion and warnings are made of more. */
+/** Rows that are shown; suggestions and warnings use more. */
 const SHOWN = 20;
 const SAMPLE = 1_000;
 /** 32 MiB. */
 const SAMPLE_CHARACTERS = 16 * 1024 * 1024;
-/** Of a value, for a person who reads it. */
+/** Characters of a value, for a person to read. */
 const VALUE_CHARACTERS = 2_000;
 
-/** A catalog is counted so far: a person waits for it. */
+/** Limits for counting a catalog, as a person waits for it. */
 const COUNTED_ROWS = 50_000;
 const COUNTED_MS = 8_000;
 
@@ -102,9 +102,9 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
   const suggestion = suggestFor(order, columns, rows);
   const format = suggestFormat(type, columns);
   const tried = { ...order, mapping: order.mapping ?? (suggestion.mapping as Mapping) };
-  // A suggestion may lack what a mapping needs; then the rows stand alone.
+  // A suggestion may lack what a mapping needs; then only the rows are shown.
   await using mapper = listMissingParts(tried).length > 0 ? undefined : openMapper(tried);
-  // Expressions are tried in a few rows only.
+  // Expressions are tried on a few rows only.
   const outcomes = (await mapper?.mapRows(mapper.hasExpressions ? rows.slice(0, SHOWN) : rows)) ?? [];
   const shown = rows
     .slice(0, SHOWN)
@@ -132,14 +132,14 @@ function suggestFor({ mode, format }: PreviewOrder, columns: readonly string[], 
 
 interface Counting {
   readonly outcomes: readonly RowOutcome[];
-  /** Rows that were read with the sample. */
+  /** Further rows that were read with the sample. */
   readonly rest: readonly SourceRow[];
   readonly pieces: Pieces;
   readonly mapper: RowMapper;
   readonly settings: DraftSettings;
 }
 
-/** Goes on where the sample ended. */
+/** Continues where the sample ended. */
 async function sketchCatalog(
   { outcomes, rest, pieces, mapper, settings }: Counting,
   { mode, file }: PreviewOrder,
@@ -160,14 +160,14 @@ async function sketchCatalog(
 
 const isMapped = ({ format }: PreviewOrder) => getFormat(format.type).mapping !== 'none';
 
-/** What a suggestion found no column for. */
+/** The parts that a suggestion found no column for. */
 const listMissingParts = (order: PreviewOrder): PreviewWarning[] =>
   isMapped(order) ? listMissing(order.mapping ?? {}, order.mode) : [];
 
 const findLists = (order: PreviewOrder, rows: readonly SourceRow[], columns: readonly string[]) =>
   isMapped(order) ? findUnsplit(order.mapping, rows, columns) : [];
 
-/** What the file itself shows, whatever is made of it. */
+/** Warnings about the file itself, whatever the mapping. */
 const warnOfFile = (
   { found: { sheet, otherSheets }, columns, unread }: SourceReading,
   lists: readonly FoundList[],
@@ -193,7 +193,7 @@ const productsOf = (outcomes: readonly RowOutcome[]): MappedProduct[] =>
 
 type Pieces = AsyncGenerator<readonly SourceRow[], void, undefined>;
 
-/** @returns the rows; the last one of a beginning, and what breaks behind it, is where the file was cut */
+/** @returns the rows, except the last one of a beginning, where the file was cut, and errors after it */
 async function* readOn(reading: SourceReading, isBeginning: boolean): Pieces {
   if (!isBeginning) return yield* reading;
   let last: SourceRow | undefined;
@@ -207,7 +207,7 @@ async function* readOn(reading: SourceReading, isBeginning: boolean): Pieces {
   }
 }
 
-/** What a format or a packing says of a file whose end is missing; anything else is no matter of the beginning. */
+/** Whether a format or packing only reports a missing end, which is expected of a beginning. */
 const isCut = (error: unknown): boolean =>
   (error instanceof FormatProblem || error instanceof SourceProblem) &&
   (error.reason === 'damaged' || error.reason === 'broken_off');
@@ -252,26 +252,26 @@ interface SeenAttribute {
   readonly examples: Set<string>;
 }
 
-/** What a person can look through. */
+/** As many as a person can look through. */
 const SHOWN_CATEGORIES = 200;
 const SHOWN_ATTRIBUTES = 500;
-/** What a preview counts: a feed with more names than these has something else in their place. */
+/** How many names a preview counts: a feed with more has something else in their place. */
 const COUNTED_NAMES = 20_000;
 const EXAMPLES = 3;
 const EXAMPLE_CHARACTERS = 100;
 const REJECTED_EXAMPLES = 5;
 
-/** Counts products as they are mapped, and keeps none. */
+/** Counts products as they are mapped, and stores none. */
 function createSketch(mode: PreviewOrder['mode']) {
   let rows = 0;
   let filtered = 0;
   const rejected = { count: 0, examples: [] as { row: number; reason: string }[] };
-  /** What the last row of each was counted under. */
+  /** What the last row with each identifier was counted under. */
   const identifiers = new Map<string, { categories: string[]; attributes: string[] }>();
   const categories = new Map<string, number>();
   const attributes = new Map<string, SeenAttribute>();
 
-  /** Of a product that the catalog would refuse the reason stands alone. */
+  /** For a product that the catalog would refuse, only the reason is shown. */
   function reject(row: number, { field, column, reason }: CellProblem, isProduct: boolean): void {
     rejected.count += 1;
     if (rejected.examples.length >= REJECTED_EXAMPLES) return;
@@ -292,7 +292,7 @@ function createSketch(mode: PreviewOrder['mode']) {
     identifiers.set(identifier, { categories: counted, attributes: [...seen] });
   }
 
-  /** Of rows with one identifier the last one stays: the one before is no part of the catalog. */
+  /** Of rows with one identifier the last one counts: the previous one is not part of the catalog. */
   function dropReplaced(identifier: string): void {
     const before = identifiers.get(identifier);
     for (const path of before?.categories ?? []) categories.set(path, (categories.get(path) ?? 1) - 1);

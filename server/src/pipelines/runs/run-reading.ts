@@ -34,24 +34,24 @@ import {
 
 const SAMPLE_ROWS = 1_000;
 
-/** What a thread reads for a run. */
+/** What a thread has to read for a run. */
 export interface ReadOrder extends TriedDefinition {
   readonly projectId: number;
-  /** Of the last run that ended well. */
+  /** The stamp of the last successful run. */
   readonly last: SourceStamp | undefined;
   readonly upload: UploadedFile | undefined;
-  /** A rejected row ends the reading. */
+  /** Whether a rejected row ends the reading. */
   readonly stopsAtProblem: boolean;
 }
 
 export interface ReadingParts {
   readonly sources: Sources;
   readonly tempDir: string;
-  /** A piece of a file that was sent in. */
+  /** Reads a piece of an uploaded file. */
   readPiece(projectId: number, name: string): Promise<Uint8Array>;
 }
 
-/** One step of a reading, in its order. */
+/** One step of a reading. */
 export type ReadEvent =
   | { readonly kind: 'nothing-new' }
   | { readonly kind: 'opened'; readonly files: readonly string[] }
@@ -60,16 +60,16 @@ export type ReadEvent =
       readonly kind: 'end';
       readonly stamp: SourceStamp | undefined;
       readonly found: Readonly<Record<string, string>>;
-      /** Read by the mapping and in no row. */
+      /** Read by the mapping, but in no row. */
       readonly missing: readonly string[];
-      /** Paths of elements that made no value, and how many there were. */
+      /** Paths of elements that made no value, with counts. */
       readonly unread: ReadonlyMap<string, number>;
-      /** Lists that the mapping takes as single targets of links. */
+      /** Lists that the mapping takes as single link targets. */
       readonly unsplit: readonly FoundList[];
     };
 
 /**
- * Reads a source to its end, in steps that wait until they are read.
+ * Reads a source to its end, in steps that wait for their reader.
  * @throws source_unreadable, format_unreadable, mapping_unfit
  */
 export async function* readSource(parts: ReadingParts, order: ReadOrder): AsyncGenerator<ReadEvent> {
@@ -94,7 +94,7 @@ async function* readFiles(
   const meter = createMeter(files);
   const batch = createBatches(order);
   const readings: SourceReading[] = [];
-  /** Of links: the first rows, which show whether their targets are lists. */
+  /** For links: the first rows, which show whether their targets are lists. */
   const sample: SourceRow[] = [];
   for (const file of files) {
     const reading = openReading(parts, order, { ...file, bytes: meter.count(file.bytes) });
@@ -118,11 +118,11 @@ function sumUnread(readings: readonly SourceReading[]): ReadonlyMap<string, numb
   return sums;
 }
 
-/** @returns for people: an element that made no value */
+/** @returns a text for people about an element that made no value */
 export const describeUnread = (path: string, count: number): string =>
   `${path} makes no value (${count.toLocaleString('en')} times)`;
 
-/** @param label  names the file where there are several */
+/** @param label names the file if there are several */
 async function* mapFile(
   reading: SourceReading,
   { format, mapping, mode }: ReadOrder,
@@ -150,7 +150,7 @@ export function openReading(
   return readRows(format, sources.unpack(file, source), { tempDir, charset: file.charset });
 }
 
-/** @throws MappingProblem when the mapping cannot be used, or there is none and the format needs one */
+/** @throws MappingProblem if the mapping cannot be used, or is missing for a format that needs one */
 export function openMapper({ format, mapping, mode }: Omit<TriedDefinition, 'source'>): RowMapper {
   if (getFormat(format.type).mapping === 'none')
     return {
@@ -182,7 +182,7 @@ function uploadedSource(
   return { ...file, bytes: read() };
 }
 
-/** How far the reading of all files has come, where their senders said how large they are. */
+/** The progress of reading all files, if their senders declared the sizes. */
 function createMeter(files: readonly SourceFile[]) {
   const sizes = files.map(({ sizeBytes }) => sizeBytes);
   const total = sizes.includes(undefined) ? 0 : sizes.reduce<number>((sum, size = 0) => sum + size, 0);
@@ -198,7 +198,7 @@ function createMeter(files: readonly SourceFile[]) {
   };
 }
 
-/** @returns the refusal that says it to the owner of the pipeline; anything else as it is */
+/** @returns the refusal for the owner of the pipeline; other errors unchanged */
 export function translateProblem(error: unknown): unknown {
   const details = [(error as Error).message];
   if (error instanceof SourceProblem) return new ServiceError('source_unreadable', { details, cause: error });
@@ -207,26 +207,26 @@ export function translateProblem(error: unknown): unknown {
   return error;
 }
 
-/** What a run has read, a batch at a time. */
+/** A batch of what a run has read. */
 export interface RunBatch {
-  /** In shared memory, as an upload would send it; absent when no row made a product. */
+  /** In shared memory, in the form of an upload; absent if no row made a product. */
   readonly bytes: Uint8Array | undefined;
   readonly counts: BatchCounts;
   /** Rejected rows, a line for each reason. */
   readonly report: readonly ReportLine[];
-  /** Lines beyond those that the report of a run holds. */
+  /** Lines beyond the limit of a run's report. */
   readonly unreported: number;
 }
 
 /** In characters; a batch is parsed and written at once. */
 const BATCH_CHARACTERS = 8 * 1024 * 1024;
-/** Of links: 10,000 pairs or so are staged at once. */
+/** For links: about 10,000 pairs are staged at once. */
 const LINK_CHARACTERS = 256 * 1024;
-/** Rows that make no product make a batch too: the thread that serves takes a few milliseconds for as many lines. */
+/** Rows without a product fill a batch too: the serving thread takes a few milliseconds for this many lines. */
 const BATCH_LINES = 1_000;
-/** Sooner or later a run has to say how far it is, whatever the rows are. */
+/** Whatever the rows, a run has to report its progress from time to time. */
 const BATCH_ROWS = 100_000;
-/** Names that a source has chosen may be of any length, and a report is in memory until its run ends. */
+/** Names chosen by a source may be of any length, and a report is in memory until its run ends. */
 const COLUMN_CHARACTERS = 1_000;
 const MESSAGE_CHARACTERS = 2_000;
 
@@ -238,11 +238,11 @@ const beginBatch = () => ({
   unreported: 0,
 });
 
-/** Gathers what rows make, until it is as much as one request may hold. */
+/** Collects what rows make, up to the size of one request. */
 export function createBatches({ mode, stopsAtProblem }: Pick<ReadOrder, 'mode' | 'stopsAtProblem'>) {
   const mostCharacters = isOfPairs(mode) ? LINK_CHARACTERS : BATCH_CHARACTERS;
   let batch = beginBatch();
-  /** What the report of the run still has room for. */
+  /** How many more lines the report of the run can take. */
   let room = REPORT_LINES;
 
   function isFull(): boolean {
@@ -273,8 +273,8 @@ export function createBatches({ mode, stopsAtProblem }: Pick<ReadOrder, 'mode' |
 
   return {
     /**
-     * @param file named in the report where there are several
-     * @returns whether it is time to take what was gathered
+     * @param file named in the report if there are several
+     * @returns whether it is time to take the batch
      */
     add(outcome: RowOutcome, file: string | undefined): boolean {
       batch.counts.rows += 1;
@@ -290,7 +290,7 @@ export function createBatches({ mode, stopsAtProblem }: Pick<ReadOrder, 'mode' |
       return isFull();
     },
 
-    /** @returns what was gathered, and begins anew */
+    /** @returns the batch, and begins a new one */
     take(): RunBatch {
       const { texts, counts, report, unreported } = batch;
       batch = beginBatch();
@@ -301,9 +301,9 @@ export function createBatches({ mode, stopsAtProblem }: Pick<ReadOrder, 'mode' |
 }
 
 /**
- * The mapping has checked what it mapped, of deletes and links all there is; products that come as they are have not been
+ * The mapping has checked what it mapped, which is everything for deletes and links; products taken as they are have not been
  * checked.
- * @returns the product of a row, and what the mapping or the catalog refuses; neither where the filter leaves it out
+ * @returns the product of a row, and the problems found by the mapping or the catalog; neither if the filter excludes it
  */
 export function judge(
   outcome: RowOutcome,
@@ -317,13 +317,13 @@ export function judge(
   return { product, problems: errors.map((reason) => ({ field: 'product', reason })) };
 }
 
-/** @returns what is written of a product */
+/** @returns the written form of a product */
 export function toSent(product: MappedProduct, mode: PipelineMode): object | string {
   if (mode === 'delete') return product.identifier;
   return isOfPairs(mode) ? { source: product.identifier, targets: product.targets ?? [] } : product;
 }
 
-/** A product that the source has in the shape of an upload. */
+/** A product that the source has in upload form. */
 function takeNative(row: SourceRow): RowOutcome {
   const { number, source, problems = [] } = row;
   if (problems.length > 0)

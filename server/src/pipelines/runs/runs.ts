@@ -1,5 +1,3 @@
-/**
- * The door of runs: what starts a pipeline and what a run does. A run is a task; its reading happens on a thread of its own.
- */
+/** The door of runs: what starts a pipeline and what a run does. A run is a task that reads in a thread of its own. */
 export * from './pipeline-runs.ts';
 export { createRunThreads, type RunThreadData, type RunThreads, runThreadOperations } from './run-client.ts';

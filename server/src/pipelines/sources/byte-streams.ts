@@ -1,4 +1,4 @@
-/** Streams of bytes that are bounded: in size, and in what they unpack to. */
+/** Bounded byte streams: in size, and in what they unpack to. */
 
 import { pipeline, Readable, type Transform } from 'node:stream';
 import {
@@ -14,10 +14,10 @@ import { SourceProblem } from './source.ts';
 export const MIB = 1024 * 1024;
 /** Files of products hardly ever shrink to a hundredth; a bomb of zeros shrinks to a thousandth. */
 const RATIO = 200;
-/** Small files may shrink as they like. */
+/** Small files may shrink by any factor. */
 const RATIO_FROM_BYTES = 10 * MIB;
 
-/** @throws SourceProblem too_large as soon as more has come */
+/** @throws SourceProblem too_large as soon as the limit is exceeded */
 export async function* boundBytes(bytes: ByteStream, maxBytes: number, what: string): ByteStream {
   let total = 0;
   for await (const chunk of bytes) {
@@ -40,7 +40,7 @@ export interface Unpacking {
   createTransform(): Transform;
 }
 
-/** @throws SourceProblem damaged, too_large; what the stream itself throws passes through */
+/** @throws SourceProblem damaged, too_large; errors of the stream pass through */
 export async function* unpackStream(
   bytes: ByteStream,
   { what, maxBytes, createTransform }: Unpacking,
@@ -54,7 +54,7 @@ export async function* unpackStream(
   }
   const transform = createTransform();
   let source: unknown;
-  // The callback hears of errors too; they are thrown where the transform is read.
+  // The callback receives errors too; they are thrown where the transform is read.
   const input = Readable.from(count(), { objectMode: false });
   input.once('error', (error) => {
     source = error;
@@ -81,7 +81,7 @@ export function checkRatio(unpackedBytes: number, packedBytes: number, what: str
   throw new SourceProblem('too_large', text);
 }
 
-/** Node names a stream that ends too early the same for every packing. */
+/** Node reports a stream that ends too early in the same way for every compression. */
 function describeUnpacking(error: unknown, what: string): unknown {
   const code = (error as { code?: unknown }).code;
   if (error instanceof SourceProblem || typeof code !== 'string') return error;
@@ -93,14 +93,14 @@ function describeUnpacking(error: unknown, what: string): unknown {
 
 export const ACCEPT_ENCODING = 'gzip, deflate, br, zstd';
 
-/** Two are sent by a cache that packs what was packed; more is an attack. */
+/** A cache that compresses compressed content sends two; more is an attack. */
 const ENCODINGS = 2;
 const chunkSize = 64 * 1024;
 
 const createTransforms: Readonly<Record<string, (head: Buffer) => Transform>> = {
   gzip: () => createGunzip({ chunkSize }),
   'x-gzip': () => createGunzip({ chunkSize }),
-  // The standard means zlib; some servers send the bare stream. RFC 9110 §8.4.1.2.
+  // The standard means zlib; some servers send the raw stream. RFC 9110 §8.4.1.2.
   deflate: (head) => (isZlib(head) ? createInflate({ chunkSize }) : createInflateRaw({ chunkSize })),
   br: () => createBrotliDecompress({ chunkSize }),
   zstd: () => createZstdDecompress({ chunkSize }),
@@ -124,7 +124,7 @@ export function undoEncodings(bytes: ByteStream, header: string | undefined, max
 
 async function* undo(bytes: ByteStream, name: string, maxBytes: number): ByteStream {
   const { head, stream } = await peekBytes(bytes, 2);
-  // Some servers name an encoding and send no body at all.
+  // Some servers name an encoding but send no body.
   if (head.length === 0) return;
   const createTransform = () => createTransforms[name]?.(head) as Transform;
   yield* unpackStream(stream, { what: 'The answer', maxBytes, createTransform });

@@ -23,8 +23,8 @@ export const directory = defineSource({
   },
   check: ({ pattern }) => ({ pattern: globProblem(pattern) }),
   /**
-   * Finds the files that match and lets them be read in the order of their names, by code unit. A file that changes while
-   * it is read fails the run: a program that writes one does so under another name, or a hidden one, and then renames it.
+   * Finds the files that match, to be read in the order of their names, by code unit. A file that changes while it is read
+   * fails the run: programs should write under another name, or a hidden one, and then rename.
    */
   async open({ pattern, take }, { projectId, last }, { importDir, maxPackedBytes: maxBytes }) {
     const root = await findFolder(importDir, projectId);
@@ -36,11 +36,11 @@ export const directory = defineSource({
 });
 
 const READ_BYTES = 256 * 1024;
-/** A link that was put in the place of the file after the check is not followed, and a pipe is not waited for. */
+/** A link that replaced the file after the check is not followed, and a pipe is not waited for. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 interface FoundFile extends MatchingFile {
-  /** Where it is, links resolved. Its `name` is below the folder of the project, with `/`. */
+  /** The real path, links resolved. Its `name` is relative to the project's folder, with `/`. */
   readonly path: string;
   readonly stats: BigIntStats;
 }
@@ -69,9 +69,9 @@ const orProblem = <Result>(work: Promise<Result>, codes: readonly string[], prob
 
 interface Folder {
   readonly path: string;
-  /** As in FoundFile, with a `/` at its end; empty for the root. */
+  /** As in FoundFile, with a trailing `/`; empty for the root. */
   readonly name: string;
-  /** Itself and all above, links resolved: a link to one of them is a circle. */
+  /** Itself and all folders above, links resolved: a link to one of them is a cycle. */
   readonly folders: readonly string[];
 }
 
@@ -98,7 +98,7 @@ function findFiles(root: string, pattern: string) {
   );
 }
 
-/** @returns undefined for a name that leads nowhere any more, or to nothing that can be read here */
+/** @returns undefined for a name that no longer exists, or is nothing that can be read here */
 async function resolveName(name: string, given: string): Promise<FoundFile | undefined> {
   try {
     const path = await realpath(given);
@@ -133,7 +133,7 @@ async function* readFound(file: FoundFile, root: string): ByteStream {
   refuseOther(await handle.stat({ bigint: true }), file);
 }
 
-/** What was opened is what was found, and it is still inside: a folder on the way may have become a link. */
+/** Checks that the opened file is the one found and still inside: a folder on the path may have become a link. */
 async function checkOpened(handle: FileHandle, file: FoundFile, root: string): Promise<void> {
   refuseOther(await handle.stat({ bigint: true }), file);
   const path = await orChanged(realpath(file.path), file);

@@ -1,18 +1,18 @@
 /**
- * Patterns for paths: `*` is any part of one name, `?` one character, `**` any number of folders. No regular expression
- * is made of a pattern: the time is bounded by the length of the pattern times that of the path.
+ * Patterns for paths: `*` is any part of one name, `?` one character, `**` any number of folders. No regular expression is made
+ * of a pattern: the time is bounded by the length of the pattern times that of the path.
  */
 
 /** A longer pattern is a mistake. */
 export const GLOB_LENGTH = 255;
 const GLOB_NAMES = 16;
 
-/** How much of a pattern the names so far have used up, in every possible way. */
+/** The positions in a pattern that the names so far can have reached. */
 export type GlobState = ReadonlySet<number>;
 
 export type Glob = ReturnType<typeof compileGlob>;
 
-/** @returns what is wrong with a pattern, for the details of a refusal; undefined when nothing is */
+/** @returns the problem of a pattern, for the details of a refusal; undefined if there is none */
 export function globProblem(pattern: string): string | undefined {
   const names = pattern.split('/');
   const hasWildName = names.some((name) => name !== '**' && name.includes('**'));
@@ -33,7 +33,7 @@ export function compileGlob(pattern: string) {
   const names = pattern.normalize('NFC').split('/');
   const start = withFolders(names, [0]);
 
-  /** @returns undefined when nothing below this name can match */
+  /** @returns undefined if nothing below this name can match */
   function step(state: GlobState, name: string): GlobState | undefined {
     const plain = name.normalize('NFC');
     const next = [...state].flatMap((at) => stepOne(names[at], at, plain));
@@ -41,7 +41,7 @@ export function compileGlob(pattern: string) {
   }
 
   const isMatch = (state: GlobState) => state.has(names.length);
-  /** `path` is written with `/`, whatever the system. */
+  /** `path` is written with `/` on every system. */
   function matches(path: string): boolean {
     let state: GlobState | undefined = start;
     for (const name of path.split('/')) {
@@ -59,14 +59,14 @@ function stepOne(segment: string | undefined, at: number, name: string): number[
   return matchesName(segment, name) ? [at + 1] : [];
 }
 
-/** `**` may stand for no folder at all. */
+/** `**` may match no folder at all. */
 function withFolders(names: readonly string[], states: readonly number[]): GlobState {
   const all = new Set(states);
   for (const at of all) if (names[at] === '**') all.add(at + 1);
   return all;
 }
 
-/** A name that begins with a dot is hidden: uploads under way are often called so. */
+/** A name that begins with a dot is hidden; uploads in progress often have such names. */
 function matchesName(segment: string, name: string): boolean {
   if (name.startsWith('.') && !segment.startsWith('.')) return false;
   const [first = '', ...pieces] = segment.split('*');
@@ -74,7 +74,7 @@ function matchesName(segment: string, name: string): boolean {
   if (last === undefined) return name.length === first.length && fits(first, name, 0);
   const end = name.length - last.length;
   if (first.length > end || !fits(first, name, 0) || !fits(last, name, end)) return false;
-  // The earliest place leaves the most room for the pieces behind, so no other has to be tried.
+  // The earliest match leaves the most room for the remaining pieces, so no other has to be tried.
   let at = first.length;
   for (const piece of pieces) {
     while (at + piece.length <= end && !fits(piece, name, at)) at++;

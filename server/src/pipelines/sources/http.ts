@@ -44,7 +44,7 @@ export const http = defineSource({
     url: checkHttpUrl(sent),
     headers: checkSourceHeaders(own),
   }),
-  /** One GET, redirects apart. Reading the file throws too, when it turns out too large, too slow or cut short. */
+  /** One GET, plus redirects. Reading the file throws too, if it is too large, too slow or truncated. */
   open: (source, { last }, settings) => openHttpSource(source, { last, settings, via: outboundOf(settings) }),
   /** The query of a URL may be secret. */
   describe: ({ url: sent }) => sent.split(/[?#]/, 1)[0] ?? '',
@@ -80,11 +80,11 @@ async function openHttpSource(source: HttpSource, fetching: Fetching): Promise<O
   });
 }
 
-/** Each address on the way is read, looked up and checked as the first one was. */
+/** Each redirect is read, looked up and checked like the first address. */
 async function follow(source: HttpSource, { settings, via, last }: Fetching) {
   let url = readHttpUrl(source.url);
   let own = source.headers ?? {};
-  // Node's own error would come from deep inside, where its text would not name the header.
+  // Node's own error would come too late and not name the header.
   const problem = checkSourceHeaders(own);
   if (problem !== undefined) throw new SourceProblem('url', problem);
   for (let redirects = 0; redirects <= REDIRECTS; redirects++) {
@@ -99,7 +99,7 @@ async function follow(source: HttpSource, { settings, via, last }: Fetching) {
     if (!REDIRECT_STATUSES.has(response.statusCode ?? 0)) return { response, url };
     response.destroy();
     const next = readRedirect(response, url);
-    // They may be credentials; once they were held back they stay so, wherever the next redirect leads.
+    // They may be credentials; once withheld they stay so, wherever the next redirect leads.
     if (next.origin !== url.origin) own = {};
     url = next;
   }
@@ -147,7 +147,7 @@ function describeFile(response: IncomingMessage, url: URL, bytes: ByteStream) {
   };
 }
 
-/** They are sent back as they came; what is no sensible header is forgotten. */
+/** They are sent back unchanged; an unreasonable header is dropped. */
 function stampOf({ headers }: IncomingMessage): SourceStamp | undefined {
   const isSensible = (text: string | undefined) =>
     text !== undefined && /^[\x21-\x7e][\x20-\x7e]{0,1000}$/.test(text);
@@ -159,14 +159,14 @@ function stampOf({ headers }: IncomingMessage): SourceStamp | undefined {
 
 const HEADER_LENGTH = 8_192;
 
-/** What the request itself decides. A host header of one's own would reach another site on the checked address. */
+/** Headers that the request itself sets. A custom host header would reach another site on the checked address. */
 const OWN_HEADERS = new Set([
   ...['host', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'te', 'trailer', 'upgrade'],
   ...['expect', 'accept-encoding', 'range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since'],
   ...['if-unmodified-since', 'proxy-authorization', 'proxy-connection'],
 ]);
 
-/** @returns what is wrong with the headers of a source, without a value; undefined when nothing is */
+/** @returns the problem of a source's headers, without a value; undefined if there is none */
 function checkSourceHeaders(headers: Readonly<Record<string, string>>): string | undefined {
   const names = Object.keys(headers);
   const seen = new Set(names.map((name) => name.toLowerCase()));

@@ -1,4 +1,4 @@
-/** What is the same for files of a directory, a server and a bucket: which of those that match are read, and whether they are new. */
+/** The common part of files in a directory, on a server and in a bucket: which matching files are read, and whether they are new. */
 
 import { createHash } from 'node:crypto';
 import { optional } from '../../kernel/optional.ts';
@@ -7,7 +7,7 @@ import { tooLarge } from './byte-streams.ts';
 import type { Glob } from './glob.ts';
 import { type OpenedSource, openOrClose, SourceProblem, type SourceStamp } from './source.ts';
 
-/** Names seen, and files read, in one run; more is a mistake in the pattern or the folder. */
+/** Limits of names seen, and files read, in one run; more is a mistake in the pattern or the folder. */
 const NAMES_SEEN = 100_000;
 const FILES = 1_000;
 
@@ -15,7 +15,7 @@ export interface MatchingFile {
   readonly name: string;
   readonly sizeBytes: number;
   readonly modifiedAt: number | bigint | string;
-  /** What of it differs when it is another file, beside its name. */
+  /** What differs, besides the name, if it is another file. */
   readonly mark: readonly unknown[];
 }
 
@@ -34,16 +34,16 @@ export const takeOption = (files: string) =>
   });
 
 interface Matching<File> {
-  /** Everything that was seen; undefined for what does not match. */
+  /** All names; undefined for those that do not match. */
   readonly names: AsyncIterable<File | undefined>;
-  /** Called at once for each that is read; the file is opened when its turn comes. */
+  /** Called at once for each file to be read, which is opened when its turn comes. */
   read(file: File): ByteStream;
   close?(): void;
 }
 
 /**
- * Lets files be read in the order of their names by code unit. One that changes meanwhile fails the run.
- * @returns undefined when their marks are those of `last`
+ * Lets files be read in the order of their names, by code unit. A file that changes meanwhile fails the run.
+ * @returns undefined if their marks are those of `last`
  * @throws SourceProblem no_file, too_large; reading throws changed
  */
 export const openMatching = <File extends MatchingFile>(
@@ -87,7 +87,7 @@ async function collect<File>(names: AsyncIterable<File | undefined>, where: stri
 
 interface Folders<Folder, Name, File> {
   list(folder: Folder): AsyncIterable<Name>;
-  /** @returns a file where the path of the name matches, or a folder that may contain one */
+  /** @returns a file if the name's path matches, or a folder that may contain one */
   visit(folder: Folder, name: Name, isMatch: boolean): Promise<{ file?: File | undefined; below?: Folder }>;
 }
 

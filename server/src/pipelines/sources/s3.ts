@@ -47,7 +47,7 @@ interface S3Reading extends FileChoice {
 
 type Read = NonNullable<Awaited<ReturnType<S3['read']>>>;
 
-/** @returns undefined when the ETag is that of the last run. @throws SourceProblem; reading throws it too */
+/** @returns undefined if the ETag is that of the last run. @throws SourceProblem; reading throws it too */
 async function openObject(s3: S3, key: string, reading: S3Reading): Promise<OpenedSource | undefined> {
   const read = await s3.read(key, { ifNoneMatch: reading.last?.etag });
   if (read === undefined) return undefined;
@@ -61,7 +61,7 @@ async function openObject(s3: S3, key: string, reading: S3Reading): Promise<Open
   });
 }
 
-/** Yields once for each key that was seen; undefined for one that does not match. */
+/** Yields once for each key; undefined for one that does not match. */
 async function* findObjects(s3: S3, pattern: string) {
   const glob = compileGlob(pattern);
   const prefix = /^[^*?]*/.exec(pattern)?.[0] ?? '';
@@ -83,7 +83,7 @@ async function* readListed(
 
 function readAnswer(read: Read, { maxBytes, maxUnpackedBytes }: S3Reading): ByteStream {
   if ((read.sizeBytes ?? 0) > maxBytes) throw tooLarge('The object', maxBytes);
-  // How it was sent to the server, which has undone it.
+  // The encoding of the upload to the server, which has undone it.
   const encoding = read.headers['content-encoding']?.replace(/aws-chunked\s*,?/, '').trim();
   return undoEncodings(boundBytes(read.bytes, maxBytes, 'The object'), encoding, maxUnpackedBytes);
 }

@@ -45,7 +45,7 @@ interface SftpFile extends MatchingFile {
   readonly modifiedAt: number;
 }
 
-/** Yields once for each name that was seen; undefined for one that does not match. */
+/** Yields once for each name; undefined for one that does not match. */
 async function* findFiles(sftp: Sftp, path: string): AsyncGenerator<SftpFile | undefined> {
   const names = path.split('/');
   const at = names.findIndex((name) => /[*?]/.test(name));
@@ -54,13 +54,13 @@ async function* findFiles(sftp: Sftp, path: string): AsyncGenerator<SftpFile | u
     return;
   }
   const fixed = names.slice(0, at).join('/');
-  // A folder has a / at its end; the login folder is empty.
+  // A folder has a trailing /; the login folder is empty.
   const start = fixed === '' && !path.startsWith('/') ? '' : `${fixed}/`;
   yield* walkFolders(compileGlob(names.slice(at).join('/')), start, {
     list: (folder) => sftp.list(folder || '.'),
     async visit(folder, found: SftpName, isMatch): Promise<{ file?: SftpFile | undefined; below?: string }> {
       const { name, kind } = found;
-      // A server may send any name; one with a / in it is no name.
+      // A server may send any name; one with a / is invalid.
       if (name.includes('/') || name === '.' || name === '..') return {};
       if (kind === 'folder') return { below: `${folder}${name}/` };
       return isMatch ? { file: await findFile(sftp, found, folder + name) } : {};
@@ -68,7 +68,7 @@ async function* findFiles(sftp: Sftp, path: string): AsyncGenerator<SftpFile | u
   });
 }
 
-/** Links are followed to files only: links to folders may go in circles. */
+/** Follows links to files only: links to folders may form cycles. */
 async function findFile(sftp: Sftp, found: SftpName, name: string): Promise<SftpFile | undefined> {
   const file = found.kind === 'link' ? await sftp.stat(name).catch(orMissing) : { ...found, name };
   return file?.kind === 'file' ? markFile(file) : undefined;

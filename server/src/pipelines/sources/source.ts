@@ -20,29 +20,29 @@ import {
 } from '../../outbound/outbound.ts';
 import { GLOB_LENGTH } from './glob.ts';
 
-/** A file that a pipeline reads, whatever its source. Its bytes can be read once; they may be packed (`unpack.ts`). */
+/** A file that a pipeline reads, from any source. Its bytes can be read once; they may be packed (`unpack.ts`). */
 export interface SourceFile {
   /** For logs, reports and guesses; never a path to open. */
   readonly name: string;
-  /** As the sender named it, as `iso-8859-1`. */
+  /** As named by the sender, e.g. `iso-8859-1`. */
   readonly charset?: string | undefined;
-  /** As announced; undefined when the sender does not know, and then its length does not show whether it is complete. */
+  /** As declared; undefined if the sender does not know it, in which case the length does not show if the file is complete. */
   readonly sizeBytes: number | undefined;
-  /** Fails with a SourceProblem, also in the middle of a file. */
+  /** May fail with a SourceProblem in the middle of a file. */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-/** Disposing lets go of what was not read; it may happen more than once. */
+/** Disposing closes what was not read; it may be done more than once. */
 export interface OpenedSource extends AsyncDisposable {
-  /** At least one, to be read one after another in this order, as if they were one file. */
+  /** At least one, to be read in this order as if they were one file. */
   readonly files: readonly SourceFile[];
-  /** To be stored when the run has ended well, and handed in at the next one. */
+  /** To be stored when the run has succeeded, and passed to the next one. */
   readonly stamp: SourceStamp | undefined;
 }
 
 type FoundFiles = Pick<OpenedSource, 'files' | 'stamp'>;
 
-/** Lets go of what files are read from where there are none to be read; otherwise the source does so when it is disposed of. */
+/** Closes the connection if there are no files to read; otherwise the source does so when it is disposed of. */
 export async function openOrClose(
   close: () => void,
   find: () => FoundFiles | undefined | Promise<FoundFiles | undefined>,
@@ -58,8 +58,8 @@ export async function openOrClose(
 }
 
 /**
- * By what a source is recognised as unchanged. It says nothing about the pipeline: a change of a definition has to
- * forget the stamp, or the new definition never meets the old file.
+ * Identifies an unchanged source. It says nothing about the pipeline: a change of a definition has to delete the stamp, or the
+ * new definition would never read the old file.
  */
 export interface SourceStamp {
   readonly etag?: string;
@@ -68,7 +68,7 @@ export interface SourceStamp {
   readonly files?: string;
 }
 
-/** @returns the charset that a Content-Type names, in lower case */
+/** @returns the charset in a Content-Type, in lower case */
 export function readCharset(contentType = ''): string | undefined {
   const parameters = contentType.split(';').slice(1);
   const named = parameters.map((one) => /^\s*charset\s*=\s*["']?([^"'\s]{1,64})["']?\s*$/i.exec(one)?.[1]);
@@ -82,63 +82,63 @@ export const SourceProblem = OutboundProblem<SourceReason>;
 export type SourceProblem = OutboundProblem<SourceReason>;
 
 export interface SourceSettings extends WaitLimits {
-  /** Has a folder for each project; undefined: directories are not read. */
+  /** Has a folder for each project; undefined: directories cannot be read. */
   readonly importDir: string | undefined;
-  /** A folder that exists; a zip archive is stored there, without a name, while it is read. */
+  /** An existing folder; a zip archive is stored there, without a name, while it is read. */
   readonly tempDir: string;
-  /** `RELATA_FETCH_ALLOW`: CIDR ranges that are fetched from although they are not public. */
+  /** `RELATA_FETCH_ALLOW`: CIDR ranges that may be fetched from although they are not public. */
   readonly allow: readonly string[];
   readonly userAgent: string;
-  /** As it comes over the line or lies on the disk. */
+  /** As received, or as stored on the disk. */
   readonly maxPackedBytes: number;
   readonly maxUnpackedBytes: number;
-  /** Looks names up; without it the system does. */
+  /** Looks names up; default: the system. */
   readonly resolve?: Resolve;
 }
 
 export interface SourceRun {
   readonly projectId: number;
-  /** The stamp of the last run that ended well, unless the definition of the pipeline changed since. */
+  /** The stamp of the last successful run, unless the definition of the pipeline has changed since. */
   readonly last?: SourceStamp | undefined;
-  /** The body that an upload source was sent. */
+  /** The body sent to an upload source. */
   readonly upload?: SourceFile | undefined;
 }
 
 export type OpenSettings = SourceSettings & { readonly allows: AllowedAddresses };
 
-/** What connections of a run are made with. A run that is cancelled ends with its thread. */
+/** The settings for a run's connections. A cancelled run ends with its thread. */
 export const outboundOf = (settings: OpenSettings): Outbound => ({
   ...{ allows: settings.allows, resolve: settings.resolve },
   ...{ timeouts: createTimeouts(settings, 'The source'), signal: undefined },
 });
 
-/** What a source of files is: one record in the list of `sources.ts`. */
+/** A source of files: one record in the list of `sources.ts`. */
 interface SourceParts<
   Type extends string,
   Options extends TProperties,
   Sent = { type: Type; entry?: string } & Static<TObject<Options>>,
 > {
   readonly type: Type;
-  /** Of its schema in docs/openapi.json. */
+  /** The title of its schema in docs/openapi.json. */
   readonly title: string;
-  /** Its name for people. */
+  /** The name shown to people. */
   readonly label: string;
   readonly description: string;
-  /** Beside `entry`, which every source has. */
+  /** The options besides `entry`, which every source has. */
   readonly options: Options;
-  /** A run reads the file that started it. */
+  /** Whether a run reads the file that started it. */
   readonly takesFile?: true;
-  /** @returns what the schema cannot say is wrong, by the option it is wrong with */
+  /** @returns problems that the schema cannot express, by option */
   check(source: Sent): Readonly<Record<string, string | undefined>>;
-  /** @returns undefined when nothing is new since the last run. @throws SourceProblem */
+  /** @returns undefined if nothing is new since the last run. @throws SourceProblem */
   open(source: Sent, run: SourceRun, settings: OpenSettings): Promise<OpenedSource | undefined>;
   /** For the log of a run, without anything that may be secret. */
   describe(source: Sent): string;
-  /** Where options are secret. */
+  /** Which options are secret. */
   readonly secrets?: SecretMembers<Sent>;
 }
 
-/** One source of the list, for code that opens any; `Source` is what a definition may say of one. */
+/** A source of the list, for code that opens any; `Source` is how a definition describes it. */
 export type FileSource<Source> = Pick<
   SourceParts<string, TProperties, Source>,
   'type' | 'takesFile' | 'check' | 'open' | 'describe' | 'secrets'
@@ -151,7 +151,7 @@ const entry = optional.text({
   description: 'which file to take out of a zip archive with several: a pattern with *, ? and **',
 });
 
-/** Adds the schema of what a definition says of its source. */
+/** Adds the schema of a source in a definition. */
 export function defineSource<const Type extends string, Options extends TProperties>(
   source: SourceParts<Type, Options>,
 ) {
@@ -163,7 +163,7 @@ export function defineSource<const Type extends string, Options extends TPropert
   return { ...source, schema };
 }
 
-/** A file that is sent in is meant to be read, whether or not it was sent before. */
+/** An uploaded file is meant to be read, even if it was sent before. */
 export const upload = defineSource({
   type: 'upload',
   title: 'UploadSource',

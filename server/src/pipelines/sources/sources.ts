@@ -1,6 +1,6 @@
 /**
- * Where pipelines read: one GET of a URL, files of a directory, a server or a bucket, a file sent in. Opens what is new since the last run as
- * streams of bytes, bounded in size and time, and undoes gzip and zip. What is in a file the formats know, not this.
+ * What pipelines read: one GET of a URL, files of a directory, a server or a bucket, an uploaded file. Opens what is new since the last run
+ * as byte streams, bounded in size and time, and undoes gzip and zip. The contents of a file are for the formats.
  */
 import { type Static, Type } from 'typebox';
 import {
@@ -35,7 +35,7 @@ export {
   type SourceStamp,
 } from './source.ts';
 
-/** Everything else that knows sources follows from this list: docs/openapi.json, checks, masks, the console's choice. */
+/** Everything else about sources is derived from this list: docs/openapi.json, checks, masks, the console's choice. */
 const SOURCES = [http, upload, directory, sftp, s3] as const;
 
 /** Source: docs/interface.md §13.1. */
@@ -46,14 +46,14 @@ const byType: ReadonlyMap<string, FileSource<Source>> = new Map(
   SOURCES.map((source) => [source.type, source]),
 );
 
-/** @throws Error for a type that is none: what is stored was checked */
+/** @throws Error for an unknown type: stored ones were checked */
 function getSource({ type }: Source): FileSource<Source> {
   const source = byType.get(type);
   if (source === undefined) throw new Error(`There is no source ${type}`);
   return source;
 }
 
-/** @returns what the schema cannot say is wrong with a source, for the details of a refusal */
+/** @returns the problems of a source that the schema cannot express, for the details of a refusal */
 export function checkSource(source: Source): string[] {
   const { entry } = source;
   const problems = {
@@ -68,23 +68,23 @@ export function checkSource(source: Source): string[] {
 /** @returns whether a run needs the file that started it */
 export const takesFile = (source: Source): boolean => getSource(source).takesFile === true;
 
-/** @returns what a run reads, for its log; nothing of it is secret */
+/** @returns what a run reads, for its log; contains no secrets */
 export const describeSource = (source: Source): string => getSource(source).describe(source);
 
-/** @returns the source as it may be shown and stored: *** in place of what is secret */
+/** @returns the source as it may be shown and stored: *** in place of secrets */
 export const maskSource = <Any extends Source>(source: Any): Any =>
   maskMembers(source, getSource(source).secrets);
 
-/** @returns what of a source is secret, to be sealed; undefined when nothing is, or it is masked */
+/** @returns the secrets of a source, to be sealed; undefined if there are none, or only masked ones */
 export const secretsOf = (source: Source): object | undefined =>
   pickSecrets(source, getSource(source).secrets);
 
-/** @returns the members of a source that were sent with *** in place of a value */
+/** @returns the members of a source that were sent as *** */
 export const listMaskedMembers = (source: Source): string[] => listMasked(source, getSource(source).secrets);
 
 /**
- * Fills in the values that a definition, read and sent back, has masked.
- * @returns undefined when there is no such value
+ * Fills in the values that are masked in a definition that was read and sent back.
+ * @returns undefined if there is no such value
  */
 export function unmaskSource<Any extends Source>(sent: Any, stored: Source | undefined): Any | undefined {
   const known = stored?.type === sent.type ? stored : undefined;
@@ -93,7 +93,7 @@ export function unmaskSource<Any extends Source>(sent: Any, stored: Source | und
 
 const GIB = 1024 * 1024 * 1024;
 
-/** An export is often made while it is fetched, so the first byte may take long; the rest then follows. */
+/** An export is often made while it is fetched, so the first byte may take long; the rest then follows quickly. */
 export const SOURCE_LIMITS = {
   connectMs: 15_000,
   idleMs: 120_000,
@@ -104,18 +104,18 @@ export const SOURCE_LIMITS = {
 
 export type Sources = ReturnType<typeof createSources>;
 
-/** @throws Error for a range in `allow` that is none: settings are checked at the start */
+/** @throws Error for an invalid range in `allow`: settings are checked at the start */
 export function createSources(settings: SourceSettings) {
   const opening = { ...settings, allows: allowAddresses(settings.allow) };
   const { tempDir, maxPackedBytes, maxUnpackedBytes } = settings;
   return {
     /**
-     * @returns undefined when nothing is new since the last run
+     * @returns undefined if nothing is new since the last run
      * @throws SourceProblem; reading the files throws it too
      */
     open: async (source: Source, run: SourceRun): Promise<OpenedSource | undefined> =>
       getSource(source).open(source, run, opening),
-    /** @returns the bytes that the reader of a format gets: gzip and zip are undone, workbooks stay as they are */
+    /** @returns the bytes for the reader of a format: gzip and zip are undone, workbooks unchanged */
     unpack: (file: SourceFile, { entry }: Source): ByteStream =>
       unpackBytes(file.bytes, { entry, tempDir, maxPackedBytes, maxUnpackedBytes }),
   };

@@ -1,6 +1,6 @@
 /**
- * Undoes gzip and zip. What a file is, its first bytes say, not its name. Nothing is unpacked twice: a workbook (xlsx is
- * a zip) is passed on as it is, and any other archive in an archive is refused.
+ * Undoes gzip and zip, which are recognised by the first bytes, not by the file name. Nothing is unpacked twice: a workbook
+ * (xlsx is a zip) is passed on unchanged, and any other archive within an archive is refused.
  */
 import { crc32, createGunzip } from 'node:zlib';
 import type { Entry } from 'yauzl';
@@ -19,7 +19,7 @@ import { compileGlob } from './glob.ts';
 import { SourceProblem } from './source.ts';
 
 export interface UnpackOptions {
-  /** A pattern (`glob.ts`) for the file to take out of an archive with several. */
+  /** A pattern (`glob.ts`) for the file to read from an archive with several. */
   readonly entry?: string | undefined;
   /** Where a zip is stored while it is read. */
   readonly tempDir: string;
@@ -27,13 +27,13 @@ export interface UnpackOptions {
   readonly maxUnpackedBytes: number;
 }
 
-/** Where a tar archive says that it is one, and how far. */
+/** The mark of a tar archive, and where it is. */
 const TAR_MARK = { at: 257, text: 'ustar' };
 const HEAD_BYTES = TAR_MARK.at + TAR_MARK.text.length;
-/** Bytes taken from the inflater at a time. */
+/** Bytes read from the inflater at a time. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Packings that people try; only gzip is read. */
+/** Compression formats that people try; only gzip is supported. */
 const PACKINGS: readonly (readonly [string, string])[] = [
   ['\x1f\x8b', 'gzip'],
   ['BZh', 'bzip2'],
@@ -44,7 +44,7 @@ const PACKINGS: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * @returns the bytes of the one file inside, or those that were given when they are not packed
+ * @returns the bytes of the one file inside, or the given ones if they are not packed
  * @throws SourceProblem too_large, damaged, broken_off, archive
  */
 export async function* unpackBytes(given: ByteStream, options: UnpackOptions): ByteStream {
@@ -64,7 +64,7 @@ async function* unpackGzip(bytes: ByteStream, { maxUnpackedBytes: maxBytes }: Un
   yield* refuseNested(unpackStream(bytes, { what: 'The gzip file', maxBytes, createTransform }), 'gzip');
 }
 
-/** A zip has its table of contents at its end, so it has to be whole before anything can be read. */
+/** A zip has its directory at its end, so it has to be complete before anything can be read. */
 async function* unpackZip(bytes: ByteStream, options: UnpackOptions): ByteStream {
   await using file = await openNamelessFile(options.tempDir);
   const packed = boundBytes(bytes, options.maxPackedBytes, 'The zip archive');
@@ -97,19 +97,19 @@ function packingOf(head: Buffer): string | undefined {
 const NAME_LENGTH_AT = 26;
 const NAME_AT = 30;
 
-/** Nearly every program writes this part first; `chooseEntry` finds it wherever it stands. */
+/** Nearly every program writes this part first; `chooseEntry` finds it anywhere. */
 function isWorkbookHead(head: Buffer): boolean {
   if (head.length < NAME_AT) return false;
   const name = head.toString('latin1', NAME_AT, NAME_AT + head.readUInt16LE(NAME_LENGTH_AT));
   return /^(\[Content_Types\]\.xml|_rels\/|docProps\/|xl\/)/.test(name);
 }
 
-/** An archive for a pipeline holds one file, or a few of which one is chosen. */
+/** An archive for a pipeline has one file, or a few of which one is chosen. */
 const ENTRIES = 1_000;
 const NAMES_SHOWN = 5;
 const WORKBOOK_MARK = '[Content_Types].xml';
 
-/** @returns undefined when the archive is a workbook */
+/** @returns undefined if the archive is a workbook */
 function chooseEntry(entries: readonly Entry[], options: UnpackOptions): Entry | undefined {
   if (entries.some(({ fileName }) => fileName === WORKBOOK_MARK)) return undefined;
   const entry = chooseOne(entries, options.entry);
@@ -126,7 +126,7 @@ const limits: ZipLimits = {
     new SourceProblem('archive', `The zip archive cannot be read: ${cause.message.slice(0, 200)}`, { cause }),
 };
 
-/** Folders, hidden files and what a Mac adds to an archive are not meant. */
+/** Ignores folders, hidden files and what a Mac adds to an archive. */
 function chooseOne(entries: readonly Entry[], pattern: string | undefined): Entry {
   const files = entries.filter(({ fileName }) => !/(^|\/)(\.|__MACOSX\/)|\/$/.test(fileName));
   const glob = pattern === undefined ? undefined : compileGlob(pattern);

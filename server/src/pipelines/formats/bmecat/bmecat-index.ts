@@ -1,13 +1,13 @@
 import { copyText, FormatProblem } from '../format.ts';
 import type { XmlElement } from '../xml/xml.ts';
 
-/** A wholesaler's catalog has some ten thousand groups. */
+/** The catalog of a wholesaler has some ten thousand groups. */
 const GROUPS = 200_000;
-/** As many products as a catalog of this service may have, each in two groups. */
+/** As many products as a catalog of this service may have, in two groups each. */
 const MEMBERSHIPS = 2_000_000;
-/** As docs/interface.md §2.3 allows; one more is stored, so that a report names it. */
+/** The limit of docs/interface.md §2.3; one more is stored, so that a report names it. */
 const GROUPS_OF_PRODUCT = 100;
-/** As docs/interface.md §2.3 allows; also ends groups that are their own parents. */
+/** The limit of docs/interface.md §2.3; also stops at groups that are their own parents. */
 const LEVELS = 20;
 
 /** Describes a feature of a classification. */
@@ -20,10 +20,10 @@ interface Group {
   readonly isRoot: boolean;
 }
 
-/** What products need to know that stands elsewhere in the catalog: its header, its groups, and who is in which. */
+/** What products refer to elsewhere in the catalog: its header, its groups, and their members. */
 export class BmecatIndex {
   readonly #languages: BmecatLanguages;
-  /** Of the names and numbers that are stored. */
+  /** Characters of the stored names and numbers. */
   #characters = 0;
   readonly #features = new Map<string, Feature>();
   readonly #valueNames = new Map<string, string>();
@@ -33,9 +33,9 @@ export class BmecatIndex {
   readonly #groupNumbers = new Map<string, number>();
   readonly #memberships = new Map<string, number | number[]>();
   #membershipCount = 0;
-  /** The classification that groups are being read of. */
+  /** The classification whose groups are being read. */
   #system = '';
-  /** Used where a price names none. */
+  /** For prices that name none. */
   currency = '';
   #mimeRoot = '';
 
@@ -62,12 +62,12 @@ export class BmecatIndex {
     else this.#takeMembership(element);
   }
 
-  /** @returns the languages, the one that is read first. @throws FormatProblem not_found */
+  /** @returns the languages, first the one that is read. @throws FormatProblem not_found */
   describeLanguages(): string | undefined {
     return this.#languages.describe();
   }
 
-  /** Names of the groups of a product, each from the top to the leaf. */
+  /** Paths of a product's groups, each from the top to the leaf. */
   pathsOf(product: string): string[][] {
     const numbers = this.#memberships.get(product) ?? [];
     const groups = typeof numbers === 'number' ? [numbers] : numbers;
@@ -76,7 +76,7 @@ export class BmecatIndex {
       .filter((path) => path.length > 0);
   }
 
-  /** An address of its own stays as it is; others are below the catalog's. */
+  /** An absolute address is unchanged; others are relative to the catalog's. */
   addressOf(source: string): string {
     if (this.#mimeRoot === '' || /^[a-z][a-z\d+.-]{1,20}:/i.test(source)) return source;
     const root = this.#mimeRoot.endsWith('/') ? this.#mimeRoot.slice(0, -1) : this.#mimeRoot;
@@ -87,13 +87,13 @@ export class BmecatIndex {
     return this.#languages.choose(elements);
   }
 
-  /** @returns the path of a group of a classification, from the top to the leaf; none where the catalog does not have it */
+  /** @returns the path of a group of a classification, from the top to the leaf; none if the catalog lacks it */
   pathsOfClass(system: string, id: string): string[][] {
     const path = this.#pathOf(classKey(system, id));
     return path.length === 0 ? [] : [path];
   }
 
-  /** @returns what an FTEMPLATE or a template of a classification says */
+  /** @returns the contents of an FTEMPLATE or a template of a classification */
   readTemplate(template: XmlElement): Feature {
     const textOf = (name: string) => this.#languages.textOf(template, name);
     const content = template.children.find(({ name }) => /^(FT_)?FEATURE_CONTENT$/.test(name));
@@ -105,7 +105,7 @@ export class BmecatIndex {
     return this.#features.get(id);
   }
 
-  /** @returns the number itself where the catalog does not say what it stands for */
+  /** @returns the number itself if the catalog does not name it */
   nameOfValue(id: string): string {
     return this.#valueNames.get(id) || id;
   }
@@ -179,7 +179,7 @@ export class BmecatIndex {
     return this.#groupIds.push(stored) - 1;
   }
 
-  /** The root stands for the catalog and is no category. */
+  /** The root stands for the catalog and is not a category. */
   #pathOf(groupId: string): string[] {
     const path: string[] = [];
     let group = this.#groups.get(groupId);
@@ -196,7 +196,7 @@ const classKey = (system: string, id: string): string => `\0${system}\0${id}`;
 
 /** ECLASS has 25,000 features and 90,000 values; a catalog holds those of its products. */
 const FEATURES = 500_000;
-/** All names and numbers that are stored of a catalog, 128 MiB at most. */
+/** The limit of all stored names and numbers of a catalog, at most 128 MiB. */
 const CHARACTERS = 64 * 1024 * 1024;
 
 export interface Feature {
@@ -209,15 +209,15 @@ function tooMany(what: string): FormatProblem {
   return new FormatProblem('too_large', `The catalog has more than ${what}`);
 }
 
-/** A catalog names a few; what a damaged file calls so must not grow for ever. */
+/** A catalog names a few; a damaged file must not make this grow without bound. */
 const LANGUAGES = 1_000;
 
-/** The languages that a catalog has texts in, and the one that is read. BMEcat has ISO 639-2: `deu`, also written `ger`. */
+/** The languages of a catalog's texts, and the one that is read. BMEcat uses ISO 639-2: `deu`, also written `ger`. */
 class BmecatLanguages {
   readonly #requested: string | undefined;
-  /** Of elements that are read: as the catalog writes them, in the order in which they appear, with the language that is meant. */
+  /** Languages of elements that are read: as written in the catalog, in order of appearance, with the language that is meant. */
   readonly #seen = new Map<string, string>();
-  /** Of all others. They are met before what stands before them is read, how long before depends on the pieces of the file. */
+  /** Languages of all others. They are met before preceding elements are read, how long before depends on the file's pieces. */
   readonly #around = new Set<string>();
   #read: string | undefined;
 
@@ -242,7 +242,7 @@ class BmecatLanguages {
   }
 
   /**
-   * @returns the code of the language that is read, and of the others; undefined where the catalog names none
+   * @returns the code of the language that is read, and of the others; undefined if the catalog names none
    * @throws FormatProblem not_found
    */
   describe(): string | undefined {
@@ -255,7 +255,7 @@ class BmecatLanguages {
     throw new FormatProblem('not_found', message);
   }
 
-  /** Of elements that stand once for each language only those in the one that is read, or in the one that stands first. */
+  /** Of elements that are repeated for each language, returns only those in the language that is read, or else the first. */
   choose(elements: readonly XmlElement[]): readonly XmlElement[] {
     if (!elements.some(({ attributes }) => attributes.has('lang'))) return elements;
     const chosen = new Map<string, string>();
@@ -270,7 +270,7 @@ class BmecatLanguages {
     });
   }
 
-  /** @returns the text of a child in the language that is read; '' where there is none */
+  /** @returns the text of a child in the language that is read; '' if there is none */
   textOf(element: XmlElement | undefined, name: string): string {
     return this.choose(element?.children ?? []).find((child) => child.name === name)?.text ?? '';
   }
@@ -282,7 +282,7 @@ class BmecatLanguages {
 
 const codeOf = ({ attributes }: XmlElement): string => attributes.get('lang') ?? '';
 
-/** @returns `de` of `deu`, `ger`, `de` and `DE-AT`; a code that is none as it is, in lower case */
+/** @returns `de` for `deu`, `ger`, `de` and `DE-AT`; an invalid code unchanged, in lower case */
 function readLanguage(code: string): string {
   try {
     return new Intl.Locale(code.trim()).language;

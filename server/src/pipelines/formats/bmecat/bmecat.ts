@@ -15,7 +15,7 @@ import {
 import { readElements, readXmlRows, type XmlChoice, type XmlElement } from '../xml/xml.ts';
 import { BmecatIndex, type Feature } from './bmecat-index.ts';
 
-/** Between the names of a category path; one that holds it is written without its spaces. */
+/** Separates the names of a category path; a name that contains it is written without its spaces. */
 const CATEGORY_SEPARATOR = ' > ';
 
 export const bmecat = defineFormat({
@@ -31,7 +31,7 @@ export const bmecat = defineFormat({
       description: 'as deu or de, for texts in several languages; default: the language of the catalog',
     }),
   },
-  /** Columns have the names of BMEcat 2005 for catalogs of 1.2 too. */
+  /** Columns have the names of BMEcat 2005, even for catalogs of 1.2. */
   mapping: {
     identifier: 'SUPPLIER_PID',
     name: 'DESCRIPTION_SHORT',
@@ -44,8 +44,8 @@ export const bmecat = defineFormat({
 });
 
 /**
- * Reads a catalog twice: which product is in which group stands behind the last product. The first time it is written to
- * a file. A DOCTYPE is common: it names the DTD of the standard, and declares what a supplier adds to it.
+ * Reads a catalog twice, as the groups of products follow the last product. The first time it is written to a file. A DOCTYPE
+ * is common: it names the DTD of the standard, and declares a supplier's additions.
  */
 async function* readBmecat(
   { bytes, notes, tempDir }: FormatReading,
@@ -81,7 +81,7 @@ async function readIndex(bytes: ByteStream, notes: ReadingNotes, language?: stri
   return index;
 }
 
-/** What the index reads, and what only says something of the catalog. */
+/** The elements for the index, and those that only describe the catalog. */
 const ABOUT_CATALOG =
   /^BMECAT\/(HEADER|T_\w+\/(CATALOG_GROUP_SYSTEM|CLASSIFICATION_SYSTEM|FEATURE_SYSTEM|\w+_TO_CATALOGGROUP_MAP))(\/|$)/;
 
@@ -94,20 +94,20 @@ function isProduct(name: string, path: readonly string[]): boolean {
 
 const NO_FEATURE = { id: '', name: '', unit: '' };
 
-/** Elements of a product that make no value on purpose: places in an order, names of groups, texts about files and references. */
+/** Elements of a product that are ignored on purpose: positions, names of groups, texts about files and references. */
 const IGNORED = new Set([
   ...['FORDER', 'FT_ORDER', 'FT_DATATYPE', 'FVALUE_TYPE', 'MIME_ORDER', 'MIME_DESCR', 'MIME_ALT'],
   ...['FEATURE_GROUP_ID', 'FEATURE_GROUP_NAME', 'VORDER', 'REFERENCE_DESCR', 'CATALOG_ID', 'CATALOG_VERSION'],
 ]);
 
-/** Reads an ARTICLE (1.2) or PRODUCT (2005) into columns, which have the names of 2005 in both. */
+/** Reads an ARTICLE (1.2) or PRODUCT (2005) into columns, named as in 2005 for both. */
 class ProductReader {
   readonly #index: BmecatIndex;
   readonly #notes: ReadingNotes;
   readonly #values = new RowValues();
-  /** Paths of the groups of classifications: behind those of the catalog's own groups. */
+  /** Paths of classification groups, listed after those of the catalog's own groups. */
   readonly #classes: string[][] = [];
-  /** Elements that made a value or decided one, and those in other languages. */
+  /** Elements that made or determined a value, and those in other languages. */
   readonly #read = new Set<XmlElement>();
 
   constructor(index: BmecatIndex, notes: ReadingNotes) {
@@ -154,7 +154,7 @@ class ProductReader {
     else this.#readLeaves(part);
   }
 
-  /** The many small elements of the details stand under their own names. */
+  /** The many small elements of the details are columns with their own names. */
   #readLeaves(element: XmlElement): void {
     if (element.children.length === 0) this.#addLeaf(element);
     for (const child of this.#inLanguage(element.children)) this.#readLeaves(child);
@@ -187,7 +187,7 @@ class ProductReader {
       this.#addOnce(column, element, unit === '' || value === '' ? value : `${value} ${unit}`);
   }
 
-  /** A feature has its name and unit itself, in a template that stands in it, or in one of its classification. */
+  /** A feature's name and unit are in itself, in a template within it, or in one of its classification. */
   #describeFeature(parts: readonly XmlElement[]): Pick<Feature, 'name' | 'unit'> {
     const template = parts.find(({ name }) => name === 'FTEMPLATE');
     if (template !== undefined) this.#markTemplate(template);
@@ -205,7 +205,7 @@ class ProductReader {
     for (const child of element.children) this.#markTemplate(child);
   }
 
-  /** In 1.2 several values are variants. Details say what a number stands for that the catalog does not name. */
+  /** In 1.2 several values are variants. The details explain a number that the catalog does not name. */
   #featureValues(parts: readonly XmlElement[]): [value: string, element: XmlElement][] {
     const variants = parts
       .filter(({ name }) => name === 'VARIANTS')
@@ -273,12 +273,12 @@ class ProductReader {
 
 const OF_TEMPLATE = new Set(['FT_ID', 'FT_NAME', 'FT_SHORTNAME', 'FT_UNIT']);
 const VALUE_ELEMENTS = new Set(['FVALUE', 'VALUE_IDREF']);
-/** Of ETIM, and of ECLASS. */
+/** Value numbers of ETIM and of ECLASS. */
 const VALUE_NUMBER = /^(EV\d{6}|0173-1#07-[A-Z]{3}\d{3}#\d{3})$/;
-/** What a price says beside its amount. */
+/** Parts of a price besides its amount. */
 const OF_PRICE = new Set(['TAX', 'TERRITORY', 'PRICE_FACTOR']);
 
-/** Preview sizes and signs of the maker. */
+/** Preview sizes and logos of the manufacturer. */
 const NO_PRODUCT_PICTURES = new Set(['thumbnail', 'logo', 'icon']);
 
 function isPicture(type: string, source: string): boolean {
@@ -293,7 +293,7 @@ function toNameOf2005(name: string): string {
   return renamed.startsWith('ARTICLE_') ? `PRODUCT_${renamed.slice(8)}` : renamed;
 }
 
-/** Names of columns that products have anyway: a feature that is called so stands beside them. */
+/** Names of columns that products have anyway: a feature with such a name becomes a separate column. */
 const OWN_NAMES = new Set(['mode', 'images', 'categories', 'EAN', 'SUPPLIER_PID', 'KEYWORD', 'REMARKS']);
 const OWN_PREFIXES = /^(DESCRIPTION_|MANUFACTURER_|PRICE\.|MIME\.|REFERENCE\.)/;
 const isOwnName = (name: string): boolean => OWN_NAMES.has(name) || OWN_PREFIXES.test(name);

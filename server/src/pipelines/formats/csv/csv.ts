@@ -80,14 +80,14 @@ export function readCsv(
     const table = openTable<CsvRow>(notes, {
       ...{ headerRow, textsOf: ({ cells }) => cells, maxColumns: LIMITS.columns },
     });
-    // The line that names the delimiter counts.
+    // The line that names the delimiter counts as a line.
     const splitter = splitCsv(dialect, named === undefined ? 1 : 2);
     const name = (rows: readonly CsvRow[]) => rows.map((row) => nameCells(row, table.names));
     try {
       for await (const rows of parseText(skipText(whole, named?.length ?? 0), splitter))
         yield name(table.take(rows.filter(isFilled)));
     } catch (error) {
-      // Of a source that breaks off early, a preview shows what came before.
+      // If a source breaks off early, a preview shows what came before.
       yield name(table.end());
       throw error;
     }
@@ -95,7 +95,7 @@ export function readCsv(
   });
 }
 
-/** Reads a table whose columns get other names than the file has; they alone are noted. */
+/** Reads a table whose columns are renamed; only the new names are noted. */
 export async function* readRenamed(
   text: TextStream,
   notes: ReadingNotes,
@@ -137,7 +137,7 @@ function nameCells({ number, cells, problem }: CsvRow, names: readonly string[])
   return found === undefined ? row : { ...row, problems: [found] };
 }
 
-/** Further cells that are empty come from delimiters at the end of a line, which many exports write. */
+/** Additional empty cells come from delimiters at the end of a line, which many exports write. */
 function findProblem(cells: readonly string[], columns: number): RowProblem | undefined {
   if (cells.some((cell) => cell.length > LIMITS.fieldCharacters))
     return { code: 'too_large', message: fieldTooLarge('a value').message };
@@ -147,12 +147,12 @@ function findProblem(cells: readonly string[], columns: number): RowProblem | un
   return { code: 'field_count', message: `${count} values for ${columns} columns` };
 }
 
-/** How much of a file its delimiter is guessed from. */
+/** How much of a file is used to guess its delimiter. */
 const SAMPLE_CHARACTERS = 64 * 1024;
-/** A quote of another kind than " is believed only when it is seen around values again and again. */
+/** A quote other than " is only believed if it surrounds values repeatedly. */
 const QUOTES_TO_BELIEVE = 4;
 
-/** Finds out how a file is written from its beginning, as far as the owner has not said so. */
+/** Detects from its beginning how a file is written, as far as the owner has not specified it. */
 function findDialect(sample: string, options: CsvOptions): Dialect {
   const newline = sample.includes('\n') || !sample.includes('\r') ? '\n' : '\r';
   const delimiter = options.delimiter ?? guessDelimiter(sample, newline);
@@ -161,7 +161,7 @@ function findDialect(sample: string, options: CsvOptions): Dialect {
   throw new FormatProblem('refused', `The delimiter and the quote cannot both be ${quote}`);
 }
 
-/** The delimiter that splits the first lines most evenly; of those that do so equally well, the one that splits more. */
+/** The delimiter that splits the first lines most evenly; among equals, the one that splits more. */
 function guessDelimiter(sample: string, newline: '\n' | '\r'): string {
   const { meta } = Papa.parse(sample, {
     newline,
@@ -179,10 +179,10 @@ function guessQuote(sample: string, delimiter: string): string {
   return quoted.length >= QUOTES_TO_BELIEVE ? "'" : '"';
 }
 
-/** Excel's own way to name the delimiter, a first line as `sep=;`. */
+/** Excel's own way to name the delimiter: a first line such as `sep=;`. */
 const SEPARATOR_LINE = /^sep=(.)\r?\n/i;
 
-/** @returns the delimiter named, and how many characters name it */
+/** @returns the named delimiter, and how many characters name it */
 function readSeparatorLine(sample: string): { delimiter: string; length: number } | undefined {
   const named = SEPARATOR_LINE.exec(sample);
   return named?.[1] === undefined ? undefined : { delimiter: named[1], length: named[0].length };
@@ -190,7 +190,7 @@ function readSeparatorLine(sample: string): { delimiter: string; length: number 
 
 interface Dialect {
   readonly delimiter: string;
-  /** '' where the file knows no quotes. */
+  /** '' if the file uses no quotes. */
   readonly quote: string;
   readonly newline: '\n' | '\r';
 }
@@ -199,19 +199,19 @@ interface CsvRow {
   /** The line where the row begins. */
   readonly number: number;
   readonly cells: readonly string[];
-  /** Why the cells cannot be believed. */
+  /** Why the cells are unreliable. */
   readonly problem?: string | undefined;
 }
 
 /**
- * A quote that is not closed swallows what follows, up to the end of the file; then reading goes on behind the line that
- * it stands in. What is read twice so may be as much as the file, and this much more.
+ * An unclosed quote swallows everything up to the end of the file; reading then continues after the line that contains it. What
+ * is read twice in this way may be as much as the file, plus this much.
  */
 const READ_TWICE_CHARACTERS = 32 * 1024 * 1024;
 const TOO_MANY_QUOTES =
   'too many quotes are opened and not closed. If the file has quotes that mean nothing, set "quote" to ""';
 
-/** Splits a text that comes in chunks into rows; one that stays unfinished is read again only when it has doubled. */
+/** Splits text that comes in chunks into rows; an unfinished row is only read again when it has doubled. */
 export function splitCsv(dialect: Dialect, firstLine = 1): ChunkParser<CsvRow> {
   const { newline } = dialect;
   const readRow = createRowReader(dialect);
@@ -219,10 +219,10 @@ export function splitCsv(dialect: Dialect, firstLine = 1): ChunkParser<CsvRow> {
   let worthReadingFrom = 0;
   let line = firstLine;
   let readTwiceRoom = READ_TWICE_CHARACTERS;
-  /** Within a line that is given up and whose end has not come. */
+  /** Whether reading is within an abandoned line whose end has not come. */
   let isSkipping = false;
 
-  /** @returns what stands behind the line that is skipped */
+  /** @returns what follows the skipped line */
   function skipLine(chunk: string): string {
     const end = chunk.indexOf(newline);
     if (end === -1) return '';
@@ -278,20 +278,20 @@ interface ReadRow extends Omit<CsvRow, 'number'> {
 
 interface ReadCell {
   readonly value: string;
-  /** Behind the delimiter or the end of the line. */
+  /** After the delimiter or the end of the line. */
   readonly end: number;
-  /** What ends the cell; undefined at the end of the text. */
+  /** The character that ends the cell; undefined at the end of the text. */
   readonly sign: string | undefined;
-  /** A quote is not closed, or stands within a quoted value and is not written twice. */
+  /** A quote is not closed, or is within a quoted value and not doubled. */
   readonly isBroken?: boolean;
   readonly isOpen?: boolean;
 }
 
-/** @returns reads the row that begins at a place of a text; undefined where it is not known to be whole */
+/** @returns a function that reads the row at a position of a text; undefined if it may be incomplete */
 function createRowReader({ delimiter, newline, quote }: Dialect) {
   const sign = `${RegExp.escape(delimiter)}|${newline}`;
   const plainEnd = new RegExp(`(${sign})|$`, 'g');
-  /** Some programs write spaces behind the quote that ends a value. */
+  /** Some programs write spaces after a closing quote. */
   const quotedEnd = new RegExp(`(?:(?!${sign})\\s)*(${sign})|$`, 'y');
   /** Lines may end in \r\n. */
   const withoutReturn = (text: string) =>
@@ -320,18 +320,18 @@ function createRowReader({ delimiter, newline, quote }: Dialect) {
       }
       isBroken = true;
     }
-    // A value that is too long is given up before its end comes.
+    // A value that is too long is abandoned before its end.
     const sign = text.length - start > LIMITS.fieldCharacters ? newline : undefined;
     return { value: '', end: text.length, sign, isBroken: true, isOpen: true };
   }
 
-  /** @returns the place of the sign that ends the line, or the end of the text */
+  /** @returns the position of the end of the line, or of the text */
   function findLineEnd(text: string, start: number): number {
     const at = text.indexOf(newline, start);
     return at === -1 ? text.length : at;
   }
 
-  /** Only the line with the broken quote is given up: the rows behind it are most likely sound. */
+  /** Only the line with the broken quote is abandoned: the rows after it are most likely sound. */
   function giveUpLine(text: string, start: number, { end, isOpen }: ReadCell): ReadRow {
     const next = Math.min(findLineEnd(text, start) + 1, end);
     const problem =
@@ -358,7 +358,7 @@ function createRowReader({ delimiter, newline, quote }: Dialect) {
 
   return (text: string, at: number, isLast: boolean): ReadRow | undefined => {
     if (at === text.length) return undefined;
-    // As stands between files that were put together.
+    // A byte order mark may occur between files that were concatenated.
     const start = text[at] === '\uFEFF' ? at + 1 : at;
     const lineEnd = findLineEnd(text, start);
     const line = text.slice(start, lineEnd);

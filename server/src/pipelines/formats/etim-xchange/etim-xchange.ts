@@ -36,10 +36,10 @@ export const etimXchange = defineFormat({
   open: ({ decode, notes }, { language }) => readXchange(decode(), notes, language),
 });
 
-/** What a list of objects is called by when it is read: the name of its element stands in the column. */
+/** How the elements of a list are named when read: the name of an element becomes part of the column. */
 export interface NamedList {
   readonly key: string;
-  /** Members whose value stands under the name itself. */
+  /** Members whose value has the name itself as its column. */
   readonly values: readonly string[];
 }
 
@@ -57,14 +57,14 @@ export const NAMED_LISTS: Readonly<Record<string, NamedList>> = {
   ProductRelations: { key: 'RelationType', values: [] },
 };
 
-/** Lists whose name says nothing beside the names in them, and the member of theirs that stands under the name of what they are in. */
+/** Lists whose own name adds nothing to the names in them, with the member whose column has the name of the parent. */
 export const SILENT_LISTS: Readonly<Record<string, string>> = {
   EtimFeatures: '',
   EtimModellingFeatures: '',
   RelatedProducts: 'RelatedManufacturerProductNumber',
 };
 
-/** Measures whose unit stands beside them. @returns the name of the member that holds it */
+/** Measures whose unit is beside them. @returns the name of the member that holds the unit */
 export function findUnitMember(name: string): string | undefined {
   if (name === 'ClassificationFeatureValue1') return 'ClassificationFeatureUnit';
   const [, whole = '', size] =
@@ -83,14 +83,14 @@ export const UNIT_WORDS: Readonly<Record<string, string>> = {
   ...{ MMQ: 'mm³', INQ: 'in³', FTQ: 'ft³', MTQ: 'm³', MLT: 'ml', LTR: 'l' },
 };
 
-/** Amounts in the currency of the catalogue. */
+/** Amounts in the catalogue's currency. */
 export const isAmount = (name: string): boolean => /(?:Price|SurchargeAmount)$/.test(name);
 
-/** What the head says of the whole catalogue. */
+/** Members of the head that describe the whole catalogue. */
 const ABOUT_CATALOGUE =
   /^(?:SchemaVersion|Catalogue(?:Id|Name|Version|Type|ValidityStart|ValidityEnd)|ContractReferenceNumber|ChangeReferenceCatalogueVersion|GenerationDate|(?:Name|Email)DataCreator|Buyer(?:Name|IdGln|IdDuns)|Datapool(?:Name|Gln)|Country|Language|CurrencyCode|Supplier\.Supplier(?:Name|IdGln|IdDuns|VatNo))$|^CatalogueName\.|^CountrySpecificExtensions(?:\.|$)|^Supplier\.SupplierAttachments\./;
 
-/** The head stands before the products, and has a few hundred characters. */
+/** The head precedes the products, and has a few hundred characters. */
 const HEAD_CHARACTERS = 64 * 1024;
 
 function readXchange(
@@ -118,7 +118,7 @@ const objectsOf = (value: Json | undefined): JsonObject[] =>
   Array.isArray(value) ? value.filter(isObject) : [];
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
-/** Where the members of an object stand: behind a name, and in the row of the list that it is in. */
+/** The place of an object's members: their prefix, and the row of the list that they are in. */
 interface Place {
   readonly prefix: string;
   readonly row: number | undefined;
@@ -142,7 +142,7 @@ class ProductReader {
     return { ...this.#row, values, ...(rows && { rows }) };
   }
 
-  /** What a product shows of itself: these stand in the file under names of their own, too. */
+  /** Adds the fields that are shown; they are in the file under names of their own, too. */
   #addShown({ ProductDetails, ProductAttachments, EtimClassification }: JsonObject): void {
     const descriptions = isObject(ProductDetails) ? objectsOf(ProductDetails.ProductDescriptions) : [];
     const { language } = this.#options;
@@ -204,7 +204,7 @@ class ProductReader {
   }
 }
 
-/** @returns the units of an object's measures that have a word, by the member that they are in */
+/** @returns the units that have a word, of an object's measures, by the member that holds the unit */
 function findWords(object: JsonObject): ReadonlyMap<string, string> {
   const units = new Set(Object.keys(object).map((name) => findUnitMember(name) ?? ''));
   return new Map(
@@ -216,7 +216,7 @@ function findWords(object: JsonObject): ReadonlyMap<string, string> {
   );
 }
 
-/** The main picture goes first. */
+/** The main picture first. */
 const listPictures = (attachments: readonly JsonObject[]): string[] =>
   ['ATX015', 'ATX018']
     .flatMap((type) => attachments.filter(({ AttachmentType }) => AttachmentType === type))
@@ -225,6 +225,6 @@ const listPictures = (attachments: readonly JsonObject[]): string[] =>
 
 const joinName = (prefix: string, name: string): string => (prefix === '' ? name : `${prefix}.${name}`);
 
-/** `ampere (A)` is A: the unit as a measure has it. */
+/** `ampere (A)` is A, the unit as measures have it. */
 const symbolOf = (unit: string): string =>
   /\((\S{1,12})\)$/.exec(unit)?.[1] ?? (/^[^\s\d]\S{0,11}$/.test(unit) ? unit : '');

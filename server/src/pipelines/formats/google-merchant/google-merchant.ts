@@ -34,14 +34,14 @@ export const googleMerchant = defineFormat({
 
 const HEAD_CHARACTERS = 1_024;
 
-/** A product feed as RSS, Atom or text with tabs; which one it is shows at its beginning. */
+/** A product feed as RSS, Atom or tab-separated text, recognised by its beginning. */
 function readGoogleMerchant(text: TextStream, notes: ReadingNotes): AsyncGenerator<SourceRow[]> {
   return readAfterPeek(text, HEAD_CHARACTERS, (head, whole) =>
     head.trimStart().startsWith('<') ? readFeed(whole, notes) : readTable(whole, notes),
   );
 }
 
-/** What a feed says of itself, by the name of the element. */
+/** Elements that describe the feed itself. */
 const IGNORED = new Set(
   `title link description language pubDate lastBuildDate ttl generator copyright id updated subtitle author name uri
   email rights url managingEditor`.split(/\s+/),
@@ -62,13 +62,13 @@ async function* readFeed(text: TextStream, notes: ReadingNotes): AsyncGenerator<
     throw new FormatProblem('not_found', 'The feed has neither <item> nor <entry>');
 }
 
-/** Attributes stand under the names of the specification, whatever the prefix of the namespace is. */
+/** Attributes have the names of the specification, whatever the namespace prefix. */
 function readProduct(product: XmlElement, notes: ReadingNotes): Columns<ColumnValue> {
   const values = new RowValues();
   const prefixed = new Set(product.children.filter(({ prefix }) => prefix !== '').map(({ name }) => name));
   const names = new Set(product.children.map(({ name }) => name));
   for (const child of product.children) {
-    // An entry has an id and a link of its own kind beside those of the namespace.
+    // An entry has its own kind of id and link besides those of the namespace.
     if (child.prefix === '' && prefixed.has(child.name)) continue;
     if (child.name === 'product_detail') addDetail(values, readDetail(child), names);
     else if (child.name === 'link') addLink(values, child);
@@ -78,7 +78,7 @@ function readProduct(product: XmlElement, notes: ReadingNotes): Columns<ColumnVa
   return values.values;
 }
 
-/** A link is read by its attributes; a detail may have more than its name and value. */
+/** A link is read by its attributes; a detail may have more than a name and value. */
 function noteAttributes(element: XmlElement, path: string, notes: ReadingNotes): void {
   if (element.name !== 'link')
     for (const name of element.attributes.keys()) notes.noteUnread(`${path}/@${name}`);
@@ -115,7 +115,7 @@ function readDetail(detail: XmlElement): ProductDetail {
   return { name: textOf('attribute_name'), value: textOf('attribute_value') };
 }
 
-/** A detail is an attribute of the shop's own and becomes a column by its name. */
+/** A detail is the shop's own attribute and becomes a column with its name. */
 function addDetail(values: RowValues, { name, value }: ProductDetail, names: ReadonlySet<string>): void {
   if (name !== '') values.add(names.has(name) ? `product_detail.${name}` : name, value);
 }
@@ -131,7 +131,7 @@ async function* readTable(text: TextStream, notes: ReadingNotes): AsyncGenerator
   }
 }
 
-/** In a text the names may be written with spaces, and what is repeated in XML is separated by commas. */
+/** In text, names may be written with spaces, and repeated values are separated by commas. */
 function readTableRow(columns: Columns<ColumnValue>): Columns<ColumnValue> {
   const named = Object.entries(columns).map(
     ([name, value]) => [toAttributeName(name), String(value)] as const,
@@ -151,7 +151,7 @@ function addField(values: RowValues, { name, value }: ProductDetail, names: Read
 const toAttributeName = (name: string): string =>
   name.trim().toLowerCase().replace(/^g:/, '').replaceAll(' ', '_');
 
-/** `Section:Name:Value,Section:Name:Value`; a comma within a value begins no new detail. */
+/** `Section:Name:Value,Section:Name:Value`; a comma within a value does not begin a new detail. */
 function splitDetails(value: string): ProductDetail[] {
   const details: string[] = [];
   for (const part of value.split(',')) {

@@ -40,7 +40,7 @@ export const json = defineFormat({
   open: ({ decode, notes }, options) => readJson(decode(), notes, options.path),
 });
 
-/** How much of a document its list is searched in; the second time where it begins with something else. */
+/** How much of a document is searched for its list; the second size if it begins with something else. */
 const SAMPLES = [1024 * 1024, 16 * 1024 * 1024];
 
 /** @returns a batch of rows for each chunk of text that ends some */
@@ -57,7 +57,7 @@ export async function* readJson(
 
 interface Container {
   readonly isArray: boolean;
-  /** Keys that lead to it, by dots; an element of a list has the path of the list. */
+  /** The dotted keys that lead to it; an element of a list has the path of the list. */
   readonly path: string;
   key: string;
 }
@@ -65,7 +65,7 @@ interface Container {
 const pathBelow = (container: Container | undefined): string =>
   [container?.path ?? '', container?.key ?? ''].filter((part) => part !== '').join('.');
 
-/** Follows a token through what is open. @returns the container that it opens. @throws FormatProblem too_large */
+/** Tracks the open containers. @returns the container that a token opens. @throws FormatProblem too_large */
 function follow(open: Container[], token: Token): Container | undefined {
   const last = open.at(-1);
   if (token.name === 'keyValue' && last !== undefined) last.key = token.value;
@@ -77,18 +77,18 @@ function follow(open: Container[], token: Token): Container | undefined {
   return opened;
 }
 
-/** Tokens of texts, numbers, true and false; null is no value. */
+/** Tokens of values: texts, numbers, true and false; null is no value. */
 const VALUES = new Set(['stringValue', 'numberValue', 'trueValue', 'falseValue']);
 
-/** A list of objects, and the keys of its elements, without those of lists of objects in them. */
+/** A list of objects, and the keys of its elements, without those of nested lists of objects. */
 interface ListSample {
   readonly path: string;
-  /** Paths of the lists that it stands in. */
+  /** Paths of the lists that contain it. */
   readonly within: readonly string[];
   readonly keys: Set<string>;
 }
 
-/** What lists of products are called; then the keys of identifiers, of names, and of what only products have. */
+/** Names of lists of products; then the keys of identifiers, of names, and of what only products have. */
 const LIST_NAME = /^(?:products?|produkte?|articles?|artikel|items?|skus?|goods)$/i;
 const KEYS = [
   /^id$|sku$|identifier$|(?:gtin|ean)\d*$|(?:product|produkt|article|artikel|item|part)_?-?(?:number|nummer|nr|no|id|code)$/i,
@@ -101,14 +101,14 @@ const countKinds = ({ keys }: ListSample, kinds: readonly RegExp[]) =>
 
 const hasListName = ({ path }: ListSample) => LIST_NAME.test(path.split('.').at(-1) ?? '');
 
-/** The list that looks most like one of products: by its name, then by the keys of its elements. */
+/** Scores how much a list looks like products: by its name, then by the keys of its elements. */
 const weighList = (list: ListSample) =>
   (hasListName(list) ? 30 : 0) + 10 * countKinds(list, KEYS) + Math.min(list.keys.size, 9);
 
 /**
- * The list at the root is taken whatever it holds, so that an element that is no object is reported. What elements with an
- * identifier and a name hold is theirs, as variants are, unless it is called products.
- * @returns the path of the list whose elements look most like products; undefined where the text begins with none
+ * A list at the root is chosen whatever it contains, so that an element that is not an object is reported. Lists within
+ * elements with an identifier and a name belong to those, like variants, unless they are named like products.
+ * @returns the path of the list whose elements look most like products; undefined if the text begins with none
  */
 function findList(pieces: readonly string[]): string | undefined {
   const lists = sampleLists(pieces);
@@ -121,7 +121,7 @@ function findList(pieces: readonly string[]): string | undefined {
   )?.path;
 }
 
-/** @returns the lists of objects of a text that may be cut anywhere, by path */
+/** @returns the lists of objects by path, in a text that may be cut anywhere */
 function sampleLists(pieces: readonly string[]): ReadonlyMap<string, ListSample> {
   const lists = new Map<string, ListSample>();
   const open: Container[] = [];
@@ -146,21 +146,21 @@ function sampleLists(pieces: readonly string[]): ReadonlyMap<string, ListSample>
   try {
     for (const piece of pieces) for (const token of tokenizer.push(piece)) take(token);
   } catch (error) {
-    // The reader that comes after reports what is wrong with the text.
+    // The reader that follows reports what is wrong with the text.
     if (!(error instanceof FormatProblem)) throw error;
   }
   return lists;
 }
 
-/** Takes the rows out of the tokens of a document: the elements of the lists at a path. */
+/** Makes rows of the tokens of a document: the elements of the lists at a path. */
 function createJsonList(notes: ReadingNotes, path: string | undefined): ChunkParser<SourceRow> {
   const tokenizer = new JsonTokenizer();
   const builder = new JsonRowBuilder();
-  /** What is open around the rows, the list included. */
+  /** The open containers around the rows, including the list. */
   const open: Container[] = [];
   let isInList = false;
   let hasList = false;
-  /** It could be one of objects. */
+  /** It could be a list of objects. */
   let hasEmptyList = false;
   let lastToken: Token['name'] | undefined;
   let number = 0;
@@ -201,7 +201,7 @@ function createJsonList(notes: ReadingNotes, path: string | undefined): ChunkPar
       } catch (error) {
         if (!(error instanceof FormatProblem)) throw error;
         const { reason, message, cause } = error;
-        // The parser knows no lines; a chunk has at most 64 KiB.
+        // The parser has no line numbers; a chunk has at most 64 KiB.
         const where = number === 0 ? 'near the beginning' : `soon after row ${number.toLocaleString('en')}`;
         throw new FormatProblem(reason, `${message} (${where})`, { cause });
       }
@@ -221,31 +221,31 @@ interface JsonObject extends Columns<JsonValue> {}
 
 interface Level {
   readonly container: JsonValue[] | JsonObject;
-  /** Name of the column that the container would be, '' for the row itself. */
+  /** The column that the container belongs to, '' for the row itself. */
   readonly name: string;
-  /** Within a list every name may come again. */
+  /** In a list every name may be repeated. */
   readonly isList: boolean;
-  /** Of a list of objects: its outermost element that the container is in. */
+  /** In a list of objects, the number of the outermost element that contains it. */
   readonly row: number | undefined;
   key: string;
 }
 
 interface JsonRow {
   readonly source: JsonValue;
-  /** Dotted names: `price.value`; the elements of a list stand under one name. Numbers as they are written. */
+  /** Dotted names, as `price.value`; the elements of a list share one name. Numbers as written. */
   readonly values: Columns<ColumnValue>;
   readonly rows: SourceRow['rows'];
   readonly isObject: boolean;
 }
 
-/** Builds one row out of tokens: the object itself, and its values by dotted names. */
+/** Builds one row from tokens: the object itself, and its values by dotted names. */
 class JsonRowBuilder {
   readonly #levels: Level[] = [];
   #values = new RowValues();
   readonly #size = new RowSize('A row');
 
   /**
-   * @returns the row when the token ends it
+   * @returns the row, if the token completes it
    * @throws FormatProblem too_large
    */
   take(token: Token): JsonRow | undefined {
@@ -336,7 +336,7 @@ function nameBelow(level: Level | undefined): string {
   return level.name === '' ? level.key : `${level.name}.${level.key}`;
 }
 
-/** Splits JSON that comes in chunks into tokens. Numbers keep their text; no string is longer than a field may be. */
+/** Splits JSON that comes in chunks into tokens. Numbers stay text; no string is longer than a field may be. */
 class JsonTokenizer {
   readonly #parse = jsonParser({ packValues: true, streamValues: false });
   #quietCharacters = 0;
@@ -344,7 +344,7 @@ class JsonTokenizer {
   /** @throws FormatProblem damaged, too_large */
   push(chunk: string): readonly Token[] {
     const tokens = this.#run(chunk, 'damaged');
-    // A string that is not finished makes no token, and must not grow for ever.
+    // An unfinished string makes no token, and must not grow without bound.
     this.#quietCharacters = tokens.length > 0 ? 0 : this.#quietCharacters + chunk.length;
     if (this.#quietCharacters > LIMITS.fieldCharacters) throw fieldTooLarge('A value');
     return tokens;
@@ -352,7 +352,7 @@ class JsonTokenizer {
 
   /** @throws FormatProblem broken_off */
   end(): readonly Token[] {
-    // The parser takes this sign in place of a text; its types do not say so.
+    // The parser accepts this value as its end, although its types do not say so.
     return this.#run(none as unknown as string, 'broken_off');
   }
 
@@ -378,10 +378,10 @@ export const ndjson = defineFormat({
   open: ({ decode }) => readNdjson(decode()),
 });
 
-/** A line each; a line that is no object is an error of its own and no other's. */
+/** One object per line; an invalid line is an error of that line only. */
 async function* readNdjson(text: TextStream): AsyncGenerator<SourceRow[]> {
   let number = 0;
-  /** undefined when it is too long to keep. */
+  /** undefined if it is too long to store. */
   let line: string | undefined = '';
 
   function keep(part: string): void {
@@ -430,7 +430,7 @@ function readJsonText(text: string): JsonRow {
   const tokenizer = new JsonTokenizer();
   const builder = new JsonRowBuilder();
   let row: JsonRow | undefined;
-  // What the builder refuses comes before what the end of the text lacks.
+  // The builder's errors come before those of a missing end.
   for (const token of tokenizer.push(text)) row = builder.take(token) ?? row;
   for (const token of tokenizer.end()) row = builder.take(token) ?? row;
   if (row === undefined) throw new FormatProblem('broken_off', 'The JSON ends in the middle');
@@ -452,7 +452,7 @@ const HEAD_CHARACTERS = 1_024;
 const WRAPPED = /^\s*\{\s*"products"\s*:/;
 const LIST = /^\s*\[/;
 
-/** Products as an upload takes them: `{"products":[…]}`, the list alone, or a product on each line. They are the `source` of their rows. */
+/** Products as an upload has them: `{"products":[…]}`, just the list, or one product per line. They are the `source` of their rows. */
 function readNative(text: TextStream, notes: ReadingNotes): AsyncGenerator<readonly SourceRow[]> {
   return readAfterPeek(text, HEAD_CHARACTERS, (head, whole) => {
     if (WRAPPED.test(head)) return readJson(whole, notes, 'products');

@@ -32,10 +32,10 @@ export const magentoCsv = defineFormat({
 /** As many variants as a catalog of this service may have. */
 const VARIANTS = 2_000_000;
 const LISTS = new Set(['categories', 'additional_images', 'additional_image_labels']);
-/** They group variants and pair labels with options; a price and a colour of them belong to other products. */
+/** They group variants and pair labels with options; a price or colour in them belongs to other products. */
 const OF_VARIANTS = new Set(['configurable_variations', 'configurable_variation_labels']);
 
-/** Reads the file twice: a configurable product names its variants, and stands behind them. */
+/** Reads the file twice: a configurable product names its variants, and follows them. */
 async function* readMagento(
   { bytes, notes, tempDir }: FormatReading,
   options: CsvOptions,
@@ -84,7 +84,7 @@ function addColumn(
   else if (!OF_VARIANTS.has(name)) values.add(name, text);
 }
 
-/** `color=red|blue,size=M`: behind a comma without a key a value goes on. */
+/** `color=red|blue,size=M`: after a comma without a key the value continues. */
 function addAttributes(values: RowValues, text: string, notes: ReadingNotes): void {
   for (const pair of splitList(text, /,(?=[\w.-]{1,100}=)/)) {
     const [, key = '', list = ''] = /^([^=]+)=([\s\S]*)$/.exec(pair) ?? [];

@@ -34,8 +34,8 @@ export const shopifyCsv = defineFormat({
 const ROWS_OF_PRODUCT = 2_500;
 
 /**
- * Rows that follow one another with the same Handle are one product: the first has its fields, and each may add a
- * variant, a picture, or both. One row comes out for each variant, with the fields and pictures of its product.
+ * Consecutive rows with the same Handle are one product: the first has its fields, and each may add a variant, a picture, or
+ * both. The result has one row for each variant, with the fields and pictures of its product.
  */
 async function* readShopify(
   text: TextStream,
@@ -44,7 +44,7 @@ async function* readShopify(
 ): AsyncGenerator<SourceRow[]> {
   let product: SourceRow[] = [];
 
-  /** @returns the variants of the product before, when the row begins another */
+  /** @returns the variants of the previous product, if the row begins another */
   function take(row: SourceRow): SourceRow[] {
     if (row.problems !== undefined) return [row];
     const handle = textOf(row, 'Handle');
@@ -63,7 +63,7 @@ async function* readShopify(
   yield listVariants(product);
 }
 
-/** Of a row that only adds a picture nothing else is read. */
+/** A row that only adds a picture has nothing else to read. */
 function checkFurther(product: readonly SourceRow[], row: SourceRow, notes: ReadingNotes): void {
   if (product.length > ROWS_OF_PRODUCT + 1) {
     const message = `more than ${ROWS_OF_PRODUCT} rows have the Handle ${textOf(row, 'Handle').slice(0, 100)}`;
@@ -107,10 +107,10 @@ function completeVariant(row: SourceRow, first: SourceRow, images: readonly stri
     if (part === 'product') addOfProduct(values, name, own || textOf(first, name));
     else if (part === 'variant') values.add(name, own);
   }
-  // A variant's options become columns of their own: Size with the value M.
+  // A variant's options become columns: Size with the value M.
   const options = listOptions(row, first);
   for (const { column, value } of options) values.add(column, value);
-  // Shops that have no SKUs tell variants apart by their options; a Handle has no slash.
+  // Shops without SKUs tell variants apart by their options; a Handle contains no slash.
   const handle = textOf(first, 'Handle');
   if (handle !== '' && textOf(row, 'Variant SKU') === '')
     values.values['Variant SKU'] = [handle, ...options.map(({ value }) => value)].join('/');
@@ -124,7 +124,7 @@ const NO_TITLE: RowProblem = {
   message: 'there is no Title: rows of one Handle have to follow one another, the one with the Title first',
 };
 
-/** Tags are a list, by commas. */
+/** Tags are a comma-separated list. */
 function addOfProduct(values: RowValues, name: string, text: string): void {
   const tags = name === 'Tags' ? text.split(',').map((tag) => tag.trim()) : [text];
   for (const tag of tags) if (tag !== '' || tags.length === 1) values.add(name, tag);
@@ -134,7 +134,7 @@ function listOptions(row: SourceRow, first: SourceRow): { column: string; value:
   return ['Option1', 'Option2', 'Option3'].flatMap((option) => {
     const value = textOf(row, `${option} Value`);
     const name = textOf(row, `${option} Name`) || textOf(first, `${option} Name`);
-    // What Shopify writes for a product that has no options.
+    // What Shopify writes for a product without options.
     const isNone = value === '' || (name === 'Title' && value === 'Default Title');
     const column = name || option;
     return isNone ? [] : [{ column: row.values[column] === undefined ? column : `Option ${column}`, value }];
@@ -144,7 +144,7 @@ function listOptions(row: SourceRow, first: SourceRow): { column: string; value:
 const isVariant = (row: SourceRow): boolean =>
   ['Option1 Value', 'Variant SKU', 'Variant Price'].some((name) => textOf(row, name) !== '');
 
-/** Names of exports that the template of today writes in small letters. */
+/** Names of exports that today's template writes in lower case. */
 const SAME_NAMES = [
   ...['Product Category', 'Image Position', 'Image Alt Text', 'Variant Image', 'Gift Card', 'SEO Title'],
   ...['SEO Description'],
@@ -153,7 +153,7 @@ const SAME_NAMES = [
   ),
 ];
 
-/** Names of today's template by the ones that exports have had for years, which stand for both here. */
+/** Names of today's template by the long-standing ones of exports, which stand for both here. */
 const NAMES = new Map([
   ...SAME_NAMES.map((name): [string, string] => [name.toLowerCase(), name]),
   ...Object.entries({
@@ -179,7 +179,7 @@ const NAMES = new Map([
   }),
 ]);
 
-/** Columns that belong to a variant: a row without them takes nothing over from the product's first row. */
+/** Columns of a variant: a row without them inherits nothing from the product's first row. */
 const OF_VARIANT = /^(Variant |Option[123] |Cost per item$|Unit price |Price \/ |Compare[- ]At Price \/ )/i;
 const OF_IMAGE = new Set(['Image Src', 'Image Position', 'Image Alt Text', 'Variant Image']);
 

@@ -25,20 +25,20 @@ export const woocommerceCsv = defineFormat({
     }),
 });
 
-/** Lists of paths and addresses in one cell; a comma of a name is written `\,`. */
+/** Lists of paths and addresses in one cell; a comma in a name is written `\,`. */
 const LISTS = new Set(['Categories', 'Tags', 'Images']);
 /** Files that customers pay for, and their names: never published. */
 const DOWNLOAD = /^Download \d+ (ID|name|URL)$/;
-/** `Attribute 1 name` names the column of `Attribute 1 value(s)`; whether it is visible or global says nothing of a product. */
+/** `Attribute 1 name` names the column of `Attribute 1 value(s)`; visible and global say nothing about a product. */
 const ATTRIBUTE = /^Attribute (\d+) (name|value\(s\)|visible|global|default)$/;
 
 function readProduct(row: SourceRow, notes: ReadingNotes): SourceRow {
   const values = new RowValues();
   for (const name in row.values) if (!addColumn(values, name, row)) notes.noteUnread(name);
-  // As WooCommerce itself names a product without SKU in other rows.
+  // The form in which WooCommerce refers to a product without SKU.
   const identifier = textOf(row, 'SKU') || (textOf(row, 'ID') && `id:${textOf(row, 'ID')}`);
   if (identifier !== '') values.values.SKU = identifier;
-  // The product that variations belong to names no parent; it is one of their group.
+  // The product that variations belong to names no parent, but is in their group.
   if (textOf(row, 'Type').split(', ').includes('variable') && textOf(row, 'Parent') === '')
     values.values.Parent = identifier;
   return { ...row, values: values.values };
@@ -55,7 +55,7 @@ function addColumn(values: RowValues, name: string, row: SourceRow): boolean {
   return true;
 }
 
-/** A product may call an attribute what another column is called. */
+/** A product may give an attribute the name of another column. */
 function addAttribute(values: RowValues, name: string, text: string): boolean {
   if (name === '') return text === '';
   const column = values.values[name] === undefined ? name : `Attribute ${name}`;

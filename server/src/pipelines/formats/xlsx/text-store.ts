@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { translateSqliteError } from '../../../storage/storage.ts';
 import { FormatProblem } from '../format.ts';
 
-/** Texts are read nearly in the order in which they were added; cache_size is in KiB. Nothing of it outlives the process. */
+/** Texts are read nearly in the order in which they were added; cache_size is in KiB. Nothing survives the process. */
 const PRAGMAS = `
   pragma page_size = 16384;
   pragma cache_size = -32768;
@@ -12,7 +12,7 @@ const PRAGMAS = `
   pragma synchronous = off;
   pragma locking_mode = exclusive;
 `;
-/** 16 columns of a full sheet without one text that comes twice. */
+/** 16 columns of a full sheet without a repeated text. */
 const TEXTS = 16 * 1024 * 1024;
 /** The disk is shared with all projects. */
 const LARGEST_BYTES = 4 * 1024 ** 3;
@@ -21,14 +21,14 @@ const TOO_MANY = 'The workbook has more texts than can be read: 16,777,216 or 4 
 export type TextStore = Awaited<ReturnType<typeof openTextStore>>;
 
 /**
- * Many texts by number, on disk: a workbook may hold gigabytes of them and its cells refer to any of them. In memory are
- * 32 MiB of pages; the file has no name, as that of `openNamelessFile`.
+ * Many texts by number, on disk: a workbook may hold gigabytes of them, and its cells refer to any. In memory are 32 MiB of
+ * pages; the file has no name, as with `openNamelessFile`.
  */
 export async function openTextStore(folder: string) {
   const own = await mkdtemp(join(folder, 'spool-'));
   const database = new DatabaseSync(join(own, 'texts'));
   try {
-    // Nothing is written before there are more texts than pages in memory: `add` translates what goes wrong.
+    // Nothing is written until the pages in memory are full: `add` translates errors.
     database.exec(`${PRAGMAS} begin; create table text (number integer primary key, content text) strict`);
   } finally {
     await rm(own, { recursive: true });
@@ -50,7 +50,7 @@ export async function openTextStore(folder: string) {
       }
       count += 1;
     },
-    /** @returns undefined for a number that no text has */
+    /** @returns undefined if no text has the number */
     find: (number: number) => select.get(number)?.content as string | undefined,
     [Symbol.asyncDispose]: async (): Promise<void> => database.close(),
   };

@@ -46,7 +46,7 @@ interface XlsxOptions {
   readonly headerRow?: number | undefined;
 }
 
-/** @returns a batch of rows for each chunk of the sheet that ends some; empty rows are left out */
+/** @returns a batch of rows for each chunk of the sheet that completes some; empty rows are left out */
 async function* readXlsx(
   { bytes, notes, tempDir }: FormatReading,
   options: XlsxOptions,
@@ -83,7 +83,7 @@ const describeSheets = (sheets: readonly Sheet[]): string =>
 function findSheet(sheets: readonly Sheet[], requested: string | number | undefined): Sheet | undefined {
   if (requested === undefined) return sheets.find(({ isHidden }) => !isHidden) ?? sheets[0];
   const named = sheets.find(({ name }) => name === requested);
-  // A form sends the number as a text; a sheet of that name goes first.
+  // A form sends the number as text; a sheet with that name takes precedence.
   return named ?? sheets[Number(requested) - 1];
 }
 
@@ -92,14 +92,14 @@ interface SheetRow {
   readonly cells: readonly Cell[];
 }
 
-/** @returns the rows of a sheet that are not empty */
+/** @returns the non-empty rows of a sheet */
 async function* readSheetRows(bytes: ByteStream, place: CellPlace): AsyncGenerator<SheetRow[]> {
   const isChosen = (name: string, path: readonly string[]) => name === 'row' && path.at(-1) === 'sheetData';
   let number = 0;
   for await (const elements of readElements(bytes, new ReadingNotes(), { isChosen, keepsSpace: true }))
     yield elements
       .map((element) => {
-        // A row may leave out its number; then it is the next.
+        // A row may omit its number, which is then the next one.
         number = Number(element.attributes.get('r') ?? number + 1);
         return { number, cells: readCells(element, place) };
       })
@@ -112,7 +112,7 @@ function textsOf({ cells }: SheetRow): string[] {
   return texts;
 }
 
-/** Cells beside the header stay, under names that show where they stand. */
+/** Cells outside the header are included, with names that show their position. */
 function nameCells({ number, cells }: SheetRow, names: readonly string[]): SourceRow {
   const values = createColumns<ColumnValue>();
   const problems: RowProblem[] = [];
@@ -128,7 +128,7 @@ function nameCells({ number, cells }: SheetRow, names: readonly string[]): Sourc
 interface Cell {
   /** From 0. */
   readonly column: number;
-  /** undefined when there is a problem instead. */
+  /** undefined if there is a problem instead. */
   readonly text: string | undefined;
   readonly problem?: Omit<RowProblem, 'column'>;
 }
@@ -142,7 +142,7 @@ interface CellPlace {
   readonly texts: TextStore;
 }
 
-/** @returns the cells that are not empty, as they are shown */
+/** @returns the non-empty cells, as they are shown */
 function readCells(row: XmlElement, place: CellPlace): Cell[] {
   const cells: Cell[] = [];
   let next = 0;
@@ -191,7 +191,7 @@ const NOT_COMPUTED = {
   message: 'holds a formula without its result. Please open and save the file in a spreadsheet program',
 } as const;
 
-/** @returns the column of a reference as `BC12`, from 0 */
+/** @returns the column of a reference such as `BC12`, from 0 */
 function readColumn(reference: string | undefined): number | undefined {
   if (reference === undefined) return undefined;
   let column = 0;
@@ -218,7 +218,7 @@ interface Sheet {
   readonly isHidden: boolean;
 }
 
-/** Reads which sheets a workbook has and how its numbers are meant. @throws FormatProblem */
+/** Reads the sheets of a workbook and the meaning of its numbers. @throws FormatProblem */
 async function readBook(parts: ZipParts) {
   const bookPart = await findBookPart(parts);
   const links = await readLinks(parts, bookPart);
@@ -233,16 +233,16 @@ async function readBook(parts: ZipParts) {
   return {
     sheets,
     startsIn1904,
-    /** By the number that a cell gives. */
+    /** By the number in a cell. */
     styles: stylesPart !== undefined && parts.has(stylesPart) ? await readStyles(parts, stylesPart) : [],
-    /** Part that holds the shared texts. */
+    /** The part with the shared texts. */
     textsPart: findByKind(links, 'sharedStrings'),
   };
 }
 
 interface Link {
   readonly id: string;
-  /** Last word of the address that names the kind of the link. */
+  /** The last word of the address that names the link's kind. */
   readonly kind: string;
   readonly part: string;
 }
@@ -303,14 +303,14 @@ async function readStyles(parts: ZipParts, part: string): Promise<NumberStyle[]>
   return formatIds.map((formatId) => readNumberStyle(formatId, codes.get(formatId)));
 }
 
-/** The texts that cells share, by number. */
+/** Reads the texts that cells share, by number. */
 async function readTexts(parts: ZipParts, { textsPart }: Book, into: TextStore): Promise<void> {
   if (textsPart === undefined || !parts.has(textsPart)) return;
   const choice = { isChosen: (name: string) => name === 'si', keepsSpace: true };
   for await (const element of readPart(parts, textsPart, choice)) into.add(readText(element));
 }
 
-/** Plain text of a shared or inline text: `t`, or the runs of a formatted one; how it is pronounced (rPh) is left out. */
+/** Plain text of a shared or inline text: `t`, or the runs of a formatted one; pronunciation (rPh) is omitted. */
 function readText(element: XmlElement): string {
   let text = '';
   for (const child of element.children) {
@@ -328,7 +328,7 @@ function unescapeText(text: string): string {
   );
 }
 
-/** The chosen elements of a part, one after another. */
+/** Yields the chosen elements of a part one by one. */
 async function* readPart(parts: ZipParts, part: string, choice: XmlChoice): AsyncGenerator<XmlElement> {
   for await (const elements of readElements(parts.read(part), new ReadingNotes(), choice)) yield* elements;
 }
@@ -336,15 +336,15 @@ async function* readPart(parts: ZipParts, part: string, choice: XmlChoice): Asyn
 const shorten = (text: string | undefined): string => copyText((text ?? '').slice(0, NAME_CHARACTERS));
 const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true';
 
-/** How the number of a cell is meant. */
+/** The meaning of a cell's number. */
 type NumberStyle =
   | { readonly kind: 'number' }
-  /** Shown with zeros in front: article numbers and postal codes. */
+  /** Shown with leading zeros: article numbers and postal codes. */
   | { readonly kind: 'padded'; readonly digits: number }
   | { readonly kind: 'date' }
   | { readonly kind: 'duration' };
 
-/** Formats that have a number and no text. Source: ECMA-376, part 1, 18.8.30. */
+/** Formats that have a number but no text. Source: ECMA-376, part 1, 18.8.30. */
 const DATE_FORMATS = [
   [14, 22],
   [27, 36],
@@ -353,7 +353,7 @@ const DATE_FORMATS = [
 ] as const;
 const DURATION_FORMAT = 46;
 const PADDED = /^0{2,64}$/;
-/** What is no code of a date: texts in quotes, escaped or padding characters, colours, conditions and locales. */
+/** Parts that are no date codes: quoted texts, escaped or padding characters, colours, conditions and locales. */
 const NO_CODE = /"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]/gi;
 
 const NUMBER: NumberStyle = { kind: 'number' };
@@ -374,11 +374,11 @@ function readBuiltInStyle(formatId: number): NumberStyle {
     : NUMBER;
 }
 
-/** Excel shows and keeps 15 digits; the file has more, which are noise: 0.30000000000000004. */
+/** Excel shows and stores 15 digits; further ones in the file are noise: 0.30000000000000004. */
 const DIGITS = 15;
 const PLAIN_INTEGER = /^-?\d+$/;
 
-/** @returns the number as text, without an exponent; what is no number as it stands */
+/** @returns the number as text, without an exponent; text that is not a number is unchanged */
 function writeNumber(text: string, style: NumberStyle, startsIn1904: boolean): string {
   if (style.kind === 'date' || style.kind === 'duration') {
     const serial = Number(text);
@@ -401,12 +401,12 @@ const DAY_SECONDS = 86_400;
 /** Day 0 of both calendars as days since 1970. */
 const EPOCH_1900 = -25_569;
 const EPOCH_1904 = -24_107;
-/** Excel counts a 29 February 1900 that never was. */
+/** Excel counts a 29 February 1900 that did not exist. */
 const DAYS_BEFORE_LEAP = 60;
 /** 9999-12-31 */
 const LAST_DAY = 2_958_466;
 
-/** @returns `2024-05-31`, `2024-05-31T14:30:00` or, without a day, `14:30:00`; undefined for what is no date */
+/** @returns `2024-05-31`, `2024-05-31T14:30:00` or, without a day, `14:30:00`; undefined if it is not a date */
 function writeDate(serial: number, startsIn1904: boolean): string | undefined {
   if (!(serial >= 0 && serial < LAST_DAY)) return undefined;
   const seconds = Math.round(serial * DAY_SECONDS);
@@ -428,13 +428,13 @@ function writeClock(seconds: number): string {
   return parts.map((part) => String(part).padStart(2, '0')).join(':');
 }
 
-/** A workbook has a few dozen parts; one with many pictures some thousand. */
+/** A workbook has a few dozen parts; one with many pictures a few thousand. */
 const PARTS = 10_000;
-/** What the directory says about a part; names are short, and remarks are not written. */
+/** The directory entry of a part; names are short, and comments are not written. */
 const ENTRY_BYTES = 2_000;
 /** A sheet with 1,048,576 rows of twenty columns has about 1 GiB of XML. */
 const PART_BYTES = 4 * 1024 * 1024 * 1024;
-/** XML of a sheet shrinks to a tenth, one of equal rows to a fiftieth; a bomb shrinks to a thousandth. */
+/** XML of a sheet shrinks to a tenth, that of equal rows to a fiftieth; a bomb shrinks to a thousandth. */
 const RATIO = 200;
 const RATIO_FROM_BYTES = 64 * 1024 * 1024;
 /** The first bytes of an old .xls file, and of a new one with a password. */

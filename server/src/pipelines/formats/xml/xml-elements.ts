@@ -1,14 +1,14 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { type ChunkParser, FormatProblem, fieldTooLarge, LIMITS, RowSize, tooDeep } from '../format.ts';
 
-/** An element with what is in it. Names are without their prefixes. */
+/** An element with its contents. Names are without prefixes. */
 export interface XmlElement {
   readonly name: string;
-  /** '' where the name has none. */
+  /** '' if the name has none. */
   readonly prefix: string;
   readonly attributes: ReadonlyMap<string, string>;
   readonly children: readonly XmlElement[];
-  /** All text directly in the element, without the space around it unless the choice keeps it. */
+  /** All text directly in the element, trimmed unless the choice keeps spaces. */
   readonly text: string;
 }
 
@@ -19,18 +19,18 @@ interface OpenElement extends XmlElement {
 
 export interface XmlChoice {
   /**
-   * Whether an element is read whole; called for each that is not within a chosen one.
+   * Whether an element is read completely; called for each that is not within a chosen one.
    * @param path names from the root
-   * @param attributes as they are written, prefixes included
+   * @param attributes as written, including prefixes
    */
   isChosen(name: string, path: readonly string[], attributes: Readonly<Record<string, string>>): boolean;
   /**
-   * Allows a DOCTYPE that declares something itself: texts that it declares as entities are filled in. One that only names
-   * a DTD is always read; the DTD is never fetched.
+   * Allows a DOCTYPE with declarations of its own, whose entities are replaced by their texts. A DOCTYPE that only names a DTD
+   * is always accepted; the DTD is never fetched.
    */
   readonly isDoctypeRead?: boolean;
   readonly keepsSpace?: boolean;
-  /** Called for each element around the chosen ones that holds a text, or only attributes. */
+  /** Called for each element outside the chosen ones that contains text, or only attributes. */
   noteUnread?(path: string): void;
 }
 
@@ -38,13 +38,13 @@ const WITH_DOCTYPE =
   'The file declares a document type (DOCTYPE), which could define entities. Such files are not read';
 const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
 
-/** Takes the chosen elements out of a document that comes in chunks. Nothing else of it is stored. */
+/** Extracts the chosen elements of a document that comes in chunks. Nothing else of it is stored. */
 export class XmlElements implements ChunkParser<XmlElement> {
   readonly #parser = new SaxesParser();
   readonly #choice: XmlChoice;
-  /** Names of the open elements around the chosen ones. */
+  /** Names of the open elements outside the chosen ones. */
   readonly #path: string[] = [];
-  /** The open element around the chosen ones, or the one that ended last, holds something that is not read. */
+  /** The open element outside the chosen ones, or the one that ended last, has content that is not read. */
   #isUnread = false;
   /** The chosen element and those open within it. */
   readonly #open: OpenElement[] = [];
@@ -54,7 +54,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
 
   constructor(choice: XmlChoice) {
     this.#choice = choice;
-    // With eight handlers the parser's object falls out of V8's fast form, and the parser takes five times as long.
+    // With eight handlers V8 no longer optimises the parser's object, and the parser takes five times as long.
     this.#parser.on('doctype', (doctype) => this.#checkDoctype(doctype));
     this.#parser.on('opentag', (tag) => this.#start(tag));
     this.#parser.on('closetag', () => this.#end());
@@ -63,19 +63,19 @@ export class XmlElements implements ChunkParser<XmlElement> {
     this.#parser.on('comment', () => this.#noteProgress());
   }
 
-  /** The line that the parser is at. */
+  /** The parser's current line. */
   get line(): number {
     return this.#parser.line;
   }
 
   /**
-   * @returns the chosen elements that the chunk ends
+   * @returns the chosen elements that the chunk completes
    * @throws FormatProblem damaged, refused, too_large
    */
   push(chunk: string): XmlElement[] {
     this.#quietCharacters += chunk.length;
     this.#parse(chunk);
-    // Text, a tag or a comment that is not finished makes no event, and must not grow for ever.
+    // Unfinished text, tags and comments cause no event, and must not grow without bound.
     if (this.#quietCharacters > LIMITS.fieldCharacters) throw fieldTooLarge('A value', this.line);
     return this.#takeReady();
   }
@@ -186,9 +186,9 @@ function isOfParser(error: unknown): error is Error {
   return error instanceof Error && error.constructor === Error;
 }
 
-/** A declaration of a DTD that is no comment and no instruction; what follows `%` counts for the DTD alone. */
+/** A declaration of a DTD that is no comment or instruction; one with `%` only applies within the DTD. */
 const GENERAL_ENTITY = /^<!ENTITY\s+([^\s%"'<>]+)\s+(?:"([^"]*)"|'([^']*)'|(?:SYSTEM|PUBLIC)\s)/;
-/** What a doctype is made of, apart from names and spaces. */
+/** The parts of a doctype besides names and spaces. */
 const DOCTYPE_PART = /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|"[^"]*"|'[^']*'|[<>]/g;
 const OF_XML = new Map([
   ['amp', '&'],
@@ -200,16 +200,16 @@ const OF_XML = new Map([
 const REFERENCE = /&([^;&\s]{1,1000});/g;
 
 /**
- * Makes the texts that a DOCTYPE declares known to the parser that met it. Nothing is fetched: an external entity, one with
- * elements in it, or texts that grow without bound are refused where they are used.
- * @param into  entities that the parser knows
+ * Declares the entities of a DOCTYPE to the parser that met it. Nothing is fetched: an external entity, one that contains
+ * elements, or texts that grow without bound are refused where they are used.
+ * @param into entities that the parser knows
  */
 function declareEntities(doctype: string, into: Record<string, string>): void {
   /** undefined: external. */
   const declared = new Map<string, string | undefined>();
   const expanded = new Map<string, string>();
   let depth = 0;
-  /** By how much a document may still grow. */
+  /** By how many characters a document may still grow. */
   let room: number = LIMITS.rowCharacters;
 
   /** @throws FormatProblem refused, too_large */
@@ -229,7 +229,7 @@ function declareEntities(doctype: string, into: Record<string, string>): void {
     if (value.includes('<'))
       throw new FormatProblem('refused', `The entity ${shown} holds elements. Only text is filled in`);
     depth += 1;
-    // An entity that holds itself ends here too.
+    // This also stops an entity that contains itself.
     if (depth > LIMITS.depth) throw tooDeep(`The entity ${shown}`);
     const text = value.replace(REFERENCE, (_, inner: string) => {
       if (declared.has(inner)) return expand(inner);
@@ -246,7 +246,7 @@ function declareEntities(doctype: string, into: Record<string, string>): void {
 
   for (const declaration of listDeclarations(doctype)) {
     const [, name, ...values] = GENERAL_ENTITY.exec(declaration) ?? [];
-    // As XML has it, the first declaration counts, and those of XML itself stay.
+    // As in XML, the first declaration counts, and the predefined ones stay.
     if (name === undefined || name in into) continue;
     declared.set(
       name,
@@ -256,7 +256,7 @@ function declareEntities(doctype: string, into: Record<string, string>): void {
   }
 }
 
-/** Quotes may hold `>`, comments and instructions anything. */
+/** Quotes may contain `>`, comments and instructions anything. */
 function* listDeclarations(doctype: string): Generator<string> {
   let start: number | undefined;
   for (const { 0: part, index } of doctype.matchAll(DOCTYPE_PART)) {
@@ -267,7 +267,7 @@ function* listDeclarations(doctype: string): Generator<string> {
   }
 }
 
-/** Of `#233` or `#xE9`. */
+/** The character of `#233` or `#xE9`. */
 function readCharacter(reference: string): string | undefined {
   const [, hex, decimal] = /^#(?:x([0-9a-f]{1,6})|(\d{1,7}))$/i.exec(reference) ?? [];
   const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);

@@ -36,7 +36,7 @@ export const xml = defineFormat({
   open: ({ decode, notes }, options) => readXml(decode(undefined, true), notes, options.record),
 });
 
-/** @returns a batch of rows for each chunk of text that ends some */
+/** @returns a batch of rows for each chunk of text that completes some */
 function readXml(
   text: TextStream,
   notes: ReadingNotes,
@@ -57,7 +57,7 @@ function readXml(
   });
 }
 
-/** @returns what each chunk of a document ends of the chosen elements */
+/** @returns the chosen elements that each chunk of a document completes */
 export const readElements = (
   bytes: ByteStream,
   notes: ReadingNotes,
@@ -79,7 +79,7 @@ export async function* readXmlRows(
   for await (const elements of parseText(text, new XmlElements(choice))) yield elements.map(toRow);
 }
 
-/** @returns whether an element is meant by a name or by a path from the root; prefixes do not count */
+/** @returns a function that matches elements by a name or by a path from the root, ignoring prefixes */
 export function chooseByPath(record: string): (name: string, path: readonly string[]) => boolean {
   const names = record
     .split('/')
@@ -94,8 +94,8 @@ export function chooseByPath(record: string): (name: string, path: readonly stri
 const dropPrefix = (name: string): string => name.slice(name.indexOf(':') + 1);
 
 /**
- * Columns are dotted names, attributes `@id` and `price.@currency`; an element that stands more than once is a list, and where such
- * elements hold several values, each is a row: they belong together.
+ * Columns are dotted names, attributes `@id` and `price.@currency`; a repeated element is a list, and if such elements have several
+ * values, each is a row whose values belong together.
  */
 function readValues(element: XmlElement, names: SelectorNames): Pick<SourceRow, 'values' | 'rows'> {
   const values = new RowValues();
@@ -107,7 +107,7 @@ function readValues(element: XmlElement, names: SelectorNames): Pick<SourceRow, 
 
 interface ElementPlace {
   readonly path: string;
-  /** Of the outermost of repeated elements that it is in. */
+  /** The number of the outermost repeated element that contains it. */
   readonly row: number | undefined;
 }
 
@@ -128,26 +128,26 @@ const hasText = ({ text, children, attributes }: XmlElement) =>
   text !== '' || (children.length === 0 && attributes.size === 0);
 
 const NO_LISTS: ReadonlySet<string> = new Set();
-/** A text with an attribute is one value, which can be chosen by the attribute. */
+/** Text with one attribute is a single value, which can be selected by the attribute. */
 const hasParts = ({ attributes, children, text }: XmlElement) =>
   children.length > 0 || (text === '' && attributes.size > 1);
 
-/** Names that stand more than once, with something in them that belongs together. */
+/** Repeated names with contents that belong together. */
 function namesOfLists(children: readonly XmlElement[]): ReadonlySet<string> {
   if (!children.some(hasParts)) return NO_LISTS;
   const groups = [...Map.groupBy(children, ({ name }) => name)];
   return new Set(groups.flatMap(([name, all]) => (all.length > 1 && all.some(hasParts) ? [name] : [])));
 }
 
-/** Names that say which of several elements are meant; elements that differ by ids have too many. */
+/** Names that select one of several elements; elements that differ by ids have too many. */
 const SELECTORS = 500;
 const SELECTED_LENGTH = 60;
-/** More elements of a name are a list. */
+/** More elements with one name are a list. */
 const TWINS = 30;
 
 /**
- * Further columns for elements that stand side by side and differ in an attribute: `model[@lang=de]` has the texts of those
- * with this value, `model[not(@lang)]` those of the elements without the attribute.
+ * Additional columns for sibling elements that differ in an attribute: `model[@lang=de]` has the texts of those with this
+ * value, `model[not(@lang)]` those of the elements without the attribute.
  */
 class SelectorNames {
   readonly #names = new Set<string>();
@@ -199,22 +199,22 @@ function toSource(element: XmlElement): XmlSource {
   return source;
 }
 
-/** How much of a document the repeated element is searched in. */
+/** How much of a document is searched for the repeated element. */
 const SAMPLE_CHARACTERS = 1024 * 1024;
-/** Names that a sample may have; a document with more is not one of products. */
+/** The limit of a sample; a document with more is not one of products. */
 const PATHS = 10_000;
 
 interface SeenElement {
   readonly path: string;
   readonly depth: number;
-  /** Names of elements and attributes in it: a product has several, and a keyword none. */
+  /** Names of elements and attributes in it: a product has several, a keyword none. */
   readonly parts: Set<string>;
   isRepeated: boolean;
 }
 
 /**
- * Finds the element that a document repeats for its products: of those that stand more than once side by side and hold
- * others, the outermost, and of these the one that holds most. Where nothing is repeated there may be one product only.
+ * Finds the element that a document repeats for its products: of repeated siblings that contain others, the outermost, and of
+ * these the one with most contents. Without any repetition there may be only one product.
  * @returns its path from the root
  * @throws FormatProblem not_found, damaged, refused
  */
@@ -233,14 +233,14 @@ function findRepeatedElement(text: string): string {
   throw problem ?? new FormatProblem('not_found', message);
 }
 
-/** Beyond so many parts one thing looks as much like a product as the other. */
+/** With this many parts, an element looks as much like a product as one with more. */
 const ENOUGH_PARTS = 4;
 const partsOf = ({ parts }: SeenElement) => Math.min(parts.size, ENOUGH_PARTS);
 
-/** @returns the elements of a text, and what is wrong with it: the reader says so where its elements are enough */
+/** @returns the elements of a text, and its problem, which the reader reports if the elements suffice */
 function sampleElements(text: string) {
   const seen = new Map<string, SeenElement>();
-  /** Of the open elements: how often each name stood in them. */
+  /** For the open elements, how often each name occurred in them. */
   const names: Map<string, number>[] = [];
 
   const take: XmlChoice['isChosen'] = (name, parents, attributes) => {

@@ -1,8 +1,8 @@
 /**
- * Entry of the process in which the expressions of a mapping run. It is a process and not a thread because V8 ends the
- * whole process when a single large text or list does not fit the memory of a thread: `$pad("x", 500000000)` would take the
- * service down. It starts without any right: no files, no network, no environment, no code
- * made of texts. It gets rows and answers what the expressions give for them.
+ * Entry of the process in which the expressions of a mapping run. It is a process and not a thread because V8 ends the whole
+ * process when a single large text or list exceeds the memory of a thread: `$pad("x", 500000000)` would crash the service. It
+ * starts without any permissions: no files, no network, no environment, no code made from text. It receives rows and answers
+ * the results of the expressions.
  */
 import type jsonataOf from 'jsonata';
 import type { Expression, JsonataOptions } from 'jsonata';
@@ -10,22 +10,22 @@ import type { RE2JS as Re2js } from 're2js';
 import type { ExpressionResult, PatternReading } from '../mapping-columns.ts';
 import type { ProcessAnswer, ProcessLimits, ToProcess } from './expressions.ts';
 
-/** Named by the parent: this process may read these packages and nothing beside them. */
+/** Named by the parent: this process may read these packages and nothing else. */
 const [jsonataUrl = '', re2Url = ''] = process.argv.slice(2);
 const { default: jsonata } = (await import(jsonataUrl)) as { default: typeof jsonataOf };
 const { RE2JS } = (await import(re2Url)) as { RE2JS: typeof Re2js };
 
-/** Answers go out at least that often, so that the parent knows of every row that is done. */
+/** Answers are sent at least this often, so that the parent knows which rows are done. */
 const FLUSH_MS = 50;
-/** Nested evaluations; a loop that calls itself at its end needs one. */
+/** Limit of nested evaluations; tail recursion needs only one. */
 const STACK = 500;
 const SEQUENCE = 100_000;
-/** Expressions can make patterns of texts. */
+/** Expressions can create patterns from texts. */
 const CACHED_PATTERNS = 1_000;
 
 const patterns = new Map<string, Re2js>();
 
-/** Stands in for RegExp, whose time may grow without bound. JSONata uses `lastIndex` and `exec` of it. */
+/** Replaces RegExp, whose time is unbounded. JSONata uses its `lastIndex` and `exec`. */
 class LinearPattern {
   lastIndex = 0;
   readonly #pattern: Re2js;
@@ -65,7 +65,7 @@ const options: JsonataOptions = {
 let loaded: Expression[] = [];
 let limits: ProcessLimits = { rowMs: 0, textLength: 0, listLength: 0 };
 
-/** @returns what is wrong with each expression, null where nothing is */
+/** @returns the problem of each expression, null if there is none */
 function load(texts: readonly string[]): (string | null)[] {
   loaded = [];
   return texts.map((text) => {
@@ -75,13 +75,13 @@ function load(texts: readonly string[]): (string | null)[] {
       loaded.push(expression);
       return null;
     } catch (error) {
-      // Of the expression, which is user input: it is answered to the person who wrote it.
+      // An error in the expression, which is user input: its author gets it as the answer.
       return describeError(error);
     }
   });
 }
 
-/** A pattern that RE2 does not know is refused when the mapping is written, not when the first row meets it. */
+/** A pattern that RE2 does not support is refused when the mapping is written, not when the first row meets it. */
 function compilePatternsIn(node: unknown, seen: Set<unknown>): void {
   if (typeof node !== 'object' || node === null || seen.has(node)) return;
   seen.add(node);
@@ -89,7 +89,7 @@ function compilePatternsIn(node: unknown, seen: Set<unknown>): void {
   else for (const part of Object.values(node)) compilePatternsIn(part, seen);
 }
 
-/** Each is answered at once: should one be too much, it is the one behind the last answer. */
+/** Each is answered at once: if one exceeds the limits, it is the one after the last answer. */
 async function readPatterns(texts: readonly string[], maxSteps: number): Promise<void> {
   let steps = 0;
   for (const text of texts) {
@@ -117,7 +117,7 @@ async function evaluateRow(row: unknown): Promise<ExpressionResult[]> {
     try {
       results.push(toResult(await expression.evaluate(row)));
     } catch (error) {
-      // A row that the expression cannot take is one of the report; the others go on.
+      // A row that the expression cannot process is reported; the others continue.
       const isRunaway = (error as { code?: unknown }).code === 'D1012';
       results.push({ problem: describeError(error), ...(isRunaway && { isRunaway }) });
     }
@@ -180,8 +180,8 @@ async function evaluateRows(rows: readonly unknown[]): Promise<void> {
 }
 
 /**
- * Waits until it is out. The parent may be gone, with rows left that take a second each: a send that fails shows it, as the
- * loop of events has no turn between rows for `disconnect`.
+ * Waits until the answers are sent. The parent may be gone, with rows left that take a second each: a failed send shows this,
+ * as the event loop has no turn between rows for `disconnect`.
  */
 function send(answers: readonly ProcessAnswer[]): Promise<void> {
   return new Promise((resolve) => {

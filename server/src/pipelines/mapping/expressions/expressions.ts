@@ -1,7 +1,7 @@
 /**
- * Evaluates the expressions of a mapping in a process without rights (`expression-process.ts`), row by row, bounded
- * in time and memory. A row whose expressions run away is answered with the reason; the process, if it was lost, is
- * replaced and the rows behind it go on.
+ * Evaluates the expressions of a mapping in a process without permissions (`expression-process.ts`), row by row, bounded in
+ * time and memory. A row whose expressions exceed the limits gets the reason as its answer; if the process was lost, it is
+ * replaced and continues with the next rows.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -22,10 +22,10 @@ import {
   TEXT_LENGTH,
 } from '../mapping-columns.ts';
 
-/** A question to the process: each of its items is answered, in their order. */
+/** A question to the process, which answers its items one by one. */
 export type ToProcess =
   | { readonly kind: 'expressions'; readonly items: readonly string[]; readonly limits: ProcessLimits }
-  /** Those behind the steps are not compiled any more. */
+  /** Patterns beyond the limit of steps are not compiled. */
   | { readonly kind: 'patterns'; readonly items: readonly string[]; readonly maxSteps: number }
   | { readonly kind: 'rows'; readonly items: readonly unknown[] };
 
@@ -35,15 +35,15 @@ export interface ProcessLimits {
   readonly listLength: number;
 }
 
-/** What is wrong with an expression, null where nothing is; the reading of a pattern; what the expressions give for a row. */
+/** The problem of an expression, or null; the reading of a pattern; the results of the expressions for a row. */
 export type ProcessAnswer = string | null | PatternReading | readonly ExpressionResult[];
 
 export interface ExpressionLimits {
-  /** All expressions of one row together. */
+  /** For all expressions of one row together. */
   readonly rowMs: number;
-  /** What the process may use for values; Node itself needs 40 MiB beside it. */
+  /** The memory for values; Node itself needs 40 MiB on top. */
   readonly memoryMib: number;
-  /** So many rows may run away before the rest is given up: each costs time that other work needs. */
+  /** How many rows may exceed the limits before the rest is abandoned: each costs time that other work needs. */
   readonly runaways: number;
 }
 
@@ -69,7 +69,7 @@ export function openExpressions(expressions: readonly string[], limits = EXPRESS
     await ended?.close();
   }
 
-  /** @returns the process, or why it was lost while it read the expressions */
+  /** @returns the process, or why it was lost while reading the expressions */
   async function getChild(): Promise<Child | Lost> {
     if (child !== undefined) return child;
     child = startChild(limits);
@@ -88,8 +88,8 @@ export function openExpressions(expressions: readonly string[], limits = EXPRESS
   }
 
   /**
-   * @param isAlone  whether there is one row, so that it is the one in which the process is lost
-   * @returns `lost` where the process was, in the row behind the answers, or in the one that was alone
+   * @param isAlone whether there is one row, so that it is the one that loses the process
+   * @returns `lost` if the process was lost, in the row after the answers, or in the only one
    */
   async function ask(rows: readonly unknown[], isAlone: boolean): Promise<Answered<Result>> {
     try {
@@ -111,9 +111,9 @@ export function openExpressions(expressions: readonly string[], limits = EXPRESS
 
   return {
     /**
-     * Which of several rows it was that the process was lost in is not known, so they go one by one until it happens again.
-     * @returns for each row what each expression gives
-     * @throws MappingProblem when too many rows ran away
+     * It is not known which of several rows lost the process, so they are sent one by one until it happens again.
+     * @returns for each row the results of the expressions
+     * @throws MappingProblem if too many rows exceeded the limits
      */
     async evaluate(rows: readonly unknown[]): Promise<readonly Result[]> {
       const done: Result[] = [];
@@ -134,7 +134,7 @@ function isRunaway(result: ExpressionResult): boolean {
   return typeof result === 'object' && result !== null && 'isRunaway' in result && result.isRunaway === true;
 }
 
-/** @returns for each expression what is wrong with it, null where nothing is */
+/** @returns for each expression its problem, null if there is none */
 const loadExpressions = (child: Child, items: readonly string[], { rowMs }: ExpressionLimits) =>
   child.ask<string | null>({
     kind: 'expressions',
@@ -142,10 +142,10 @@ const loadExpressions = (child: Child, items: readonly string[], { rowMs }: Expr
     limits: { rowMs, textLength: TEXT_LENGTH, listLength: LIST_LENGTH },
   });
 
-/** Why a process is gone: it was too slow and ended by us, or it ended by itself, which only memory makes it do. */
+/** Why a process is gone: it was too slow and we ended it, or it ended by itself, which only happens for lack of memory. */
 type Lost = 'time' | 'memory';
 
-/** Fewer than the items of the question where the process is gone. */
+/** Has fewer answers than the question has items if the process is gone. */
 interface Answered<Answer> {
   readonly answers: readonly Answer[];
   readonly lost?: Lost;
@@ -155,7 +155,7 @@ type Child = ReturnType<typeof startChild>;
 
 /** A machine under load takes seconds to start a process. */
 const START_MS = 30_000;
-/** Beyond the time of a row: the process ends most rows itself, at the next step of the expression. */
+/** Added to the time of a row: the process itself stops most rows, at the next step of the expression. */
 const GRACE_MS = 2_000;
 
 function startChild(limits: ExpressionLimits) {
@@ -169,7 +169,7 @@ function startChild(limits: ExpressionLimits) {
   let lost: Lost = 'memory';
   let isReady = false;
 
-  /** @returns the next answers, none when the process is ready; undefined when it is gone. @throws Error when it did not start */
+  /** @returns the next answers, none when the process is ready; undefined if it is gone. @throws Error if it did not start */
   async function next(): Promise<readonly ProcessAnswer[] | undefined> {
     const allowedMs = isReady ? limits.rowMs + GRACE_MS : START_MS;
     const timer = setTimeout(() => {
@@ -183,7 +183,7 @@ function startChild(limits: ExpressionLimits) {
   }
 
   return {
-    /** @param ms  of all answers together, beside those of each */
+    /** @param ms the limit for all answers together, in addition to that for each */
     async ask<Answer extends ProcessAnswer>(
       question: ToProcess,
       ms = Number.POSITIVE_INFINITY,
@@ -205,7 +205,7 @@ function startChild(limits: ExpressionLimits) {
   };
 }
 
-/** What the process may read beside itself: the packages of the expressions and of their patterns. */
+/** What the process may read besides itself: the packages of the expressions and of their patterns. */
 const jsonataUrl = import.meta.resolve('jsonata');
 const re2Url = import.meta.resolve('re2js');
 
@@ -235,13 +235,13 @@ function forkWithoutRights(memoryMib: number): ChildProcess {
 
 const MIB = 1024 * 1024;
 const WATCH_MS = 50;
-/** Node itself, its code and what V8 holds beside values. */
+/** Node itself, its code and what V8 holds besides values. */
 const BASE_MIB = 128;
 const PAGE_BYTES = 4_096;
 
 /**
- * V8 checks its limit when it collects; a single text of half a gigabyte is made before it does. Linux says what a
- * process really has, and takes this one first when a machine has no more.
+ * V8 checks its limit when it collects, but a single text of half a gigabyte is made before. Linux reports the real memory of a
+ * process, and ends this process first when the machine runs out.
  */
 function watchMemory(child: ChildProcess, memoryMib: number): NodeJS.Timeout {
   const maxBytes = (memoryMib + BASE_MIB) * MIB;
@@ -250,7 +250,7 @@ function watchMemory(child: ChildProcess, memoryMib: number): NodeJS.Timeout {
   }, WATCH_MS).unref();
 }
 
-/** The thread that answers lookups goes first, as with the threads that parse, and in a shortage this process is ended. */
+/** The serving thread takes precedence, as with parsing threads, and in a shortage of memory this process is ended. */
 function giveWay({ pid = 0 }: ChildProcess): void {
   const acts = [
     () => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
@@ -264,7 +264,7 @@ function giveWay({ pid = 0 }: ChildProcess): void {
     }
 }
 
-/** @returns 0 where the system does not say, or when it has ended */
+/** @returns 0 if the system does not tell, or the process has ended */
 function residentBytes({ pid }: ChildProcess): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
@@ -274,17 +274,17 @@ function residentBytes({ pid }: ChildProcess): number {
 }
 
 /**
- * Reads the expressions and patterns of a mapping as they are read for its rows, in a process without rights: a definition
- * is checked while others wait, and one pattern of ten characters may take a second and half a gigabyte.
+ * Reads the expressions and patterns of a mapping as for its rows, in a process without permissions: a definition is checked
+ * while others wait, and one pattern of ten characters may take a second and half a gigabyte.
  */
 
-/** What is wrong with texts of a mapping, by the text. */
+/** Problems of a mapping's texts, by text. */
 export interface TextProblems {
   readonly expressions: ReadonlyMap<string, string>;
   readonly patterns: ReadonlyMap<string, string>;
 }
 
-/** Of all patterns together; each takes a millisecond, 30 the worst that are allowed. */
+/** For all patterns together; each takes a millisecond, the worst permitted one 30. */
 const PATTERNS_MS = 10_000;
 
 const UNREADABLE = 'it cannot be read together with the other expressions: it takes too much time or memory';
@@ -300,7 +300,7 @@ const CHECKS = { inProcess: 2, inAccount: 1, waiting: 20 } as const;
 
 export type TextChecks = (requester: Requester) => (texts: CheckedTexts) => Promise<TextProblems>;
 
-/** Checks for callers, as many at a time as the service has places. */
+/** Checks for callers, as many at a time as there are places. */
 export function createTextChecks(): TextChecks {
   const places = new AccountPlaces(CHECKS);
   return (requester) => async (texts) => {
@@ -311,7 +311,7 @@ export function createTextChecks(): TextChecks {
 
 const NOTHING: TextProblems = { expressions: new Map(), patterns: new Map() };
 
-/** @param signal  ends the check, which then throws its reason */
+/** @param signal aborts the check, which then throws its reason */
 export async function checkTexts(
   { expressions, patterns }: CheckedTexts,
   {
@@ -348,7 +348,7 @@ export async function checkTexts(
   }
 }
 
-/** @returns a reading of each; where the process was lost, or took too long, the next one is the problem */
+/** @returns a reading of each; if the process was lost, or took too long, the next one is the problem */
 async function readPatterns(child: Child, items: readonly string[]) {
   const question = { kind: 'patterns', items, maxSteps: PATTERN_STEPS } as const;
   const { answers, lost } = await child.ask<PatternReading | null>(question, PATTERNS_MS);

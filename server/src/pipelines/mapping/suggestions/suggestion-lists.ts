@@ -3,7 +3,7 @@ import type { SourceRow } from '../../formats/formats.ts';
 import type { Mapping, PipelineMode } from '../mapping-schemas.ts';
 import { describeList, findList, findPictures, LIST_SIGNS } from './suggestion-values.ts';
 
-/** A column whose cells look like lists and that the mapping takes as single values. Source: docs/interface.md §13.5 rule 11. */
+/** A column whose cells look like lists but are taken as single values. Source: docs/interface.md §13.5 rule 11. */
 export const FoundList = Type.Object(
   {
     field: Type.String({ description: 'the part of the mapping, as attributes.Socket' }),
@@ -16,7 +16,7 @@ export const FoundList = Type.Object(
 );
 export type FoundList = Static<typeof FoundList>;
 
-/** The parts of a mapping that may take a list as one value: attributes, flat categories, images, targets of links. */
+/** The parts of a mapping that may mistake a list for one value: attributes, flat categories, images, targets of links. */
 function listParts(mapping: Partial<Mapping>, columns: readonly string[]): [field: string, spec: unknown][] {
   const { attributes = {}, categories, targets, separator, ignore = [], ...fields } = mapping;
   const named = typeof attributes === 'string' ? [] : Object.entries(attributes);
@@ -45,17 +45,17 @@ function listColumns(spec: unknown): string[] {
   return [column ?? [], columns, from === undefined ? [] : listColumns(from)].flat();
 }
 
-/** Of these, the ones that nothing divides. */
+/** Those of them that are not split. */
 const plainOf = (spec: unknown): string[] =>
   [spec ?? []].flat().flatMap((one) => (isDivided(one) ? [] : listColumns(one)));
 
 const isDivided = (spec: unknown): boolean =>
   typeof spec === 'object' && spec !== null && ('split' in spec || 'columns' in spec || 'expression' in spec);
 
-/** More rows say little more. */
+/** More rows add little. */
 const ROWS = 1_000;
 
-/** @returns what a mapping takes as single values and looks like lists */
+/** @returns columns that a mapping takes as single values but that look like lists */
 export function findUnsplit(
   mapping: Partial<Mapping> = {},
   rows: readonly SourceRow[],
@@ -76,13 +76,13 @@ export function findUnsplit(
   });
 }
 
-/** Columns of links: Magento's related, upsell and cross-sell products, WooCommerce's, BMEcat's references, and what is called so. */
+/** Columns of links: Magento's related, upsell and cross-sell products, WooCommerce's, BMEcat's references, and similar names. */
 const LINK_COLUMNS =
   /^(upsells|cross-sells)$|^REFERENCE\.|^(linked|related|up_?sell|cross_?sell|accessory|accessories|compatible|associated|similar|recommended|spare_?part)[ _-]?(skus?|ids?|products?|articles?|identifiers?)$/i;
 
 export const namesLinks = (column: string): boolean => LINK_COLUMNS.test(column);
 
-/** @returns what stands between the identifiers in the cells of columns of links; a comma where nothing shows it */
+/** @returns the separator of the identifiers in cells of link columns; a comma if nothing shows it */
 export function findTargetSeparator(rows: readonly SourceRow[], targets: readonly string[]): string {
   const cells = rows.slice(0, ROWS).flatMap(({ values }) => targets.flatMap((name) => values[name] ?? []));
   const counts = LIST_SIGNS.map(({ separator }) => cells.filter((cell) => cell.includes(separator)).length);
@@ -90,6 +90,6 @@ export function findTargetSeparator(rows: readonly SourceRow[], targets: readonl
   return most === 0 ? ',' : (LIST_SIGNS[counts.indexOf(most)]?.separator ?? ',');
 }
 
-/** A mapping of products leaves links to a pipeline of their own. */
+/** A mapping of products leaves links to a separate pipeline. */
 export const listLinkColumns = (mode: PipelineMode, columns: readonly string[]) =>
   mode === 'full' || mode === 'incremental' ? columns.filter(namesLinks) : [];

@@ -7,11 +7,11 @@ export function isImageUrl(text: string): boolean {
   return isUrl(text) && /\.(jpe?g|png|gif|webp|avif|svg|bmp|tiff?)([?#\s,;|]|$)/i.test(text);
 }
 
-/** A file of a picture, with or without the address before it. */
+/** An image file name, with or without an address before it. */
 export const isImageFile = (text: string): boolean =>
   /^[^\s,;|]{1,2000}\.(jpe?g|png|gif|webp|avif|svg|bmp|tiff?)(\?[^\s,;|]{0,2000})?$/i.test(text);
 
-/** @returns what stands between several images in a cell */
+/** @returns the separator of several images in a cell */
 export function findImageSplit(values: readonly string[]): string | undefined {
   const isImage = (part: string) => isUrl(part.trim()) || isImageFile(part.trim());
   return [',', '|', ';', '\n', ' '].find((sign) =>
@@ -19,19 +19,19 @@ export function findImageSplit(values: readonly string[]): string | undefined {
   );
 }
 
-/** @returns what stands between the words of a list, as `red, blue`; undefined where a cell is one text */
+/** @returns the separator of a list of words, as `red, blue`; undefined if a cell is a single text */
 export function findListSplit(values: readonly string[]): string | undefined {
   return ['|', ';', ','].find(
     (sign) => values.filter((value) => value.includes(sign)).length * 4 >= values.length,
   );
 }
 
-/** A number, with a currency or a short unit if there is one: `19.90 EUR`, `€ 5`, `1.299,00`. */
+/** A number, with an optional currency or short unit: `19.90 EUR`, `€ 5`, `1.299,00`. */
 export const isAmount = (text: string): boolean =>
   text.length <= 40 &&
   /^(\p{Sc}|[A-Z]{3} )?\s?[-+]?\d[\d.,']*\s?(\p{Sc}|%|[°"]|\p{L}{1,4})?$/u.test(text.trim());
 
-/** `19.9`: what people sell is seldom numbered so. */
+/** `19.9`: products are seldom numbered like this. */
 export const isFraction = (text: string): boolean => /^-?\d{1,15}[.,]\d{1,6}$/.test(text);
 
 const DATE = /^(\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})/;
@@ -41,8 +41,8 @@ const comma = compileNumber({ decimal: 'comma' });
 const point = compileNumber({ decimal: 'point' });
 
 /**
- * @returns the format of numbers that are written with a decimal comma or with groups; undefined for numbers that can stay
- * as they are, and where not every value is a number of the format
+ * @returns the format of numbers with a decimal comma or with groups; undefined for numbers that can stay as they are, and if
+ * not every value is a number of the format
  */
 export function findNumberFormat(values: readonly string[]): NumberFormat | undefined {
   const isComma =
@@ -53,25 +53,25 @@ export function findNumberFormat(values: readonly string[]): NumberFormat | unde
   return isGrouped && values.every((value) => point(value) !== undefined) ? { decimal: 'point' } : undefined;
 }
 
-/** Several values in one cell, as the cells of a column show them. */
+/** Evidence in the cells of a column that they hold several values. */
 export interface ListEvidence {
   /** What stands between them. */
   readonly separator: string;
-  /** Different ones. */
+  /** The number of different ones. */
   readonly values: number;
 }
 
-/** How sure a sign is: a comma also stands in texts and numbers, so that its parts have to come again in other cells. */
+/** How reliable a sign is: a comma also occurs in texts and numbers, so its parts must recur in other cells. */
 export const LIST_SIGNS = [
   { separator: '|', cells: 2, reused: 0 },
   { separator: '\n', cells: 2, reused: 0.2 },
   { separator: ';', cells: 2, reused: 0.3 },
   { separator: ',', cells: 3, reused: 0.5 },
 ] as const;
-/** Of a value of a list; longer ones are sentences. */
+/** Limits of a list's value; longer ones are sentences. */
 const PART_LENGTH = 60;
 const PART_WORDS = 5;
-/** Of the cells, those that hold the sign. */
+/** The least share of cells that contain the sign. */
 const SHARE = 0.05;
 
 const splitCell = (cell: string, separator: string): string[] => {
@@ -85,10 +85,10 @@ const isPart = (part: string) =>
   part.split(/\s+/).length <= PART_WORDS &&
   !/[<>{}=]|&\w+$/.test(part);
 
-/** Whether commas stand only within numbers, as in `10,5 kg` or `1,5 x 2 cm`; `36,37,38` are three. */
+/** Whether commas only occur within numbers, as in `10,5 kg` or `1,5 x 2 cm`; `36,37,38` are three numbers. */
 const isDecimal = (cell: string) => !/(?<!\d),|,(?!\d)/.test(cell) && !/^\d+(,\d+){2,}$/.test(cell.trim());
 
-/** @returns undefined where the cells are single values, as far as they show */
+/** @returns undefined if the cells appear to be single values */
 export function findList(cells: readonly string[]): ListEvidence | undefined {
   if (cells.some(isUrl) || findNumberFormat(cells) !== undefined) return undefined;
   for (const sign of LIST_SIGNS) {
@@ -99,10 +99,10 @@ export function findList(cells: readonly string[]): ListEvidence | undefined {
   return undefined;
 }
 
-/** An address may hold a comma: its parts are then no addresses. */
+/** An address may contain a comma, in which case its parts are not addresses. */
 const PICTURES = [/^https?:\/\/\S+$/i, /^\S.*\.(?:jpe?g|png|gif|webp|avif|svg)$/i];
 
-/** Addresses and file names of pictures, of which none has to come again. @returns undefined where each cell has one */
+/** Addresses and file names of pictures, none of which has to recur. @returns undefined if each cell has one */
 export function findPictures(cells: readonly string[]): ListEvidence | undefined {
   for (const { separator } of LIST_SIGNS) {
     const all = cells.map((cell) => splitCell(cell, separator));
@@ -113,7 +113,7 @@ export function findPictures(cells: readonly string[]): ListEvidence | undefined
   return undefined;
 }
 
-/** @returns how many different values the cells list with a sign; 0 where it is not what it stands for */
+/** @returns how many different values the cells list with a sign; 0 if it is not a separator */
 function countListed(
   cells: readonly string[],
   { separator, cells: least, reused }: (typeof LIST_SIGNS)[number],
@@ -131,7 +131,7 @@ function countListed(
 export const describeList = ({ values, separator }: ListEvidence): string =>
   `${values} different values stand in this column, separated by ${separator === '\n' ? 'line breaks' : separator}`;
 
-/** `by`: whether the format says so, the name of the column, or what is in it. */
+/** `by`: whether the format, the name of the column or its contents determined it. */
 export const SuggestionReason = Type.Object({
   field: Type.String(),
   column: Type.String(),
@@ -155,8 +155,8 @@ export type SuggestedField =
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
 /**
- * Names that columns have in exports, the surest first; letters and digits only, in lower case. Taken from common feeds and
- * from what German and English shop and ERP systems write. What formats map by themselves is known without standing here.
+ * Names that columns have in exports, the surest first; only letters and digits, in lower case. Taken from common feeds and
+ * from German and English shop and ERP systems. What formats map by themselves is known without being listed.
  */
 export const COLUMN_NAMES: Readonly<Record<SuggestedField, readonly string[]>> = {
   identifier: words(`
@@ -200,7 +200,7 @@ export const COLUMN_NAMES: Readonly<Record<SuggestedField, readonly string[]>> =
   `),
 };
 
-/** Columns that hold amounts of money. */
+/** Columns that contain amounts of money. */
 export const PRICE_NAME = /price|preis|prix|precio|prezzo|cost\b|\bcost|uvp|msrp|rrp/i;
 /** Columns that hold a list of words in one cell, in letters and digits. */
 export const LIST_NAMES = new Set(
@@ -210,12 +210,12 @@ export const LIST_NAMES = new Set(
   `),
 );
 
-/** Signs between the levels of a path, the surest first; the last four stand in names as well. */
+/** Separators of the levels of a path, the surest first; the last four occur in names as well. */
 const LEVEL_SIGNS = ['>', '»', '→', '::', '\\', '|', '/', ';'];
 const IN_NAMES = new Set(['|', '/', ';']);
-/** Signs between paths, where another one stands between levels. */
+/** Separators of paths, if another one separates levels. */
 const PATH_SIGNS = ['\n', '||', '|', ';', ',', '#'];
-/** `Hoodies &amp; Sweatshirts`: the sign that ends an entity separates nothing. */
+/** `Hoodies &amp; Sweatshirts`: the sign that ends an entity is not a separator. */
 const ENTITY = /&(?:[a-z]{2,8}|#\d{1,6});/gi;
 
 interface PathFormat extends Pick<SuggestionReason, 'confidence' | 'reason'> {
@@ -223,7 +223,7 @@ interface PathFormat extends Pick<SuggestionReason, 'confidence' | 'reason'> {
   readonly split?: string;
 }
 
-/** @returns how the cells of a column of categories are written, as far as it can be seen */
+/** @returns how the cells of a column of categories are written, as far as can be seen */
 export function findPathFormat(cells: readonly string[]): PathFormat {
   const values = cells.map((cell) => cell.replace(ENTITY, '&'));
   const sign = findLevelSign(values);
@@ -247,7 +247,7 @@ export function findPathFormat(cells: readonly string[]): PathFormat {
   return { ...found, confidence: 'high', reason: `${show(separator)} stands between levels${between}` };
 }
 
-/** Of flat categories: a sign that may mean something makes it uncertain. */
+/** For flat categories: a sign that may be a separator makes it uncertain. */
 function describeFlat(values: readonly string[]): PathFormat {
   const list = findList(values);
   if (list !== undefined) return { split: list.separator, confidence: 'medium', reason: describeList(list) };
@@ -267,7 +267,7 @@ function findLevelSign(values: readonly string[]): string | undefined {
   return found.count * 2 > values.length || sharesTops(values, found.sign) ? found.sign : undefined;
 }
 
-/** A sign that stands in names too is one between levels where several values begin alike. */
+/** A sign that also occurs in names separates levels if several values begin alike. */
 function sharesTops(values: readonly string[], sign: string): boolean {
   const distinct = [...new Set(values)].filter((value) => value.includes(sign));
   return new Set(distinct.map((value) => topOf(value, sign))).size < distinct.length;
@@ -276,8 +276,8 @@ function sharesTops(values: readonly string[], sign: string): boolean {
 const topOf = (path: string, separator: string): string => path.split(separator, 1)[0]?.trim() ?? '';
 
 /**
- * Some cell has several parts, and each part begins like a path: at a top that another cell begins with, or with levels
- * of its own. The comma of `Nuts, bolts` is followed by neither.
+ * Some cell has several parts, and each part begins like a path: with a top that another cell begins with, or with levels of
+ * its own. Neither is true after the comma of `Nuts, bolts`.
  */
 function separatesPaths(values: readonly string[], sign: string, between: string): boolean {
   const several = values.filter((value) => value.includes(between));
@@ -287,10 +287,10 @@ function separatesPaths(values: readonly string[], sign: string, between: string
   return several.length > 0 && several.every((value) => value.split(between).slice(1).every(isPath));
 }
 
-/** `Tops, Tees/Shirts`: after a comma with a space a new top is less likely than the rest of a name. */
+/** `Tops, Tees/Shirts`: after a comma with a space, the rest of a name is more likely than a new top. */
 const isContinued = (part: string, between: string) => between === ',' && part.startsWith(' ');
 
-/** A sign that would part paths in some cells, and does not in others. */
+/** A sign that would separate paths in some cells but not in others. */
 function findLooseSign(values: readonly string[], sign: string): string | undefined {
   const tops = new Set(values.map((value) => topOf(value, sign)));
   return PATH_SIGNS.find(
@@ -305,7 +305,7 @@ function findLooseSign(values: readonly string[], sign: string): string | undefi
   );
 }
 
-/** A name may hold the sign without spaces, as `TV/HiFi / Audio`. */
+/** A name may contain the sign without spaces, as `TV/HiFi / Audio`. */
 function withSpaces(values: readonly string[], sign: string): string {
   const spaced = ` ${sign} `;
   const all = values.filter((value) => value.includes(sign));

@@ -4,24 +4,24 @@ import type { MappedProduct } from '../mapping-parts.ts';
 import { isOfPairs, type Mapping, type PipelineMode } from '../mapping-schemas.ts';
 import { isAmount, isFraction, isUrl, PRICE_NAME } from './suggestion-values.ts';
 
-/** What a person would notice in the products that a mapping makes. */
+/** What a person would notice about the products that a mapping makes. */
 export const PreviewWarning = Type.Object({ field: Type.String(), message: Type.String() });
 export type PreviewWarning = Static<typeof PreviewWarning>;
 
-/** Fewer products say nothing of what all of them have in common. */
+/** With fewer products, what they have in common means nothing. */
 const PRODUCTS = 3;
 /** A shop has a dozen. */
 const TOPS = 20;
 
 type Products = readonly MappedProduct[];
 
-/** @returns what stands out, in the order of the fields */
+/** @returns the warnings, in the order of the fields */
 export const listWarnings = (products: Products): PreviewWarning[] =>
   [checkIdentifiers, checkNames, checkImages, checkCategories, checkPrices].flatMap((check) =>
     check(products),
   );
 
-/** @returns what a product of the mode needs and the mapping has no column for */
+/** @returns what a product of the mode needs but the mapping has no column for */
 export function listMissing(
   { identifier, name, source, targets, target }: Partial<Mapping>,
   mode: PipelineMode,
@@ -95,14 +95,14 @@ const isOne = (values: readonly string[]) => values.length >= PRODUCTS && new Se
 const show = (text: string | undefined) => JSON.stringify((text ?? '').slice(0, 60));
 
 interface Sign {
-  /** Formats that read such a file without knowing what it is. */
+  /** Formats that read such a file without recognising it. */
   readonly readAs: readonly Format['type'][];
   readonly type: Format['type'];
   readonly columns: readonly RegExp[];
   readonly reason: string;
 }
 
-/** Columns that only files of one format have, under the names that the readers of general formats give them. */
+/** Columns that only files of one format have, with the names that readers of general formats give them. */
 const SIGNS: readonly Sign[] = [
   {
     readAs: ['json', 'ndjson'],
@@ -139,7 +139,7 @@ const SIGNS: readonly Sign[] = [
   },
 ];
 
-/** @returns the format that a file is written in, where it was read as a more general one */
+/** @returns the format of a file that was read as a more general one */
 export function suggestFormat(type: Format['type'], columns: readonly string[]) {
   const found = SIGNS.find(
     (sign) =>

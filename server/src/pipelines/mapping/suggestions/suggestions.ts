@@ -30,19 +30,19 @@ export {
 } from './suggestion-warnings.ts';
 export { SuggestionReason };
 
-/** Never published, or not values of the product of the row: files that are paid for, the variants of a Magento product. */
+/** Never published, or not values of the row's product: files that are paid for, the variants of a Magento product. */
 const IGNORED = /^Download \d+ (ID|name|URL)$|^configurable_variation(s|_labels)$/i;
 
-/** More rows say little more; in a file of very many columns fewer have to do. */
+/** More rows add little; fewer are read from a file with very many columns. */
 const ROWS = 1_000;
 const CELLS = 1_000_000;
 const IMAGES = 20;
 
 /**
- * Guesses a mapping from the names of the columns, in English and German, and from what is in them. It is a suggestion: a
- * person checks it before anything is written.
- * @param own  of the format; it goes first where the file has its columns
- * @returns a mapping without `identifier` or `name` where no column looks like one: then a person has to choose
+ * Guesses a mapping from the names of the columns, in English and German, and from their contents. It is a suggestion: a person
+ * checks it before anything is written.
+ * @param own the format's mapping; takes precedence if the file has its columns
+ * @returns a mapping without `identifier` or `name` if no column looks like one: then a person has to choose
  */
 export function suggestMapping(
   columns: readonly string[],
@@ -75,14 +75,14 @@ export function suggestMapping(
   return { mapping, reasons: chooser.reasons };
 }
 
-/** Attributes that the format names, apart from the brand, which may be another column. */
+/** Attributes that the format names, except the brand, which may be another column. */
 function listAttributes(columns: readonly string[], own: DefaultMapping | undefined): Record<string, string> {
   const { attributes = '*' } = own ?? {};
   const named = attributes === '*' ? [] : Object.entries(attributes);
   return Object.fromEntries(named.filter(([key, column]) => key !== 'Brand' && columns.includes(column)));
 }
 
-/** First what the format says, then names, for every field: a column of paths would pass for names. Values come last. */
+/** First by the format, then by names, for every field: a column of paths could be taken for names. Values come last. */
 function chooseColumns(chooser: Chooser, own: DefaultMapping | undefined) {
   const ofFormat = (field: SuggestedField) => chooser.ofFormat(field, own)[0];
   const given = {
@@ -128,13 +128,13 @@ function suggestCategories(
   return separator === undefined ? { from } : { from, separator };
 }
 
-/** Of Magento, where several values stand between pipes; behind a pipe that a key follows a new row begins. */
+/** For Magento, where pipes separate several values; after a pipe, a key begins a new row. */
 function suggestKeyValues({ name, values }: ColumnSample) {
   const isSplit = values.some((value) => /\|(?![^|=,]{1,100}=)/.test(value));
   return { column: name, ...(isSplit && { split: '|' }) };
 }
 
-/** All that is left, and what the service would not read as it is written: numbers and lists. */
+/** All remaining columns, and the values that the service could not read as written: numbers and lists. */
 function suggestAttributes(
   chooser: Chooser,
   named: Record<string, string>,
@@ -159,11 +159,11 @@ function suggestAttribute({ name, values, isList }: ColumnSample, { reasons }: C
   return { column: name, split: list.separator, trim: true };
 }
 
-/** How the column of each field is chosen: by its name if that says so, otherwise by what is in it. */
+/** Chooses the column of each field: by its name if possible, otherwise by its contents. */
 
 /** An identifier is a short word. */
 const IDENTIFIER_LENGTH = 64;
-/** A few rows may repeat an identifier: they are updates of it. With more, another column may be meant. */
+/** A few rows may repeat an identifier, to update it. With more, another column may be meant. */
 const DISTINCT_SHARE = 0.9;
 
 const hasNoUrl = ({ values }: ColumnSample) => !values.some(isUrl);
@@ -175,7 +175,7 @@ function isMostly(values: readonly string[], is: (value: string) => boolean): bo
   return values.length > 0 && values.filter(is).length * 2 > values.length;
 }
 
-/** Where the name says what a column is, a few rows may lack it or repeat it; they are what a preview is for. */
+/** If the name identifies a column, a few rows may lack or repeat it, which a preview will show. */
 function chooseIdentifier(chosen: Chooser): ColumnSample | undefined {
   const named = chosen.named('identifier').filter(({ values, rows }) => values.length * 2 >= rows);
   const sample = [DISTINCT_SHARE, 0.5]
@@ -229,7 +229,7 @@ const chooseCategories = (chosen: Chooser, sample: ColumnSample | undefined, by:
     return { by, confidence, reason };
   });
 
-/** Without a column called Brand the manufacturer is one. */
+/** Without a column called Brand, the manufacturer is used. */
 function chooseBrand(chosen: Chooser): ColumnSample | undefined {
   const [sample] = chosen.named('brand').filter(({ values, rows }) => values.length > 0 || rows === 0);
   const isPlain = sample?.name.toLowerCase() === 'brand';
@@ -243,7 +243,7 @@ function chooseKeyValues(chosen: Chooser): ColumnSample[] {
   return chosen.chooseAll('keyValues', found, seen('medium', 'its cells hold keys and values'));
 }
 
-/** A column named as the first of all images goes first: image, image 2, additional image. */
+/** A column whose name means the first of all images comes first: image, image 2, additional image. */
 function chooseImages(chosen: Chooser, most: number): ColumnSample[] {
   const found = chosen.rest().filter((sample) => isNamedImage(sample) || isSeenImage(sample));
   const images = found.sort((a, b) => placeOf(a.name) - placeOf(b.name)).slice(0, most);
@@ -258,7 +258,7 @@ const isSeenImage = ({ values }: ColumnSample) =>
   values.length > 0 && (values.every(isImageUrl) || values.every(isListOfImages));
 const isListOfImages = (value: string) => isImageFile(value) || findImageSplit([value]) !== undefined;
 
-/** Images named as additional ones stand behind, then by their number. */
+/** Additional images come last, ordered by number. */
 function placeOf(name: string): number {
   const plain = plainName(name);
   const isFurther = /addition|weitere|zusatz|more|thumb/.test(plain);
@@ -288,19 +288,19 @@ const looksLikePaths = ({ values }: ColumnSample): boolean =>
 
 interface ColumnSample {
   readonly name: string;
-  /** Of all rows, empty ones left out. */
+  /** The values of all rows, without empty ones. */
   readonly values: readonly string[];
   /** How many of them differ. */
   readonly distinct: number;
-  /** Of the file, as far as it was read. */
+  /** The rows of the file that were read. */
   readonly rows: number;
-  /** Every row has a value and no two the same. */
+  /** Every row has a value, and no two are the same. */
   readonly isUnique: boolean;
   /** Some row has several values, which the file itself separates. */
   readonly isList: boolean;
 }
 
-/** Behind the names that are listed come the columns that formats map by themselves. */
+/** The columns that formats map by themselves follow the listed names. */
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(COLUMN_NAMES).map(([field, names]) => {
     const own = DEFAULT_MAPPINGS.flatMap((mapping) => columnsOf(mapping, field as SuggestedField));
@@ -330,7 +330,7 @@ function sampleColumn(name: string, rows: readonly SourceRow[]): ColumnSample {
 type Choice = Pick<SuggestionReason, 'by' | 'confidence' | 'reason'>;
 type ChoiceOf = Choice | ((sample: ColumnSample) => Choice);
 
-/** Each column is chosen once. */
+/** Chooses each column at most once. */
 class Chooser {
   readonly reasons: SuggestionReason[] = [];
   readonly #samples: readonly ColumnSample[];
@@ -344,7 +344,7 @@ class Chooser {
     return this.#samples.filter(({ name }) => !this.#chosen.has(name));
   }
 
-  /** @returns the columns that may be meant by their names, the surest first */
+  /** @returns the columns whose names fit, the surest first */
   named(field: SuggestedField): ColumnSample[] {
     return this.rest()
       .map((sample) => ({ sample, rank: rankName(sample.name, field) }))
@@ -367,7 +367,7 @@ class Chooser {
     return samples;
   }
 
-  /** The columns that the format maps by itself, as far as the file has them with values. */
+  /** The columns that the format maps by itself, if the file has values in them. */
   ofFormat(field: SuggestedField, own: DefaultMapping | undefined): ColumnSample[] {
     const names = own === undefined ? [] : columnsOf(own, field);
     const found = this.rest().filter(({ name, values }) => names.includes(name) && values.length > 0);
@@ -376,9 +376,9 @@ class Chooser {
   }
 }
 
-/** @returns the place in the list of names, -1 for a name that is none of them */
+/** @returns the position in the list of names, -1 if the name is not in it */
 function rankName(column: string, field: SuggestedField): number {
-  // What leads to a value in JSON and XML stands before it, as `product/sku`, `g:id`.
+  // In JSON and XML the path precedes a name, as `product/sku`, `g:id`.
   const spellings = [column, column.split(/[/.:@]/).at(-1) ?? ''].map(plainName);
   const plain = field === 'images' ? spellings.map((name) => name.replace(/\d+$/, '')) : spellings;
   return NAMES.get(field)?.findIndex((name) => plain.includes(name)) ?? -1;
@@ -395,7 +395,7 @@ interface Suggested {
   readonly reasons: readonly SuggestionReason[];
 }
 
-/** A table mostly has two columns, the value of the source first. */
+/** A table usually has two columns, the source's value first. */
 export const suggestPairs = ([source, target]: readonly string[]): Suggested => ({
   mapping: { ...(source !== undefined && { source }), ...(target !== undefined && { target }) },
   reasons: [],
