@@ -172,14 +172,18 @@ test('a search answers with the catalog as it is, whatever happened since the la
 /** A service whose index goes no further while it is held; its searches wait for it a moment only. */
 async function startHeld(t: TestContext, searchWaitMs = HELD_WAIT_MS) {
   const held = { walk: Promise.resolve() };
+  const steps = { begun: 0, completed: 0 };
   const lagging = await startTestService(t, {
     replace: {
       searchWaitMs,
       store: (real) => ({
         ...real,
         async walkSearch(projectId, walked) {
+          steps.begun += 1;
           await held.walk;
-          return real.walkSearch(projectId, walked);
+          const step = await real.walkSearch(projectId, walked);
+          if (step.isComplete) steps.completed += 1;
+          return step;
         },
       }),
     },
@@ -187,6 +191,7 @@ async function startHeld(t: TestContext, searchWaitMs = HELD_WAIT_MS) {
   const products = `/management/projects/${lagging.projectId}/products`;
   return {
     lagging,
+    steps,
     search: async (q: string) => (await lagging.call('GET', `/search/products?q=${q}`)).body,
     list: (query: string) => lagging.call('GET', `${products}?format=table&${query}`),
     categories: () => lagging.call('GET', `/management/projects/${lagging.projectId}/categories`),
@@ -254,6 +259,21 @@ test('a first search of many products waits for no index: it finds a part, and a
   let body = await search('nail');
   for (; body.partial; body = await search('nail')) await setTimeout(50);
   assert.deepEqual([body.total, body.isComplete], [5_100, true]);
+});
+
+test('the first full update of a project that is searched begins its index without another search (§4.13 rule 8)', async (t) => {
+  const { lagging, steps, search, hold } = await startHeld(t, LONG_WAIT_MS);
+  assert.deepEqual((await search('nail')).items, []);
+  const ofNothing = { ...steps };
+  const release = hold();
+  await lagging.loadCatalog(Array.from({ length: 5_100 }, (_, at) => product(`N${at}`, `Nail ${at}`)));
+  while (steps.begun === ofNothing.begun) await setTimeout(20);
+  const part = await search('nail');
+  assert.deepEqual([part.partial, part.isComplete, part.items.length], [true, false, 20]);
+  release();
+  while (steps.completed === ofNothing.completed) await setTimeout(20);
+  const whole = await search('nail');
+  assert.deepEqual([whole.partial, whole.isComplete, whole.total], [undefined, true, 5_100]);
 });
 
 test('an index far behind shows nothing that is not so, and says that something may be missing (§4.13 rule 8, §14.3 rules 7, 12)', async (t) => {
