@@ -22,21 +22,24 @@ const LONGEST_HEADER = 1_000;
 const TEXTS = /^(text\/(?!event-stream)|application\/(json|x-ndjson|javascript|xml)|image\/svg)/;
 
 // Quality 4 takes as long as gzip and packs better; the default, 11, takes fifty times as long.
-const BROTLI = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
+const brotliOf = (quality: number) => ({ params: { [zlib.constants.BROTLI_PARAM_QUALITY]: quality } });
 
-/** Best first, for a caller without a preference. A stream is flushed with every part, as it may show progress. */
+/**
+ * Best first, for a caller without a preference. A stream is flushed with every part, as it may show progress. Packing sets the pace of
+ * an export, so streams have quick levels: gzip 43 % of the time of level 6, brotli 25 % of 4, for 11 to 28 % more bytes.
+ */
 const ENCODINGS = {
   zstd: {
     pack: (bytes: Uint8Array) => promisify(zlib.zstdCompress)(bytes),
     stream: () => zlib.createZstdCompress({ flush: zlib.constants.ZSTD_e_flush }),
   },
   br: {
-    pack: (bytes: Uint8Array) => promisify(zlib.brotliCompress)(bytes, BROTLI),
-    stream: () => zlib.createBrotliCompress({ ...BROTLI, flush: zlib.constants.BROTLI_OPERATION_FLUSH }),
+    pack: (bytes: Uint8Array) => promisify(zlib.brotliCompress)(bytes, brotliOf(4)),
+    stream: () => zlib.createBrotliCompress({ ...brotliOf(1), flush: zlib.constants.BROTLI_OPERATION_FLUSH }),
   },
   gzip: {
     pack: (bytes: Uint8Array) => promisify(zlib.gzip)(bytes),
-    stream: () => zlib.createGzip({ flush: zlib.constants.Z_SYNC_FLUSH }),
+    stream: () => zlib.createGzip({ level: 3, flush: zlib.constants.Z_SYNC_FLUSH }),
   },
 } as const;
 
