@@ -68,7 +68,7 @@ export const newestOf = (kind: DatabaseKind | 'postgres'): number =>
   readMigrations(kind).at(-1)?.version ?? 0;
 
 /** Where SQLite keeps `user_version`, 4 bytes big-endian (sqlite.org/fileformat2.html, "The Database Header"). */
-const USER_VERSION_AT = 60;
+export const USER_VERSION_AT = 60;
 const MAGIC = 'SQLite format 3';
 
 /**

@@ -43,7 +43,7 @@ export * from './data-folder.ts';
 export * from './database.ts';
 export * from './migrate.ts';
 export * from './program.ts';
-export { mayBeStored, translateSqliteError, WatchedWrite } from './sqlite-errors.ts';
+export { isBusy, mayBeStored, translateSqliteError, WatchedWrite } from './sqlite-errors.ts';
 
 /** What rooms work with, whatever their subject. */
 export interface Base {

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { CopyRows, type SqlSession } from '../storage/postgres/postgres.ts';
-import { MOVE_PROGRESS, migrate } from '../storage/storage.ts';
+import { migrate } from '../storage/storage.ts';
 
 /**
  * What a move copies, read from the two schemas themselves, so that a new table or column is either moved or refused,
@@ -24,19 +24,6 @@ export interface MovedColumn {
 
 export type Engine = 'embedded' | 'postgres';
 export type ValueKind = 'integer' | 'number' | 'text' | 'bytes';
-
-/** Tables that only PostgreSQL has and that no move copies, each with the reason. */
-export const NOT_MOVED: ReadonlyMap<string, string> = new Map([
-  ['service', 'the version of the schema and the beat of running processes'],
-  ['rate_window', 'counts of the last minute'],
-  ['search_entry', 'the index of search, which the next search makes'],
-  ['search_progress', 'how far that is'],
-  ['search_document', 'the same of programs of schema 24'],
-  ['search_walk', 'the same'],
-  ['search_word', 'the words of that index'],
-  ['payload', 'bodies, which are files in the embedded store'],
-  [MOVE_PROGRESS, 'of the move itself'],
-]);
 
 /**
  * Columns that no move copies: the lease of a task, because the target does not know its process and would count as served for as
@@ -71,13 +58,6 @@ interface ColumnRow {
 export async function describeMove(postgres: SqlSession): Promise<readonly MovedTable[]> {
   const theirs = Map.groupBy(await readPostgresColumns(postgres), ({ table }) => table);
   return [...readEmbeddedColumns()].map(([name, table]) => describeTable(name, table, theirs.get(name)));
-}
-
-/** @returns the tables of the database that the move does not know */
-export async function listUnknown(postgres: SqlSession): Promise<string[]> {
-  const known = new Set([...readEmbeddedColumns().keys(), ...NOT_MOVED.keys()]);
-  const tables = new Set((await readPostgresColumns(postgres)).map(({ table }) => table));
-  return [...tables].filter((table) => !known.has(table));
 }
 
 interface EmbeddedTable {

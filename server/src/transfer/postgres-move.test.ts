@@ -15,7 +15,7 @@ import { openPostgres } from '../storage/postgres/connections.ts';
 import { programSessionOf } from '../storage/sqlite/sqlite.ts';
 import { MOVE_PROGRESS, performNow, performOn, refuseUnfinishedMove, SERVICE } from '../storage/storage.ts';
 import { type MoveOptions, type MoveProgress, moveStore } from './move.ts';
-import { describeMove, listUnknown, NOT_MOVED } from './move-tables.ts';
+import { describeMove } from './move-tables.ts';
 
 /** Moving a store between its two engines (docs/operating.md, `relata migrate-store`). Each test uses both engines. */
 
@@ -39,20 +39,31 @@ async function makePlaces(t: TestContext, catalogs: readonly number[]) {
   return { data, url: await makeDatabase(t, { isEmpty: true }), back: join(folder, 'back') };
 }
 
+/** Tables that only PostgreSQL has and that no move copies, each with the reason. */
+const NOT_MOVED: ReadonlyMap<string, string> = new Map([
+  ['service', 'the version of the schema and the beat of running processes'],
+  ['rate_window', 'counts of the last minute'],
+  ['search_entry', 'the index of search, which the next search makes'],
+  ['search_progress', 'how far that is'],
+  ['search_document', 'the same of programs of schema 24'],
+  ['search_walk', 'the same'],
+  ['search_word', 'the words of that index'],
+  ['payload', 'bodies, which are files in the embedded store'],
+  [MOVE_PROGRESS, 'of the move itself'],
+]);
+
 test('the two engines have the same tables and columns, but for those that are named', async (t) => {
   const postgres = openPostgres({ url: await makeDatabase(t), connections: 1, prepares: false });
   try {
     const tables = await describeMove(postgres);
     assert.ok(tables.length > 20);
-    assert.deepEqual(
-      await listUnknown(postgres),
-      [],
-      'a table that no move takes along is named in NOT_MOVED',
-    );
     const present = await postgres.rows<{ name: string }>(
       "select tablename as name from pg_tables where schemaname = 'public'",
     );
     const names = present.map(({ name }) => name);
+    const known = new Set([...tables.map(({ name }) => name), ...NOT_MOVED.keys()]);
+    const unknown = names.filter((name) => !known.has(name));
+    assert.deepEqual(unknown, [], 'a table that no move takes along is named in NOT_MOVED');
     const gone = [...NOT_MOVED.keys()].filter((name) => name !== MOVE_PROGRESS && !names.includes(name));
     assert.deepEqual(gone, [], 'what is named is there');
   } finally {

@@ -213,7 +213,6 @@ export function* listHits({
   return { rows: found, isCut: areCut(found) };
 }
 
-/** The products of hits by their groups, of which no upload is read. */
 export function* listPlaces({ tier, after, limit, newer }: port.RequestedHits): Program<port.HitGroup[]> {
   const { from, where, order } = foundBy(tier);
   return yield* rows`select s.document_id as document, s.group_key as "group" from ${from} ${productOf(newer)}
@@ -221,7 +220,6 @@ export function* listPlaces({ tier, after, limit, newer }: port.RequestedHits): 
     order by ${order} limit ${limit}`;
 }
 
-/** Words of letters that products have, in no order. */
 export function* listWords({ first, shortest, longest }: port.SoughtWords): Program<string[]> {
   return yield* column`select w.word from search_word w where ${own('w')} and w.word >= ${first}
     and w.word < ${`${first}\u{10ffff}`} and length(w.word) between ${shortest} and ${longest}`;
@@ -277,7 +275,6 @@ export function* findLiving({ lexemes, newer }: port.SoughtCategories): Program<
   return living.map((at) => lexemes[at] as string);
 }
 
-/** @returns undefined where these are too many bytes */
 export function* listTail(after: number): Program<port.PlacedRow[] | undefined> {
   yield* planForParts();
   const tail = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${TAIL}`;
@@ -331,7 +328,6 @@ export function* prepareWalk(after: number): Program<port.PreparedWalk> {
   };
 }
 
-/** Adds the next documents to the index; when none is left, removes a part of what leads nowhere. */
 export function* walkSearch(
   state: CatalogState,
   { prepared }: { readonly prepared?: port.PreparedWalk | undefined },

@@ -172,7 +172,6 @@ export function* readOntology(): Program<Ontology> {
   );
 }
 
-/** @returns the attributes as they were until a person changed them; undefined when that is long ago */
 export function* readPastOntology(revision: number): Program<readonly Attribute[] | undefined> {
   const found = yield* cell<string>`select attributes from past_ontology where ${own()}
     and revision = ${revision}`;
@@ -271,7 +270,6 @@ export const planForParts = planBy(
 
 /** Attributes, categories and their permanent ids; call these in a transaction that holds the catalog's lock. */
 
-/** Replaces the whole list. @returns whether anything has changed @throws changed_meanwhile */
 export function* replaceOntology(
   state: CatalogState,
   requested: RequestedOntology,
@@ -337,7 +335,6 @@ const SAME_PATH = byEngine({
   postgres: sql`md5(c.path) = md5(w.value) and c.path = w.value`,
 });
 
-/** @returns the ids of those paths that have one */
 export const findCategories = (paths: readonly string[]): Program<ReadonlyMap<string, number>> =>
   pairs`select c.path, c.id from ${listed('w', 'text', paths)} ${lookupJoin('category', 'c', SAME_PATH)}`;
 

@@ -123,7 +123,6 @@ const toCommit = ({ commit, author, ...entry }: UndoEntry): port.UndoableCommit 
 /** Of later changes that a restore overwrites. */
 const REPORTED = 100_000;
 
-/** @returns null when nothing is left to restore, or not what was expected */
 export function* restore(
   state: CatalogState,
   order: port.ChangeOrder & port.RestoreOrder,
@@ -187,7 +186,6 @@ function* playBack({ ontologyRevision }: CatalogState, last: number): Program<po
 
 /** What commits and deletes changed, as far as the undo log reaches. */
 
-/** @returns undefined for a commit that is not in the log */
 export function* listCommitChanges(page: port.ChangePage): Program<port.CommitChange[] | undefined> {
   const entries = yield* listEntries();
   const at = entries.findIndex(({ commit }) => commit === page.commit);
@@ -199,7 +197,6 @@ export function* listCommitChanges(page: port.ChangePage): Program<port.CommitCh
   return yield* settle(changes, yield* findNext(entry.id, changes));
 }
 
-/** @returns the changes of one product, the last one first */
 export function* listProductChanges(identifier: string): Program<port.ProductChange[]> {
   if (!isStorableText(identifier)) return [];
   const entries = yield* listEntries();
@@ -340,7 +337,6 @@ function readDocuments(documents: readonly (number | null)[]): Program<Map<numbe
 
 type Counts = Pick<port.RestoreEffect, 'created' | 'changed' | 'deleted' | 'changedSince'>;
 
-/** @returns undefined for a commit that is not in the log */
 export function* weighRestore(commit: number): Program<port.RestoreEffect | undefined> {
   const entries = yield* listEntries();
   const at = entries.findIndex((entry) => entry.commit === commit);

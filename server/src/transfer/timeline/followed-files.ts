@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { findWalEnd, WalAppender } from '../../storage/sqlite/sqlite.ts';
-import { dataFolderAt, listCatalogs, makeStoreFolders, newestOf } from '../../storage/storage.ts';
+import * as storage from '../../storage/storage.ts';
 import type { Entry, EntryHead } from './objects.ts';
 import { connect, stampOf } from './watched-file.ts';
 import type { SentFiles } from './watched-folder.ts';
@@ -35,8 +35,6 @@ type Pages = Extract<EntryHead, { kind: 'pages' }>;
 const OPEN_FILES = 256;
 /** A log of 64 MiB is written back, as on the writer. */
 const CHECKPOINT_BYTES = 64 * 1024 * 1024;
-/** Where a database has `user_version`, 4 bytes big-endian (sqlite.org/fileformat2.html, "The Database Header"). */
-const USER_VERSION_AT = 60;
 
 /**
  * Brings the files of a data directory to the state that spans describe. Existing databases may be read meanwhile: changes are
@@ -51,7 +49,7 @@ export class FollowedFiles {
 
   constructor(root: string) {
     this.root = root;
-    makeStoreFolders(dataFolderAt(root));
+    storage.makeStoreFolders(storage.dataFolderAt(root));
   }
 
   /** @throws OtherSchema before any of its changes is visible */
@@ -156,10 +154,10 @@ const CONTROL = 'control.db';
 
 /** The first page holds the version, and every migration changes it. */
 function refuseNewer({ file, pages, pageSize }: Pages, bytes: Uint8Array): void {
-  const at = pages.indexOf(1);
-  if (at < 0) return;
-  const present = Buffer.from(bytes.buffer, bytes.byteOffset).readInt32BE(at * pageSize + USER_VERSION_AT);
-  const known = newestOf(file === CONTROL ? 'control' : 'catalog');
+  if (!pages.includes(1)) return;
+  const at = pages.indexOf(1) * pageSize + storage.USER_VERSION_AT;
+  const present = Buffer.from(bytes.buffer, bytes.byteOffset).readInt32BE(at);
+  const known = storage.newestOf(file === CONTROL ? 'control' : 'catalog');
   if (present > known) throw new OtherSchema(file, present, known);
 }
 
@@ -173,8 +171,8 @@ function writePages(target: number, { pageSize, pages }: Pages, bytes: Uint8Arra
 
 /** @returns the state of all files as sent, since they came from the target */
 export function listSent(dataDir: string): SentFiles {
-  const folder = dataFolderAt(dataDir);
-  const catalogs = listCatalogs(folder).map((id) => `catalogs/${id}.db`);
+  const folder = storage.dataFolderAt(dataDir);
+  const catalogs = storage.listCatalogs(folder).map((id) => `catalogs/${id}.db`);
   const databases = [CONTROL, ...catalogs].map((name) => {
     const path = join(dataDir, name);
     const log = findWalEnd(path);

@@ -10,6 +10,7 @@ import {
   type WalEnd,
   WalReader,
 } from '../../storage/sqlite/sqlite.ts';
+import { isBusy } from '../../storage/storage.ts';
 import { ENTRY_BYTES, type Entry } from './objects.ts';
 
 /** How much of a database file is in the target. */
@@ -241,7 +242,7 @@ export class WatchedFile {
       const end = this.findEnd();
       if (end !== undefined && end.frame > 0) this.writeRestBack(end, isUrgent);
     } catch (error) {
-      if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
+      if (!isBusy(error)) throw error;
     }
   }
 
@@ -284,8 +285,6 @@ export class WatchedFile {
       this.sent = { main: stampOf(this.path) };
   }
 }
-
-const SQLITE_BUSY = 5;
 
 /** @returns undefined when there is no such file: SQLite would create one */
 export function connect(path: string, timeout: number): DatabaseSync | undefined {
