@@ -65,13 +65,9 @@ export function* insertEvents(drafts: readonly EventDraft[]): Program<void> {
   const cells = drafts
     .map(toRow)
     .map(({ id, type, at, data }, place) => [place + 1, id, type, at, data] as const);
-  yield* run(
-    insertInto(
-      'catalog_event',
-      'number, id, type, at, data',
-      sql`(select coalesce(max(c.number), 0) from catalog_event c where ${own('c')}) + e.place, e.id, e.type, e.at, e.data from ${tabled('e', COLUMNS, cells)} where true`,
-    ),
-  );
+  yield* run`${insertInto('catalog_event', 'number, id, type, at, data')}
+    (select coalesce(max(c.number), 0) from catalog_event c where ${own('c')}) + e.place,
+    e.id, e.type, e.at, e.data from ${tabled('e', COLUMNS, cells)} where true`;
 }
 
 /** Records events in a transaction of the project's catalog, if an endpoint subscribes to them. */

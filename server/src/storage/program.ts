@@ -54,10 +54,10 @@ export const ownKey = (columns: string): Sql => ({
   postgres: text(`(project_id, ${columns})`),
 });
 
-/** `insert into … (…) select …`; `from` begins with the values of the columns, and has a condition if it names a table. */
-export const insertInto = (table: string, columns: string, from: Sql): Sql => ({
-  sqlite: sql`${text(`insert into ${table} (${columns}) select `)}${from}`,
-  postgres: sql`${text(`insert into ${table} (project_id, ${columns}) select `)}${PROJECT}, ${from}`,
+/** The beginning of `insert into … (…) select …`: the values of the columns follow, with a condition if they are of a table. */
+export const insertInto = (table: string, columns: string): Sql => ({
+  sqlite: text(`insert into ${table} (${columns}) select`),
+  postgres: sql`${text(`insert into ${table} (project_id, ${columns}) select`)} ${PROJECT},`,
 });
 
 /** `in` a list that is passed as a parameter. */
@@ -97,7 +97,7 @@ export function tabled(
 /** Inserts a row, given by the names of its columns. */
 export const insertRow = (table: string, values: Readonly<Record<string, SqlValue>>): Sql => {
   const holes = Object.values(values).map((value) => sql`${value}`);
-  return insertInto(table, Object.keys(toSnake(values)).join(', '), joined(holes, ', '));
+  return sql`${insertInto(table, Object.keys(toSnake(values)).join(', '))} ${joined(holes, ', ')}`;
 };
 
 /** Inserts rows; has a condition, because `on conflict` may follow. */
@@ -106,11 +106,7 @@ export const insertRows = (
   columns: Readonly<Record<string, 'bigint' | 'text'>>,
   values: readonly (readonly Cell[])[],
 ): Sql =>
-  insertInto(
-    table,
-    Object.keys(columns).join(', '),
-    sql`n.* from ${tabled('n', columns, values)} where true`,
-  );
+  sql`${insertInto(table, Object.keys(columns).join(', '))} n.* from ${tabled('n', columns, values)} where true`;
 
 /**
  * Joins the row of `table` that `on` finds by an index, row by row. A limit forces PostgreSQL to do so: with a plain join it

@@ -5,7 +5,6 @@ import {
   byEngine,
   cell,
   column,
-  insertInto,
   listed,
   lookupJoin,
   own,
@@ -46,7 +45,7 @@ import {
   writeDocuments,
 } from './staged-store.ts';
 import { type CatalogState, insertAttributes, planForParts, planForWholeTables } from './state-store.ts';
-import { discard, dropUndoBefore, openUndo, type Undo } from './undo-store.ts';
+import { discard, dropUndoBefore, INTO_PRODUCT, openUndo, type Undo } from './undo-store.ts';
 
 type Order = port.ChangeOrder & port.CommitOrder;
 type Written = port.ChangeOrder & { readonly revision: number };
@@ -178,14 +177,8 @@ function* insertCreated(part: StagedPart, order: Written, undo: Undo): Program<n
   const { revision, at, taskNumber } = order;
   // A lookup before the insert takes PostgreSQL less, but without statistics it is planned by another index: 100,000
   // products took 90 s.
-  const inserted = yield* run(
-    insertInto(
-      'product',
-      'id, identifier, document_id, hash, ontology_revision, updated_at, updated_by',
-      sql`s.product_id, s.identifier, s.document_id, s.hash, cast(${revision} as bigint), cast(${at} as bigint),
-        cast(${taskNumber} as bigint) from ${part.absent} where true on conflict do nothing`,
-    ),
-  );
+  const inserted = yield* run`${INTO_PRODUCT} s.product_id, s.identifier, s.document_id, s.hash,
+    cast(${revision} as bigint), cast(${at} as bigint), cast(${taskNumber} as bigint) from ${part.absent} where true on conflict do nothing`;
   yield* undo.recordCreated(part);
   // A later batch holds the others.
   if (inserted < part.created)

@@ -378,19 +378,16 @@ function* placeDocuments(
   );
   yield* run(byEngine({ sqlite: insertRows('search_entry', KEYS, placed), postgres: NOTHING }));
   const known = listed('w', 'text', words);
-  yield* run`${insertInto('search_word', 'word', sql`w.value from ${known} where true`)}
+  yield* run`${insertInto('search_word', 'word')} w.value from ${known} where true
     on conflict ${ownKey('word')} do nothing`;
 }
 
 function placeInTable(placed: readonly port.PlacedDocument[], lines: readonly string[]): Sql {
   const cells = placed.map((keys, at) => [...keys, lines[at]?.trimStart() ?? '']);
   const from = tabled('n', { ...KEYS, lexemes: 'text' }, cells);
-  return insertInto(
-    'search_entry',
-    'document_id, product_id, group_key, lexemes',
-    sql`n.document_id, n.product_id, n.group_key, array_to_tsvector((select array_agg(${PROJECT}::bigint::text || '.' || w)
-      from unnest(string_to_array(n.lexemes, ' ')) w)) from ${from}`,
-  );
+  return sql`${insertInto('search_entry', 'document_id, product_id, group_key, lexemes')}
+    n.document_id, n.product_id, n.group_key, array_to_tsvector((select array_agg(${PROJECT}::bigint::text || '.' || w)
+      from unnest(string_to_array(n.lexemes, ' ')) w)) from ${from}`;
 }
 
 /** Bits of the length of a line, which stands behind its place: one number for both takes SQLite a third of the time of a row. */

@@ -29,7 +29,13 @@ import { type CatalogState, planForParts, planForWholeTables } from './state-sto
 
 /** Notes documents without a pointer as garbage; `from` selects each, with a condition. */
 export const discard = (from: Sql): Program<number> =>
-  run(insertInto('garbage_document', 'document_id', sql`${from} on conflict do nothing`));
+  run`${insertInto('garbage_document', 'document_id')} ${from} on conflict do nothing`;
+
+/** Inserts products: the values of their columns follow. */
+export const INTO_PRODUCT = insertInto(
+  'product',
+  'id, identifier, document_id, hash, ontology_revision, updated_at, updated_by',
+);
 
 export interface Undo {
   /** 0: nothing is recorded. */
@@ -58,13 +64,8 @@ export function openUndo(
   /** Without an entry, replaced documents are garbage at once. */
   const recordChanged = (after: Sql, from: Sql) =>
     isLogged
-      ? run(
-          insertInto(
-            'undo_change',
-            CHANGE_COLUMNS,
-            sql`${undoId}, p.id, p.identifier, ${after}, ${PRESENT} from ${from}`,
-          ),
-        )
+      ? run`${insertInto('undo_change', CHANGE_COLUMNS)}
+          ${undoId}, p.id, p.identifier, ${after}, ${PRESENT} from ${from}`
       : discard(sql`p.document_id from ${from}`);
 
   return {
@@ -168,14 +169,8 @@ function* playBack({ ontologyRevision }: CatalogState, last: number): Program<po
   yield* run`delete from product where ${own()} and id in (select p.id from ${created})`;
   yield* run`delete from product where ${own()} and identifier in
     (select identifier from undo_change where ${ofEntry})`;
-  const restored = yield* run(
-    insertInto(
-      'product',
-      'id, identifier, document_id, hash, ontology_revision, updated_at, updated_by',
-      sql`product_id, identifier, ${text(BEFORE)} from undo_change
-        where ${ofEntry} and document_before is not null`,
-    ),
-  );
+  const restored = yield* run`${INTO_PRODUCT} product_id, identifier, ${text(BEFORE)} from undo_change
+    where ${ofEntry} and document_before is not null`;
   const outdated = yield* row`select 1 from undo_change where ${ofEntry}
     and revision_before < ${ontologyRevision} limit 1`;
   yield* run`delete from undo_change where ${ofEntry}`;

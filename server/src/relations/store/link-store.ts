@@ -82,13 +82,8 @@ export function* stageLinks({ build, lines }: StagedPiece): Program<string[]> {
   }
   const columns = { line: 'bigint', place: 'bigint', target: 'text', quantity: 'bigint' } as const;
   const table = tabled('w', columns, added);
-  yield* run(
-    insertInto(
-      'relation_link',
-      'build_id, line, place, target, quantity',
-      sql`${build}, w.line, w.place, w.target, w.quantity from ${table} where true`,
-    ),
-  );
+  yield* run`${insertInto('relation_link', 'build_id, line, place, target, quantity')}
+    ${build}, w.line, w.place, w.target, w.quantity from ${table} where true`;
   return tooMany;
 }
 
@@ -113,13 +108,8 @@ function* openSources(build: number, names: readonly string[]): Program<Map<stri
   const last = yield* lastLine(build);
   const fresh = names.filter((name) => !sources.has(name));
   const added = fresh.map((name, at): [number, string] => [last + 1 + at, name]);
-  yield* run(
-    insertInto(
-      'relation_link_source',
-      'build_id, line, source',
-      sql`${build}, w.line, w.source from ${tabled('w', { line: 'bigint', source: 'text' }, added)} where true`,
-    ),
-  );
+  yield* run`${insertInto('relation_link_source', 'build_id, line, source')}
+    ${build}, w.line, w.source from ${tabled('w', { line: 'bigint', source: 'text' }, added)} where true`;
   for (const [line, name] of added) sources.set(name, { line, known: new Set() });
   return sources;
 }
@@ -206,25 +196,15 @@ function* changeList({ active, staged }: Lists): Program<void> {
     select a.line from relation_link_source s join relation_link_source a
       on ${own('a')} and a.build_id = ${active} and a.source = s.source
     where ${own('s')} and s.build_id = ${staged})`;
-  yield* run(
-    insertInto(
-      'relation_link_source',
-      'build_id, line, source',
-      sql`${active}, ${last}${BIGINT} + s.line, s.source from relation_link_source s
-        where ${own('s')} and s.build_id = ${staged} and not exists (select 1 from relation_link_source a
-          where ${own('a')} and a.build_id = ${active} and a.source = s.source)`,
-    ),
-  );
-  yield* run(
-    insertInto(
-      'relation_link',
-      'build_id, line, place, target, quantity',
-      sql`${active}, a.line, l.place, l.target, l.quantity from relation_link_source s
-        join relation_link_source a on ${own('a')} and a.build_id = ${active} and a.source = s.source
-        join relation_link l on ${own('l')} and l.build_id = s.build_id and l.line = s.line
-        where ${own('s')} and s.build_id = ${staged}`,
-    ),
-  );
+  yield* run`${insertInto('relation_link_source', 'build_id, line, source')}
+    ${active}, ${last}${BIGINT} + s.line, s.source from relation_link_source s
+    where ${own('s')} and s.build_id = ${staged} and not exists (select 1 from relation_link_source a
+      where ${own('a')} and a.build_id = ${active} and a.source = s.source)`;
+  yield* run`${insertInto('relation_link', 'build_id, line, place, target, quantity')}
+    ${active}, a.line, l.place, l.target, l.quantity from relation_link_source s
+    join relation_link_source a on ${own('a')} and a.build_id = ${active} and a.source = s.source
+    join relation_link l on ${own('l')} and l.build_id = s.build_id and l.line = s.line
+    where ${own('s')} and s.build_id = ${staged}`;
   yield* dropEmptySources(
     active,
     sql`source in (select s.source from relation_link_source s
