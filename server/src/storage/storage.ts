@@ -27,16 +27,7 @@ import {
 } from './postgres/postgres.ts';
 import { byEngine, cell, type Program, performNow, performOn, row, sql, text } from './program.ts';
 import type { Secrets } from './secrets/secrets.ts';
-import {
-  CONTROL_PRAGMAS,
-  createFollows,
-  createMarkMoves,
-  type Follows,
-  type MarkMoves,
-  openControlDatabase,
-  openSqlite,
-  programSessionOf,
-} from './sqlite/sqlite.ts';
+import * as sqlite from './sqlite/sqlite.ts';
 
 export * from './byte-cache.ts';
 export * from './data-folder.ts';
@@ -61,11 +52,11 @@ type CatalogPlace =
       readonly catalogs: string;
       readonly payloads: string;
       /** Counts changes of the marks of damaged catalogs. */
-      readonly markMoves: MarkMoves;
+      readonly markMoves: sqlite.MarkMoves;
       /** Whether only the continuous backup writes the files' logs back, once they are copied. */
       readonly keepsLog: boolean;
       /** Not 0 while another service writes these files. */
-      readonly follows: Follows;
+      readonly follows: sqlite.Follows;
     }
   | ({ readonly kind: 'postgres' } & PostgresSettings);
 
@@ -94,7 +85,7 @@ export async function openStorage(settings: {
   readonly database: PostgresSettings | undefined;
   readonly dataDir: string;
   readonly keepsLog?: boolean;
-  readonly follows?: Follows;
+  readonly follows?: sqlite.Follows;
 }): Promise<Storage> {
   return settings.database === undefined
     ? openEmbeddedStorage(settings.dataDir, settings)
@@ -106,7 +97,8 @@ export function openControl(settings: {
   readonly database: PostgresSettings | undefined;
   readonly dataDir: string;
 }): Pick<Database, 'read' | 'close'> {
-  if (settings.database === undefined) return openControlDatabase(dataFolderAt(settings.dataDir).control);
+  if (settings.database === undefined)
+    return sqlite.openControlDatabase(dataFolderAt(settings.dataDir).control);
   const postgres = openPostgres({ ...settings.database, connections: 1 });
   // It writes nothing, so that no other process has to know about it.
   const database = openPostgresDatabase(postgres, '');
@@ -122,22 +114,22 @@ export function openControl(settings: {
 /** Creates the folder on first use and opens the control database with the newest schema. */
 function openEmbeddedStorage(
   root: string,
-  { keepsLog = false, follows = createFollows() }: { keepsLog?: boolean; follows?: Follows },
+  { keepsLog = false, follows = sqlite.createFollows() }: { keepsLog?: boolean; follows?: sqlite.Follows },
 ): Storage {
   const folder = dataFolderAt(root);
   for (const path of [folder.root, folder.catalogs, folder.payloads]) makeDataFolder(path);
   {
-    using first = openSqlite(folder.control, CONTROL_PRAGMAS);
+    using first = sqlite.openSqlite(folder.control, sqlite.CONTROL_PRAGMAS);
     migrate(first, 'control');
-    performNow(refuseUnfinishedMove('The data directory'), programSessionOf(first));
+    performNow(refuseUnfinishedMove('The data directory'), sqlite.programSessionOf(first));
   }
-  const database = openControlDatabase(folder.control, keepsLog);
+  const database = sqlite.openControlDatabase(folder.control, keepsLog);
   return {
     place: {
       kind: 'embedded',
       catalogs: folder.catalogs,
       payloads: folder.payloads,
-      markMoves: createMarkMoves(),
+      markMoves: sqlite.createMarkMoves(),
       ...{ keepsLog, follows },
     },
     database,

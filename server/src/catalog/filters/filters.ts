@@ -2,19 +2,7 @@
  * The door of filters: the one language that says which things are meant, and the one comparison of values. Relations, lists
  * of products and mappings use it. Pure.
  */
-import {
-  type Attribute,
-  addPlain,
-  computeInBase,
-  convertToBase,
-  dimensionOf,
-  isSameUnit,
-  type MeasureTerm,
-  readMeasure,
-  readPlain,
-  readValue,
-  splitMeasure,
-} from '../ontology/ontology.ts';
+import * as ontology from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 
 /** A value that can be compared: text by code point, numbers, instants in ms, true as 1 and false as 0. */
@@ -24,7 +12,7 @@ type Kind = 'text' | 'number' | 'boolean' | 'date';
 
 /** What must be known of an attribute to compare its values; the keys are those of an upload that mean it. */
 export interface ComparedAttribute
-  extends Pick<Attribute, 'name' | 'type' | 'unitName' | 'decimal' | 'unitAliases'> {
+  extends Pick<ontology.Attribute, 'name' | 'type' | 'unitName' | 'decimal' | 'unitAliases'> {
   readonly keys: readonly string[];
   /** No attribute, but a field that every product has. */
   readonly field?: OwnField;
@@ -34,7 +22,7 @@ export interface ComparedAttribute
    */
   readonly dimension?: string;
   /** What is compared is made of its values, see `compute`. */
-  readonly term?: MeasureTerm;
+  readonly term?: ontology.MeasureTerm;
 }
 
 /** What a definition makes of a number: times the factor first, then added to. Source: docs/interface.md §12.3. */
@@ -78,7 +66,7 @@ export function toCompared(
   { name, type, unitName, decimal, unitAliases }: Omit<ComparedAttribute, 'keys' | 'dimension'>,
   keys: readonly string[],
 ): ComparedAttribute {
-  const dimension = unitName === undefined ? undefined : dimensionOf(unitName, unitAliases);
+  const dimension = unitName === undefined ? undefined : ontology.dimensionOf(unitName, unitAliases);
   return {
     ...{ name, type },
     ...(unitName !== undefined && { unitName }),
@@ -107,10 +95,10 @@ const kindOf = ({ type }: Pick<ComparedAttribute, 'type'>): Kind => KINDS[type];
 /** @returns a value of an upload as the attribute understands it; undefined when it makes no fact (§11.3) */
 export function readComparable(value: string, attribute: ComparedAttribute): Comparable | undefined {
   if (attribute.type === 'NUMERIC_ATTRIBUTE') {
-    const measure = readMeasure(value, attribute);
+    const measure = ontology.readMeasure(value, attribute);
     return 'plain' in measure ? toNumber(measure.plain, attribute) : undefined;
   }
-  const read = readValue(value, attribute as unknown as Attribute);
+  const read = ontology.readValue(value, attribute as unknown as ontology.Attribute);
   switch (read.kind) {
     case 'text':
       return value;
@@ -129,8 +117,8 @@ function toNumber(
   { unitName = '', dimension, unitAliases, term }: ComparedAttribute,
   unit = unitName,
 ): number {
-  if (term !== undefined) return computeInBase({ plain, unit }, term, unitAliases) + 0;
-  return (dimension === undefined ? Number(plain) : convertToBase(plain, unit, unitAliases)) + 0;
+  if (term !== undefined) return ontology.computeInBase({ plain, unit }, term, unitAliases) + 0;
+  return (dimension === undefined ? Number(plain) : ontology.convertToBase(plain, unit, unitAliases)) + 0;
 }
 
 /**
@@ -141,9 +129,9 @@ export function sumComparables(
   parts: readonly { readonly text: string; readonly times: number }[],
   attribute: ComparedAttribute,
 ): ComparableValue {
-  const plain = addPlain(
+  const plain = ontology.addPlain(
     parts.flatMap(({ text, times }) => {
-      const measure = readMeasure(text, attribute);
+      const measure = ontology.readMeasure(text, attribute);
       return 'plain' in measure ? [{ plain: measure.plain, times }] : [];
     }),
   );
@@ -186,9 +174,9 @@ function readOperandMeasure(
   const { unitName = '', dimension, unitAliases } = attribute;
   if (typeof value === 'number') return { plain: String(value), unit: unitName };
   if (typeof value !== 'string') return undefined;
-  const { number, unit = '' } = splitMeasure(value);
-  const converts = dimension !== undefined && dimensionOf(unit, unitAliases) === dimension;
-  if (!converts && !isSameUnit(unit, unitName, unitAliases)) return undefined;
+  const { number, unit = '' } = ontology.splitMeasure(value);
+  const converts = dimension !== undefined && ontology.dimensionOf(unit, unitAliases) === dimension;
+  if (!converts && !ontology.isSameUnit(unit, unitName, unitAliases)) return undefined;
   const plain = readOperandNumber(number, attribute);
   return plain === undefined ? undefined : { plain, unit };
 }
@@ -198,9 +186,9 @@ function readOperandMeasure(
  * it, else in any form that leaves no doubt. `1,234` does.
  */
 function readOperandNumber(number: string, { decimal }: ComparedAttribute): string | undefined {
-  const own = readPlain(number, 'plain') ?? (decimal && readPlain(number, decimal));
+  const own = ontology.readPlain(number, 'plain') ?? (decimal && ontology.readPlain(number, decimal));
   if (own !== undefined) return own;
-  const read = (['comma', 'point'] as const).flatMap((form) => readPlain(number, form) ?? []);
+  const read = (['comma', 'point'] as const).flatMap((form) => ontology.readPlain(number, form) ?? []);
   return new Set(read).size === 1 ? read[0] : undefined;
 }
 

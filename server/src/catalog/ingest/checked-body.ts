@@ -1,15 +1,6 @@
 import { refuseOtherBytes, sampleBytes } from '../../storage/threads/threads.ts';
 import type { DerivedFrom, DerivedSource } from '../derivation.ts';
-import {
-  type Attribute,
-  type ExtractionListener,
-  type Extractor,
-  isBlank,
-  isSurelyText,
-  joinObserved,
-  type Observed,
-  observeValue,
-} from '../ontology/ontology.ts';
+import * as ontology from '../ontology/ontology.ts';
 import {
   type BodyForm,
   type BodySource,
@@ -43,7 +34,7 @@ export interface CheckedBody {
   /** @returns those of a body of patches, distinct by identifier */
   readonly patches: readonly SentPatch[];
   /** @returns attributes that the ontology does not know, in a body of whole products */
-  observeUnknown(known: ReadonlyMap<string, Attribute>): [string, Observed][];
+  observeUnknown(known: ReadonlyMap<string, ontology.Attribute>): [string, ontology.Observed][];
   /** @returns the category paths that came without an id, as JSON, each once */
   listPaths(): readonly string[];
   /** @throws Error when its bytes are not those any more that were checked */
@@ -108,24 +99,24 @@ function describeScanned(bytes: Buffer, scanned: ScannedBody): Omit<CheckedBody,
 
 function observeUnknown(
   products: readonly SentProduct[],
-  known: ReadonlyMap<string, Attribute>,
-): [string, Observed][] {
-  const observed = new Map<string, Observed>();
+  known: ReadonlyMap<string, ontology.Attribute>,
+): [string, ontology.Observed][] {
+  const observed = new Map<string, ontology.Observed>();
   for (const { attributes } of products) observeValues(attributes ?? [], known, observed);
   return [...observed];
 }
 
 function observeValues(
   attributes: NonNullable<SentProduct['attributes']>,
-  known: ReadonlyMap<string, Attribute>,
-  observed: Map<string, Observed>,
+  known: ReadonlyMap<string, ontology.Attribute>,
+  observed: Map<string, ontology.Observed>,
 ): void {
   for (const { key, value } of attributes) {
-    if (value === null || isBlank(value) || known.has(key)) continue;
+    if (value === null || ontology.isBlank(value) || known.has(key)) continue;
     const before = observed.get(key);
     // Text stays text, whatever else comes: most values are not judged again.
-    if (before !== undefined && isSurelyText(before)) continue;
-    observed.set(key, joinObserved(before, observeValue(value)));
+    if (before !== undefined && ontology.isSurelyText(before)) continue;
+    observed.set(key, ontology.joinObserved(before, ontology.observeValue(value)));
   }
 }
 
@@ -148,7 +139,7 @@ export interface ProductSource {
   /** Writes the stored form. */
   write(row: number, packer: ProductPacker): void;
   /** @returns what reports the values of a product that make no fact */
-  inspectBy(extractor: Extractor, listener: ExtractionListener): (row: number) => void;
+  inspectBy(extractor: ontology.Extractor, listener: ontology.ExtractionListener): (row: number) => void;
 }
 
 export function sourceOfParsed(products: readonly UploadedProduct[]): ProductSource {

@@ -27,18 +27,7 @@ import type {
   OutdatedProduct,
   PresentProduct,
 } from '../port.ts';
-import {
-  type BodyForm,
-  type DerivedColumns,
-  describeInvalid,
-  listProductErrors,
-  type OnInvalid,
-  type PackedProducts,
-  ProductPacker,
-  patchProduct,
-  transferOf,
-  type UploadedProduct,
-} from '../products/products.ts';
+import * as products from '../products/products.ts';
 import {
   type CheckedBody,
   countPages,
@@ -59,11 +48,11 @@ export interface IngestSource {
   readonly payloadName: string;
   readonly encoding: BodyEncoding;
   readonly maxMib: number;
-  readonly form: BodyForm;
+  readonly form: products.BodyForm;
 }
 
 export interface CheckInput extends Omit<IngestSource, 'payloadName'> {
-  readonly onInvalid: OnInvalid;
+  readonly onInvalid: products.OnInvalid;
   readonly bytes: Uint8Array;
 }
 
@@ -78,7 +67,7 @@ export interface CheckResult {
 export const describeChecked = ({ sent, parsed, skipped }: CheckedBody): CheckResult => ({
   sent,
   parsed,
-  validation: describeInvalid(skipped),
+  validation: products.describeInvalid(skipped),
 });
 
 /** What a batch of a full update is judged by beside the ontology. */
@@ -101,7 +90,7 @@ interface ExtractInput extends ExtractionOrder {
 
 /** The products of a request as rows for the store. */
 export interface Extracted {
-  readonly packed: PackedProducts;
+  readonly packed: products.PackedProducts;
   /** Of the ontology that judged the values. */
   readonly revision: number;
   readonly derivationRevision: number;
@@ -191,7 +180,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
       const { revision: derivationRevision, derive } = await snapshot.openDerivation();
       const report = new ReportWriter();
       report.addSkipped(body);
-      const packer = new ProductPacker(room.buffer);
+      const packer = new products.ProductPacker(room.buffer);
       const packing = { extractor, derive, draftNames: listKeys(drafts), report, packer };
       const pack = source.form === 'products' ? packProducts : packPatches;
       const { derived, unknownIdentifiers } = await pack(body, snapshot, packing);
@@ -210,7 +199,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
       };
     });
     const { packed, report } = extracted;
-    return new Passed(extracted, packed.bytes.length, [...transferOf(packed), report.buffer]);
+    return new Passed(extracted, packed.bytes.length, [...products.transferOf(packed), report.buffer]);
   }
 
   /** It was accepted: what is not valid in it is left out, and what cannot be read at all came from no sender. */
@@ -233,7 +222,7 @@ export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Op
       const report = new ReportWriter();
       const documents = await snapshot.listStagedDocuments(staged);
       const gaining = documents.flatMap(({ product: id, isFresh, raw }) => {
-        const product = JSON.parse(raw) as UploadedProduct;
+        const product = JSON.parse(raw) as products.UploadedProduct;
         extractor.inspect(product, report);
         if (isFresh === 1) return [];
         report.changed.delete(product.identifier);
@@ -334,12 +323,12 @@ interface Packing {
   readonly derive: Derive;
   readonly draftNames: ReadonlySet<string>;
   readonly report: ReportWriter;
-  readonly packer: ProductPacker;
+  readonly packer: products.ProductPacker;
 }
 
 interface PackedRows {
   readonly unknownIdentifiers: number;
-  readonly derived: DerivedColumns | undefined;
+  readonly derived: products.DerivedColumns | undefined;
 }
 
 async function packProducts(
@@ -367,7 +356,9 @@ async function packPatches(
   const rows = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
   const byIdentifier = new Map(rows.map((row) => [row.identifier, row]));
   const found = patches.map((patch) => ({ patch, present: byIdentifier.get(patch.identifier) }));
-  const patched = found.map(({ patch, present }) => present && patchProduct(JSON.parse(present.raw), patch));
+  const patched = found.map(
+    ({ patch, present }) => present && products.patchProduct(JSON.parse(present.raw), patch),
+  );
   const source = sourceOfParsed(patched.filter((product) => product !== undefined));
   const { add, finish } = packFrom(source, packing);
   let row = 0;
@@ -378,7 +369,7 @@ async function packPatches(
       continue;
     }
     // A patch that would make a product which could not be uploaded changes nothing.
-    const errors = listProductErrors(source.read(row), 'products');
+    const errors = products.listProductErrors(source.read(row), 'products');
     if (errors.length === 0) add(row, identifier, present);
     else report.addSkipped({ skipped: [{ identifier, index: 0, errors }], mended: [] });
     row += 1;
@@ -410,7 +401,7 @@ const listKeys = (attributes: readonly Attribute[]): ReadonlySet<string> =>
   new Set(indexByKey(attributes).keys());
 
 /** Whether a product holds a value of one of these attributes. */
-const holdsAny = ({ attributes }: UploadedProduct, names: ReadonlySet<string>): boolean =>
+const holdsAny = ({ attributes }: products.UploadedProduct, names: ReadonlySet<string>): boolean =>
   attributes.some(({ key, value }) => names.has(key) && !isBlank(value));
 
 /** Reports what makes no fact now, and finds whose facts are others than by the ontology that each followed. */
@@ -426,7 +417,7 @@ async function compareFacts(
     past.set(revision, attributes && indexByKey(attributes));
   }
   const changed = rows.map(({ raw, revision }) => {
-    const product = JSON.parse(raw) as UploadedProduct;
+    const product = JSON.parse(raw) as products.UploadedProduct;
     extractor.inspect(product, report);
     const before = past.get(revision);
     if (before === undefined) return true;

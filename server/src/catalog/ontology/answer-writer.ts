@@ -1,12 +1,4 @@
-import {
-  computePlainValueId,
-  computeValueId,
-  endOfText,
-  FRONT_END,
-  type StoredKey,
-  StoredKeys,
-  type UploadedProduct,
-} from '../products/products.ts';
+import * as products from '../products/products.ts';
 import { type Attribute, indexByKey, isFact } from './attribute.ts';
 import { describeCategories, describeFacts, listFacts } from './extraction.ts';
 
@@ -44,7 +36,7 @@ interface KnownAttribute {
 export class AnswerWriter {
   private readonly byKey: ReadonlyMap<string, Attribute>;
   private readonly known = new Map<Attribute, KnownAttribute>();
-  private readonly keys = new StoredKeys((stored) => this.know(stored));
+  private readonly keys = new products.StoredKeys((stored) => this.know(stored));
   private readonly categories = new Map<string, Buffer>();
   private readonly categoryIdOf: (path: string) => number | undefined;
   /** The upload, and the same as a string: a character for each byte. */
@@ -77,7 +69,7 @@ export class AnswerWriter {
   }
 
   private describe(): Buffer {
-    const product = JSON.parse(this.bytes.toString()) as UploadedProduct;
+    const product = JSON.parse(this.bytes.toString()) as products.UploadedProduct;
     const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
     const fields = JSON.stringify({ identifier, groupId, name, link, images }).slice(1, -1);
     const categories = describeCategories(product.categories, (path) => this.categoryIdOf(path) ?? 0);
@@ -91,7 +83,7 @@ export class AnswerWriter {
     const group = text.indexOf(GROUP);
     const link = text.indexOf(LINK, group);
     const categories = text.indexOf(CATEGORIES, link);
-    const attributes = text.indexOf(FRONT_END, categories);
+    const attributes = text.indexOf(products.FRONT_END, categories);
     if (group < 0 || link < 0 || categories < 0 || attributes < 0) return false;
     if (text.includes(USER_GROUPS, attributes) || text.includes(ROW, attributes)) return false;
     answers.copy(bytes, 1, group);
@@ -100,7 +92,7 @@ export class AnswerWriter {
     answers.add(ANSWERED_LINK);
     answers.copy(bytes, link + LINK.length, categories);
     answers.add(this.findCategories(categories + CATEGORIES.length, attributes));
-    const isWhole = this.addFacts(attributes + FRONT_END.length);
+    const isWhole = this.addFacts(attributes + products.FRONT_END.length);
     answers.addByte(CLOSING);
     return isWhole;
   }
@@ -113,7 +105,7 @@ export class AnswerWriter {
     let areAllKnown = true;
     const categories = JSON.parse(
       `[${this.bytes.toString('utf8', start, end)}`,
-    ) as UploadedProduct['categories'];
+    ) as products.UploadedProduct['categories'];
     const described = describeCategories(categories, (path) => {
       const id = this.categoryIdOf(path);
       areAllKnown &&= id !== undefined;
@@ -129,12 +121,12 @@ export class AnswerWriter {
   private addFacts(start: number): boolean {
     const { text } = this;
     const first = answers.end;
-    let before: StoredKey<KnownAttribute> | undefined;
+    let before: products.StoredKey<KnownAttribute> | undefined;
     for (let at = start; text.charCodeAt(at) !== CLOSING; ) {
       before = this.keys.follow(text, before, at);
       const { prefix, known: attribute } = before;
       const value = at + prefix.length;
-      const end = endOfText(text, value);
+      const end = products.endOfText(text, value);
       if (attribute !== undefined) {
         if (attribute.metIn === this.written) return false;
         attribute.metIn = this.written;
@@ -159,8 +151,8 @@ export class AnswerWriter {
     const { bytes } = this;
     if (!fits(bytes, start, end) && !isFact(readStored(bytes, start, end), attribute)) return;
     answers.add(head);
-    const id = computePlainValueId(attribute.id, bytes, { start, end });
-    answers.addInteger(id >= 0 ? id : computeValueId(attribute.id, readStored(bytes, start, end)));
+    const id = products.computePlainValueId(attribute.id, bytes, { start, end });
+    answers.addInteger(id >= 0 ? id : products.computeValueId(attribute.id, readStored(bytes, start, end)));
     answers.add(BEFORE_VALUE);
     answers.copy(bytes, start, end);
     answers.add(tail);

@@ -23,15 +23,7 @@ import type * as port from '../port.ts';
 import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
 import { isGuarded, refuseDeletes } from '../updates/updates.ts';
 import { announceEntry, announceFollowed, announceProducts, describeCommit } from './change-events-store.ts';
-import {
-  count,
-  DOCUMENT,
-  listedColumns,
-  PRODUCTS,
-  productsOf,
-  UPLOAD_FRONT,
-  uploadText,
-} from './product-list-store.ts';
+import * as lists from './product-list-store.ts';
 import {
   type DocumentWriter,
   dropOutdated,
@@ -104,7 +96,7 @@ interface Counts {
 }
 
 function* compareCounts(fullUpdateId: number): Program<Counts> {
-  const counted = yield* row<Counts>`select (select count(*) from ${PRODUCTS}) as present,
+  const counted = yield* row<Counts>`select (select count(*) from ${lists.PRODUCTS}) as present,
     count(distinct s.value) as staged,
     count(*) > count(distinct s.value) as "isRepeated" from ${stagedList(fullUpdateId, 'products')}`;
   return counted as Counts;
@@ -204,7 +196,7 @@ export function* applyProducts(
   yield* planForParts();
   const fresh = sortedRows(packed).filter(({ row }) => packed.documents[row] === 0);
   const known = yield* pairs<string, number>`select p.identifier, p.id
-    from ${productsOf(fresh.map(({ identifier }) => identifier))}`;
+    from ${lists.productsOf(fresh.map(({ identifier }) => identifier))}`;
   const idOf = ({ identifier }: KeyedRow) => known.get(identifier) ?? 0;
   const { created = [], changed = [] } = Object.groupBy(fresh, (keyed) =>
     idOf(keyed) === 0 ? 'created' : 'changed',
@@ -263,12 +255,12 @@ export function* deleteProducts(
 ): Program<{ result: { deleted: number; unknown: readonly string[] }; isDone: boolean }> {
   const requested = new Set(order.identifiers);
   yield* planForParts();
-  const known = yield* column<string>`select p.identifier from ${productsOf([...requested])}`;
+  const known = yield* column<string>`select p.identifier from ${lists.productsOf([...requested])}`;
   const unknown = [...requested.difference(new Set(known))];
   if (known.length === 0) return { result: { deleted: 0, unknown }, isDone: true };
   yield* guardDeletes(order, known.length);
   const undo = openUndo(state, order);
-  yield* undo.recordChanged(text('null'), sql`${productsOf(known)} where true`);
+  yield* undo.recordChanged(text('null'), sql`${lists.productsOf(known)} where true`);
   const deleted = yield* run`delete from product where ${own()} and identifier ${among(known)}`;
   yield* undo.close('delete', { created: 0, changed: 0, deleted });
   yield* announceProducts(
@@ -281,7 +273,7 @@ export function* deleteProducts(
 /** @throws delete_guard */
 function* guardDeletes({ maxDeletePercent = 100 }: port.DeleteOrder, deleted: number): Program<void> {
   if (maxDeletePercent >= 100) return;
-  const present = yield* count(PRODUCTS);
+  const present = yield* lists.count(lists.PRODUCTS);
   const limit = { maxDeletePercent };
   if (isGuarded(limit, present, deleted)) throw refuseDeletes({ present, deleted }, limit, 'pipeline');
 }
@@ -295,7 +287,7 @@ function* arePresentAsFound(
   const unchanged = [...documents.entries()].flatMap(([row, id]) =>
     id === 0 ? [] : [[products[row] ?? 0, id]],
   );
-  const present = yield* count(
+  const present = yield* lists.count(
     sql`${tabled('w', { id: 'bigint', document: 'bigint' }, unchanged)}
       ${lookupJoin('product', 'p', sql`p.id = w.id and p.document_id = w.document`)}`,
   );
@@ -348,19 +340,19 @@ export function* listDeleted({ fullUpdateId, after, limit }: port.DeletedPage): 
   yield* planForWholeTables();
   const identifiers = yield* column<string>`select p.identifier from ${absentProducts(fullUpdateId)}
     and p.identifier > ${after} order by p.identifier limit ${limit}`;
-  return yield* rows`select ${listedColumns(UPLOAD_FRONT)} from ${productsOf(identifiers)} ${DOCUMENT}
+  return yield* rows`select ${lists.listedColumns(lists.UPLOAD_FRONT)} from ${lists.productsOf(identifiers)} ${lists.DOCUMENT}
     order by p.identifier`;
 }
 
 /** The uploads of one batch: those that it brought, and the present ones where it found them unchanged. */
 export function* listStagedDocuments(staged: port.BatchKey): Program<port.StagedDocument[]> {
   const { firstDocument, created, changed, present } = yield* openPart(staged);
-  const raw = sql`${uploadText(true)} as raw`;
+  const raw = sql`${lists.uploadText(true)} as raw`;
   const fresh = yield* rows<port.StagedDocument>`select d.product_id as product, 1 as "isFresh", ${raw}
     from document d
     where ${own('d')} and d.id >= ${firstDocument} and d.id < ${firstDocument + created + changed}`;
   const unchanged = yield* rows<port.StagedDocument>`select p.id as product, 0 as "isFresh", ${raw}
-    from ${present} ${PRODUCT_OF_ROW} ${DOCUMENT} where not s.is_fresh`;
+    from ${present} ${PRODUCT_OF_ROW} ${lists.DOCUMENT} where not s.is_fresh`;
   return [...fresh, ...unchanged];
 }
 

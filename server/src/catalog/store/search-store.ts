@@ -23,26 +23,8 @@ import {
 } from '../../storage/storage.ts';
 import type * as port from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
-import {
-  keyOfGroup,
-  LexemeWriter,
-  NEW_WALK,
-  needsTidying,
-  SEARCH_STEP,
-  type SearchWalk,
-  TAIL,
-  TIDY_STEP,
-} from '../search/search.ts';
-import {
-  areCut,
-  count,
-  DOCUMENT,
-  fittingRows,
-  listedColumns,
-  PRODUCTS,
-  UPLOAD_BYTES,
-  uploadText,
-} from './product-list-store.ts';
+import * as search from '../search/search.ts';
+import * as lists from './product-list-store.ts';
 import { type CatalogState, planForLexemes, planForParts } from './state-store.ts';
 
 /** The index of search: FTS5 in a file, tsvector with GIN in PostgreSQL. */
@@ -179,7 +161,7 @@ const productOf = (newer: number | undefined): Sql =>
         sql`p.id = s.product_id and (p.document_id = s.document_id or p.document_id > ${newer})`,
       );
 const placedColumns = (isWhole: boolean): Sql =>
-  sql`p.document_id as document, ${listedColumns(uploadText(isWhole))}`;
+  sql`p.document_id as document, ${lists.listedColumns(lists.uploadText(isWhole))}`;
 
 /** Of uploads, by what follows the catalog a step at a time, and of those that a search looks at itself. */
 const READ_AT_ONCE = { as: 'p', bytes: 2 * 1024 * 1024 };
@@ -206,11 +188,15 @@ export function* listHits({
     order by ${order} limit ${limit}) p`;
   const columns = text('p.place, p.id, p.identifier, p.updated_at, p.document_id');
   const bytes = HITS_AT_ONCE[isWhole ? 'whole' : 'front'];
-  const fitting = fittingRows(columns, sql`${page} ${DOCUMENT}`, { as: 'p', bytes, order: text('place') });
+  const fitting = lists.fittingRows(columns, sql`${page} ${lists.DOCUMENT}`, {
+    as: 'p',
+    bytes,
+    order: text('place'),
+  });
   const found = yield* rows<port.FoundRow & { found: number }>`select p.place as document,
-    p.document_id as present, p.found, ${listedColumns(uploadText(isWhole))}
-    from ${fitting} ${DOCUMENT} order by p.place`;
-  return { rows: found, isCut: areCut(found) };
+    p.document_id as present, p.found, ${lists.listedColumns(lists.uploadText(isWhole))}
+    from ${fitting} ${lists.DOCUMENT} order by p.place`;
+  return { rows: found, isCut: lists.areCut(found) };
 }
 
 export function* listPlaces({ tier, after, limit, newer }: port.RequestedHits): Program<port.HitGroup[]> {
@@ -232,18 +218,18 @@ const FEW = 1_000;
 
 export function* countHits({ tier, newer }: port.CountedTier): Program<port.CountedHits> {
   const { from, where, index } = foundBy(tier);
-  const all = yield* count(sql`${index} where ${where}`);
+  const all = yield* lists.count(sql`${index} where ${where}`);
   const idle = all <= FEW || newer !== undefined ? Number.POSITIVE_INFINITY : yield* countIdle();
   if (idle === 0) return { count: all, isExact: true };
   if (all - idle > COUNTED) return { count: all, isExact: false };
   const some = sql`select 1 from ${from} ${productOf(newer)} where ${where} limit ${COUNTED + 1}`;
-  const counted = yield* count(sql`(${some}) f`);
+  const counted = yield* lists.count(sql`(${some}) f`);
   return counted <= COUNTED ? { count: counted, isExact: true } : { count: all, isExact: false };
 }
 
 /** @returns how many rows of the index lead nowhere; infinity while a change is missing in it */
 function* countIdle(): Program<number> {
-  const idle = yield* cell<number>`select w.documents - (select count(*) from ${PRODUCTS}) as rows
+  const idle = yield* cell<number>`select w.documents - (select count(*) from ${lists.PRODUCTS}) as rows
     from search_progress w where ${own('w')} and w.id = 1 and w.version = ${PRESENT_VERSION}`;
   return idle ?? Number.POSITIVE_INFINITY;
 }
@@ -277,13 +263,13 @@ export function* findLiving({ lexemes, newer }: port.SoughtCategories): Program<
 
 export function* listTail(after: number): Program<port.PlacedRow[] | undefined> {
   yield* planForParts();
-  const tail = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${TAIL}`;
+  const tail = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${search.TAIL}`;
   const columns = text('d.id as document_id, d.product_id');
-  const fitting = fittingRows(columns, tail, { ...TAIL_AT_ONCE, order: text('document_id') });
+  const fitting = lists.fittingRows(columns, tail, { ...TAIL_AT_ONCE, order: text('document_id') });
   const size = yield* row<{ found: number; fits: number }>`select count(*) as fits, max(s.found) as found
     from ${fitting}`;
   if (size !== undefined && size.fits < (size.found ?? 0)) return undefined;
-  return yield* rows`select ${placedColumns(true)} from ${fitting} ${PRODUCT} ${DOCUMENT}
+  return yield* rows`select ${placedColumns(true)} from ${fitting} ${PRODUCT} ${lists.DOCUMENT}
     order by p.document_id`;
 }
 
@@ -300,30 +286,33 @@ export const [listDocuments, listFronts] = [placeDocumentsOf(true), placeDocumen
 
 export function* weighDocuments(documents: readonly number[]): Program<number> {
   return Number(
-    yield* cell`select coalesce(sum(${UPLOAD_BYTES}), 0) as bytes from ${givenDocuments(documents)}`,
+    yield* cell`select coalesce(sum(${lists.UPLOAD_BYTES}), 0) as bytes from ${givenDocuments(documents)}`,
   );
 }
 
 /** Documents behind one, and what they are found by: the half of a step that needs no lock. */
 export function* prepareWalk(after: number): Program<port.PreparedWalk> {
   yield* planForParts();
-  const following = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${SEARCH_STEP}`;
-  const fitting = fittingRows(text('d.id, d.product_id'), following, { ...READ_AT_ONCE, order: text('id') });
+  const following = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${search.SEARCH_STEP}`;
+  const fitting = lists.fittingRows(text('d.id, d.product_id'), following, {
+    ...READ_AT_ONCE,
+    order: text('id'),
+  });
   const documents = yield* rows<{ id: number; product: number; raw: string; found: number }>`select p.id,
-    p.product_id as product, p.found, ${uploadText(true)} as raw
+    p.product_id as product, p.found, ${lists.uploadText(true)} as raw
     from ${fitting} ${lookupJoin('document', 'd', sql`d.id = p.id`)} order by p.id`;
-  const writer = new LexemeWriter();
+  const writer = new search.LexemeWriter();
   const placed = documents.map(({ id, product, raw }): port.PlacedDocument => {
     const upload = JSON.parse(raw) as UploadedProduct;
     writer.add(upload);
-    return [id, product, keyOfGroup(upload.groupIdentifier)];
+    return [id, product, search.keyOfGroup(upload.groupIdentifier)];
   });
   return {
     after,
     last: documents.at(-1)?.id ?? after,
     placed: JSON.stringify(placed),
     lexemes: writer.finish().toString('latin1'),
-    isLast: !areCut(documents) && documents.length < SEARCH_STEP,
+    isLast: !lists.areCut(documents) && documents.length < search.SEARCH_STEP,
     words: writer.forgivable,
   };
 }
@@ -333,8 +322,8 @@ export function* walkSearch(
   { prepared }: { readonly prepared?: port.PreparedWalk | undefined },
 ): Program<port.SearchStep> {
   for (const table of TABLES) yield* run(table);
-  const walk = (yield* readWalk()) ?? NEW_WALK;
-  if (walk === NEW_WALK) yield* run(WRITE_AT_ONCE);
+  const walk = (yield* readWalk()) ?? search.NEW_WALK;
+  if (walk === search.NEW_WALK) yield* run(WRITE_AT_ONCE);
   const isPrepared = prepared?.after === walk.lastDocument;
   const step = isPrepared ? prepared : yield* prepareWalk(walk.lastDocument);
   const { last, isLast } = step;
@@ -349,16 +338,16 @@ export function* walkSearch(
     documents: walk.documents + documents.length,
     untidied: walk.untidied + documents.length,
   };
-  const isTidy = !needsTidying(walked);
+  const isTidy = !search.needsTidying(walked);
   yield* saveWalk(isComplete && !isTidy ? yield* tidy(walked) : walked);
   return { lastDocument: last, isComplete, isTidy };
 }
 
-const readWalk = (): Program<SearchWalk | undefined> =>
+const readWalk = (): Program<search.SearchWalk | undefined> =>
   row`select w.last_document as "lastDocument", w.version, w.documents, w.untidied,
     w.tidied_up_to as "tidiedUpTo" from search_progress w where ${own('w')} and w.id = 1`;
 
-const saveWalk = (walk: SearchWalk): Program<number> =>
+const saveWalk = (walk: search.SearchWalk): Program<number> =>
   run`${insertRow('search_progress', { id: 1, ...walk })} on conflict ${ownKey('id')} do update
     set last_document = excluded.last_document, version = excluded.version, documents = excluded.documents,
     untidied = excluded.untidied, tidied_up_to = excluded.tidied_up_to`;
@@ -409,15 +398,15 @@ function placeInFile(placed: readonly port.PlacedDocument[], lines: Buffer): Sql
 }
 
 /** Removes rows of documents that are gone; those of the undo log may come back. */
-function* tidy(walk: SearchWalk): Program<SearchWalk> {
+function* tidy(walk: search.SearchWalk): Program<search.SearchWalk> {
   const ids = yield* column<number>`select s.document_id as id from search_entry s where ${own('s')}
-    and s.document_id > ${walk.tidiedUpTo} order by s.document_id limit ${TIDY_STEP}`;
+    and s.document_id > ${walk.tidiedUpTo} order by s.document_id limit ${search.TIDY_STEP}`;
   const gone = yield* column<number>`select k.value as id from ${listed('k', 'bigint', ids)}
     where (select d.id from document d where ${own('d')} and d.id = k.value) is null`;
   const removed = among(gone);
   yield* run(byEngine({ sqlite: sql`delete from search_lexeme where rowid ${removed}`, postgres: NOTHING }));
   yield* run`delete from search_entry where ${own()} and document_id ${removed}`;
   const documents = walk.documents - gone.length;
-  if (ids.length < TIDY_STEP) return { ...walk, documents, untidied: 0, tidiedUpTo: 0 };
+  if (ids.length < search.TIDY_STEP) return { ...walk, documents, untidied: 0, tidiedUpTo: 0 };
   return { ...walk, documents, tidiedUpTo: ids.at(-1) ?? 0 };
 }

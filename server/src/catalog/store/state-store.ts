@@ -19,26 +19,14 @@ import {
   sql,
   text,
 } from '../../storage/storage.ts';
-import {
-  type Attribute,
-  type AttributeRow,
-  identifyAttributes,
-  isSameOntology,
-  markOfOntology,
-  type Ontology,
-  type OntologyMode,
-  type RequestedOntology,
-  type StoredOntology,
-  toOntology,
-  writeAliases,
-} from '../ontology/ontology.ts';
+import * as ontology from '../ontology/ontology.ts';
 import type { CategoryRange, ChangeOrder, ListedCategory } from '../port.ts';
 
 /** The state of a catalog without any write, which has no row in PostgreSQL. */
 const EMPTY = {
   /** Raised by every change that a reader can see. */
   catalogVersion: 0,
-  ontologyMode: 'automatic' as OntologyMode,
+  ontologyMode: 'automatic' as ontology.OntologyMode,
   ontologyRevision: 1,
   /** JSON object */
   unitAliases: '{}',
@@ -157,25 +145,27 @@ const ATTRIBUTE = text(
   'a.id, a.name, a.type, a.unit_name as "unitName", a.decimal, a.synonyms, a.reason, a.typing',
 );
 
-const readAttributeRows = (): Program<AttributeRow[]> =>
-  rows<AttributeRow>`select ${ATTRIBUTE} from attribute a where ${own('a')} order by a.id`;
+const readAttributeRows = (): Program<ontology.AttributeRow[]> =>
+  rows<ontology.AttributeRow>`select ${ATTRIBUTE} from attribute a where ${own('a')} order by a.id`;
 
 /** One statement: the revision and the attributes are of one state. A removed attribute list is a row of nulls. */
-export function* readOntology(): Program<Ontology> {
-  const found = yield* rows<AttributeRow & StoredOntology>`select c.mode, c.revision, c."unitAliases",
+export function* readOntology(): Program<ontology.Ontology> {
+  const found = yield* rows<
+    ontology.AttributeRow & ontology.StoredOntology
+  >`select c.mode, c.revision, c."unitAliases",
     ${ATTRIBUTE} from ${ONTOLOGY_STATE} c left join attribute a on ${own('a')} order by a.id`;
   const [first] = found;
   const { ontologyMode: mode, ontologyRevision: revision, unitAliases } = EMPTY;
-  return toOntology(
+  return ontology.toOntology(
     first ?? { mode, revision, unitAliases },
     found.filter(({ id }) => id !== null),
   );
 }
 
-export function* readPastOntology(revision: number): Program<readonly Attribute[] | undefined> {
+export function* readPastOntology(revision: number): Program<readonly ontology.Attribute[] | undefined> {
   const found = yield* cell<string>`select attributes from past_ontology where ${own()}
     and revision = ${revision}`;
-  return found === undefined ? undefined : (JSON.parse(found) as Attribute[]);
+  return found === undefined ? undefined : (JSON.parse(found) as ontology.Attribute[]);
 }
 
 function* readNumber(name: 'catalogVersion' | 'derivationRevision'): Program<number> {
@@ -197,7 +187,7 @@ export interface ChangedCatalog {
   readonly newestDocument: number;
   /** @returns a new id, never reused */
   takeId(of: 'relation' | 'build'): number;
-  readOntology(): Program<Ontology>;
+  readOntology(): Program<ontology.Ontology>;
   /** Says that answers change, or also what is derived from products. */
   affect(what: 'answers' | 'derivation'): void;
 }
@@ -272,15 +262,15 @@ export const planForParts = planBy(
 
 export function* replaceOntology(
   state: CatalogState,
-  requested: RequestedOntology,
-): Program<{ ontology: Ontology; changed: boolean }> {
+  requested: ontology.RequestedOntology,
+): Program<{ ontology: ontology.Ontology; changed: boolean }> {
   const present = yield* readOntology();
-  refuseOtherState(requested.expected, markOfOntology(present));
-  const plan = identifyAttributes(present.attributes, requested.attributes, {
+  refuseOtherState(requested.expected, ontology.markOfOntology(present));
+  const plan = ontology.identifyAttributes(present.attributes, requested.attributes, {
     known: yield* findAttributeIds(requested.attributes.map(({ name }) => name)),
     nextId: state.nextAttributeId,
   });
-  if (isSameOntology(present, { ...requested, attributes: plan.attributes }))
+  if (ontology.isSameOntology(present, { ...requested, attributes: plan.attributes }))
     return { ontology: present, changed: false };
   yield* run`delete from attribute_id where ${own()} and name ${among(plan.forgotten)}`;
   yield* saveAttributeIds(plan.named);
@@ -288,19 +278,19 @@ export function* replaceOntology(
   yield* run`delete from attribute where ${own()}`;
   yield* insertAttributes(plan.attributes);
   state.ontologyMode = requested.mode;
-  state.unitAliases = writeAliases(requested.unitAliases);
+  state.unitAliases = ontology.writeAliases(requested.unitAliases);
   state.ontologyRevision += 1;
   state.nextAttributeId = plan.nextId;
   state.catalogVersion += 1;
   const { ontologyMode: mode, ontologyRevision: revision, unitAliases } = state;
   const rows = yield* readAttributeRows();
-  return { ontology: toOntology({ mode, revision, unitAliases }, rows), changed: true };
+  return { ontology: ontology.toOntology({ mode, revision, unitAliases }, rows), changed: true };
 }
 
 /** Products follow it until the task of the change has read them; one that comes back later counts as changed. */
 const CACHED_PAST = 20;
 
-function* keepPast({ ontologyRevision }: CatalogState, { attributes }: Ontology): Program<void> {
+function* keepPast({ ontologyRevision }: CatalogState, { attributes }: ontology.Ontology): Program<void> {
   yield* run`delete from past_ontology where ${own()} and revision <= ${ontologyRevision - CACHED_PAST}`;
   yield* run(
     insertRow('past_ontology', { revision: ontologyRevision, attributes: JSON.stringify(attributes) }),
@@ -381,7 +371,7 @@ const ATTRIBUTE_COLUMNS = {
 };
 
 /** In place of those with the same ids. */
-export function* insertAttributes(attributes: readonly Attribute[]): Program<void> {
+export function* insertAttributes(attributes: readonly ontology.Attribute[]): Program<void> {
   if (attributes.length === 0) return;
   yield* run`delete from attribute where ${own()} and id ${among(attributes.map(({ id }) => id))}`;
   const cells = attributes.map(({ id, name, type, unitName, decimal, synonyms, reason, typing }) => [

@@ -15,16 +15,7 @@ import { optional } from '../../kernel/optional.ts';
 import { actorOf, type Projects } from '../../projects/projects.ts';
 import { toTableItem } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';
-import {
-  Identifier,
-  identifierList,
-  PRODUCTS_PER_REQUEST,
-  readIdentifierList,
-  refuseCommas,
-  TableProduct,
-  UpdateBody,
-  UploadBody,
-} from '../products/products.ts';
+import * as products from '../products/products.ts';
 import type { ArrivingBatch, FailedBatch } from './full-update-store.ts';
 import { readLegacyForm } from './legacy-items.ts';
 import * as schemas from './update-answers.ts';
@@ -78,7 +69,7 @@ function rawBodyOf(request: FastifyRequest): RawBody {
   return request.rawBody;
 }
 
-const listed = identifierList(
+const listed = products.identifierList(
   'in place of a body: a JSON array of identifiers, or one identifier a parameter',
 );
 const DeleteQuery = Type.Object({
@@ -91,11 +82,11 @@ const DeleteBody = Type.Unsafe<{ identifiers: string[] } | string[]>({
     {
       type: 'object',
       required: ['identifiers'],
-      properties: { identifiers: { type: 'array', items: Identifier, minItems: 1 } },
+      properties: { identifiers: { type: 'array', items: products.Identifier, minItems: 1 } },
     },
-    { type: 'array', items: Identifier, minItems: 1 },
+    { type: 'array', items: products.Identifier, minItems: 1 },
   ],
-  description: `{"identifiers":["A1",…]} or the bare list, 1 to ${PRODUCTS_PER_REQUEST} identifiers`,
+  description: `{"identifiers":["A1",…]} or the bare list, 1 to ${products.PRODUCTS_PER_REQUEST} identifiers`,
 });
 
 /** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. The refusal of up to twice as many names their count. */
@@ -112,7 +103,7 @@ const listNamed = ({ identifiers, articleNumber }: Static<typeof DeleteQuery>) =
 
 /** Connectors name them in the query; where both do, they have to agree. */
 async function takeFromQuery(request: FastifyRequest): Promise<void> {
-  const named = listNamed(request.query as Static<typeof DeleteQuery>).flatMap(readIdentifierList);
+  const named = listNamed(request.query as Static<typeof DeleteQuery>).flatMap(products.readIdentifierList);
   if (named.length === 0) return;
   if (isEmpty(request.body)) request.body = named;
   else if (JSON.stringify(listOf(request.body as string[])) !== JSON.stringify(named)) {
@@ -187,7 +178,7 @@ const PreviewAnswer = Type.Object({
 const DeletedQuery = Type.Object({ ...FullUpdateQuery.properties, ...ListQuery.properties });
 const DeletedAnswer = Type.Object({
   status: schemas.success,
-  products: Type.Array(TableProduct),
+  products: Type.Array(products.TableProduct),
   nextCursor: orNull(Type.String()),
 });
 const Shown = Type.Object({
@@ -213,7 +204,7 @@ export const updateRoutes =
       hooks: { onRequest: readPartial, preParsing: storingBody(catalog) },
       config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
       summary: 'Replace products (incremental update) or change some of their fields (partial update)',
-      ...{ query: UpdateQuery, body: UpdateBody, answer: { 200: schemas.UpdateAnswer } },
+      ...{ query: UpdateQuery, body: products.UpdateBody, answer: { 200: schemas.UpdateAnswer } },
     } as const;
     for (const method of SENDS)
       serve(server, `${method} /products`, {
@@ -243,14 +234,16 @@ export const updateRoutes =
         ...remove,
         async handle(request) {
           const identifiers = listOf(request.body);
-          if (identifiers.length > PRODUCTS_PER_REQUEST) {
+          if (identifiers.length > products.PRODUCTS_PER_REQUEST) {
             throw new ServiceError('too_many_identifiers', {
-              values: [identifiers.length, PRODUCTS_PER_REQUEST],
+              values: [identifiers.length, products.PRODUCTS_PER_REQUEST],
             });
           }
           return answerOnce(request, async (record) => {
             for (const given of listNamed(request.query))
-              await refuseCommas(given, (some) => catalog.updates.mayGetAny(request.project.id, some));
+              await products.refuseCommas(given, (some) =>
+                catalog.updates.mayGetAny(request.project.id, some),
+              );
             return catalog.updates.remove(request.project, identifiers, {
               author: actorOf(request.caller),
               async record(tx, answer) {
@@ -289,7 +282,7 @@ export const updateRoutes =
     const upload = {
       ...{ ...step, hooks },
       summary: 'Full update, step 2: send a batch, again and again',
-      ...{ query: UploadQuery, body: UploadBody, answer: { 200: schemas.UpdateAnswer } },
+      ...{ query: UploadQuery, body: products.UploadBody, answer: { 200: schemas.UpdateAnswer } },
     } as const;
     for (const method of SENDS)
       serve(server, `${method} /products/batch/upload`, {

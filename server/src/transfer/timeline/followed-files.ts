@@ -1,15 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { findWalEnd, WalAppender } from '../../storage/sqlite/sqlite.ts';
@@ -57,7 +47,7 @@ export class FollowedFiles {
     const { head, bytes } = entry;
     if (head.kind === 'pages') refuseNewer(head, bytes);
     if (head.kind === 'gone') this.remove(head.file);
-    else if (!head.file.endsWith('.db') || !existsSync(join(this.root, head.file))) this.arrive(entry);
+    else if (!head.file.endsWith('.db') || !fs.existsSync(join(this.root, head.file))) this.arrive(entry);
     else if (head.kind === 'pages') this.append(head, bytes);
     else if (head.kind === 'end') this.commit(head);
   }
@@ -68,7 +58,7 @@ export class FollowedFiles {
     for (const name of names) this.closeOne(name);
     // The control database goes last: without it the folder does not look like data.
     for (const name of names.sort((one, other) => Number(one === CONTROL) - Number(other === CONTROL)))
-      renameSync(this.arrivingPath(name), join(this.root, name));
+      fs.renameSync(this.arrivingPath(name), join(this.root, name));
     this.arriving.clear();
     for (const [name, connection] of this.connections) {
       const end = findWalEnd(join(this.root, name));
@@ -90,10 +80,11 @@ export class FollowedFiles {
   private arrive({ head, bytes }: Entry): void {
     if (head.kind === 'begin') this.drop(head.file);
     else if (head.kind === 'pages') writePages(this.descriptor(head.file), head, bytes);
-    else if (head.kind === 'end') ftruncateSync(this.descriptor(head.file), head.pageCount * head.pageSize);
+    else if (head.kind === 'end')
+      fs.ftruncateSync(this.descriptor(head.file), head.pageCount * head.pageSize);
     else if (head.kind === 'bytes') {
-      if (head.at === 0) ftruncateSync(this.descriptor(head.file), 0);
-      writeSync(this.descriptor(head.file), bytes, 0, bytes.length, head.at);
+      if (head.at === 0) fs.ftruncateSync(this.descriptor(head.file), 0);
+      fs.writeSync(this.descriptor(head.file), bytes, 0, bytes.length, head.at);
     }
   }
 
@@ -102,7 +93,7 @@ export class FollowedFiles {
     if (known !== undefined) return known;
     const open = [...this.arriving].flatMap(([one, file]) => (file === undefined ? [] : [one]));
     if (open.length >= OPEN_FILES) for (const one of open) this.closeOne(one);
-    const file = openSync(this.arrivingPath(name), this.arriving.has(name) ? 'r+' : 'w', 0o600);
+    const file = fs.openSync(this.arrivingPath(name), this.arriving.has(name) ? 'r+' : 'w', 0o600);
     this.arriving.set(name, file);
     return file;
   }
@@ -110,15 +101,15 @@ export class FollowedFiles {
   private closeOne(name: string): void {
     const file = this.arriving.get(name);
     if (file === undefined) return;
-    fsyncSync(file);
-    closeSync(file);
+    fs.fsyncSync(file);
+    fs.closeSync(file);
     this.arriving.set(name, undefined);
   }
 
   private drop(name: string): void {
     this.closeOne(name);
     this.arriving.delete(name);
-    rmSync(this.arrivingPath(name), { force: true });
+    fs.rmSync(this.arrivingPath(name), { force: true });
   }
 
   private append({ file, pageSize, pages }: Pages, bytes: Uint8Array): void {
@@ -146,7 +137,8 @@ export class FollowedFiles {
     this.drop(name);
     this.connections.get(name)?.close();
     this.connections.delete(name);
-    for (const suffix of ['', '-wal', '-shm']) rmSync(join(this.root, `${name}${suffix}`), { force: true });
+    for (const suffix of ['', '-wal', '-shm'])
+      fs.rmSync(join(this.root, `${name}${suffix}`), { force: true });
   }
 }
 
@@ -165,7 +157,7 @@ function writePages(target: number, { pageSize, pages }: Pages, bytes: Uint8Arra
   for (let from = 0, to = 0; from < pages.length; from = to) {
     const first = pages[from] as number;
     for (to = from + 1; pages[to] === first + to - from; ) to += 1;
-    writeSync(target, bytes, from * pageSize, (to - from) * pageSize, (first - 1) * pageSize);
+    fs.writeSync(target, bytes, from * pageSize, (to - from) * pageSize, (first - 1) * pageSize);
   }
 }
 
@@ -178,6 +170,6 @@ export function listSent(dataDir: string): SentFiles {
     const log = findWalEnd(path);
     return [name, log !== undefined && log.frame > 0 ? { log } : { main: stampOf(path) }] as const;
   });
-  const others = readdirSync(folder.payloads).map((name) => [`payloads/${name}`, ''] as const);
+  const others = fs.readdirSync(folder.payloads).map((name) => [`payloads/${name}`, ''] as const);
   return { databases: Object.fromEntries(databases), others: Object.fromEntries(others) };
 }

@@ -14,15 +14,7 @@ import {
 } from './backup-stream.ts';
 import { inData } from './failures.ts';
 import { FollowedFiles, listSent } from './followed-files.ts';
-import {
-  type HeldLease,
-  handoverOf,
-  LEASE_MS,
-  listLeases,
-  PATIENCE_MS,
-  readLease,
-  takeLease,
-} from './leases.ts';
+import * as leasing from './leases.ts';
 import { readSpanObject } from './restore-timeline.ts';
 import { listSpans } from './retention.ts';
 import { findPath, hourOf, type Span, spansOf } from './spans.ts';
@@ -48,7 +40,7 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
   const target = openTarget(settings.target);
   const files = new FollowedFiles(dataDir);
   const stopped = new AbortController();
-  let leases: HeldLease[] = [];
+  let leases: leasing.HeldLease[] = [];
   /** When the lease holder last showed signs of life, and when it was asked to hand over, by this machine's clock. */
   let heardAt = performance.now();
   let askedAt: number | undefined;
@@ -85,11 +77,11 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
   async function readLeases(): Promise<void> {
     const last = leases.at(-1);
     if (last === undefined) {
-      leases = await listLeases(target);
+      leases = await leasing.listLeases(target);
       return;
     }
-    const now = await readLease(target, last.epoch);
-    const next = await readLease(target, last.epoch + 1);
+    const now = await leasing.readLease(target, last.epoch);
+    const next = await leasing.readLease(target, last.epoch + 1);
     if (now !== undefined) leases.splice(-1, 1, now);
     if (next !== undefined) leases.push(next);
     if (next !== undefined || now?.renewedAt !== last.renewedAt) heardAt = performance.now();
@@ -107,24 +99,27 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
   async function promote(): Promise<void> {
     const last = leases.at(-1);
     if (last !== undefined && !(await hasAll(last))) return;
-    const lease = await takeLease(target, last, { holder: local.holder, from: local.seq });
+    const lease = await leasing.takeLease(target, last, { holder: local.holder, from: local.seq });
     if (lease === undefined) return;
     files.close();
     save({ epoch: lease.epoch, files: listSent(dataDir) });
     rmSync(promoteRequestAt(dataDir));
     state[STATE.isPromoted] = 1;
-    if (last !== undefined) await target.remove(handoverOf(last.epoch));
+    if (last !== undefined) await target.remove(leasing.handoverOf(last.epoch));
   }
 
   /** @returns whether everything from the holder of the lease has arrived */
-  async function hasAll({ epoch, handedOver = Number.POSITIVE_INFINITY }: HeldLease): Promise<boolean> {
+  async function hasAll({
+    epoch,
+    handedOver = Number.POSITIVE_INFINITY,
+  }: leasing.HeldLease): Promise<boolean> {
     const now = performance.now();
     if (askedAt === undefined) {
-      await writeSmall(target, handoverOf(epoch), { text: local.holder });
+      await writeSmall(target, leasing.handoverOf(epoch), { text: local.holder });
       askedAt = now;
     }
-    const isGone = now - heardAt > LEASE_MS;
-    return isGone || local.seq >= handedOver || now - askedAt > PATIENCE_MS;
+    const isGone = now - heardAt > leasing.LEASE_MS;
+    return isGone || local.seq >= handedOver || now - askedAt > leasing.PATIENCE_MS;
   }
 
   function save(change: Partial<LocalState>): void {
@@ -167,9 +162,9 @@ export async function promote(
   }
   try {
     const target = openTarget({ url: url ?? local.url, s3 });
-    const last = (await listLeases(target)).at(-1);
+    const last = (await leasing.listLeases(target)).at(-1);
     const own = { holder: local.holder, from: local.seq };
-    if (last?.holder !== local.holder && (await takeLease(target, last, own)) === undefined)
+    if (last?.holder !== local.holder && (await leasing.takeLease(target, last, own)) === undefined)
       throw new Error('Another one was promoted at the same time');
     return { at: local.at };
   } finally {

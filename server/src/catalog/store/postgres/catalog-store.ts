@@ -10,16 +10,7 @@ import {
 import { callsOfProject, own, type Program, performOn, run, sql, text } from '../../../storage/storage.ts';
 import type { Operation, ThreadPool } from '../../../storage/threads/threads.ts';
 import { type BatchDerivation, placeDerived } from '../../derivation.ts';
-import {
-  type AnsweredCatalog,
-  CachedWriter,
-  coalesceReads,
-  createPathIds,
-  LookupAnswers,
-  type LookupParts,
-  MADE_AT_ONCE_BYTES,
-  type ServedAnswer,
-} from '../../lookup/lookup.ts';
+import * as lookup from '../../lookup/lookup.ts';
 import {
   type AttributeRow,
   type Ontology,
@@ -28,15 +19,7 @@ import {
 } from '../../ontology/ontology.ts';
 import type { CatalogSnapshots, CatalogStore } from '../../port.ts';
 import { rawOf } from '../../products/products.ts';
-import {
-  COMPARISONS,
-  createCatalogReads,
-  createCatalogWrites,
-  openSnapshot,
-  type Perform,
-  programOperations,
-  type Transact,
-} from '../operations.ts';
+import * as operations from '../operations.ts';
 import type { DocumentWriter } from '../staged-store.ts';
 import { change, findCategories } from '../state-store.ts';
 
@@ -55,7 +38,7 @@ export const createPostgresSnapshots = ({
   readPayload,
   read: (projectId, work) =>
     postgres.snapshot((session) => {
-      const snapshot = openSnapshot(
+      const snapshot = operations.openSnapshot(
         (program) => performOn(session, projectId, program),
         () => derivation.open(session, projectId),
       );
@@ -63,7 +46,7 @@ export const createPostgresSnapshots = ({
     }),
 });
 
-interface PostgresCatalogParts extends LookupParts {
+interface PostgresCatalogParts extends lookup.LookupParts {
   readonly postgres: Postgres;
   /** Where lookups read: a replica or the primary. */
   readonly readPostgres: () => Postgres;
@@ -74,13 +57,13 @@ interface PostgresCatalogParts extends LookupParts {
 /** Catalogs in PostgreSQL, shared by any number of processes. */
 export function createPostgresCatalogStore(parts: PostgresCatalogParts): CatalogStore {
   const { postgres, readPostgres, writers } = parts;
-  const answers = new LookupAnswers(parts);
+  const answers = new lookup.LookupAnswers(parts);
   const findServed = createPostgresAnswers(answers);
-  const read: Perform = (projectId, program) => performOn(postgres, projectId, program);
-  const readState: Perform = (projectId, program) =>
+  const read: operations.Perform = (projectId, program) => performOn(postgres, projectId, program);
+  const readState: operations.Perform = (projectId, program) =>
     postgres.snapshot((session) => performOn(session, projectId, program));
   /** Of those catalogs that were ever written to. */
-  const readVersion = coalesceReads(async (projectIds: readonly number[]) => {
+  const readVersion = lookup.coalesceReads(async (projectIds: readonly number[]) => {
     const rows = await readPostgres().rows<{ id: number; version: number }>(
       'select project_id as id, catalog_version as version from catalog where project_id = any($1)',
       [projectIds],
@@ -89,9 +72,9 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
   });
 
   return {
-    ...createCatalogReads(read, readState),
-    ...callsOfProject(COMPARISONS, readState),
-    ...createCatalogWrites(writers),
+    ...operations.createCatalogReads(read, readState),
+    ...callsOfProject(operations.COMPARISONS, readState),
+    ...operations.createCatalogWrites(writers),
     makeAnswers: (order, signal) => answers.make(order, signal),
     async findAnswers({ projectId, identifiers, frame }) {
       const last = answers.lastKnown(projectId);
@@ -116,8 +99,8 @@ const CACHED_CATALOGS = 32;
 
 /** What makes answers of one catalog. */
 function createCatalogAnswers() {
-  const paths = createPathIds();
-  return { paths, writer: new CachedWriter(paths.idOf) };
+  const paths = lookup.createPathIds();
+  return { paths, writer: new lookup.CachedWriter(paths.idOf) };
 }
 
 interface ServedRow {
@@ -149,14 +132,14 @@ const SERVED = `select ${VERSION} as version,
     case when row_number() over () = 1 and ${VERSION} is distinct from $3::bigint then (${ONTOLOGY}) end as ontology, f.*
   from (select 1) one left join lateral (
     select p.identifier, p.id, p.document_id as document, p.updated_at as "updatedAt",
-      case when sum(octet_length(d.raw)) over () <= ${MADE_AT_ONCE_BYTES} then d.raw end as raw
+      case when sum(octet_length(d.raw)) over () <= ${lookup.MADE_AT_ONCE_BYTES} then d.raw end as raw
     from unnest($2::text[], $4::bigint[], $5::bigint[]) w (identifier, document, at) cross join lateral
       (select * from product where project_id = $1 and identifier = w.identifier limit 1) p left join lateral
       (select * from document where project_id = $1 and id = p.document_id
         and (p.document_id, p.updated_at) is distinct from (w.document, w.at) limit 1) d on true) f on true`;
 
 /** Answers of catalogs in PostgreSQL, made of the uploads of those products that are not in memory as they are. */
-function createPostgresAnswers(answers: LookupAnswers) {
+function createPostgresAnswers(answers: lookup.LookupAnswers) {
   const catalogs = new Map<number, ReturnType<typeof createCatalogAnswers>>();
 
   function open(projectId: number) {
@@ -192,7 +175,7 @@ function createPostgresAnswers(answers: LookupAnswers) {
   /** Uploads are read of products that changed since they were answered, and of all after a change of the ontology. */
   async function readChanged(
     session: SqlSession,
-    last: AnsweredCatalog | undefined,
+    last: lookup.AnsweredCatalog | undefined,
     { projectId, identifiers }: { projectId: number; identifiers: readonly string[] },
   ) {
     const origins = last === undefined ? [] : answers.listOrigins(last, identifiers);
@@ -204,14 +187,14 @@ function createPostgresAnswers(answers: LookupAnswers) {
   /** Another statement where category paths are new. */
   return async (
     session: SqlSession,
-    last: AnsweredCatalog | undefined,
+    last: lookup.AnsweredCatalog | undefined,
     requested: { projectId: number; identifiers: readonly string[] },
   ) => {
     const { projectId } = requested;
     const { rows, paths, present } = await readChanged(session, last, requested);
     const make = () => {
       present.writer.begin();
-      return rows.flatMap(({ identifier, id, document, updatedAt, raw }): [string, ServedAnswer][] => {
+      return rows.flatMap(({ identifier, id, document, updatedAt, raw }): [string, lookup.ServedAnswer][] => {
         if (identifier === null || raw === null) return [];
         const answer = Buffer.from(present.writer.write(Buffer.from(raw)));
         return [[identifier, { id, document, updatedAt, answer }]];
@@ -232,7 +215,7 @@ function createPostgresAnswers(answers: LookupAnswers) {
   };
 }
 
-type Origins = ReturnType<LookupAnswers['listOrigins']>;
+type Origins = ReturnType<lookup.LookupAnswers['listOrigins']>;
 const NO_CATALOG = { version: 0, ontology: null };
 
 function readOntologyRow(json: string | null | undefined): Ontology {
@@ -255,11 +238,11 @@ export function postgresWriterOperations({
   derivation,
 }: PostgresWriter): Record<string, Operation> {
   const inOne =
-    (kind: 'transaction' | 'repeatable'): Transact =>
+    (kind: 'transaction' | 'repeatable'): operations.Transact =>
     (projectId, work) =>
       postgres[kind]((tx) => performOn(tx, projectId, work(writeTo(tx, projectId, derivation))));
   return {
-    ...programOperations(inOne('transaction'), inOne('repeatable')),
+    ...operations.programOperations(inOne('transaction'), inOne('repeatable')),
     async removeCatalog({ projectId }: { projectId: number }) {
       await postgres.transaction((tx) => performOn(tx, projectId, change(removeRows)));
       return {};

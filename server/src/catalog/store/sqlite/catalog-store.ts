@@ -4,27 +4,11 @@ import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.t
 import { callsOfThreads } from '../../../storage/storage.ts';
 import type { Operation, ThreadPool } from '../../../storage/threads/threads.ts';
 import { type Derivation, placeDerived } from '../../derivation.ts';
-import {
-  CachedWriter,
-  LookupAnswers,
-  type LookupParts,
-  MADE_AT_ONCE_BYTES,
-  type ServedAnswer,
-  type VersionWriter,
-} from '../../lookup/lookup.ts';
+import * as lookup from '../../lookup/lookup.ts';
 import type { AnswerWriter } from '../../ontology/ontology.ts';
 import type { CatalogComparisons, CatalogSnapshots, CatalogStore } from '../../port.ts';
 import { rawOf } from '../../products/products.ts';
-import {
-  COMPARISONS,
-  comparisonOperations,
-  createCatalogReads,
-  createCatalogWrites,
-  openSnapshot,
-  type Perform,
-  programOperations,
-  type Transact,
-} from '../operations.ts';
+import * as operations from '../operations.ts';
 import type { DocumentWriter } from '../staged-store.ts';
 import { readOntology } from '../state-store.ts';
 
@@ -67,7 +51,7 @@ function findServed(file: CatalogFile, identifier: string, most: number) {
   return found as ServedRow | undefined;
 }
 
-interface ServedRow extends Pick<ServedAnswer, 'id' | 'document' | 'updatedAt'> {
+interface ServedRow extends Pick<lookup.ServedAnswer, 'id' | 'document' | 'updatedAt'> {
   readonly raw: Uint8Array | 'long';
 }
 
@@ -90,7 +74,7 @@ export const createSqliteSnapshots = (parts: {
   readPayload: createPayloadFiles(parts.payloads).read,
   read(projectId, work) {
     const file = parts.files.open(projectId);
-    const snapshot = openSnapshot(
+    const snapshot = operations.openSnapshot(
       async (program) => file.perform(program),
       () => parts.derivation.open(file),
     );
@@ -98,7 +82,7 @@ export const createSqliteSnapshots = (parts: {
   },
 });
 
-interface SqliteCatalogParts extends LookupParts {
+interface SqliteCatalogParts extends lookup.LookupParts {
   /** Those of the serving thread. */
   readonly files: CatalogFiles;
   /** Threads that write; one project's writes run one after another. */
@@ -114,11 +98,11 @@ export function createSqliteCatalogStore({
   readers,
   ...parts
 }: SqliteCatalogParts): CatalogStore {
-  const answers = new LookupAnswers(parts);
+  const answers = new lookup.LookupAnswers(parts);
   /** Each for as long as its file is open. */
-  const answerWriters = new WeakMap<CatalogFile, CachedWriter>();
-  const writes = createCatalogWrites(writers);
-  const reads = createCatalogReads(
+  const answerWriters = new WeakMap<CatalogFile, lookup.CachedWriter>();
+  const writes = operations.createCatalogWrites(writers);
+  const reads = operations.createCatalogReads(
     async (projectId, program) => files.open(projectId).perform(program),
     readStateOf(files),
   );
@@ -127,16 +111,16 @@ export function createSqliteCatalogStore({
     // Of a catalog that was never written there is no file, and to make one takes 10 ms: a start asks for that of every channel.
     readVersion: async (projectId) =>
       existsSync(files.pathOf(projectId)) ? reads.readVersion(projectId) : 0,
-    ...callsOfThreads<CatalogComparisons>(COMPARISONS, (operation, projectId, input) =>
+    ...callsOfThreads<CatalogComparisons>(operations.COMPARISONS, (operation, projectId, input) =>
       readers.run(operation, { projectId, input }, { key: projectId, unordered: true }),
     ),
     ...writes,
     makeAnswers: (order, signal) => answers.make(order, signal),
     async findAnswers({ projectId, identifiers, frame }) {
       const file = files.open(projectId);
-      const cached = answerWriters.get(file) ?? new CachedWriter((path) => findCategoryId(file, path));
+      const cached = answerWriters.get(file) ?? new lookup.CachedWriter((path) => findCategoryId(file, path));
       answerWriters.set(file, cached);
-      const catalogOf = ({ version, edition }: VersionWriter) => ({ projectId, version, edition });
+      const catalogOf = ({ version, edition }: lookup.VersionWriter) => ({ projectId, version, edition });
       const last = cached.find(readVersionOfTurn(file));
       const found = last && answers.findCached(catalogOf(last), identifiers, frame);
       if (found !== undefined) return found;
@@ -158,7 +142,7 @@ export function createSqliteCatalogStore({
 }
 
 const readStateOf =
-  (files: CatalogFiles): Perform =>
+  (files: CatalogFiles): operations.Perform =>
   async (projectId, program) => {
     const file = files.open(projectId);
     return file.snapshot(() => file.perform(program));
@@ -167,7 +151,7 @@ const readStateOf =
 /** Answers made of uploads, up to so many bytes: then an answer is 'long'. Call it on a snapshot. */
 function serveFrom(file: CatalogFile, writer: AnswerWriter) {
   writer.begin();
-  let left = MADE_AT_ONCE_BYTES;
+  let left = lookup.MADE_AT_ONCE_BYTES;
   return {
     findOrigin: (identifier: string) => findOrigin(file, identifier),
     find(identifier: string) {
@@ -190,13 +174,13 @@ export function writerOperations({
   readonly derivation: Derivation;
 }): Record<string, Operation> {
   const inFile =
-    (kind: 'transaction' | 'repeatable'): Transact =>
+    (kind: 'transaction' | 'repeatable'): operations.Transact =>
     (projectId, work) => {
       const file = files.open(projectId);
       return file[kind](() => file.perform(work(writeTo(file, derivation))));
     };
   return {
-    ...programOperations(inFile('transaction'), inFile('repeatable')),
+    ...operations.programOperations(inFile('transaction'), inFile('repeatable')),
     removeCatalog({ projectId }: { projectId: number }) {
       files.remove(projectId);
       return {};
@@ -218,4 +202,4 @@ const writeTo = (file: CatalogFile, derivation: Derivation): DocumentWriter => (
 
 /** The operations of the reading threads. */
 export const readerOperations = (files: CatalogFiles): Record<string, Operation> =>
-  comparisonOperations(readStateOf(files));
+  operations.comparisonOperations(readStateOf(files));
