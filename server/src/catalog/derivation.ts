@@ -2,13 +2,7 @@ import type { SqlSession, SqlTransaction } from '../storage/postgres/postgres.ts
 import type { CatalogFile } from '../storage/sqlite/sqlite.ts';
 import type { ReportLine } from '../tasks/tasks.ts';
 import type { OwnField } from './filters/filters.ts';
-import {
-  type AttributeValue,
-  type DerivedColumns,
-  derivedOf,
-  type PackedProducts,
-  type UploadedProduct,
-} from './products/products.ts';
+import * as products from './products/products.ts';
 
 /**
  * What rooms to the right derive from products and keep in the catalog's file, e.g. on which sides of relations a
@@ -34,9 +28,9 @@ export interface BatchDerivation {
 }
 
 /** What of an upload is derived from. */
-export interface DerivedFrom extends Pick<UploadedProduct, OwnField> {
-  readonly categories: readonly Pick<UploadedProduct['categories'][number], 'path'>[];
-  readonly attributes: readonly Pick<AttributeValue, 'key' | 'value' | 'row'>[];
+export interface DerivedFrom extends Pick<products.UploadedProduct, OwnField> {
+  readonly categories: readonly Pick<products.UploadedProduct['categories'][number], 'path'>[];
+  readonly attributes: readonly Pick<products.AttributeValue, 'key' | 'value' | 'row'>[];
 }
 
 /** The products of a body, by their rows, with numbers in place of the texts of attributes: most repeat. */
@@ -70,7 +64,7 @@ export interface DerivedBatch {
    */
   add(row: number, place: number): string;
   /** @returns what there is beside the texts */
-  finish(): DerivedColumns | undefined;
+  finish(): products.DerivedColumns | undefined;
 }
 
 export interface PlacedDocument {
@@ -92,12 +86,15 @@ interface DerivedText extends PlannedDocument {
 export interface PlacedBatch {
   /** Those for which anything was derived. */
   readonly documents: readonly DerivedText[];
-  readonly columns: DerivedColumns | undefined;
+  readonly columns: products.DerivedColumns | undefined;
 }
 
-export const placeDerived = (packed: PackedProducts, placed: readonly PlannedDocument[]): PlacedBatch => ({
+export const placeDerived = (
+  packed: products.PackedProducts,
+  placed: readonly PlannedDocument[],
+): PlacedBatch => ({
   documents: placed.flatMap(({ row, id, productId }) => {
-    const derived = derivedOf(packed, row);
+    const derived = products.derivedOf(packed, row);
     return derived === '' ? [] : [{ row, id, productId, derived }];
   }),
   columns: packed.derived,

@@ -4,13 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { checkSqliteFile } from '../storage/sqlite/sqlite.ts';
 import * as storage from '../storage/storage.ts';
-import {
-  type CheckOptions,
-  checkBackup,
-  settleCatalog,
-  settleControl,
-  writeManifest,
-} from './backup-manifest.ts';
+import * as manifest from './backup-manifest.ts';
 import { listOwnedPayloads } from './owned-payloads.ts';
 
 /**
@@ -44,7 +38,7 @@ export async function createBackup(
     await afterControl();
     const summary = await copyRest(source, copy);
     const at = new Date();
-    await writeManifest(copy, at);
+    await manifest.writeManifest(copy, at);
     await rename(draft, place);
     await storage.syncFolder(dirname(place));
     const isRecorded = storage.recordBackup(source, { at: at.getTime(), directory: place });
@@ -56,7 +50,7 @@ export async function createBackup(
 }
 
 /** @throws Error when the data folder is in use or not empty, or the source is no backup or a damaged one */
-export async function restoreBackup(from: string, root: string, options: CheckOptions = {}) {
+export async function restoreBackup(from: string, root: string, options: manifest.CheckOptions = {}) {
   const { folder: source, empty } = await openBackup(from, options);
   using _lock = storage.lockDataFolder(root);
   const others = (await readdir(root)).filter((name) => !/^(?:server\.lock|secret-keys$)/.test(name));
@@ -81,13 +75,13 @@ export async function restoreBackup(from: string, root: string, options: CheckOp
  * @returns the folder of a complete backup, with what its check found
  * @throws Error when there is no backup, or it is damaged or was written to by a server or a newer program
  */
-export async function openBackup(from: string, options: CheckOptions = {}) {
+export async function openBackup(from: string, options: manifest.CheckOptions = {}) {
   const folder = storage.dataFolderAt(resolve(from));
   if (!existsSync(folder.control)) throw new Error(`${folder.root} is no backup: no control.db is there`);
   if (existsSync(`${folder.control}-wal`)) {
     throw new Error(`${folder.root} is no backup any more: a server was started on it`);
   }
-  return { folder, ...(await checkBackup(folder, options)) };
+  return { folder, ...(await manifest.checkBackup(folder, options)) };
 }
 
 /** @returns the number of files copied */
@@ -101,9 +95,9 @@ async function copyRest(source: storage.DataFolder, copy: storage.DataFolder) {
     const to = storage.catalogPath(copy, Number(id));
     if (!existsSync(from)) continue;
     await copyDatabase(from, to, 'catalog');
-    applied.set(Number(id), settleCatalog(to));
+    applied.set(Number(id), manifest.settleCatalog(to));
   }
-  settleControl(control, source, { applied, missing: payloads.missing });
+  manifest.settleControl(control, source, { applied, missing: payloads.missing });
   for (const folder of [copy.catalogs, copy.payloads, copy.root]) await storage.syncFolder(folder);
   return { catalogs: applied.size, payloads: payloads.copied };
 }

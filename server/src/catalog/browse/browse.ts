@@ -25,14 +25,7 @@ import {
   tallyCoverage,
   tallyEffect,
 } from '../ontology/ontology.ts';
-import type {
-  CatalogSnapshot,
-  CatalogSnapshots,
-  CatalogStore,
-  FoundProduct,
-  IdRange,
-  ListedRow,
-} from '../port.ts';
+import type * as port from '../port.ts';
 import {
   type AttributeValue,
   computeValueId,
@@ -55,19 +48,19 @@ export interface ListedPage {
 }
 
 /** @returns JSON: the upload with id and lastUpdateTs behind its fields, without being parsed */
-export const toListItem = ({ text, id, updatedAt }: ListedRow): string =>
+export const toListItem = ({ text, id, updatedAt }: port.ListedRow): string =>
   `${text.slice(0, -1)},"id":${id},"lastUpdateTs":${updatedAt}}`;
 
 /** @returns JSON: a line of a table */
-export const writeTableItem = (row: ListedRow): string => JSON.stringify(toTableItem(row));
+export const writeTableItem = (row: port.ListedRow): string => JSON.stringify(toTableItem(row));
 
 /** The front is a small part of a large upload. */
-export function readFront({ text }: ListedRow): UploadFront {
+export function readFront({ text }: port.ListedRow): UploadFront {
   const end = text.indexOf(FRONT_END);
   return JSON.parse(end < 0 ? text : `${text.slice(0, end)}}`) as UploadFront;
 }
 
-export const toTableItem = (row: ListedRow, front = readFront(row)) => ({
+export const toTableItem = (row: port.ListedRow, front = readFront(row)) => ({
   id: row.id,
   ...describeBriefly(front),
   lastUpdateTs: row.updatedAt,
@@ -107,14 +100,18 @@ interface PageOrder {
   readonly identifier: string;
 }
 
-interface MadePage extends Pick<FoundProduct, 'updatedAt' | 'updatedBy'> {
+interface MadePage extends Pick<port.FoundProduct, 'updatedAt' | 'updatedBy'> {
   /** JSON without its closing brace. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
 }
 
 /** @returns a page, or the bytes of a large one; undefined for a product that is not there. Source: docs/interface.md §14.3 */
 export async function readProductPage(
-  { store, scans, tasks }: { readonly store: CatalogStore; readonly scans: Scans; readonly tasks: Tasks },
+  {
+    store,
+    scans,
+    tasks,
+  }: { readonly store: port.CatalogStore; readonly scans: Scans; readonly tasks: Tasks },
   { projectId, identifier }: PageOrder,
   signal: AbortSignal,
 ) {
@@ -135,7 +132,7 @@ export async function readProductPage(
   return found && { ...describeProduct(projectId, found), lastChange: await findChange(found) };
 }
 
-const makePage = (snapshots: CatalogSnapshots, { projectId, identifier }: PageOrder) =>
+const makePage = (snapshots: port.CatalogSnapshots, { projectId, identifier }: PageOrder) =>
   snapshots.read(projectId, async (snapshot) => {
     const found = await snapshot.findProduct(identifier);
     if (found === undefined) return undefined;
@@ -145,7 +142,7 @@ const makePage = (snapshots: CatalogSnapshots, { projectId, identifier }: PageOr
   });
 
 /** @throws catalog_damaged */
-function describeProduct(projectId: number, found: FoundProduct) {
+function describeProduct(projectId: number, found: port.FoundProduct) {
   const { id, raw, updatedAt, ontology } = found;
   if (raw === null) throw new ServiceError('catalog_damaged', { values: [projectId] });
   const upload = JSON.parse(raw) as UploadedProduct;
@@ -161,7 +158,7 @@ function describeProduct(projectId: number, found: FoundProduct) {
 }
 
 /** @returns JSON of what lookups answer of a product, without id and time */
-export function writeAnswer({ raw, ontology, categories }: FoundProduct): string {
+export function writeAnswer({ raw, ontology, categories }: port.FoundProduct): string {
   const writer = new AnswerWriter(ontology.attributes, (path) => categories.get(path));
   writer.begin();
   return writer.write(Buffer.from(raw ?? '')).toString();
@@ -252,7 +249,7 @@ const OPEN_SURVEYS = 16;
 
 /** What the scanning thread can do. */
 export function scanOperations(
-  snapshots: CatalogSnapshots,
+  snapshots: port.CatalogSnapshots,
   openSuggestions: OpenTally,
 ): Record<string, Operation> {
   const open = new Map<number, OpenSurvey>();
@@ -272,7 +269,7 @@ export function scanOperations(
 
 async function surveyPart(
   { open, openSuggestions }: { readonly open: Map<number, OpenSurvey>; readonly openSuggestions: OpenTally },
-  snapshot: CatalogSnapshot,
+  snapshot: port.CatalogSnapshot,
   order: SurveyOrder,
 ): Promise<SurveyPart> {
   const { handle, isFirst } = order;
@@ -290,7 +287,7 @@ async function surveyPart(
 }
 
 async function openSurvey(
-  snapshot: CatalogSnapshot,
+  snapshot: port.CatalogSnapshot,
   { question, isWhole }: SurveyOrder,
   openSuggestions: OpenTally,
 ) {
@@ -304,7 +301,7 @@ async function openSurvey(
   const holds = ({ categories }: UploadedProduct) =>
     category === undefined || categories.some(({ path }) => category.every((name, at) => path[at] === name));
   /** Of a block whose uploads were too large for one page. */
-  const rest = undefined as IdRange | undefined;
+  const rest = undefined as port.IdRange | undefined;
   const state = { sampled, scanned: 0, counted: 0, rest };
   return { tally, holds, products, blocks, of: most, ...state };
 }
@@ -321,10 +318,10 @@ function openTally(ontology: Ontology, question: SurveyQuestion, openSuggestions
 }
 
 /** @returns whether that was the last part */
-async function countPart(snapshot: CatalogSnapshot, survey: OpenSurvey): Promise<boolean> {
+async function countPart(snapshot: port.CatalogSnapshot, survey: OpenSurvey): Promise<boolean> {
   const until = survey.scanned + PART;
   while (survey.scanned < until) {
-    const range: IdRange | undefined = survey.rest ?? survey.blocks.next().value;
+    const range: port.IdRange | undefined = survey.rest ?? survey.blocks.next().value;
     if (range === undefined) return true;
     const { rows, isCut } = await snapshot.listById(range);
     for (const { text } of rows) countUpload(survey, JSON.parse(text) as UploadedProduct);
@@ -342,7 +339,7 @@ function countUpload(survey: OpenSurvey, product: UploadedProduct): void {
 }
 
 /** Of each of so many equal intervals of ids the first products. */
-function* listSample(largest: number, most: number): Generator<IdRange, undefined> {
+function* listSample(largest: number, most: number): Generator<port.IdRange, undefined> {
   const blocks = most / BLOCK;
   for (let at = 0; at < blocks; at += 1) {
     const edge = (place: number) => Math.floor((place * largest) / blocks);
@@ -351,7 +348,7 @@ function* listSample(largest: number, most: number): Generator<IdRange, undefine
 }
 
 /** Ids are given one after another, so that an interval of them holds as many products at most. */
-function* listAll(largest: number): Generator<IdRange, undefined> {
+function* listAll(largest: number): Generator<port.IdRange, undefined> {
   for (let after = 0; after < largest; after += PART) {
     yield { after, upTo: Math.min(after + PART, largest), limit: PART };
   }
@@ -372,9 +369,9 @@ export function createScans(threads: ThreadPool) {
     countProducts: (projectId: number) => run<number>('countProducts', { projectId }),
     read: <Name extends LongRead>(
       name: Name,
-      order: { readonly projectId: number; readonly input: Parameters<CatalogSnapshot[Name]>[0] },
+      order: { readonly projectId: number; readonly input: Parameters<port.CatalogSnapshot[Name]>[0] },
       signal: AbortSignal,
-    ) => run(name, order, signal) as ReturnType<CatalogSnapshot[Name]>,
+    ) => run(name, order, signal) as ReturnType<port.CatalogSnapshot[Name]>,
     /** @returns undefined for a product that is not there */
     makePage: (order: PageOrder, signal: AbortSignal) => run<MadePage | undefined>('makePage', order, signal),
     /** Counts part by part, until the caller stops iterating. @throws request_invalid */

@@ -19,14 +19,7 @@ import {
   type Observed,
   type Ontology,
 } from '../ontology/ontology.ts';
-import type {
-  BatchKey,
-  CatalogSnapshot,
-  CatalogSnapshots,
-  FollowedProducts,
-  OutdatedProduct,
-  PresentProduct,
-} from '../port.ts';
+import type * as port from '../port.ts';
 import * as products from '../products/products.ts';
 import {
   type CheckedBody,
@@ -103,7 +96,7 @@ export interface Extracted {
   readonly drafts: readonly Attribute[];
 }
 
-export interface ReviewInput extends BatchKey {
+export interface ReviewInput extends port.BatchKey {
   readonly projectId: number;
   /** Attributes that the full update is to create. */
   readonly drafts: readonly Attribute[];
@@ -119,7 +112,7 @@ export interface ReviewedBatch {
 }
 
 /** Products whose facts follow a newer ontology. */
-export interface FollowedPage extends FollowedProducts {
+export interface FollowedPage extends port.FollowedProducts {
   /** NDJSON. */
   readonly report: string;
   readonly lastId: number;
@@ -152,7 +145,7 @@ interface CompiledOntology {
 const COMPILED_PROJECTS = 64;
 
 /** What a parsing thread does; it holds bodies in progress, and a cache of ontologies. */
-export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
+export function ingestOperations(snapshots: port.CatalogSnapshots): Record<string, Operation> {
   const held = new Map<number, CheckedBody>();
   const compiled = new Map<number, CompiledOntology>();
 
@@ -307,7 +300,7 @@ function draftUnknown(
 
 /** Adds to `known` those that have an id. */
 async function findUnknownPaths(
-  snapshot: CatalogSnapshot,
+  snapshot: port.CatalogSnapshot,
   known: Set<string>,
   all: readonly string[],
 ): Promise<string[]> {
@@ -333,7 +326,7 @@ interface PackedRows {
 
 async function packProducts(
   body: CheckedBody,
-  snapshot: CatalogSnapshot,
+  snapshot: port.CatalogSnapshot,
   packing: Packing,
 ): Promise<PackedRows> {
   packing.report.addRepeated(body.repeated);
@@ -348,7 +341,7 @@ async function packProducts(
 /** Those of a partial update, merged with what the catalog holds. */
 async function packPatches(
   { patches, repeated }: CheckedBody,
-  snapshot: CatalogSnapshot,
+  snapshot: port.CatalogSnapshot,
   packing: Packing,
 ): Promise<PackedRows> {
   const { report } = packing;
@@ -380,7 +373,7 @@ async function packPatches(
 function packFrom(source: ProductSource, { extractor, derive, draftNames, report, packer }: Packing) {
   const batch = derive(source.openDerived, (line) => report.add(line));
   const inspect = source.inspectBy(extractor, report);
-  const add = (row: number, identifier: string, present: PresentProduct | undefined): void => {
+  const add = (row: number, identifier: string, present: port.PresentProduct | undefined): void => {
     packer.begin(identifier);
     source.write(row, packer);
     const hash = packer.hashRaw();
@@ -406,9 +399,9 @@ const holdsAny = ({ attributes }: products.UploadedProduct, names: ReadonlySet<s
 
 /** Reports what makes no fact now, and finds whose facts are others than by the ontology that each followed. */
 async function compareFacts(
-  rows: readonly OutdatedProduct[],
+  rows: readonly port.OutdatedProduct[],
   { extractor, known }: CompiledOntology,
-  snapshot: CatalogSnapshot,
+  snapshot: port.CatalogSnapshot,
 ): Promise<{ report: string; changed: boolean[] }> {
   const report = new ReportWriter();
   const past = new Map<number, ReadonlyMap<string, Attribute> | undefined>();

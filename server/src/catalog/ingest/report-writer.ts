@@ -1,12 +1,4 @@
-import {
-  type Attribute,
-  describeUnextracted,
-  type ExtractionListener,
-  explainDropped,
-  isFact,
-  readValue,
-  type Unextracted,
-} from '../ontology/ontology.ts';
+import * as ontology from '../ontology/ontology.ts';
 import type { CatalogSnapshot } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { countDropped, countEmpty } from '../report-lines.ts';
@@ -22,13 +14,13 @@ const describeEmptied = (count: number) =>
   count === 0 ? '' : `, and ${count === 1 ? '1 path' : `${count} paths`} without a name`;
 
 /** Collects what an extraction has to say of products and values. */
-export class ReportWriter implements ExtractionListener {
+export class ReportWriter implements ontology.ExtractionListener {
   private readonly lines: string[] = [];
   private readonly unknown = new Set<string>();
   private readonly empty = new Map<string, number>();
   private readonly dropped = new Map<string, { count: number; because: string }>();
   /** By product that is not as it was, its values that make no fact. */
-  readonly changed = new Map<string, Unextracted[]>();
+  readonly changed = new Map<string, ontology.Unextracted[]>();
   private more = 0;
 
   add(line: object): void {
@@ -36,15 +28,15 @@ export class ReportWriter implements ExtractionListener {
     else this.more += 1;
   }
 
-  onUnextracted(identifier: string, unextracted: Unextracted): void {
-    this.add(describeUnextracted(identifier, unextracted));
+  onUnextracted(identifier: string, unextracted: ontology.Unextracted): void {
+    this.add(ontology.describeUnextracted(identifier, unextracted));
     this.changed.getOrInsertComputed(identifier, () => []).push(unextracted);
   }
 
   /** A fact that the catalog had and has no more; `unextracted` undefined: nor the attribute. */
-  addDropped(attribute: string, unextracted: Unextracted | undefined): void {
+  addDropped(attribute: string, unextracted: ontology.Unextracted | undefined): void {
     const because = () =>
-      unextracted ? explainDropped(unextracted) : 'the ontology has no such attribute any more';
+      unextracted ? ontology.explainDropped(unextracted) : 'the ontology has no such attribute any more';
     this.dropped.getOrInsertComputed(attribute, () => ({ count: 0, because: because() })).count += 1;
   }
 
@@ -94,7 +86,7 @@ export class ReportWriter implements ExtractionListener {
   }
 }
 
-type ByKey = ReadonlyMap<string, Attribute>;
+type ByKey = ReadonlyMap<string, ontology.Attribute>;
 
 /** An upload may have 2 MB. */
 const UPLOADS_AT_ONCE = 100;
@@ -123,12 +115,12 @@ export async function reportDropped(
 /** A value that was there before is none that was dropped, and no more are than there were facts. */
 function listDropped(
   present: UploadedProduct['attributes'],
-  unextracted: readonly Unextracted[],
+  unextracted: readonly ontology.Unextracted[],
   known: ByKey,
-): readonly Unextracted[] {
+): readonly ontology.Unextracted[] {
   return [...Map.groupBy(unextracted, ({ attribute }) => attribute)].flatMap(([attribute, values]) => {
     const before = present.filter(({ key }) => known.get(key) === attribute);
-    const facts = before.filter(({ value }) => isFact(value, attribute));
+    const facts = before.filter(({ value }) => ontology.isFact(value, attribute));
     const added = values.filter(({ value }) => !before.some((one) => one.value === value));
     return added.slice(0, facts.length);
   });
@@ -143,10 +135,10 @@ export function reportChanged(
   for (const { key, value } of attributes) {
     const former = before.get(key);
     const attribute = after.get(key);
-    if (former === undefined || !isFact(value, former)) continue;
-    const read = attribute && readValue(value, attribute);
+    if (former === undefined || !ontology.isFact(value, former)) continue;
+    const read = attribute && ontology.readValue(value, attribute);
     if (read === undefined) report.addDropped(former.name, undefined);
     else if (read.kind === 'none')
-      report.addDropped(former.name, { attribute: attribute as Attribute, value, why: read.why });
+      report.addDropped(former.name, { attribute: attribute as ontology.Attribute, value, why: read.why });
   }
 }

@@ -1,11 +1,4 @@
-import {
-  CODE_DIGITS,
-  isBlank,
-  isSurelyText,
-  joinObserved,
-  type Observed,
-  observeValue,
-} from '../../ontology/ontology.ts';
+import * as ontology from '../../ontology/ontology.ts';
 import { ValueSchema } from '../../products/products.ts';
 import {
   afterSame,
@@ -41,7 +34,7 @@ export interface ScannedKey {
   /** The keys that came after it last and before that: products that follow each other differ by an attribute or two. */
   next: ScannedKey | undefined;
   other: ScannedKey | undefined;
-  observed: Observed | undefined;
+  observed: ontology.Observed | undefined;
   /** What a number looks like that says nothing new. */
   measure: KnownMeasure | undefined;
   /** Text stays text, whatever else comes. */
@@ -68,7 +61,7 @@ const mayBeBlank = (first = QUOTE) =>
 
 /** Reads the attributes of products, and notes of their values what a draft of the ontology needs. */
 export class AttributeScan {
-  readonly observed = new Map<string, Observed>();
+  readonly observed = new Map<string, ontology.Observed>();
   /** By their numbers. */
   readonly distinct: ScannedKey[] = [];
   /** Of each value the number of its key, where it begins and where it ends; those that are null are left out. */
@@ -206,7 +199,8 @@ export class AttributeScan {
     }
     const end = afterText(bytes, at, VALUE);
     if (end < 0) return end;
-    if (!key.hasBlank && mayBeBlank(bytes[at + 1])) key.hasBlank = isBlank(decodeText(bytes, at, end));
+    if (!key.hasBlank && mayBeBlank(bytes[at + 1]))
+      key.hasBlank = ontology.isBlank(decodeText(bytes, at, end));
     if (!key.isText) this.observe(at, end);
     return end;
   }
@@ -215,17 +209,17 @@ export class AttributeScan {
     const { bytes, key } = this;
     if (key.observed?.isBoolean && isTruth(bytes, start, end)) return;
     const value = decodeText(bytes, start, end);
-    if (isBlank(value)) return;
-    const observed = joinObserved(key.observed, observeValue(value));
+    if (ontology.isBlank(value)) return;
+    const observed = ontology.joinObserved(key.observed, ontology.observeValue(value));
     key.observed = observed;
-    key.isText = isSurelyText(observed);
+    key.isText = ontology.isSurelyText(observed);
     key.measure = key.isText ? undefined : knowMeasure(observed, findUnit(bytes, start, end));
     this.observed.set(key.name, observed);
   }
 }
 
 /** @returns what a number may look like that fits the same forms as those before it */
-function knowMeasure({ misfits }: Observed, unit: Span | undefined): KnownMeasure | undefined {
+function knowMeasure({ misfits }: ontology.Observed, unit: Span | undefined): KnownMeasure | undefined {
   if (unit === undefined) return undefined;
   if (misfits.comma !== undefined) return { unit, decimal: POINT };
   const isComma = misfits.plain !== undefined && misfits.point !== undefined;
@@ -254,9 +248,9 @@ function endOfMeasure(bytes: Uint8Array, at: number, { unit, decimal }: KnownMea
   const whole = endOfDigits(bytes, start);
   if (whole === start || (bytes[start] === ZERO && whole > start + 1)) return UNCERTAIN;
   if (decimal === undefined || bytes[whole] !== decimal)
-    return whole - start < CODE_DIGITS ? afterSame(bytes, whole, unit) : UNCERTAIN;
+    return whole - start < ontology.CODE_DIGITS ? afterSame(bytes, whole, unit) : UNCERTAIN;
   const end = endOfDigits(bytes, whole + 1);
-  return end > whole + 1 && end - start - 1 < CODE_DIGITS ? afterSame(bytes, end, unit) : UNCERTAIN;
+  return end > whole + 1 && end - start - 1 < ontology.CODE_DIGITS ? afterSame(bytes, end, unit) : UNCERTAIN;
 }
 
 const afterSign = (bytes: Uint8Array, at: number) =>
