@@ -45,21 +45,16 @@ export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = 
       after = found.at(-1)?.productId;
     }
   }
-  yield* addAll(
-    0,
-    (after) => sql`select ${LOGGED} from undo_change where ${ofEntry} and product_id > ${after}
-      order by product_id ${limit}`,
-  );
+  const listLogged = (after: number) => sql`select ${LOGGED} from undo_change where ${ofEntry}
+    and product_id > ${after} order by product_id ${limit}`;
+  yield* addAll(0, listLogged);
   const created = yield* pairs<number, number>`select first_product, first_product + created from undo_created
     where ${ofEntry} order by first_product`;
-  for (const [first, end] of created)
-    yield* addAll(
-      first - 1,
-      (
-        after,
-      ) => sql`select id as "productId", identifier, null as "before", document_id as "after" from product
-        where ${own()} and id > ${after} and id < ${end} order by id ${limit}`,
-    );
+  for (const [first, end] of created) {
+    const listCreated = (after: number) => sql`select id as "productId", identifier, null as "before",
+      document_id as "after" from product where ${own()} and id > ${after} and id < ${end} order by id ${limit}`;
+    yield* addAll(first - 1, listCreated);
+  }
   yield* pages.end();
 }
 

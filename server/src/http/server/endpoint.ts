@@ -365,18 +365,8 @@ const managed = { guard: 'management', access: 'manage' } as const;
 
 /** The endpoints of one kind. */
 export function serveKind<Resource, Place>(server: Server, served: Served<Resource, Place>) {
-  const {
-    path,
-    params,
-    placeOf,
-    idName,
-    idSchema = Id,
-    tags,
-    answer,
-    answerOnce,
-    markOf,
-    markOfAnswer,
-  } = served;
+  const { path, params, placeOf, idName, idSchema = Id, tags } = served;
+  const { answer, answerOnce, markOf, markOfAnswer } = served;
   const pathOfOne = `${path}/:${idName}`;
   const aboutList = (about: About) => ({
     ...{ tags, ...about, ...(Object.keys(params).length > 0 && { params: Type.Object(params) }) },

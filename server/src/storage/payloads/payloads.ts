@@ -10,7 +10,6 @@ import { finished } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
-import { constants, crc32, createZstdCompress, zstdDecompress } from 'node:zlib';
 import { ServiceError } from '../../kernel/errors.ts';
 import { Turns } from '../../kernel/turns.ts';
 import { syncFolder } from '../data-folder.ts';
@@ -169,7 +168,7 @@ function headerOf(length: number, sum: number): Buffer {
 function readStored(name: string, stored: Buffer): Buffer {
   const bytes = stored.subarray(HEADER_BYTES);
   const header = stored.subarray(0, HEADER_BYTES);
-  if (header.equals(headerOf(bytes.length, crc32(bytes)))) return bytes;
+  if (header.equals(headerOf(bytes.length, zlib.crc32(bytes)))) return bytes;
   // Also a file that was truncated within its header; no body, piece or list is empty.
   const isMarked = MARK.subarray(0, stored.length).equals(stored.subarray(0, MARK.length));
   return isMarked ? refuseDamaged(name) : stored;
@@ -203,7 +202,7 @@ async function openFile(folder: string, name: string): Promise<PieceTarget> {
       await change(() => writeAt(file, piece, at));
       for (let from = 0; from < piece.length; from += SUMMED_BYTES) {
         if (from > 0) await setImmediate();
-        sum = crc32(piece.subarray(from, from + SUMMED_BYTES), sum);
+        sum = zlib.crc32(piece.subarray(from, from + SUMMED_BYTES), sum);
       }
     },
     async close() {
@@ -313,7 +312,7 @@ function createPayloadWriter(name: string, open: () => Promise<PieceTarget>): Pa
   };
 }
 
-const decompress = promisify(zstdDecompress);
+const decompress = promisify(zlib.zstdDecompress);
 
 /** The size of one value in PostgreSQL; a part is read and written as one message. */
 const PART_BYTES = 4 * 1024 * 1024;
@@ -356,9 +355,9 @@ export function createPayloadRows(postgres: Postgres): PayloadFiles {
 
 /** Packs while the rest is received; the rows are written once all of it is there, so no connection waits for a sender. */
 function packRows(insert: (packed: Buffer) => Promise<void>): PieceTarget {
-  const packer = createZstdCompress({
+  const packer = zlib.createZstdCompress({
     chunkSize: PACKED_BYTES,
-    params: { [constants.ZSTD_c_checksumFlag]: 1 },
+    params: { [zlib.constants.ZSTD_c_checksumFlag]: 1 },
   });
   const packed: Buffer[] = [];
   packer.on('data', (chunk: Buffer) => packed.push(chunk));
