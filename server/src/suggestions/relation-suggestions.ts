@@ -548,11 +548,7 @@ function indexSide(products: readonly ComparedProduct[], compared: Compared): Si
   for (const product of products) {
     const number = numberOf(product, compared);
     if (number === undefined) continue;
-    for (const key of combine(product, compared)) {
-      const known = numbers.get(key);
-      if (known === undefined) numbers.set(key, [number]);
-      else known.push(number);
-    }
+    for (const key of combine(product, compared)) numbers.getOrInsert(key, []).push(number);
   }
   return new Map([...numbers].map(([key, all]) => [key, Float64Array.from(all).sort()]));
 }

@@ -47,8 +47,8 @@ export function createTaskWatch(
   function nextChange(task: Task, signal: AbortSignal): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const waiter = { task, end: resolve };
-    const ofTask = waiters.get(task.id) ?? new Set();
-    waiters.set(task.id, ofTask.add(waiter));
+    const ofTask = waiters.getOrInsertComputed(task.id, () => new Set());
+    ofTask.add(waiter);
     const giveUp = () => resolve(false);
     const either = AbortSignal.any([signal, closed.signal]);
     either.addEventListener('abort', giveUp, { once: true });

@@ -73,11 +73,8 @@ function patternOf(form: string): string {
 
 const patterns = new Map<string, RegExp>();
 
-function matches(text: string, form: string): boolean {
-  const pattern = patterns.get(form) ?? new RegExp(`^(?:${patternOf(form)})$`);
-  patterns.set(form, pattern);
-  return pattern.test(text);
-}
+const matches = (text: string, form: string): boolean =>
+  patterns.getOrInsertComputed(form, () => new RegExp(`^(?:${patternOf(form)})$`)).test(text);
 
 /** An object on the path to a value; one of a list is identified by its name or its row. */
 interface Step {
@@ -371,11 +368,7 @@ function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
 
   /** A row is asked what it leaves out before it is written. */
   const built = new WeakMap<FeedRow, ReturnType<typeof build>>();
-  function buildOnce(row: FeedRow) {
-    const made = built.get(row) ?? build(row);
-    built.set(row, made);
-    return made;
-  }
+  const buildOnce = (row: FeedRow) => built.getOrInsertComputed(row, build);
 
   return {
     // Read when the first rows are written, which determine what is known about the catalogue.

@@ -335,11 +335,8 @@ const isLargeSchema = (schema: object | undefined) =>
 
 const described = new WeakMap<object, string>();
 
-function describeOnce(schema: object): string {
-  const known = described.get(schema) ?? JSON.stringify(schema);
-  described.set(schema, known);
-  return known;
-}
+const describeOnce = (schema: object): string =>
+  described.getOrInsertComputed(schema, () => JSON.stringify(schema));
 
 /** The operation of parsing threads that reads a body; refused bodies never reach the serving thread. */
 export function jsonOperations() {

@@ -125,10 +125,8 @@ function varyByEncoding(reply: FastifyReply): void {
 
 /** Packing the page of the interface took 30 ms for each request. */
 function packOnce(bytes: Uint8Array, encoding: keyof typeof ENCODINGS): Promise<Uint8Array> {
-  const known = packedOnce.get(bytes) ?? new Map<typeof encoding, Promise<Uint8Array>>();
-  packedOnce.set(bytes, known);
-  const packed = known.get(encoding) ?? ENCODINGS[encoding].pack(bytes);
-  known.set(encoding, packed);
+  const known = packedOnce.getOrInsertComputed(bytes, () => new Map<typeof encoding, Promise<Uint8Array>>());
+  const packed = known.getOrInsertComputed(encoding, () => ENCODINGS[encoding].pack(bytes));
   packed.catch(() => known.delete(encoding));
   return packed;
 }

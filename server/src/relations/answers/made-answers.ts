@@ -159,9 +159,7 @@ export class CatalogRelations {
   private findAnswering(id: number): AnsweringRelation | undefined {
     const relation = this.relations.get(id);
     if (relation === undefined) return undefined;
-    const known = this.targets.get(relation.build) ?? this.hasTargets(relation.build);
-    this.targets.set(relation.build, known);
-    return known ? relation : undefined;
+    return this.targets.getOrInsertComputed(relation.build, this.hasTargets) ? relation : undefined;
   }
 
   private describeRelation(
@@ -298,8 +296,6 @@ export class CachedItems {
 
   private of({ form, brandAttribute }: ItemLook): Map<number, CachedItem> {
     const key = `${form} ${brandAttribute}`;
-    const items = this.looks.get(key) ?? new Map<number, CachedItem>();
-    this.looks.set(key, items);
-    return items;
+    return this.looks.getOrInsertComputed(key, () => new Map<number, CachedItem>());
   }
 }

@@ -201,8 +201,8 @@ function planAnswer(requested: IncludedRelations, relations: readonly Relation[]
   const tags = new Map<string, Map<number, number>>();
   for (const { id, tag, limit } of included) {
     if (tag === undefined) continue;
-    const limits = tags.get(tag) ?? new Map<number, number>();
-    tags.set(tag, limits.set(id, Math.max(limits.get(id) ?? 0, limit)));
+    const limits = tags.getOrInsertComputed(tag, () => new Map<number, number>());
+    limits.set(id, Math.max(limits.get(id) ?? 0, limit));
   }
   const planned = [...tags].map(([tag, limits]) => ({
     tag,
@@ -320,12 +320,9 @@ class AnswerMemory {
 
   private numberOf(input: RelateInput): number {
     const { tags, form, explain, assumed, brandAttribute } = input;
-    const numbers = this.numbers.get(tags) ?? new Map<string, number>();
-    this.numbers.set(tags, numbers);
+    const numbers = this.numbers.getOrInsertComputed(tags, () => new Map<string, number>());
     const rest = `${form} ${explain} ${assumed} ${brandAttribute}`;
-    const number = numbers.get(rest) ?? this.findNumber(input);
-    numbers.set(rest, number);
-    return number;
+    return numbers.getOrInsertComputed(rest, () => this.findNumber(input));
   }
 
   private findNumber({ tags, form, explain, assumed, brandAttribute }: RelateInput): number {

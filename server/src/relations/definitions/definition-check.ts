@@ -2,7 +2,7 @@ import { checkFilter, type Filter } from '../../catalog/filters/filters.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { boundLines } from '../../kernel/bounded-lines.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import { matchesOf } from './relation.ts';
+import { matchesOf, SIDES } from './relation.ts';
 import type { Match, MatchElement, RelationDefinition, SentRelation } from './relation-schemas.ts';
 import { COMPARISONS_PER_RULE } from './rule.ts';
 
@@ -129,7 +129,6 @@ function checkTotal(sent: Sent<SentRelation>, path: string): string[] {
 }
 
 const EVERY_PRODUCT: Filter = { all: [] };
-const SIDES = ['source', 'target'] as const;
 
 function listFilterErrors(sent: Sent<SentRelation>, path: string): string[] {
   return SIDES.flatMap((side) =>

@@ -6,7 +6,7 @@ import {
   type ProductView,
 } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import type { Side } from './relation.ts';
+import { SIDES, type Side } from './relation.ts';
 import { attributeOf, type CompiledElement, type CompiledMatch } from './rule.ts';
 
 /**
@@ -63,7 +63,6 @@ type BothSides = Readonly<Record<Side, readonly RowedValue[]>>;
 const judgeAlone = (match: CompiledMatch, read: Readonly<Record<Side, ReadValues>>) =>
   judgeMatch(match, { source: read.source(match.source), target: read.target(match.target) });
 
-const SIDES = ['source', 'target'] as const;
 const NONE: readonly never[] = [];
 const NO_VALUES: BothSides = { source: NONE, target: NONE };
 

@@ -8,7 +8,8 @@ export function matchesOf(element: MatchElement): readonly Match[] {
   return 'together' in element ? element.together : [element];
 }
 
-export type Side = 'source' | 'target';
+export const SIDES = ['source', 'target'] as const;
+export type Side = (typeof SIDES)[number];
 
 /** `building`: its first index is not complete; a ready relation that was changed gives the old answers until then. */
 type Answered = Pick<Static<typeof WireRelation>, 'state' | 'createdAt' | 'updatedAt'>;

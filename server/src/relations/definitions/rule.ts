@@ -50,9 +50,7 @@ export function bindRule(
   const find = (name: string) => {
     const attribute = byName.get(name);
     if (attribute === undefined) throw new ComparisonProblem(`there is no attribute ${JSON.stringify(name)}`);
-    const known = used.get(name) ?? toCompared(attribute, keys.get(attribute.id) ?? []);
-    used.set(name, known);
-    return known;
+    return used.getOrInsertComputed(name, () => toCompared(attribute, keys.get(attribute.id) ?? []));
   };
   const named = new Set(listTables(rule));
   const bound = tables.filter(({ name }) => named.has(name));
@@ -67,7 +65,7 @@ export function bindRule(
 
 function listKeys(attributes: readonly Attribute[]): Map<number, string[]> {
   const keys = new Map<number, string[]>();
-  for (const [key, { id }] of indexByKey(attributes)) keys.set(id, [...(keys.get(id) ?? []), key]);
+  for (const [key, { id }] of indexByKey(attributes)) keys.getOrInsert(id, []).push(key);
   return keys;
 }
 
@@ -120,13 +118,10 @@ export interface CompiledRule {
 const compiled = new WeakMap<BoundRule, CompiledRule>();
 
 export function compileRule(bound: BoundRule): CompiledRule {
-  const known = compiled.get(bound);
-  if (known !== undefined) return known;
-  const { rule, tables = [] } = bound;
-  const byName = new Map(bound.attributes.map((attribute) => [attribute.name, attribute]));
-  const made = compileWith(rule, { find: finderOf(bound), byName, tables });
-  compiled.set(bound, made);
-  return made;
+  return compiled.getOrInsertComputed(bound, ({ rule, attributes, tables = [] }) => {
+    const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
+    return compileWith(rule, { find: finderOf(bound), byName, tables });
+  });
 }
 
 /** @returns what finds the attributes that a rule was bound with */
@@ -241,9 +236,7 @@ function readPartners(
       readOperand(to, ofTarget as ComparedAttribute),
     ];
     if (key === undefined || value === undefined) continue;
-    const known = partners.get(key);
-    if (known === undefined) partners.set(key, [value]);
-    else known.push(value);
+    partners.getOrInsert(key, []).push(value);
   }
   return partners;
 }

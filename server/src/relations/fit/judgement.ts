@@ -127,11 +127,9 @@ export class Judge {
   }
 
   stand(side: Side, one: SetProduct): Standing {
-    const known = this.known[side].get(one);
-    if (known !== undefined) return known;
-    const standing = { one, truth: this.judgeSide[side](one.product.view) };
-    this.known[side].set(one, standing);
-    return standing;
+    return this.known[side].getOrInsertComputed(one, () => ({
+      ...{ one, truth: this.judgeSide[side](one.product.view) },
+    }));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { type ComparedAttribute, viewUpload } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import { attributeOf, compileRule, readFrom, type Side } from '../definitions/definitions.ts';
+import { attributeOf, compileRule, readFrom, SIDES, type Side } from '../definitions/definitions.ts';
 import { readPages } from '../search/search.ts';
 import type { FitCatalog, FitParts } from './fit-answer.ts';
 import type { MissingValues } from './fit-schemas.ts';
@@ -58,7 +58,6 @@ const judgeView = (view: JudgedProduct['view']): JudgedProduct => ({
   ...{ identifier: view.identifier, groupIdentifier: '', view, read: readFrom(view) },
 });
 
-const SIDES = ['source', 'target'] as const;
 type Counts = Record<Side, number>;
 
 /** What one constraint is about, and what of that has no value which it needs. */

@@ -165,8 +165,7 @@ export type MergedTargets = ReadonlyMap<string, number | undefined>;
 export function mergeLines(lines: readonly LinkLine[]): Map<string, MergedTargets> {
   const merged = new Map<string, Map<string, number | undefined>>();
   for (const { source, targets } of lines) {
-    const known = merged.get(source) ?? new Map<string, number | undefined>();
-    merged.set(source, known);
+    const known = merged.getOrInsertComputed(source, () => new Map<string, number | undefined>());
     for (const target of targets) {
       const identifier = identifierOf(target);
       if (known.has(identifier)) continue;

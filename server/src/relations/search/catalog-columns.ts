@@ -144,23 +144,19 @@ export class CatalogColumns implements DerivedSource {
   }
 
   private addToGroup(group: string, place: number): void {
-    const places = this.groupPlaces.get(group);
+    const places = this.groupPlaces.getOrInsert(group, []);
+    if (places.length === 0) this.bytes += weigh(group) + ENTRY_BYTES;
     // The text of the first one stands for all.
-    this.own.groupIdentifier.push(places === undefined ? group : this.groupAt(places[0] as number));
-    if (places !== undefined) places.push(place);
-    else {
-      this.groupPlaces.set(group, [place]);
-      this.bytes += weigh(group) + ENTRY_BYTES;
-    }
+    this.own.groupIdentifier.push(places.length === 0 ? group : this.groupAt(places[0] as number));
+    places.push(place);
   }
 
   private shareCategories(categories: Categories): Categories {
     const signature = JSON.stringify(categories);
-    const known = this.byPaths.get(signature);
-    if (known !== undefined) return known;
-    this.byPaths.set(signature, categories);
-    this.bytes += 2 * weigh(signature) + ENTRY_BYTES;
-    return categories;
+    return this.byPaths.getOrInsertComputed(signature, () => {
+      this.bytes += 2 * weigh(signature) + ENTRY_BYTES;
+      return categories;
+    });
   }
 
   private numberKey(key: string): number {

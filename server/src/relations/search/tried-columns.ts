@@ -1,6 +1,12 @@
 import { describeBriefly } from '../../catalog/browse/browse.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import { type BoundRule, compileRule, type RelationSurvey, type Side } from '../definitions/definitions.ts';
+import {
+  type BoundRule,
+  compileRule,
+  type RelationSurvey,
+  SIDES,
+  type Side,
+} from '../definitions/definitions.ts';
 import {
   type GroupedDocument,
   isMember,
@@ -132,25 +138,22 @@ function listByKey(rows: Iterable<MemberRow>, limit: WorkLimit): Map<string, Key
   const texts = new Map<Buffer, string>();
   const lists = new Map<string, KeyedList>();
   // Most bytes stand in several rows, as the same object.
-  const textOf = (bytes: Buffer): string => {
-    const known = texts.get(bytes) ?? bytes.toString('latin1');
-    texts.set(bytes, known);
-    return known;
-  };
+  const textOf = (bytes: Buffer): string => texts.getOrInsertComputed(bytes, toLatin1);
   let read = 0;
   for (const { side, key, rank, productId, group, compared } of rows) {
     if (read % CHECKED === 0) limit.check();
     read += 1;
-    const name = `${side} ${textOf(key)}`;
-    const list = lists.get(name) ?? { members: [] };
-    lists.set(name, list);
-    list.members.push({
-      ...{ productId, group, rank: textOf(rank) },
-      compared: compared.map((value) => value && textOf(value)),
-    });
+    lists
+      .getOrInsertComputed(`${side} ${textOf(key)}`, () => ({ members: [] }))
+      .members.push({
+        ...{ productId, group, rank: textOf(rank) },
+        compared: compared.map((value) => value && textOf(value)),
+      });
   }
   return lists;
 }
+
+const toLatin1 = (bytes: Buffer): string => bytes.toString('latin1');
 
 /** Only uploads are fetched. */
 class ColumnView extends FetchedView implements RelationView {
@@ -191,13 +194,11 @@ class ColumnView extends FetchedView implements RelationView {
 
   override listVariants(group: string): readonly Variant[] {
     const { columns, packed, variants } = this.known;
-    const known = variants.get(group);
-    if (known !== undefined) return known;
-    const listed = columns.placesOfGroup(group).map((place): Variant => {
-      return { productId: columns.idAt(place), packed: JSON.parse(packed[place] || '[]') };
-    });
-    variants.set(group, listed);
-    return listed;
+    return variants.getOrInsertComputed(group, () =>
+      columns.placesOfGroup(group).map((place) => ({
+        ...{ productId: columns.idAt(place), packed: JSON.parse(packed[place] || '[]') },
+      })),
+    );
   }
 
   override findIdentifier(productId: number): string {
@@ -272,7 +273,7 @@ async function readCards({ findUploads }: TriedCatalog, bound: BoundRule, column
   const { isOn } = compileRule(bound);
   const sides = { source: [] as string[], target: [] as string[] };
   for (const view of columns.views(bound.attributes))
-    for (const side of ['source', 'target'] as const) if (isOn[side](view)) sides[side].push(view.identifier);
+    for (const side of SIDES) if (isOn[side](view)) sides[side].push(view.identifier);
   const [sources, targets] = [spread(sides.source, CARDS.with), spread(sides.target, RESULTS)];
   const uploads = (await findUploads([...sources, ...targets])).map(
     ({ raw }) => JSON.parse(raw) as UploadedProduct,

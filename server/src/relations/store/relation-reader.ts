@@ -318,8 +318,7 @@ export function createSharedLists(most = MOST): { of(version: object): ShareList
       catalogs = new WeakMap();
       weight = cached.weight;
     }
-    const lists = catalogs.get(version) ?? new Map<string, readonly unknown[]>();
-    catalogs.set(version, lists.set(key, cached.list));
+    catalogs.getOrInsertComputed(version, () => new Map<string, readonly unknown[]>()).set(key, cached.list);
   }
 
   return {

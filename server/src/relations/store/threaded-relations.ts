@@ -1,5 +1,4 @@
-import type { ChangeOrder } from '../../catalog/catalog.ts';
-import type { ChangedCatalog } from '../../catalog/store/store.ts';
+import { applyFromOutside, type ChangedCatalog, changeFromOutside } from '../../catalog/store/store.ts';
 import { mapTable, type Program } from '../../storage/storage.ts';
 import type { Operation, ThreadPool } from '../../storage/threads/threads.ts';
 import type { FitInput } from '../fit/fit.ts';
@@ -42,18 +41,13 @@ export interface RelationThreads {
   readonly relationMs: number;
 }
 
-/** How a writing thread reads and changes catalogs, in one transaction each. */
+/** How a writing thread reads and changes catalogs. */
 export interface RelationWriter {
   read<Result>(projectId: number, program: Program<Result>): Result | Promise<Result>;
-  change<Result>(
+  /** Runs the program in one transaction, with what the engine does in its own way. */
+  transact<Result>(
     projectId: number,
-    work: (changed: ChangedIndex) => Program<Result>,
-  ): Result | Promise<Result>;
-  /** Does the work of an ordered task once. */
-  apply<Result extends object>(
-    projectId: number,
-    order: ChangeOrder,
-    work: (catalog: ChangedCatalog) => Program<{ result: Result; isDone: boolean }>,
+    program: (index: Omit<ChangedIndex, keyof ChangedCatalog>) => Program<Result>,
   ): Result | Promise<Result>;
 }
 
@@ -84,23 +78,27 @@ type Changes = {
 };
 
 /** The operations of the writing threads. */
-export const writerOperations = ({ read, change, apply }: RelationWriter): Record<string, Operation> => ({
-  ...mapTable(
-    CHANGES,
-    (program: (changed: ChangedIndex, ...input: never[]) => Program<unknown>) =>
-      ([projectId, ...input]: [number, ...never[]]) =>
-        change(projectId, (changed) => program(changed, ...input)),
-  ),
-  applyLinks: ([projectId, order]: [number, LinkOrder]) =>
-    apply<LinkResult>(projectId, order, (catalog) => applyLinks(catalog, order)),
-  // Those that may have nothing to do check that without the catalog's lock.
-  async bindRelations([projectId, at]: [number, number]) {
-    const isAny = (await read(projectId, listRelations())).length > 0;
-    return isAny ? change(projectId, (changed) => bindRelations(changed, at)) : [];
-  },
-  dropBuilds: async ([projectId]: [number]) =>
-    (await read(projectId, findUnusedBuild())) !== undefined && change(projectId, dropBuilds),
-});
+export function writerOperations({ read, transact }: RelationWriter): Record<string, Operation> {
+  const change = <Result>(projectId: number, work: (changed: ChangedIndex) => Program<Result>) =>
+    transact(projectId, (index) => changeFromOutside((catalog) => work({ ...catalog, ...index })));
+  return {
+    ...mapTable(
+      CHANGES,
+      (program: (changed: ChangedIndex, ...input: never[]) => Program<unknown>) =>
+        ([projectId, ...input]: [number, ...never[]]) =>
+          change(projectId, (changed) => program(changed, ...input)),
+    ),
+    applyLinks: ([projectId, order]: [number, LinkOrder]) =>
+      transact(projectId, () => applyFromOutside(order, (catalog) => applyLinks(catalog, order))),
+    // Those that may have nothing to do check that without the catalog's lock.
+    async bindRelations([projectId, at]: [number, number]) {
+      const isAny = (await read(projectId, listRelations())).length > 0;
+      return isAny ? change(projectId, (changed) => bindRelations(changed, at)) : [];
+    },
+    dropBuilds: async ([projectId]: [number]) =>
+      (await read(projectId, findUnusedBuild())) !== undefined && change(projectId, dropBuilds),
+  };
+}
 
 const LISTED_PROJECTS = 1_000;
 

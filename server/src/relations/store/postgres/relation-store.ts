@@ -1,4 +1,4 @@
-import { applyFromOutside, changeFromOutside, readOntology } from '../../../catalog/store/store.ts';
+import { readOntology } from '../../../catalog/store/store.ts';
 import { createPayloadRows } from '../../../storage/payloads/payloads.ts';
 import { isTimedOut, type Postgres, type SqlSession } from '../../../storage/postgres/postgres.ts';
 import { performOn } from '../../../storage/storage.ts';
@@ -27,17 +27,11 @@ import { CatalogMoved, type Prefetch, readCatalog, readMark } from './search-sto
 export const postgresRelationWriterOperations = (postgres: Postgres): Record<string, Operation> =>
   writerOperations({
     read: (projectId, program) => performOn(postgres, projectId, program),
-    change: (projectId, work) =>
+    transact: (projectId, program) =>
       postgres.transaction((tx) => {
         const index = { extend: extendIn(tx, projectId), removeStray: () => false };
-        return performOn(
-          tx,
-          projectId,
-          changeFromOutside((catalog) => work({ ...catalog, ...index })),
-        );
+        return performOn(tx, projectId, program(index));
       }),
-    apply: (projectId, order, work) =>
-      postgres.transaction((tx) => performOn(tx, projectId, applyFromOutside(order, work))),
   });
 
 /** Relations in PostgreSQL. Only answers may be read from replicas. */

@@ -1,5 +1,5 @@
 import { readCatalogVersion, readVersionOfTurn } from '../../../catalog/store/sqlite/sqlite.ts';
-import { applyFromOutside, changeFromOutside, readOntology } from '../../../catalog/store/store.ts';
+import { readOntology } from '../../../catalog/store/store.ts';
 import type { PayloadFiles } from '../../../storage/payloads/payloads.ts';
 import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
 import type { Program } from '../../../storage/storage.ts';
@@ -29,16 +29,10 @@ import { createFileView, listSources } from './search-store.ts';
 export const relationWriterOperations = (files: CatalogFiles): Record<string, Operation> =>
   writerOperations({
     read: performIn(files),
-    change(projectId, work) {
+    transact(projectId, program) {
       const file = files.open(projectId);
       const index = { extend: extendIn(file), removeStray: () => removeRuns(file) };
-      return file.transaction(() =>
-        file.perform(changeFromOutside((catalog) => work({ ...catalog, ...index }))),
-      );
-    },
-    apply(projectId, order, work) {
-      const file = files.open(projectId);
-      return file.transaction(() => file.perform(applyFromOutside(order, work)));
+      return file.transaction(() => file.perform(program(index)));
     },
   });
 
