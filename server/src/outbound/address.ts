@@ -80,18 +80,14 @@ function toBlockList(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {
     const [address = '', prefix, ...rest] = range.split('/');
-    const bits = isIPv4(address) ? 32 : 128;
+    const [bits, family] = isIPv4(address) ? ([32, 'ipv4'] as const) : ([128, 'ipv6'] as const);
     const length = prefix === undefined ? bits : Number(prefix);
     const isGood =
       isIP(address) !== 0 && rest.length === 0 && /^\d{1,3}$/.test(prefix ?? '0') && length <= bits;
     if (!isGood) throw new Error(`${range} is no IP address and no CIDR range`);
-    list.addSubnet(address, length, familyOf(address));
+    list.addSubnet(address, length, family);
   }
   return list;
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIPv4(address) ? 'ipv4' : 'ipv6';
 }
 
 /** @returns the IPv4 address that a mapped, NAT64, 6to4 or Teredo address leads to */

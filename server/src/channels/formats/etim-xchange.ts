@@ -41,9 +41,8 @@ function nameOf(marked: string): string {
 }
 
 function newMember(marked: string, form = ''): Member {
-  const isList = marked.includes('[]');
   return {
-    isList,
+    isList: marked.includes('[]'),
     isRequired: marked.endsWith('!'),
     isFilled: marked.includes('+'),
     form,

@@ -33,7 +33,6 @@ export interface FormatReading {
 /** A feed format: one record in the list of `formats.ts`. Each option has a default that is detected. */
 interface FormatParts<Type extends string, Options extends TProperties> {
   readonly type: Type;
-  /** The name shown to people. */
   readonly label: string;
   /** What becomes a row, and how columns are named. */
   readonly description: string;
@@ -74,6 +73,10 @@ export function defineFormat<const Type extends string, Options extends TPropert
   return { ...format, schema };
 }
 
+/** Which of several languages is read. */
+export const languageOption = (description: string) =>
+  optional.text({ minLength: 2, maxLength: 10, 'x-label': 'Language', description });
+
 export const headerRow = optional.integer({
   minimum: 0,
   maximum: 1_048_576,
@@ -85,7 +88,6 @@ export const headerRow = optional.integer({
 type FormatReason =
   /** Not what the format says: invalid JSON, an unclosed tag, a zip that is none. */
   | 'damaged'
-  /** Ends midway. */
   | 'broken_off'
   | 'too_large'
   /** Valid, but with something that is never read: a DTD, an entity, encryption. */

@@ -220,7 +220,7 @@ function search(
 ) {
   const { identifier, source } = searched;
   const find = () => searchRelated(view, relation, searched);
-  // One that is not found may only not be fetched yet: nothing is to be kept of it.
+  // One that is not found may only not be fetched yet: nothing of it is remembered.
   return source === undefined && !relation.isListed
     ? find()
     : view.once(`search ${relation.build} ${identifier}`, find);
@@ -240,11 +240,10 @@ function explainItem(
 ): RelatedReason | undefined {
   if (relation.isListed) return explainLinked(view, relation, pair);
   const raws = [view.findUpload(pair.identifier)?.raw, view.findRaw(pair.productId)];
-  const [asked, found] = raws.map((raw) => raw && (JSON.parse(raw) as UploadedProduct));
-  return asked && found ? explainFound(view, relation, { ...pair, asked, found }) : undefined;
+  const [requested, found] = raws.map((raw) => raw && (JSON.parse(raw) as UploadedProduct));
+  return requested && found ? explainFound(view, relation, { ...pair, requested, found }) : undefined;
 }
 
-/** What an item looks like besides its product. */
 type ItemLook = Pick<RelateInput, 'form' | 'brandAttribute'>;
 
 interface CachedItem {
@@ -265,7 +264,6 @@ export class CachedItems {
   private readonly looks = new Map<string, Map<number, CachedItem>>();
   private count = 0;
 
-  /** How many there are of a look. */
   countOf(look: ItemLook): number {
     return this.of(look).size;
   }

@@ -73,7 +73,6 @@ interface AnswerStore {
 
 export interface RelatedAnswerParts {
   readonly store: AnswerStore;
-  /** Memory for answers. */
   readonly cache: ByteCache;
   /** Of a project, for its answers (§14.2): read by every request. */
   recallSettings(

@@ -32,7 +32,7 @@ const config = { guard: 'project', access: 'page' } as const;
 const about = {
   config,
   tags: ['Related products'],
-  why: 'answers are kept as bytes, and long ones are streamed',
+  why: 'answers are stored as bytes, and long ones are streamed',
 };
 /** 2,000 entries, of which half hold a tag of 255 characters, whatever escapes they are written with. */
 const takesEntries = {

@@ -172,7 +172,7 @@ function toWireRelation({ id, definition, state, problem, createdAt, updatedAt }
   };
 }
 
-/** Of an answer, which may be one that was kept (§7.5): the definition is what the service did not add. */
+/** Of an answer, which may be a stored one (§7.5): the definition is what the service did not add. */
 function markOfWire({
   id,
   state,

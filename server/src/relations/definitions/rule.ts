@@ -140,7 +140,6 @@ function ownOf(value: MatchedValue, attributes: ReadonlyMap<string, unknown>): C
   return attributes.has(value) || !Object.hasOwn(OWN, value) ? undefined : OWN[value as OwnField];
 }
 
-/** What the names of a rule mean. */
 interface RuleNames {
   readonly find: FindAttribute;
   readonly byName: ReadonlyMap<string, unknown>;

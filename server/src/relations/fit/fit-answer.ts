@@ -38,7 +38,6 @@ export interface FitCatalog extends TriedCatalog {
   findTables(names: readonly string[]): Promise<readonly ValueTable[]>;
 }
 
-/** The constraints of one version of a catalog. */
 interface CatalogConstraints {
   readonly version: number;
   readonly attributes: readonly Attribute[];

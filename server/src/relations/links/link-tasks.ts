@@ -27,7 +27,7 @@ export interface AcceptedLinks {
   readonly payloadNames: readonly string[];
   /** Pairs of the relation, and those of them that the list has too; 0 where they are not counted. */
   readonly present: number;
-  readonly kept: number;
+  readonly unchanged: number;
 }
 
 export interface StagedPiece {
@@ -107,6 +107,26 @@ export interface AcceptedList {
   readonly record: (tx: ControlTransaction, task: Task) => Promise<void>;
 }
 
+/** Lists of lines that a long task gathers, stored until a task of their own has taken them. */
+export function gatherPieces(payloads: Payloads, projectId: number, kind: 'links' | 'table') {
+  const payloadNames: string[] = [];
+  return {
+    payloadNames,
+    async add({ bytes }: RawBody) {
+      const name = `${kind}-${randomUUID()}`;
+      payloadNames.push(name);
+      await payloads.write(projectId, name, bytes);
+    },
+    discard: () => removeAll(payloads, projectId, payloadNames),
+  };
+}
+
+type Payloads = Base['payloads'];
+
+export async function removeAll(payloads: Payloads, projectId: number, names: readonly string[]) {
+  for (const name of names) await payloads.remove(projectId, name);
+}
+
 const PAIRS = { plural: 'pairs', update: 'list of links', call: 'links' };
 
 /** The links of relations: taken, put in place, exported. */
@@ -119,7 +139,7 @@ export class RelationLinks {
     acceptedAs: 'RUNNING',
     isOrdered: true,
     run: (payload, run) => this.run(payload, run),
-    ended: ({ payloadNames }, { projectId }) => this.removeAll(projectId, payloadNames),
+    ended: ({ payloadNames }, { projectId }) => removeAll(this.parts.payloads, projectId, payloadNames),
   };
 
   constructor(parts: LinkTaskParts) {
@@ -137,7 +157,7 @@ export class RelationLinks {
 
   /**
    * Takes a list for a relation, which becomes its own in a task.
-   * @throws not_found, links_of_rule, every refusal of a list, delete_guard, deletes_not_exact; then nothing is kept
+   * @throws not_found, links_of_rule, every refusal of a list, delete_guard, deletes_not_exact; then nothing is stored
    */
   async accept(
     project: ChosenProject,
@@ -149,13 +169,13 @@ export class RelationLinks {
     const limits = { maxDeletePercent, allowDeletes };
     const isCounted = mode === 'replace' && (allowDeletes !== undefined || maxDeletePercent < 100);
     const sent = { relationId, ...body, maxMib, isCounted };
-    const { payloadNames, present, kept } = await store.acceptLinks(project.id, sent);
+    const { payloadNames, present, unchanged } = await store.acceptLinks(project.id, sent);
     try {
-      if (isCounted) checkDeletes(limits, { present, deleted: present - kept });
+      if (isCounted) checkDeletes(limits, { present, deleted: present - unchanged });
       const payload = { relationId, mode, payloadNames, ...(allowDeletes !== undefined && { allowDeletes }) };
       return await tasks.accept(this.task, { project, payload, alongside: record });
     } catch (error) {
-      if (!mayBeStored(error)) await this.removeAll(project.id, payloadNames);
+      if (!mayBeStored(error)) await removeAll(this.parts.payloads, project.id, payloadNames);
       throw error;
     }
   }
@@ -166,20 +186,14 @@ export class RelationLinks {
    */
   async gather(task: Task, relationId: number): Promise<GatheredWrites> {
     const { payloads, tasks } = this.parts;
-    const { projectId } = task;
-    await this.find(projectId, relationId);
-    const payloadNames: string[] = [];
+    await this.find(task.projectId, relationId);
+    const { payloadNames, ...pieces } = gatherPieces(payloads, task.projectId, 'links');
     return {
-      async add({ bytes }) {
-        const name = `links-${randomUUID()}`;
-        payloadNames.push(name);
-        await payloads.write(projectId, name, bytes);
-      },
+      ...pieces,
       accept: ({ maxDeletePercent, note }) => {
         const payload: LinkPayload = { relationId, mode: 'replace', payloadNames, maxDeletePercent };
         return tasks.parts.accept(task, [{ definition: this.task, payload }], note);
       },
-      discard: () => this.removeAll(projectId, payloadNames),
     };
   }
 
@@ -196,10 +210,6 @@ export class RelationLinks {
       yield page;
       after = last.line;
     }
-  }
-
-  private async removeAll(projectId: number, names: readonly string[]): Promise<void> {
-    for (const name of names) await this.parts.payloads.remove(projectId, name);
   }
 
   private async run(payload: LinkPayload, run: TaskRun): Promise<void> {

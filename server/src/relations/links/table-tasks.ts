@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import type { GatheredWrites } from '../../catalog/updates/updates.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Base } from '../../storage/storage.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import { PAIRS_PER_TABLE, type SentTable, type StoredTable } from '../definitions/definitions.ts';
 import { identifierOf, unpackLines } from './link-lines.ts';
+import { gatherPieces, removeAll } from './link-tasks.ts';
 
 /** Tables that runs of pipelines replace, in the order of the project. Source: docs/interface.md §12.9, §13.9. */
 
@@ -25,9 +25,6 @@ interface TableTaskParts extends Pick<Base, 'payloads'> {
 /** @returns a function that gathers what a long task is about to put in place of a table */
 export function createTableTasks(parts: TableTaskParts) {
   const { payloads, tasks } = parts;
-  const removeAll = async (projectId: number, names: readonly string[]) => {
-    for (const name of names) await payloads.remove(projectId, name);
-  };
   const task: TaskDefinition<TablePayload> = {
     kind: 'relations.table',
     name: 'relation table',
@@ -35,23 +32,16 @@ export function createTableTasks(parts: TableTaskParts) {
     acceptedAs: 'RUNNING',
     isOrdered: true,
     run: (payload, run) => replaceTable(parts, payload, run),
-    ended: ({ payloadNames }, { projectId }) => removeAll(projectId, payloadNames),
+    ended: ({ payloadNames }, { projectId }) => removeAll(payloads, projectId, payloadNames),
   };
   tasks.define([task]);
 
   return (owner: Task, name: string): GatheredWrites => {
-    const { projectId } = owner;
-    const payloadNames: string[] = [];
-    return {
-      async add({ bytes }) {
-        const payloadName = `table-${randomUUID()}`;
-        payloadNames.push(payloadName);
-        await payloads.write(projectId, payloadName, bytes);
-      },
-      accept: ({ note }) =>
-        tasks.parts.accept(owner, [{ definition: task, payload: { name, payloadNames } }], note),
-      discard: () => removeAll(projectId, payloadNames),
-    };
+    const { payloadNames, ...pieces } = gatherPieces(payloads, owner.projectId, 'table');
+    const payload = { name, payloadNames };
+    const accept: GatheredWrites['accept'] = ({ note }) =>
+      tasks.parts.accept(owner, [{ definition: task, payload }], note);
+    return { ...pieces, accept };
   };
 }
 

@@ -393,10 +393,10 @@ class MembershipBatch implements DerivedBatch {
     if (known !== undefined) return known;
     const { sides, product } = this.numbered;
     const found = sides.flatMap((side, at): Candidate[] => {
-      product.isAsked = false;
+      product.isInspected = false;
       const isOn = side.test(product);
-      if (!isOn && !product.isAsked) return [];
-      return [{ side, members: this.members[at] as SideMembers, isCertain: !product.isAsked }];
+      if (!isOn && !product.isInspected) return [];
+      return [{ side, members: this.members[at] as SideMembers, isCertain: !product.isInspected }];
     });
     this.candidates.set(categories, found);
     return found;

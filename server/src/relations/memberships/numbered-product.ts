@@ -101,7 +101,7 @@ export interface LookedAt extends Pick<DerivedSource, 'readOwn' | 'categoriesOf'
 export class NumberedProduct implements ProductView {
   row = 0;
   /** Whether more than its categories was looked at. */
-  isAsked = false;
+  isInspected = false;
   readonly attributes: ReadonlyMap<ComparedAttribute, ReadAttribute>;
   readonly byKey = new Map<string, ReadAttribute[]>();
   private readonly own: readonly (readonly [ReadAttribute, OwnField])[];
@@ -155,7 +155,7 @@ export class NumberedProduct implements ProductView {
     this.isRead = false;
   }
 
-  /** Most products are on no side: their values are read when they are asked for first. */
+  /** Most products are on no side: their values are read when they are needed first. */
   read(): void {
     if (this.isRead) return;
     this.isRead = true;
@@ -166,7 +166,7 @@ export class NumberedProduct implements ProductView {
   }
 
   get identifier(): string {
-    this.isAsked = true;
+    this.isInspected = true;
     return this.source?.readOwn(this.row, 'identifier') ?? '';
   }
 
@@ -175,7 +175,7 @@ export class NumberedProduct implements ProductView {
   }
 
   valuesOf(attribute: ComparedAttribute): readonly Comparable[] {
-    this.isAsked = true;
+    this.isInspected = true;
     this.read();
     return this.attributes.get(attribute)?.list() ?? NO_NUMBERS;
   }

@@ -13,7 +13,7 @@ export interface RelationView {
    * and reads by itself whatever it needs of the view.
    */
   once<Result>(key: string, make: () => Result): Result;
-  /** @returns what `make` makes, kept for other products too; only where everything is at hand */
+  /** @returns what `make` makes, remembered for other products too; only where everything is at hand */
   readonly share?: ShareLists;
   findSource(identifier: string): FoundSource | undefined;
   /** @returns matching products by rank, then id; of a product with several matching keys several times */
@@ -121,7 +121,7 @@ function compareRanked({ rank: a = '', ...one }: Candidate, { rank: b = '', ...o
 
 export interface Variant {
   readonly productId: number;
-  /** Its memberships as they are kept: of many variants one membership each is looked at. */
+  /** Its memberships as they are stored: of many variants one membership each is looked at. */
   readonly packed: string | readonly PackedMembership[];
 }
 
@@ -219,7 +219,7 @@ class Fetched<Key, Value> {
   /** What it was asked for and did not have. */
   readonly missing = new Set<Key>();
   /** How often. */
-  lacked = 0;
+  misses = 0;
   private readonly known = new Map<Key, Value>();
   private readonly absent: (key: Key) => Value;
 
@@ -236,7 +236,7 @@ class Fetched<Key, Value> {
     const value = this.known.get(key);
     if (value !== undefined || this.known.has(key)) return value;
     this.missing.add(key);
-    this.lacked += 1;
+    this.misses += 1;
     return undefined;
   }
 
@@ -267,13 +267,13 @@ export class FetchedView implements RelationView {
   readonly pages = new Map<Membership, VariantSearch>();
   private readonly lists = new Map<Membership, ReadList>();
   private readonly made = new Map<string, unknown>();
-  private lackedPages = 0;
+  private missedPages = 0;
 
   once<Result>(key: string, make: () => Result): Result {
     if (this.made.has(key)) return this.made.get(key) as Result;
-    const before = this.lacked;
+    const before = this.misses;
     const made = make();
-    if (this.lacked === before) this.made.set(key, made);
+    if (this.misses === before) this.made.set(key, made);
     return made;
   }
 
@@ -286,7 +286,7 @@ export class FetchedView implements RelationView {
     yield* list?.candidates ?? [];
     if (list?.isComplete) return;
     const size = list === undefined ? expectCandidates(search.limit) : growPage(list.size);
-    this.lackedPages += 1;
+    this.missedPages += 1;
     this.pages.set(search.opposite, { ...search, size, after: list?.last });
   }
 
@@ -346,7 +346,7 @@ export class FetchedView implements RelationView {
     return [sources, variants, links, raws, identifiers, uploads, categories];
   }
 
-  private get lacked(): number {
-    return this.kinds.reduce((sum, { lacked }) => sum + lacked, this.lackedPages);
+  private get misses(): number {
+    return this.kinds.reduce((sum, { misses }) => sum + misses, this.missedPages);
   }
 }

@@ -169,12 +169,12 @@ const orAll = <Value>(satisfying: readonly Value[], all: readonly Value[]) =>
 const textsOf = (satisfying: readonly RowedValue[], all: readonly RowedValue[]) =>
   orAll(satisfying, all).map(({ text = '' }) => text);
 
-/** @returns on which side stands the product that was asked about, and the one that was found */
-export const orient = <Product>(matchType: MatchType, asked: Product, found: Product) =>
-  matchType === 'FIRST_WAY' ? { source: asked, target: found } : { source: found, target: asked };
+/** @returns on which side stands the product that was requested, and the one that was found */
+export const orient = <Product>(matchType: MatchType, requested: Product, found: Product) =>
+  matchType === 'FIRST_WAY' ? { source: requested, target: found } : { source: found, target: requested };
 
 interface FoundProducts extends Omit<LinkedPair, 'identifier'> {
-  readonly asked: UploadedProduct;
+  readonly requested: UploadedProduct;
   readonly found: UploadedProduct;
 }
 
@@ -182,13 +182,13 @@ interface FoundProducts extends Omit<LinkedPair, 'identifier'> {
 export const explainFound = (
   view: RelationView,
   relation: SearchedRelation,
-  { asked, found, ...pair }: FoundProducts,
+  { requested, found, ...pair }: FoundProducts,
 ): RelatedReason =>
   relation.isListed
-    ? explainLinked(view, relation, { ...pair, identifier: asked.identifier })
-    : explainPair(relation.bound, orient(pair.matchType, asked, found));
+    ? explainLinked(view, relation, { ...pair, identifier: requested.identifier })
+    : explainPair(relation.bound, orient(pair.matchType, requested, found));
 
-/** Two products of which one was asked about and the other was found, or was looked for. */
+/** Two products of which one was requested and the other was found, or was looked for. */
 interface LinkedPair {
   readonly identifier: string;
   readonly productId: number;
@@ -239,10 +239,10 @@ export function explainRelation(
     ...{ identifier: source, source: view.findSource(source), limit: SEARCHED_GROUPS },
   });
   const place = groups.flat().indexOf(to.productId);
-  const asked = JSON.parse(from.raw) as UploadedProduct;
+  const requested = JSON.parse(from.raw) as UploadedProduct;
   const found = JSON.parse(to.raw) as UploadedProduct;
-  const excluded = describeExclusion(asked, found, relation.excludeSameGroup);
-  const explained = explainFound(view, relation, { asked, found, productId: to.productId, matchType });
+  const excluded = describeExclusion(requested, found, relation.excludeSameGroup);
+  const explained = explainFound(view, relation, { requested, found, productId: to.productId, matchType });
   const isBehind = groups.length === SEARCHED_GROUPS && excluded === null && holdsThroughout(explained);
   return {
     related: place >= 0 || isBehind,
@@ -257,12 +257,12 @@ const holdsThroughout = ({ source, target, match }: RelatedReason) =>
   source.holds && target.holds && match.every(({ holds }) => holds);
 
 function describeExclusion(
-  asked: UploadedProduct,
+  requested: UploadedProduct,
   found: UploadedProduct,
   excludeSameGroup: boolean,
 ): Explanation['excluded'] {
-  if (asked.identifier === found.identifier) return 'same product';
-  return isApart(asked, found, excludeSameGroup) ? null : 'same group';
+  if (requested.identifier === found.identifier) return 'same product';
+  return isApart(requested, found, excludeSameGroup) ? null : 'same group';
 }
 
 /** What a product leads to and what leads to it, relation by relation, with the reason. Source: docs/interface.md §12.7. */
@@ -303,7 +303,7 @@ export function relateProduct(
       const raw = view.findRaw(productId);
       if (raw === undefined) return [];
       const found = JSON.parse(raw) as UploadedProduct;
-      const explain = explainFound(view, relation, { asked: product, found, productId, matchType });
+      const explain = explainFound(view, relation, { requested: product, found, productId, matchType });
       return [{ ...describeBriefly(found), explain }];
     });
     return { stands, results };

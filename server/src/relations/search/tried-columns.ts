@@ -99,7 +99,7 @@ function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: WorkLimit): S
 /** The join index of one rule in memory: it has the same lists as the tables of a store. */
 interface Members {
   readonly places: Readonly<Record<Side, number[]>>;
-  /** By place, as memberships are kept beside a document; '' for a product on no side. */
+  /** By place, as memberships are stored beside a document; '' for a product on no side. */
   readonly packed: readonly string[];
   /** Identifiers of products with more combinations of values than count. */
   readonly cut: readonly string[];

@@ -5,6 +5,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { type PayloadFiles, unpackParts } from '../../storage/payloads/payloads.ts';
 import {
   byEngine,
+  cell,
   insertInto,
   listed,
   lookupJoin,
@@ -115,9 +116,9 @@ function* openSources(build: number, names: readonly string[]): Program<Map<stri
 }
 
 function* lastLine(build: number): Program<number> {
-  const found = yield* row<{ line: number | null }>`select max(line) as line from relation_link_source
+  const last = yield* cell<number | null>`select max(line) from relation_link_source
     where ${own()} and build_id = ${build}`;
-  return found?.line ?? 0;
+  return last ?? 0;
 }
 
 /** Puts a staged list in place, or changes the present one by it. @throws not_ready when the staged list was let go */
@@ -126,12 +127,11 @@ export function* applyLinks(
   order: LinkOrder,
 ): Program<{ result: LinkResult; isDone: boolean }> {
   const { relationId, staged, mode } = order;
-  const relation = yield* row<{ active: number }>`select active_build as active from relation where ${own()}
-    and id = ${relationId}`;
-  if (relation === undefined) return { result: { kind: 'missing' }, isDone: false };
+  const active = yield* cell<number>`select active_build from relation where ${own()} and id = ${relationId}`;
+  if (active === undefined) return { result: { kind: 'missing' }, isDone: false };
   yield* requireStaged(staged);
-  const lists = { active: relation.active, staged };
-  const before = yield* countList(relation.active);
+  const lists = { active, staged };
+  const before = yield* countList(active);
   const [deleted, named] = [yield* countLost(lists, mode), yield* countList(staged)];
   if (mode === 'replace' && isGuarded(order, before.pairs, deleted))
     return { result: { kind: 'guarded', present: before.pairs, deleted }, isDone: false };
@@ -139,7 +139,7 @@ export function* applyLinks(
   else yield* changeList(lists);
   yield* announceRelation(relationId, order.at, { change: 'links', taskNumber: order.taskNumber });
   catalog.affect('answers');
-  const after = mode === 'replace' ? yield* countList(staged) : yield* countList(relation.active);
+  const after = yield* countList(mode === 'replace' ? staged : active);
   const created = after.pairs - before.pairs + deleted;
   return {
     result: { kind: 'done', ...after, created, deleted, unchanged: named.pairs - created },
@@ -166,16 +166,16 @@ function* countLost({ active, staged }: Lists, mode: LinkOrder['mode']): Program
   const named = sql`from relation_link_source s
     ${lookupJoin('relation_link_source', 'n', sql`n.build_id = ${staged} and n.source = s.source`)}
     ${linksOf(active, 's.line')}`;
-  const kept = lookupJoin(
+  const same = lookupJoin(
     'relation_link',
     'k',
     sql`k.build_id = ${staged} and k.target = l.target and k.line = n.line`,
   );
   const where = sql`where ${own('s')} and s.build_id = ${active}`;
-  const found = yield* row<{ named: number; kept: number }>`select (select count(*) ${named}
-    ${where}) as named, (select count(*) ${named} ${kept} ${where}) as kept`;
-  const { named: present, kept: same } = found ?? { named: 0, kept: 0 };
-  return (mode === 'replace' ? (yield* countList(active)).pairs : present) - same;
+  const count = (select: Sql) => cell<number>`select count(*) ${select} ${where}`;
+  const unchanged = (yield* count(sql`${named} ${same}`)) ?? 0;
+  if (mode === 'replace') return (yield* countList(active)).pairs - unchanged;
+  return ((yield* count(named)) ?? 0) - unchanged;
 }
 
 /** Flags of the relation may have changed since the list was begun. */
@@ -255,14 +255,12 @@ const linksOf = (build: number, line: string): Sql =>
       where ${own('l')} and l.build_id = ${build} and l.line = ${text(line)} order by l.place offset 0) l`,
   });
 
-function* findList(relationId: number): Program<number | undefined> {
-  const found = yield* row<{ list: number }>`select b.id as list from relation r join relation_build b
-    on ${own('b')} and b.id = r.active_build where ${own('r')} and r.id = ${relationId} and b.kind = 'links'`;
-  return found?.list;
-}
+const findList = (relationId: number) =>
+  cell<number>`select b.id from relation r join relation_build b on ${own('b')} and b.id = r.active_build
+    where ${own('r')} and r.id = ${relationId} and b.kind = 'links'`;
 
 /** @returns the links of these lines that the present list has, each by a number of its own */
-function* findKept(relationId: number, lines: readonly LinkLine[]): Program<number[]> {
+function* findUnchanged(relationId: number, lines: readonly LinkLine[]): Program<number[]> {
   const list = yield* findList(relationId);
   if (list === undefined) return [];
   const pairs = lines.flatMap(({ source, targets }) =>
@@ -291,14 +289,14 @@ interface LinkReaderParts {
 /** What one piece of a list holds, which is stored and staged at once. */
 const PIECE_LINKS = 10_000;
 
-/** @throws request_invalid, body_too_large, body_not_unpacked, storage_full; then nothing is kept */
+/** @throws request_invalid, body_too_large, body_not_unpacked, storage_full; then nothing is stored */
 export async function acceptLinks(
   { payloads, read }: LinkReaderParts,
   { projectId, relationId, bytes, encoding, maxMib, isCounted }: SentLinks & { projectId: number },
 ): Promise<AcceptedLinks> {
   const name = `links-${randomUUID()}`;
   const payloadNames: string[] = [];
-  const kept = new DistinctNumbers();
+  const unchanged = new DistinctNumbers();
   let piece: LinkLine[] = [];
   let links = 0;
   const reader = new LinkReader((line) => {
@@ -314,7 +312,7 @@ export async function acceptLinks(
     // Named before it is there, so that one that was written by half goes too.
     payloadNames.push(next);
     await payloads.write(projectId, next, Buffer.from(JSON.stringify(lines)));
-    if (isCounted) kept.add(await read(projectId, findKept(relationId, lines)));
+    if (isCounted) unchanged.add(await read(projectId, findUnchanged(relationId, lines)));
   }
 
   try {
@@ -325,7 +323,7 @@ export async function acceptLinks(
     reader.end();
     await store();
     const present = isCounted ? await read(projectId, countLinks(relationId)) : 0;
-    return { payloadNames, present, kept: kept.count() };
+    return { payloadNames, present, unchanged: unchanged.count() };
   } catch (error) {
     // The refusal is what counts; payloads that stay are removed at a later start.
     for (const one of payloadNames) await payloads.remove(projectId, one).catch(() => {});

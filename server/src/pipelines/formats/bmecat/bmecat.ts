@@ -1,4 +1,3 @@
-import { optional } from '../../../kernel/optional.ts';
 import { type ByteStream, openNamelessFile, readSpool, writeSpool } from '../../streams.ts';
 import { decodeText } from '../decode.ts';
 import {
@@ -8,6 +7,7 @@ import {
   defineFormat,
   FormatProblem,
   type FormatReading,
+  languageOption,
   type ReadingNotes,
   RowValues,
   type SourceRow,
@@ -24,12 +24,9 @@ export const bmecat = defineFormat({
   description:
     'a row is a product of BMEcat 1.01, 1.2 or 2005; names of 2005, features by their names with units, images, categories',
   options: {
-    language: optional.text({
-      minLength: 2,
-      maxLength: 10,
-      'x-label': 'Language',
-      description: 'as deu or de, for texts in several languages; default: the language of the catalog',
-    }),
+    language: languageOption(
+      'as deu or de, for texts in several languages; default: the language of the catalog',
+    ),
   },
   /** Columns have the names of BMEcat 2005, even for catalogs of 1.2. */
   mapping: {

@@ -1,6 +1,6 @@
-import { optional } from '../../../kernel/optional.ts';
 import {
   defineFormat,
+  languageOption,
   ReadingNotes,
   RowValues,
   readAfterPeek,
@@ -19,10 +19,7 @@ export const etimXchange = defineFormat({
   description:
     'a row is a product of ETIM xChange 2.0; columns by dots, features by their codes, measures and prices with their units, objects of lists as rows',
   options: {
-    language: optional.text({
-      ...{ minLength: 2, maxLength: 10, 'x-label': 'Language' },
-      description: 'as en-GB, of the name and the address; default: the first description',
-    }),
+    language: languageOption('as en-GB, of the name and the address; default: the first description'),
   },
   mapping: {
     identifier: IDENTIFICATION,

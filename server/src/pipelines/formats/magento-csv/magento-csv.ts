@@ -26,7 +26,7 @@ export const magentoCsv = defineFormat({
     attributes: '*',
   },
   endings: [],
-  open: (reading, options) => readMagento(reading, options),
+  open: readMagento,
 });
 
 /** As many variants as a catalog of this service may have. */

@@ -38,18 +38,13 @@ export const xlsx = defineFormat({
   mapping: 'needed',
   endings: ['xlsx'],
   isTable: true,
-  open: (reading, options) => readXlsx(reading, options),
+  open: readXlsx,
 });
-
-interface XlsxOptions {
-  readonly sheet?: string | number | undefined;
-  readonly headerRow?: number | undefined;
-}
 
 /** @returns a batch of rows for each chunk of the sheet that completes some; empty rows are left out */
 async function* readXlsx(
   { bytes, notes, tempDir }: FormatReading,
-  options: XlsxOptions,
+  options: { readonly sheet?: string | number; readonly headerRow?: number },
 ): AsyncGenerator<SourceRow[]> {
   await using file = await openNamelessFile(tempDir);
   for await (const _ of writeSpool(bytes, file));
@@ -136,7 +131,6 @@ interface Cell {
 /** The last column that a sheet can have is XFD. */
 const COLUMNS = 16_384;
 
-/** What the cells of a sheet refer to. */
 interface CellPlace {
   readonly book: Book;
   readonly texts: TextStore;
@@ -328,7 +322,6 @@ function unescapeText(text: string): string {
   );
 }
 
-/** Yields the chosen elements of a part one by one. */
 async function* readPart(parts: ZipParts, part: string, choice: XmlChoice): AsyncGenerator<XmlElement> {
   for await (const elements of readElements(parts.read(part), new ReadingNotes(), choice)) yield* elements;
 }
@@ -336,7 +329,6 @@ async function* readPart(parts: ZipParts, part: string, choice: XmlChoice): Asyn
 const shorten = (text: string | undefined): string => copyText((text ?? '').slice(0, NAME_CHARACTERS));
 const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true';
 
-/** The meaning of a cell's number. */
 type NumberStyle =
   | { readonly kind: 'number' }
   /** Shown with leading zeros: article numbers and postal codes. */

@@ -93,11 +93,11 @@ export function openExpressions(expressions: readonly string[], limits = EXPRESS
    */
   async function ask(rows: readonly unknown[], isAlone: boolean): Promise<Answered<Result>> {
     try {
-      const asked = await getChild();
+      const found = await getChild();
       const { answers, lost } =
-        typeof asked === 'string'
-          ? { answers: [], lost: asked }
-          : await asked.ask<Result>({ kind: 'rows', items: rows });
+        typeof found === 'string'
+          ? { answers: [], lost: found }
+          : await found.ask<Result>({ kind: 'rows', items: rows });
       if (lost !== undefined) await end();
       const culprit = (why: Lost) => expressions.map(() => ({ problem: LOST[why], isRunaway: true }));
       const results = isAlone && lost !== undefined ? [culprit(lost)] : answers;

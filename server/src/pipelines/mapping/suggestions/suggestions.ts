@@ -82,25 +82,22 @@ function listAttributes(columns: readonly string[], own: DefaultMapping | undefi
   return Object.fromEntries(named.filter(([key, column]) => key !== 'Brand' && columns.includes(column)));
 }
 
+/** Fields that one column has. */
+const SINGLE_FIELDS = ['identifier', 'groupIdentifier', 'name', 'productUrl', 'categories', 'brand'] as const;
+
 /** First by the format, then by names, for every field: a column of paths could be taken for names. Values come last. */
 function chooseColumns(chooser: Chooser, own: DefaultMapping | undefined) {
-  const ofFormat = (field: SuggestedField) => chooser.ofFormat(field, own)[0];
-  const given = {
-    identifier: ofFormat('identifier'),
-    groupIdentifier: ofFormat('groupIdentifier'),
-    name: ofFormat('name'),
-    productUrl: ofFormat('productUrl'),
-    categories: ofFormat('categories'),
-    brand: ofFormat('brand'),
-    images: chooser.ofFormat('images', own),
-  };
+  const given = Object.fromEntries(
+    SINGLE_FIELDS.map((field) => [field, chooser.ofFormat(field, own)[0]]),
+  ) as Partial<Record<SuggestedField, ColumnSample>>;
+  const ofFormat = chooser.ofFormat('images', own);
   const named = {
     identifier: given.identifier ?? chooseIdentifier(chooser),
     groupIdentifier: given.groupIdentifier ?? chooseNamed(chooser, 'groupIdentifier', hasNoUrl),
     name: given.name ?? chooseNamed(chooser, 'name', isNameText),
     categories:
       given.categories ?? chooseCategories(chooser, chooser.named('categories').find(hasNoUrl), 'name'),
-    images: [...given.images, ...chooseImages(chooser, IMAGES)],
+    images: [...ofFormat, ...chooseImages(chooser, IMAGES)],
     productUrl: given.productUrl ?? chooseUrl(chooser),
   };
   return {
