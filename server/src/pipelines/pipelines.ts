@@ -98,9 +98,9 @@ const PREVIEWED_MIB = 8;
 
 function readFile({ name, base64, isBeginning = false }: NonNullable<SentPreview['file']>) {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(base64))
-    throw new ServiceError('request_invalid', { details: ['/file/base64 must be base64'] });
+    throw new ServiceError('request_invalid', '/file/base64 must be base64');
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length <= PREVIEWED_MIB * 1024 * 1024) return { name, bytes, isBeginning };
-  const details = [`/file/base64 must not hold more than ${PREVIEWED_MIB} MiB, the beginning is enough`];
-  throw new ServiceError('request_invalid', { details });
+  const detail = `/file/base64 must not hold more than ${PREVIEWED_MIB} MiB, the beginning is enough`;
+  throw new ServiceError('request_invalid', detail);
 }

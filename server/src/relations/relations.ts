@@ -166,7 +166,7 @@ export function createRelations(parts: RelationParts) {
       const explained = await store.explain(request, signal);
       if (explained === undefined) return refuseUnbuilt(await find(request.projectId, request.id));
       if (!('unknown' in explained)) return explained;
-      throw new ServiceError('not_found', { details: [`no product ${JSON.stringify(explained.unknown)}`] });
+      throw new ServiceError('not_found', `no product ${JSON.stringify(explained.unknown)}`);
     },
 
     /** @returns all relations of the project, with what those that are built do with a product @throws not_found */
@@ -203,8 +203,8 @@ const kindOf = ({ kind = 'rule' }: RelationDefinition) => kind;
 /** Its links would be lost, or what becomes of the rule would be undefined. */
 function refuseOtherKind(present: RelationDefinition, definition: RelationDefinition): void {
   if (kindOf(present) === kindOf(definition)) return;
-  const details = ['/kind cannot change: delete the relation, or create another one'];
-  throw new ServiceError('request_invalid', { details });
+  const detail = '/kind cannot change: delete the relation, or create another one';
+  throw new ServiceError('request_invalid', detail);
 }
 
 function describeProblem(relation: Relation): { readonly problem: string } {
@@ -212,7 +212,7 @@ function describeProblem(relation: Relation): { readonly problem: string } {
 }
 
 function refuseUnbuilt({ problem }: Relation): never {
-  throw new ServiceError('relation_not_ready', { details: [problem ?? 'its index is being made'] });
+  throw new ServiceError('relation_not_ready', problem ?? 'its index is being made');
 }
 
 interface SentRelation {

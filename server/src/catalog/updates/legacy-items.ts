@@ -31,7 +31,7 @@ export function readLegacyForm({ bytes, encoding }: RawBody): { body: RawBody; i
   return { body: { bytes: shareText(JSON.stringify({ products })), encoding }, items: items.length };
 }
 
-const refusal = (detail: string) => new ServiceError('request_invalid', { details: [detail] });
+const refusal = (detail: string) => new ServiceError('request_invalid', detail);
 
 /** The list may hold `&`: what comes behind it is the last parameter. */
 function splitForm(text: string): { list: string; full: string } {

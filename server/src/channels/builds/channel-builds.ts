@@ -244,8 +244,8 @@ export function createBuildThreads(entry: URL, data: ChannelThreadData) {
       } catch (error) {
         signal?.throwIfAborted();
         if (!timeUp.aborted) throw error;
-        const details = [`looking at the first products took longer than ${PREVIEW_MS / 1_000} s`];
-        throw new ServiceError('channel_unfit', { details });
+        const detail = `looking at the first products took longer than ${PREVIEW_MS / 1_000} s`;
+        throw new ServiceError('channel_unfit', detail);
       }
     },
     async close() {

@@ -230,7 +230,7 @@ function openFilter(pass: CatalogPass, { filter }: ChannelDefinition): (product:
     return (product) => isForEverybody(product) && test(viewUpload(product));
   } catch (error) {
     if (!(error instanceof ComparisonProblem)) throw error;
-    throw new ServiceError('channel_unfit', { details: [`filter: ${error.message}`] });
+    throw new ServiceError('channel_unfit', `filter: ${error.message}`);
   }
 }
 

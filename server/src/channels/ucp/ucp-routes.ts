@@ -160,7 +160,7 @@ class UcpRefusal extends ServiceError {
   readonly ucpCode: string;
 
   constructor(code: string, content: string) {
-    super('query_invalid', { details: [content] });
+    super('query_invalid', content);
     this.ucpCode = code;
   }
 }

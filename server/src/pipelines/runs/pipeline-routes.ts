@@ -133,8 +133,8 @@ function noteRun(
 /** @throws request_invalid for a form, which is not a file */
 function describeFile({ sentType, headers }: FastifyRequest, givenName: string | undefined) {
   if (/^\s*multipart\/form-data\s*(;|$)/i.test(sentType ?? '')) {
-    const details = ['the body must be the file itself and not a form, as curl sends it with --data-binary'];
-    throw new ServiceError('request_invalid', { details });
+    const detail = 'the body must be the file itself and not a form, as curl sends it with --data-binary';
+    throw new ServiceError('request_invalid', detail);
   }
   const name = readFileName(givenName, headers['content-disposition']);
   return { name, charset: readCharset(sentType), mayBeRepeated: headers['idempotency-key'] !== undefined };

@@ -270,7 +270,7 @@ export function createPipelineTriggers(
     ): Promise<Answer> {
       const { source } = pipeline.definition;
       const other = `the source of this pipeline is ${source.type}: only one whose source is upload takes a file`;
-      if (!takesFile(source)) throw new ServiceError('request_invalid', { details: [other] });
+      if (!takesFile(source)) throw new ServiceError('request_invalid', other);
       // Checked before gigabytes are sent, and again when the run is accepted.
       if (!sent.mayBeRepeated && (await RUNS.hasOpen(database.read, pipeline)))
         throw new ServiceError('pipeline_running', { retryAfterSeconds: RUNNING_SECONDS });
@@ -278,7 +278,7 @@ export function createPipelineTriggers(
       const { pieces, sizeBytes, digest } = await storePieces(sent.chunks, place);
       const acceptance = new WatchedWrite();
       const start = async (alongside: AlongsideRun) => {
-        if (sizeBytes === 0) throw new ServiceError('request_invalid', { details: ['the file is empty'] });
+        if (sizeBytes === 0) throw new ServiceError('request_invalid', 'the file is empty');
         const { name, charset } = sent;
         const upload: UploadedFile = { name, charset, sizeBytes, pieces };
         return acceptance.run(() =>

@@ -55,8 +55,7 @@ export function createRunThreads(entry: URL, data: RunThreadData) {
     } catch (error) {
       signal?.throwIfAborted();
       if (!timeUp.aborted) throw translateDeath(error);
-      const details = [`Reading and mapping it took longer than ${time}`];
-      throw new ServiceError('source_unreadable', { details });
+      throw new ServiceError('source_unreadable', `Reading and mapping it took longer than ${time}`);
     }
   }
 

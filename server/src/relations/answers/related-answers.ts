@@ -138,8 +138,8 @@ const GROUPS_PER_REQUEST = 300_000;
 /** @returns the identifiers, each once @throws bad_request when more were sent than are answered, repeated or not */
 export function checkSources(sent: readonly string[]): readonly string[] {
   if (sent.length <= SOURCES_PER_REQUEST) return [...new Set(sent)];
-  const details = [`${sent.length} identifiers, at most ${SOURCES_PER_REQUEST} are answered at once`];
-  throw new ServiceError('bad_request', { details });
+  const detail = `${sent.length} identifiers, at most ${SOURCES_PER_REQUEST} are answered at once`;
+  throw new ServiceError('bad_request', detail);
 }
 
 /** @returns how many products are answered in one step */
@@ -151,7 +151,7 @@ function countSources(tags: readonly RequestedTag[]): number {
 /** @throws bad_request */
 export function checkIncluded(included: IncludedRelations): void {
   if ((included.includeRelations ?? []).length + (included.includeTags ?? []).length > 0) return;
-  throw new ServiceError('bad_request', { details: ['send includeRelations, includeTags or both'] });
+  throw new ServiceError('bad_request', 'send includeRelations, includeTags or both');
 }
 
 /** What is to be answered for each product. */
@@ -229,11 +229,10 @@ function listIncluded(
 function checkSize(identifiers: number, limits: number): void {
   const groups = identifiers * limits;
   if (groups <= GROUPS_PER_REQUEST) return;
-  throw new ServiceError('query_invalid', {
-    details: [
-      `${identifiers} identifiers × limits of ${limits} are ${groups} groups, at most ${GROUPS_PER_REQUEST} are answered at once`,
-    ],
-  });
+  throw new ServiceError(
+    'query_invalid',
+    `${identifiers} identifiers × limits of ${limits} are ${groups} groups, at most ${GROUPS_PER_REQUEST} are answered at once`,
+  );
 }
 
 /** Answers of the first products of a step, one behind another. */

@@ -100,7 +100,7 @@ export const relatedRoutes =
         const requested = joinRequested(query, body);
         const { identifier } = joinTwins({ identifier: query.identifier }, { identifier: body.identifier });
         if (identifier === undefined)
-          throw new ServiceError('query_invalid', { details: ["must have required property 'identifier'"] });
+          throw new ServiceError('query_invalid', "must have required property 'identifier'");
         return answer(project, reply, { ...requested, form: 'single', identifiers: [identifier] });
       },
     });
@@ -170,9 +170,7 @@ function readList<Schema extends TSchema>(
   try {
     list = JSON.parse(text);
   } catch (error) {
-    throw new ServiceError('query_invalid', {
-      details: [`/${name} must be a JSON list: ${(error as Error).message}`],
-    });
+    throw new ServiceError('query_invalid', `/${name} must be a JSON list: ${(error as Error).message}`);
   }
   // Listing errors interprets the schema, which takes longer than all the rest of a small request.
   if (Array.isArray(list) && list.length <= LISTED && list.every(isGood)) return list as Static<Schema>;

@@ -52,7 +52,7 @@ export const tableRoutes =
       summary: 'Replace a table; relations that use it are built anew',
       async change(change, chosen, sent) {
         if (sent.name !== nameOf(chosen))
-          throw new ServiceError('request_invalid', { details: ['/name must be the name in the path'] });
+          throw new ServiceError('request_invalid', '/name must be the name in the path');
         const table = await tables.save(change.place, {
           table: sent,
           isNew: false,

@@ -126,11 +126,10 @@ export async function answerFit(
   const judge = new SetJudge(constraints);
   const pairs = judge.judgePairs(set);
   if (pairs.length > MOST_PAIRS)
-    throw new ServiceError('request_invalid', {
-      details: [
-        `${pairs.length} pairs would be judged, at most ${MOST_PAIRS} are at once: name fewer items, tags or relations`,
-      ],
-    });
+    throw new ServiceError(
+      'request_invalid',
+      `${pairs.length} pairs would be judged, at most ${MOST_PAIRS} are at once: name fewer items, tags or relations`,
+    );
   const totals = judge.judgeTotals(set);
   const unfit = listUnfit(pairs, totals);
   const alternatives =

@@ -256,7 +256,7 @@ function checkDeletes(limits: DeleteLimit, counts: { present: number; deleted: n
 }
 
 const refuseUnknown = (relationId: number) =>
-  new ServiceError('not_found', { details: [`no relation of links ${relationId}`] });
+  new ServiceError('not_found', `no relation of links ${relationId}`);
 
 async function tell(run: TaskRun, result: Extract<LinkResult, { kind: 'done' }>): Promise<void> {
   const { sources, pairs, created, deleted, unchanged } = result;

@@ -58,8 +58,7 @@ async function replaceTable(
         pairs.set(JSON.stringify([source, target]), [source, target]);
   }
   if (pairs.size > PAIRS_PER_TABLE) {
-    const details = [`${pairs.size} pairs, a table has at most ${PAIRS_PER_TABLE}`];
-    throw new ServiceError('request_invalid', { details });
+    throw new ServiceError('request_invalid', `${pairs.size} pairs, a table has at most ${PAIRS_PER_TABLE}`);
   }
   const present = await find(projectId, name);
   const { description } = present ?? {};
