@@ -28,9 +28,9 @@ export class ServiceError extends Error {
   readonly code: FailureCode;
   readonly facts: FailureFacts;
 
-  /** @param known the facts, or the one detail that is known */
-  constructor(code: FailureCode, known: FailureFacts | string = {}) {
-    const facts = typeof known === 'string' ? { details: [known] } : known;
+  /** @param known the facts, or the one detail that is known, which `more` goes with */
+  constructor(code: FailureCode, known: FailureFacts | string = {}, more: FailureFacts = {}) {
+    const facts = typeof known === 'string' ? { details: [known], ...more } : known;
     super([code, ...(facts.values ?? []), ...(facts.details ?? [])].join(': '), { cause: facts.cause });
     this.code = code;
     this.facts = facts;

@@ -145,7 +145,7 @@ async function call<Result>({ name }: ProviderSettings, work: () => Promise<Resu
     if (error instanceof ServiceError) throw error;
     if (error instanceof client.AuthorizationResponseError || error instanceof client.ResponseBodyError) {
       const said = (error.error_description ?? error.error).slice(0, SHOWN_CHARACTERS);
-      throw new ServiceError('provider_refused', { details: [`${name} says: ${said}`], cause: error });
+      throw new ServiceError('provider_refused', `${name} says: ${said}`, { cause: error });
     }
     const log = 'the log of the service says why';
     // Errors that the package found in an answer have a code; errors that prevented an answer have none.

@@ -145,8 +145,7 @@ async function askUntil<Answer>(
     const isThere = await awaitIndex();
     outcome = await run(isThere ? 'far' : 'most');
     if (isThere || !('missing' in outcome)) continue;
-    const details = [outcome.missing];
-    throw new ServiceError('search_not_ready', { retryAfterSeconds: RETRY_SECONDS, details });
+    throw new ServiceError('search_not_ready', outcome.missing, { retryAfterSeconds: RETRY_SECONDS });
   }
   return outcome;
 }

@@ -46,7 +46,7 @@ function parseItems(text: string): unknown[] {
     const items = text.startsWith('[') ? read(text) : read(decodeURIComponent(text.replaceAll('+', ' ')));
     if (Array.isArray(items)) return items;
   } catch (cause) {
-    throw new ServiceError('body_not_json', { details: ['productsJsonArray holds no JSON list'], cause });
+    throw new ServiceError('body_not_json', 'productsJsonArray holds no JSON list', { cause });
   }
   throw refusal('productsJsonArray must be a list');
 }

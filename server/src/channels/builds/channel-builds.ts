@@ -130,7 +130,7 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
     const before = (await findPublished(database.read, channel))?.rows ?? 0;
     if ((before - rows) * 100 <= maxDeletePercent * before) return;
     const hint = `maxDeletePercent is ${maxDeletePercent}: raise it for a build that is meant to lose more`;
-    throw new ServiceError('channel_shrunk', { values: [rows, before], details: [hint] });
+    throw new ServiceError('channel_shrunk', hint, { values: [rows, before] });
   }
 
   return {
@@ -150,8 +150,7 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
         },
         async alongside(tx, task) {
           if (await BUILDS.hasOpen(tx, { projectId, id }))
-            throw new ServiceError('channel_building', {
-              details: ['a build of this channel is going on'],
+            throw new ServiceError('channel_building', 'a build of this channel is going on', {
               retryAfterSeconds: BUILDING_RETRY_SECONDS,
             });
           await BUILDS.insert(tx, task, { ownerId: id, startedBy });

@@ -243,7 +243,7 @@ async function evaluate(
     return await expressions.evaluate(products.map(({ upload }) => toInput(upload.parse())));
   } catch (error) {
     if (!(error instanceof MappingProblem)) throw error;
-    throw new ServiceError('channel_unfit', { details: [`mapping: ${error.message}`], cause: error });
+    throw new ServiceError('channel_unfit', `mapping: ${error.message}`, { cause: error });
   }
 }
 

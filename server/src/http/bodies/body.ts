@@ -239,7 +239,7 @@ export async function readBody(request: IncomingMessage, terms: BodyTerms): Prom
 const tooLarge = (maxMib: number) => new ServiceError('body_too_large', { values: [maxMib] });
 
 export const brokeOff = (cause?: unknown) =>
-  new ServiceError('body_stalled', { values: [0], details: ['the connection broke off'], cause });
+  new ServiceError('body_stalled', 'the connection broke off', { values: [0], cause });
 
 /** @returns the declared length @throws body_too_large */
 function checkDeclared(request: IncomingMessage, maxMib: number): number | undefined {

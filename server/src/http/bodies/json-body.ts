@@ -323,7 +323,7 @@ function parseCounted(plain: Uint8Array, counts: JsonCounts, limits: JsonLimits)
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(plain);
     return parseJson(text, NO_PROTOTYPE);
   } catch (error) {
-    throw new ServiceError('body_not_json', { details: [(error as Error).message], cause: error });
+    throw new ServiceError('body_not_json', (error as Error).message, { cause: error });
   }
 }
 

@@ -211,8 +211,7 @@ export function createPipelineRuns({
         name: definition.name,
         async alongside(tx, task) {
           if (await RUNS.hasOpen(tx, { projectId, id }))
-            throw new ServiceError('pipeline_running', {
-              details: ['a run of this pipeline is going on'],
+            throw new ServiceError('pipeline_running', 'a run of this pipeline is going on', {
               retryAfterSeconds: RUNNING_SECONDS,
             });
           await RUNS.insert(tx, task, { ownerId: id, startedBy, upload: upload && JSON.stringify(upload) });
@@ -308,9 +307,9 @@ export function createPipelineTriggers(
       const window = { projectId: project.id, id: pipeline.id, windowMs: seconds * 1000 };
       const count: AlongsideRun = async (tx, task) => {
         const restMs = await countTrigger(tx, window, database);
-        const details = [`this pipeline is triggered at most once in ${seconds} seconds`];
+        const detail = `this pipeline is triggered at most once in ${seconds} seconds`;
         if (restMs !== undefined)
-          throw new ServiceError('pipeline_too_soon', { retryAfterSeconds: restMs / 1000, details });
+          throw new ServiceError('pipeline_too_soon', detail, { retryAfterSeconds: restMs / 1000 });
         await alongside(tx, task);
       };
       try {

@@ -104,7 +104,7 @@ function refuseUnpacking(error: unknown, encoding: BodyEncoding, maxMib: number)
   if (error instanceof ServiceError) return error;
   const { code, message } = error as Error & { code?: string };
   if (code === 'ERR_BUFFER_TOO_LARGE') return new ServiceError('body_too_large', { values: [maxMib] });
-  return new ServiceError('body_not_unpacked', { values: [encoding], details: [message], cause: error });
+  return new ServiceError('body_not_unpacked', message, { values: [encoding], cause: error });
 }
 
 /** Bodies of accepted requests, kept until their tasks have ended. The service makes the names, never from input. */

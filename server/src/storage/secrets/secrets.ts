@@ -97,8 +97,7 @@ const markOf = (keyId: string) => `${VERSION}.${keyId}.`;
 const describePlace = (keyId: string, { table, column, row }: SealedPlace) =>
   Buffer.from(JSON.stringify([VERSION, keyId, table, column, ...row.map(String)]));
 
-const refuse = (why: string, cause?: unknown) =>
-  new ServiceError('secret_unreadable', { details: [why], cause });
+const refuse = (why: string, cause?: unknown) => new ServiceError('secret_unreadable', why, { cause });
 
 const KEY_BYTES = 32;
 const MAKE_ONE = 'write one made by openssl rand -base64 32';
