@@ -1,16 +1,5 @@
 import { Type } from 'typebox';
-import {
-  closed,
-  cutPage,
-  Instant,
-  ListQuery,
-  Name,
-  orNull,
-  PageQuery,
-  ProjectQuery,
-  pageOf,
-  titled,
-} from '../http/answers/answers.ts';
+import * as wire from '../http/answers/answers.ts';
 import {
   answerAs,
   fieldsOf,
@@ -40,7 +29,7 @@ export const projectRoutes =
       ...{ query: ProjectListQuery, answer: { 200: ProjectList } },
       async handle({ caller, query }) {
         const found = await projects.listProjects(caller, query.projectId);
-        const { page, nextCursor } = cutPage(found, query, ({ id }) => id);
+        const { page, nextCursor } = wire.cutPage(found, query, ({ id }) => id);
         const isPage = query.limit !== undefined || query.cursor !== undefined;
         const data = { projects: page.map(toListedProject) };
         return { status: 'success' as const, data, ...(isPage && { nextCursor }) };
@@ -106,7 +95,7 @@ export const projectRoutes =
   };
 
 /** Source: docs/interface.md §2.1. */
-const ProjectList = titled('ProjectList', {
+const ProjectList = wire.titled('ProjectList', {
   status: Type.Literal('success'),
   data: Type.Object({
     projects: Type.Array(
@@ -126,7 +115,7 @@ const ProjectList = titled('ProjectList', {
       { description: 'by id' },
     ),
   }),
-  nextCursor: Type.Optional(orNull(Type.String(), 'of a page')),
+  nextCursor: Type.Optional(wire.orNull(Type.String(), 'of a page')),
 });
 
 function toListedProject(project: ReachedProject) {
@@ -141,22 +130,22 @@ function toListedProject(project: ReachedProject) {
   };
 }
 
-const WireProjectGroup = titled('ProjectGroup', {
+const WireProjectGroup = wire.titled('ProjectGroup', {
   id: Type.Integer(),
   name: Type.String(),
-  createdAt: Instant,
+  createdAt: wire.Instant,
 });
-const SentProjectGroup = closed({ name: Name });
+const SentProjectGroup = wire.closed({ name: wire.Name });
 
 /** Source: docs/interface.md §14.2 rule 3. */
-const ManagedProject = titled('ManagedProject', {
+const ManagedProject = wire.titled('ManagedProject', {
   id: Type.Integer(),
   name: Type.String(),
   projectGroupId: Type.Integer(),
   locale: Type.String(),
   tags: Type.Array(Type.String()),
   settings: SentSettings,
-  createdAt: Instant,
+  createdAt: wire.Instant,
   deletedAt: optional.integer({ description: 'only in the list of deleted projects' }),
 });
 
@@ -170,11 +159,11 @@ const ProjectDeletionQuery = Type.Object({
   confirm: optional.text({ description: 'the exact name of the project' }),
 });
 
-const AuditPage = pageOf(AuditEntry, 'newest first');
+const AuditPage = wire.pageOf(AuditEntry, 'newest first');
 
-const ProjectListQuery = Type.Object({ ...ProjectQuery.properties, ...PageQuery.properties });
-const AuditQuery = Type.Object({ ...ListQuery.properties, ...AuditFilter.properties });
+const ProjectListQuery = Type.Object({ ...wire.ProjectQuery.properties, ...wire.PageQuery.properties });
+const AuditQuery = Type.Object({ ...wire.ListQuery.properties, ...AuditFilter.properties });
 const ManagedProjectQuery = Type.Object({
-  ...ListQuery.properties,
+  ...wire.ListQuery.properties,
   deleted: optional.flag('true: those that can be brought back'),
 });

@@ -1,17 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import {
-  closed,
-  DoneAnswer,
-  done,
-  Id,
-  Instant,
-  ListQuery,
-  Name,
-  orNull,
-  pageOf,
-  titled,
-} from '../../http/answers/answers.ts';
+import * as wire from '../../http/answers/answers.ts';
 import { csrfTokenOf, type SessionCookie } from '../../http/guards/guards.ts';
 import {
   answerAs,
@@ -51,7 +40,7 @@ const RoleWord = Type.Union(
 );
 /** More should be a group of their own, as each request of the user reads them. */
 const PART_ROLES = 100;
-const WirePartRole = closed({
+const WirePartRole = wire.closed({
   scope: WirePartScope,
   role: Type.Union([Type.Literal('editor'), Type.Literal('viewer')]),
 });
@@ -63,25 +52,25 @@ const KnownPassword = Type.String({ minLength: 1, maxLength: 256 });
 /** Source: docs/interface.md §5.6 rule 4. */
 const NewPassword = Type.String({ minLength: 12, maxLength: 256 });
 
-const Credentials = closed({
+const Credentials = wire.closed({
   email: Type.String({ maxLength: 1000, pattern: '^[^\\u0000]*$' }),
   password: KnownPassword,
 });
-const PasswordChange = closed({ current: KnownPassword, new: NewPassword });
-const NewOwner = closed({ token: Token, email: Email, name: Name, password: NewPassword });
-const InvitationAcceptance = closed({ token: Token, name: Name, password: NewPassword });
-const LinkToken = closed({ token: Token });
+const PasswordChange = wire.closed({ current: KnownPassword, new: NewPassword });
+const NewOwner = wire.closed({ token: Token, email: Email, name: wire.Name, password: NewPassword });
+const InvitationAcceptance = wire.closed({ token: Token, name: wire.Name, password: NewPassword });
+const LinkToken = wire.closed({ token: Token });
 const FoundLink = Type.Object({
   type: Type.Union([Type.Literal('owner'), Type.Literal('invitation')]),
   role: RoleWord,
-  expiresAt: Instant,
+  expiresAt: wire.Instant,
   email: optional.text({ description: 'of an invitation' }),
 });
-const NewInvitation = closed({ email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) });
-const UserChange = Type.Partial(Type.Object({ name: Name, role: RoleWord, roles: NewPartRoles }), {
+const NewInvitation = wire.closed({ email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) });
+const UserChange = Type.Partial(Type.Object({ name: wire.Name, role: RoleWord, roles: NewPartRoles }), {
   additionalProperties: false,
 });
-const UserParams = Type.Object({ id: Id });
+const UserParams = Type.Object({ id: wire.Id });
 const SignOutQuery = Type.Object({
   others: optional.flag('true: this session goes on'),
 });
@@ -89,15 +78,15 @@ const SignOutQuery = Type.Object({
 const SignsInWith = Type.Union([Type.Literal('password'), Type.Literal('company-account')]);
 
 /** Long enough for what any provider returns. */
-const CompanyReturn = closed({
+const CompanyReturn = wire.closed({
   query: Type.String({
     maxLength: 8_192,
     description: 'with which the browser came back to /console/, without the question mark',
   }),
 });
 
-const SignInWays = titled('SignInWays', {
-  companyAccount: orNull(
+const SignInWays = wire.titled('SignInWays', {
+  companyAccount: wire.orNull(
     Type.Object({ name: Type.String() }),
     'the provider of the company; null: people sign in with passwords alone',
   ),
@@ -122,26 +111,29 @@ const wireUserFields = {
 const SignedInUser = Type.Object({ ...wireUserFields, signsInWith: SignsInWith });
 
 /** Source: docs/interface.md §5.6 rule 3. */
-const SignedIn = titled('SignedIn', {
+const SignedIn = wire.titled('SignedIn', {
   user: SignedInUser,
   account: Type.Object({ id: Type.Integer(), name: Type.String() }),
   csrfToken: Type.String({ description: 'for the header `X-CSRF-Token`' }),
 });
 
-const WireSession = titled('ConsoleSession', {
+const WireSession = wire.titled('ConsoleSession', {
   id: Type.Integer(),
   isCurrent: Type.Boolean({ description: 'the session of this request' }),
-  createdAt: Instant,
+  createdAt: wire.Instant,
   usedAt: Type.Integer({ description: 'epoch milliseconds, to the minute' }),
-  expiresAt: Instant,
-  address: orNull(Type.String(), 'the network address that signed in; null: not known'),
-  userAgent: orNull(Type.String(), 'how the browser names itself, at most 255 characters; null: not known'),
+  expiresAt: wire.Instant,
+  address: wire.orNull(Type.String(), 'the network address that signed in; null: not known'),
+  userAgent: wire.orNull(
+    Type.String(),
+    'how the browser names itself, at most 255 characters; null: not known',
+  ),
 });
 
-const WireUser = titled('User', {
+const WireUser = wire.titled('User', {
   ...wireUserFields,
-  createdAt: Instant,
-  signedInAt: orNull(Instant, 'the last time'),
+  createdAt: wire.Instant,
+  signedInAt: wire.orNull(wire.Instant, 'the last time'),
   signsInWith: SignsInWith,
   passkeys: Type.Integer({ description: 'how many' }),
 });
@@ -151,14 +143,14 @@ const wireInvitationFields = {
   email: Type.String(),
   role: RoleWord,
   roles: PartRoles,
-  createdAt: Instant,
+  createdAt: wire.Instant,
   createdBy: WireActor,
-  expiresAt: Instant,
+  expiresAt: wire.Instant,
 };
 
-const WireInvitation = titled('Invitation', wireInvitationFields);
+const WireInvitation = wire.titled('Invitation', wireInvitationFields);
 
-const WireMadeInvitation = titled('NewInvitation', {
+const WireMadeInvitation = wire.titled('NewInvitation', {
   ...wireInvitationFields,
   link: optional.text({
     description: 'to be passed on: shown once, so a repetition by Idempotency-Key has none',
@@ -191,7 +183,7 @@ const PasskeyRequired = Type.Object(
 );
 
 /** As `PublicKeyCredentialCreationOptionsJSON` of Web Authentication. */
-const PasskeyOptions = titled('PasskeyOptions', {
+const PasskeyOptions = wire.titled('PasskeyOptions', {
   challenge: Challenge,
   rp: Type.Object({ id: Type.String(), name: Type.String() }),
   user: Type.Object({ id: Type.String(), name: Type.String(), displayName: Type.String() }),
@@ -205,12 +197,12 @@ const PasskeyOptions = titled('PasskeyOptions', {
   excludeCredentials: Descriptors,
 });
 
-const WirePasskey = titled('Passkey', {
+const WirePasskey = wire.titled('Passkey', {
   id: Type.Integer(),
   name: Type.String(),
   host: Type.String({ description: 'where it was added; browsers use it nowhere else' }),
-  createdAt: Instant,
-  usedAt: orNull(Instant, 'the last sign-in with it'),
+  createdAt: wire.Instant,
+  usedAt: wire.orNull(wire.Instant, 'the last sign-in with it'),
 });
 const toWirePasskey = fieldsOf(WirePasskey);
 
@@ -371,12 +363,12 @@ export const sessionRoutes =
         await access.signOut(user);
         cookie.clear(reply);
         const url = await access.findProviderSignOut(user, consoleUrl(findBaseUrl()));
-        return { ...done, ...(url !== undefined && { providerSignOutUrl: url }) };
+        return { ...wire.done, ...(url !== undefined && { providerSignOutUrl: url }) };
       },
     });
 
     serve(server, 'DELETE /management/sessions', {
-      ...{ ...about, query: SignOutQuery, answer: { 200: DoneAnswer } },
+      ...{ ...about, query: SignOutQuery, answer: { 200: wire.DoneAnswer } },
       summary: 'Sign out everywhere, or everywhere else',
       async handle({ caller, query }, reply) {
         if (query.others === true) await access.endOtherSessions(userOf(caller));
@@ -384,13 +376,17 @@ export const sessionRoutes =
           await access.signOutEverywhere(userOf(caller));
           cookie.clear(reply);
         }
-        return done;
+        return wire.done;
       },
     });
 
     serve(server, 'GET /management/sessions', {
       ...about,
-      ...{ summary: 'List your own sessions', query: ListQuery, answer: { 200: pageOf(WireSession) } },
+      ...{
+        summary: 'List your own sessions',
+        query: wire.ListQuery,
+        answer: { 200: wire.pageOf(WireSession) },
+      },
       async handle(request) {
         const user = userOf(request.caller);
         const { items, nextCursor } = await access.listSessions(user, request.query);
@@ -400,13 +396,13 @@ export const sessionRoutes =
     });
 
     serve(server, 'DELETE /management/sessions/:id', {
-      ...{ ...about, params: UserParams, answer: { 200: DoneAnswer } },
+      ...{ ...about, params: UserParams, answer: { 200: wire.DoneAnswer } },
       summary: 'End one of your own sessions',
       async handle(request, reply) {
         const user = userOf(request.caller);
         await access.endSession(user, request.params.id);
         if (request.params.id === user.sessionId) cookie.clear(reply);
-        return done;
+        return wire.done;
       },
     });
     serve(server, 'GET /management/session/passkeys', {
@@ -437,21 +433,21 @@ export const sessionRoutes =
     });
 
     serve(server, 'DELETE /management/session/passkeys/:id', {
-      ...{ ...about, params: UserParams, answer: { 200: DoneAnswer } },
+      ...{ ...about, params: UserParams, answer: { 200: wire.DoneAnswer } },
       summary: 'Remove one of your own passkeys',
       async handle({ caller, params }) {
         await access.removePasskey(userOf(caller), params.id);
-        return done;
+        return wire.done;
       },
     });
 
     serveOnce(server, 'DELETE /management/users/:id/passkeys', {
       config: { guard: 'management', access: 'manage', role: 'owner' },
       ...{ tags: ['Users'], summary: 'Remove the passkeys of a user who lost them' },
-      ...{ params: UserParams, answer: { 200: DoneAnswer }, answerOnce },
+      ...{ params: UserParams, answer: { 200: wire.DoneAnswer }, answerOnce },
       async handle({ caller, params }, record) {
-        await access.removePasskeysOf({ ...asWriter(caller), beside: (tx) => record(tx, done) }, params);
-        return done;
+        await access.removePasskeysOf({ ...asWriter(caller), beside: (tx) => record(tx, wire.done) }, params);
+        return wire.done;
       },
     });
   };

@@ -1,13 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import {
-  ErrorAnswer,
-  ListQuery,
-  oneOf,
-  orNull,
-  ProjectParams,
-  ProjectQuery,
-} from '../../http/answers/answers.ts';
+import * as wire from '../../http/answers/answers.ts';
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import { type Endpoint, type Routes, type RouteTools, serve, serveOnce } from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -25,21 +18,21 @@ interface UpdateRouteParts extends RouteTools {
   readonly projects: Pick<Projects, 'recordChange'>;
 }
 
-const about = { tags: ['Updates'], failures: { '4xx': ErrorAnswer, 507: ErrorAnswer } };
+const about = { tags: ['Updates'], failures: { '4xx': wire.ErrorAnswer, 507: wire.ErrorAnswer } };
 const config = { guard: 'project', access: 'write' } as const;
 /** Some connectors PUT what others POST. */
 const SENDS = ['POST', 'PUT'] as const;
 
 const onInvalid = Type.Optional(
-  oneOf(
+  wire.oneOf(
     ['refuse', 'skip'],
     'what becomes of a request with products that are not valid; default: the setting of the project',
   ),
 );
 const UpdateQuery = Type.Object({
-  ...ProjectQuery.properties,
+  ...wire.ProjectQuery.properties,
   onInvalid,
-  partial: Type.Optional(oneOf(['true', 'false'], 'default false; 1, 0 and other cases are taken too')),
+  partial: Type.Optional(wire.oneOf(['true', 'false'], 'default false; 1, 0 and other cases are taken too')),
 });
 
 const storingBody = (catalog: Catalog) => async (request: FastifyRequest) => {
@@ -73,7 +66,7 @@ const listed = products.identifierList(
   'in place of a body: a JSON array of identifiers, or one identifier a parameter',
 );
 const DeleteQuery = Type.Object({
-  ...ProjectQuery.properties,
+  ...wire.ProjectQuery.properties,
   identifiers: listed,
   articleNumber: listed,
 });
@@ -143,7 +136,7 @@ const CONTENT_CALLS = [
 ] as const;
 
 const FullUpdateQuery = Type.Object({
-  ...ProjectQuery.properties,
+  ...wire.ProjectQuery.properties,
   fullUpdateId: optional.integer({ description: 'refuse when another full update is open' }),
 });
 const UploadQuery = Type.Object({ ...FullUpdateQuery.properties, onInvalid });
@@ -175,11 +168,11 @@ const PreviewAnswer = Type.Object({
   deletePercent: Type.Number(),
 });
 /** Source: docs/interface.md §4.4 rule 28. */
-const DeletedQuery = Type.Object({ ...FullUpdateQuery.properties, ...ListQuery.properties });
+const DeletedQuery = Type.Object({ ...FullUpdateQuery.properties, ...wire.ListQuery.properties });
 const DeletedAnswer = Type.Object({
   status: schemas.success,
   products: Type.Array(products.TableProduct),
-  nextCursor: orNull(Type.String()),
+  nextCursor: wire.orNull(Type.String()),
 });
 const Shown = Type.Object({
   status: schemas.success,
@@ -191,7 +184,7 @@ const Shown = Type.Object({
   lastBatchAt: Type.Integer({ description: 'epoch milliseconds; without a batch when it was opened' }),
 });
 const Found = Type.Object({
-  fullUpdate: orNull(Shown, 'null: none is open'),
+  fullUpdate: wire.orNull(Shown, 'null: none is open'),
 });
 const GivenUp = Type.Object({ status: schemas.success, fullUpdateId: Type.Integer() });
 
@@ -262,7 +255,7 @@ export const updateRoutes =
     serveOnce(server, 'POST /products/batch/initiate', {
       ...step,
       summary: 'Full update, step 1: begin; an open one is discarded',
-      ...{ query: ProjectQuery, answer: { 200: schemas.InitiateAnswer }, answerOnce },
+      ...{ query: wire.ProjectQuery, answer: { 200: schemas.InitiateAnswer }, answerOnce },
       handle: ({ project }, record) => fullUpdates.initiate(project, record),
     });
 
@@ -340,7 +333,7 @@ export const updateRoutes =
     });
 
     // Source: docs/interface.md §4.4 rules 30 to 32.
-    const open = { ...about, config, failures: { '4xx': ErrorAnswer } } as const;
+    const open = { ...about, config, failures: { '4xx': wire.ErrorAnswer } } as const;
 
     serve(server, 'GET /products/batch', {
       ...open,
@@ -351,7 +344,7 @@ export const updateRoutes =
 
     serve(server, 'GET /management/projects/:id/full-update', {
       config: { guard: 'management', access: 'manage' },
-      ...{ tags: about.tags, params: ProjectParams },
+      ...{ tags: about.tags, params: wire.ProjectParams },
       summary: 'The open full update, or that there is none',
       answer: { 200: Found },
       handle: async ({ project }) => ({
@@ -383,8 +376,8 @@ export const contentRoutes =
       tags: about.tags,
       config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
       summary: 'Pages of a shop: answered, counted and kept nowhere',
-      query: ProjectQuery,
-      failures: { '4xx': ErrorAnswer },
+      query: wire.ProjectQuery,
+      failures: { '4xx': wire.ErrorAnswer },
     } as const;
     for (const [call, text] of CONTENT_CALLS)
       serve(server, call, {

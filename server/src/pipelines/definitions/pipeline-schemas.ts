@@ -1,16 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
-import {
-  byType,
-  closed,
-  closedAs,
-  Id,
-  Instant,
-  Name,
-  orNull,
-  pageOf,
-  titled,
-} from '../../http/answers/answers.ts';
+import * as wire from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
 import { type ReportLine, type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
@@ -19,15 +9,15 @@ import { CellProblem, type MappedProduct, MappingSchema } from '../mapping/mappi
 import { FoundList, PreviewWarning, SuggestionReason } from '../mapping/suggestions/suggestions.ts';
 import { maskSource, type Source, SourceSchema, type SourceStamp } from '../sources/sources.ts';
 
-export const PipelineParams = Type.Object({ id: Id, pipelineId: Id });
+export const PipelineParams = Type.Object({ id: wire.Id, pipelineId: wire.Id });
 
-const PipelineSource = byType<Source>(SourceSchema, 'PipelineSource');
-const PipelineFormat = byType<Format>(FormatSchema, 'PipelineFormat');
+const PipelineSource = wire.byType<Source>(SourceSchema, 'PipelineSource');
+const PipelineFormat = wire.byType<Format>(FormatSchema, 'PipelineFormat');
 
 const YEAR_SECONDS = 31_536_000;
 
-const ManualTrigger = closed({ type: Type.Literal('manual') });
-const ScheduleTrigger = closed({
+const ManualTrigger = wire.closed({ type: Type.Literal('manual') });
+const ScheduleTrigger = wire.closed({
   type: Type.Literal('schedule'),
   cron: Type.String({
     ...{ minLength: 1, maxLength: 255 },
@@ -35,7 +25,7 @@ const ScheduleTrigger = closed({
   }),
   timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'as Europe/Berlin' }),
 });
-const WebhookTrigger = closed({
+const WebhookTrigger = wire.closed({
   type: Type.Literal('webhook'),
   minSecondsBetween: optional.integer({
     ...{ minimum: 0, maximum: YEAR_SECONDS },
@@ -45,7 +35,7 @@ const WebhookTrigger = closed({
   url: optional.text({ description: 'complete, to be copied; set by the service' }),
 });
 type SentTrigger = Static<typeof ManualTrigger | typeof ScheduleTrigger | typeof WebhookTrigger>;
-const PipelineTrigger = byType<SentTrigger>(
+const PipelineTrigger = wire.byType<SentTrigger>(
   Type.Union([ManualTrigger, ScheduleTrigger, WebhookTrigger]),
   'PipelineTrigger',
 );
@@ -58,7 +48,7 @@ const Mode = Type.Enum(['full', 'incremental', 'partial', 'delete', 'links', 'ta
 
 /** Source: docs/interface.md §13.1. */
 const definition = {
-  name: Name,
+  name: wire.Name,
   source: PipelineSource,
   format: PipelineFormat,
   mapping: Type.Optional(MappingSchema),
@@ -66,7 +56,7 @@ const definition = {
     ...Mode,
     description: 'default full: it creates the attributes of an automatic ontology',
   }),
-  relationId: Type.Optional({ ...Id, description: 'mode links: the relation whose links are replaced' }),
+  relationId: Type.Optional({ ...wire.Id, description: 'mode links: the relation whose links are replaced' }),
   tableName: optional.text({
     ...{ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' },
     description: 'mode table: the table that is replaced, or made',
@@ -103,12 +93,12 @@ const answered = {
 };
 
 /** The answer of GET can be sent back; fields that the service adds are ignored. */
-export const SentPipeline = closedAs('PipelineDefinition', { ...definition, ...answered });
+export const SentPipeline = wire.closedAs('PipelineDefinition', { ...definition, ...answered });
 export type SentPipeline = Static<typeof SentPipeline>;
 
 const counted = (description: string) => Type.Integer({ description });
 
-const Counts = titled('RunCounts', {
+const Counts = wire.titled('RunCounts', {
   rows: counted('rows read'),
   products: counted('products that rows made'),
   filtered: counted('rows that the filter left out'),
@@ -119,35 +109,39 @@ const Counts = titled('RunCounts', {
   deleted: counted('products that were deleted'),
   nothingNew: optional.flag('the source is what it was at the last run, and nothing was done'),
 });
-const WireCounts = orNull(Counts, 'null until the run has counted');
+const WireCounts = wire.orNull(Counts, 'null until the run has counted');
 export type RunCounts = Sent<Static<typeof Counts>>;
 const StartedBy = Type.Enum(['manual', 'upload', 'schedule', 'webhook']);
 export type RunStart = Static<typeof StartedBy>;
 
-const LastRun = titled('LastRun', {
+const LastRun = wire.titled('LastRun', {
   taskId: Type.String(),
   taskStatus: WireTaskSchema.properties.taskStatus,
   startedBy: StartedBy,
-  startTime: Instant,
-  finishTime: orNull(Instant),
+  startTime: wire.Instant,
+  finishTime: wire.orNull(wire.Instant),
   counts: WireCounts,
 });
 
-export const WirePipeline = titled('Pipeline', {
+export const WirePipeline = wire.titled('Pipeline', {
   id: Type.Integer(),
   ...definition,
   mode: Mode,
-  createdAt: Instant,
-  updatedAt: Instant,
+  createdAt: wire.Instant,
+  updatedAt: wire.Instant,
   nextRunAt: optional.integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
-  lastRun: orNull(LastRun),
+  lastRun: wire.orNull(LastRun),
 });
 
-const WireRun = titled('PipelineRun', { task: WireTaskSchema, startedBy: StartedBy, counts: WireCounts });
-export const RunPage = pageOf(WireRun, 'newest first');
+const WireRun = wire.titled('PipelineRun', {
+  task: WireTaskSchema,
+  startedBy: StartedBy,
+  counts: WireCounts,
+});
+export const RunPage = wire.pageOf(WireRun, 'newest first');
 
 /** Source: docs/interface.md §4.9. */
-export const TriggeredAnswer = titled('TriggeredPipeline', {
+export const TriggeredAnswer = wire.titled('TriggeredPipeline', {
   status: Type.Literal('success'),
   message: Type.Literal('Pipeline triggered'),
   task: WireTaskSchema,
@@ -165,13 +159,13 @@ export const UploadQuery = Type.Object({
 });
 
 /** A definition to try before it is stored. Source: docs/interface.md §13.5. */
-export const SentPreview = closedAs('PipelineToTry', {
+export const SentPreview = wire.closedAs('PipelineToTry', {
   // A whole definition can be tried before it is stored, as relations can.
   ...Type.Partial(SentPipeline).properties,
   source: PipelineSource,
   format: PipelineFormat,
   pipelineId: Type.Optional({
-    ...Id,
+    ...wire.Id,
     description: 'a stored pipeline that masked headers of the source are taken from',
   }),
   file: Type.Optional(
@@ -189,7 +183,7 @@ export const SentPreview = closedAs('PipelineToTry', {
 export type SentPreview = Static<typeof SentPreview>;
 
 /** Source: docs/interface.md §13.5 rule 9. */
-const WirePreviewCatalog = titled('PreviewCatalog', {
+const WirePreviewCatalog = wire.titled('PreviewCatalog', {
   rows: Type.Integer({ description: 'that were read' }),
   isWhole: Type.Boolean({ description: 'the source has no further rows' }),
   products: Type.Integer({ description: 'different identifiers' }),
@@ -218,7 +212,7 @@ const WirePreviewCatalog = titled('PreviewCatalog', {
 });
 
 /** Source: docs/interface.md §13.5. */
-export const WirePreview = titled('PipelinePreview', {
+export const WirePreview = wire.titled('PipelinePreview', {
   found: Type.Record(Type.String(), Type.String(), {
     description: 'what was found out about the file: encoding, delimiter, path, record, sheet, feed',
   }),
