@@ -32,7 +32,7 @@ export type ValueKind = 'integer' | 'number' | 'text' | 'bytes';
 export const NOT_MOVED_COLUMNS: ReadonlySet<string> = new Set([
   ...['task.leased_by', 'task.lease_until'],
   ...['webhook_queue.leased_by', 'webhook_queue.lease_until'],
-  ...['relation_member.run', 'relation_member.least', 'relation_member.most'],
+  ...['relation_member.run', 'relation_member.least', 'relation_member.most', 'relation_member.others'],
   ...['upload_process.schema_version', 'upload_process.place', 'upload_process.takes_batches'],
 ]);
 

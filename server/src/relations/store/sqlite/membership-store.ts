@@ -133,7 +133,6 @@ function* listsOf(members: Iterable<MemberRow>): Generator<readonly MemberRow[],
 
 /** A member as a line of a run. */
 interface Line extends Pick<StoredRun, 'rank' | 'productId' | 'document'> {
-  readonly first: string | null;
   readonly text: string;
 }
 
@@ -146,7 +145,7 @@ function writeLine(
   const [first = null, ...others] = compared.map((value) => value && toHex(value));
   const more = others.map((hex) => `,${quote(hex)}`).join('');
   const text = `[${quote(first)},"${rank}",${productId},${document},${JSON.stringify(group)}${more}]`;
-  return { first, rank, productId, document, text };
+  return { rank, productId, document, text };
 }
 
 const quote = (hex: string | null) => (hex === null ? 'null' : `"${hex}"`);
@@ -155,28 +154,37 @@ const quote = (hex: string | null) => (hex === null ? 'null' : `"${hex}"`);
 function writeRuns(file: CatalogFile, { build, side, key }: List, lines: readonly Line[]): void {
   const insertRun = file.prepare('insert into relation_run (members) values (?)');
   const insertRow = file.prepare(
-    `insert into relation_member (${KEY}, group_identifier, least, most, run) values (?, ?, ?, ?, ?, ?, '', ?, ?, ?)`,
+    `insert into relation_member (${KEY}, group_identifier, least, most, others, run)
+     values (?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?)`,
   );
   for (let at = 0; at < lines.length; at += RUN_MEMBERS) {
     const run = lines.slice(at, at + RUN_MEMBERS);
     const [{ rank, productId, document }] = run as [Line];
-    const { least, most } = rangeOf(run);
+    const [least = null, most = null, ...others] = listExtremes(run);
     const { lastInsertRowid } = insertRun.run(run.map(({ text }) => text).join('\n'));
     const place = [build, side, key, bytesOf(rank), productId, document] as const;
-    insertRow.run(...place, bytesOf(least), bytesOf(most), lastInsertRowid);
+    const reach = others.length === 0 ? null : JSON.stringify(others);
+    insertRow.run(...place, bytesOf(least), bytesOf(most), reach, lastInsertRowid);
   }
 }
 
-/** @returns the least and the largest first compared value */
-function rangeOf(lines: readonly Line[]) {
-  let [least, most]: [string | null, string | null] = [null, null];
-  for (const { first } of lines) {
-    if (first === null) continue;
-    if (least === null || first < least) least = first;
-    if (most === null || first > most) most = first;
+/** @returns the least and the largest value of each compared column, in turn */
+function listExtremes(lines: readonly Line[]): (string | null)[] {
+  const extremes: (string | null)[] = [];
+  for (const { text } of lines) {
+    let column = 0;
+    for (let at = 0; text.charCodeAt(at) !== END; column += 2) {
+      const value = readValue(text, at);
+      extremes[column] = lesser(value, extremes[column]);
+      extremes[column + 1] = greater(value, extremes[column + 1]);
+      at = column === 0 ? passGroup(text, at) : passValue(text, at);
+    }
   }
-  return { least, most };
+  return extremes;
 }
+
+const lesser = (a: string | null, b: string | null = null) => (b === null || (a !== null && a < b) ? a : b);
+const greater = (a: string | null, b: string | null = null) => (b === null || (a !== null && a > b) ? a : b);
 
 function noteAdded(file: CatalogFile, { build, side, key }: List, members: number): void {
   file
@@ -407,7 +415,6 @@ function toLine(text: string): Line {
   const rankEnd = text.indexOf('"', rankAt);
   const productEnd = text.indexOf(',', rankEnd + 2);
   return {
-    first: readValue(text, 0),
     rank: text.slice(rankAt, rankEnd),
     productId: Number(text.slice(rankEnd + 2, productEnd)),
     document: Number(text.slice(productEnd + 1, text.indexOf(',', productEnd + 1))),
@@ -504,7 +511,7 @@ function readAlone({ rank, productId, document, group, compared }: ReadRow): Lin
   const width = values.findLastIndex((value) => value !== null) + 1;
   const [first = null, ...others] = values.slice(0, width);
   const member: RunMember = [first, rank, productId, document, group, ...others];
-  return { first, rank, productId, document, text: JSON.stringify(member) };
+  return { rank, productId, document, text: JSON.stringify(member) };
 }
 
 /** @returns members of a list in rows from where its merge is, and the row behind them */

@@ -177,13 +177,11 @@ type Place = readonly [build: number, side: number, key: Uint8Array];
 interface ReadList {
   /** Without the order. */
   readonly sql: string;
-  readonly values: readonly (number | Uint8Array)[];
+  readonly values: readonly (number | string | Uint8Array)[];
   readonly limit: WorkLimit | undefined;
 }
 
-/**
- * Rows of a list that may have a match: those that match, and runs that the first comparison reaches.
- */
+/** Rows of a list that may have a match: those that match, and runs that all comparisons reach. */
 function describeList(
   file: CatalogFile,
   place: Place,
@@ -197,9 +195,14 @@ function describeList(
     ),
   ].join(' and ');
   const values = others.map(({ value }) => value);
+  const far = others.filter(({ sql }) => sql !== '<>');
+  const extremeOf = ({ at, sql }: Comparison) =>
+    `m.others ->> ${2 * at - (sql.startsWith('<') ? 2 : 1)} ${sql} ?`;
+  const reach = far.length === 0 ? 'true' : `(m.others is null or (${far.map(extremeOf).join(' and ')}))`;
+  const texts = far.map(({ text }) => text);
   if (range === undefined) {
-    const sql = `select ${COLUMNS} from relation_member m where ${IN_LIST} and (m.run is not null or ${conditions})`;
-    return { sql, values: [...place, ...values] };
+    const sql = `select ${COLUMNS} from relation_member m where ${IN_LIST} and iif(m.run is null, ${conditions}, ${reach})`;
+    return { sql, values: [...place, ...values, ...texts] };
   }
   const { sql: operator, value } = range;
   const extreme = operator.startsWith('<') ? 'least' : 'most';
@@ -216,12 +219,12 @@ function describeList(
       select * from relation_member m indexed by relation_member_compared
         where ${IN_LIST} and m.c1 ${operator} ? and ${conditions}
       union all select * from relation_member m indexed by relation_member_${extreme}
-        where ${IN_LIST} and m.${extreme} ${operator} ?) m where true`;
-    return { sql, values: [...place, value, ...values, ...place, value] };
+        where ${IN_LIST} and m.${extreme} ${operator} ? and ${reach}) m where true`;
+    return { sql, values: [...place, value, ...values, ...place, value, ...texts] };
   }
   const sql = `select ${COLUMNS} from relation_member m where ${IN_LIST}
-    and (m.${extreme} ${operator} ? or (+m.c1 ${operator} ? and ${conditions}))`;
-  return { sql, values: [...place, value, value, ...values] };
+    and iif(m.run is null, +m.c1 ${operator} ? and ${conditions}, m.${extreme} ${operator} ? and ${reach})`;
+  return { sql, values: [...place, value, ...values, value, ...texts] };
 }
 
 /** A row costs 2 µs and more: no more are read than are looked at. The statement is used for nothing else meanwhile. */
