@@ -72,7 +72,7 @@ async function openOperations(t: TestContext, products: number) {
     let at = 0;
     const limits = { longestMs, now: () => (at += 1) };
     const run = searchThreadOperations(snapshots, limits)[operation];
-    const input = { projectId: catalog.projectId, mayLack: 'never', ...order };
+    const input = { projectId: catalog.projectId, allowIncomplete: 'never', ...order };
     // Across threads it is the operation that knows its input.
     const { answer } = ((await run?.(input as never, stop)) ?? {}) as { answer: Answer | Uint8Array };
     return answer instanceof Uint8Array ? (JSON.parse(Buffer.from(answer).toString()) as Answer) : answer;

@@ -40,14 +40,14 @@ export function createProductSearch({
     return searchedAt.entries().some(([other, at]) => other !== projectId && at > since);
   };
   const index = createIndexWalks({ store, logger, prepareWalk, isShared });
-  const lackingSince = new Map<number, number>();
+  const incompleteSince = new Map<number, number>();
   const briefly = { waitMs: Math.min(searchWaitMs, SHORT_WAIT_MS) };
 
   /** Waits as long as the index can be expected soon; later searches do not wait for it again. */
   async function awaitIndex(projectId: number, waitMs: number): Promise<boolean> {
     const now = performance.now();
-    const since = lackingSince.get(projectId) ?? now;
-    lackingSince.set(projectId, since);
+    const since = incompleteSince.get(projectId) ?? now;
+    incompleteSince.set(projectId, since);
     const completed = index.complete(projectId);
     const leftMs = since + waitMs - now;
     return leftMs > 0 && Promise.race([completed, setTimeout(leftMs, false)]);
@@ -56,7 +56,7 @@ export function createProductSearch({
   /** @param isWhole whether an answer may lack nothing @throws search_not_ready where the index cannot be waited for, of what needs one */
   async function ask<Answer>(
     operation: string,
-    order: Omit<IndexOrder, 'mayLack'> & { readonly question: object },
+    order: Omit<IndexOrder, 'allowIncomplete'> & { readonly question: object },
     {
       signal,
       isWhole = false,
@@ -65,14 +65,14 @@ export function createProductSearch({
   ): Promise<Answer> {
     const { projectId } = order;
     searchedAt.set(projectId, performance.now());
-    const run = (lacking: IndexOrder['mayLack']) => {
-      const mayLack = isWhole ? 'never' : lacking;
+    const run = (allowed: IndexOrder['allowIncomplete']) => {
+      const allowIncomplete = isWhole ? 'never' : allowed;
       const options = { key: projectId, unordered: true, signal };
-      return searchers.run<IndexOutcome<Answer>>(operation, { ...order, mayLack }, options);
+      return searchers.run<IndexOutcome<Answer>>(operation, { ...order, allowIncomplete }, options);
     };
     const outcome = await askUntil(() => awaitIndex(projectId, waitMs), run);
     if (outcome.isBehind) void index.complete(projectId);
-    if (outcome.isComplete) lackingSince.delete(projectId);
+    if (outcome.isComplete) incompleteSince.delete(projectId);
     return outcome.answer;
   }
 
@@ -138,7 +138,7 @@ export function createProductSearch({
 /** @param awaitIndex  says whether it is there @throws search_not_ready */
 async function askUntil<Answer>(
   awaitIndex: () => Promise<boolean>,
-  run: (lacking: IndexOrder['mayLack']) => Promise<IndexOutcome<Answer>>,
+  run: (allowed: IndexOrder['allowIncomplete']) => Promise<IndexOutcome<Answer>>,
 ): Promise<Exclude<IndexOutcome<Answer>, { missing: string }>> {
   let outcome = await run('far');
   while ('missing' in outcome) {

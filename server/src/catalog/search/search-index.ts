@@ -42,11 +42,12 @@ const FAR_BEHIND = 10_000;
 const SOON_MADE = 5_000;
 
 /** Before it was complete once, a search would find some of the catalog and nothing would say which. */
-const canLack = (
+const mayBeIncomplete = (
   { version, newestDocument, lastDocument }: SearchState,
-  mayLack: IndexOrder['mayLack'],
+  allowIncomplete: IndexOrder['allowIncomplete'],
 ): boolean =>
-  version > 0 && (mayLack === 'most' || (mayLack === 'far' && newestDocument - lastDocument > FAR_BEHIND));
+  version > 0 &&
+  (allowIncomplete === 'most' || (allowIncomplete === 'far' && newestDocument - lastDocument > FAR_BEHIND));
 
 /** What is asked of the index on one state of a catalog, in a thread. */
 export interface IndexOrder {
@@ -55,7 +56,7 @@ export interface IndexOrder {
    * Whether an answer may lack products of a change that the index has not taken in: `never`, `far` where it is far behind, or
    * `most`, once the caller has waited for it. Without an index as many products are read as there is time for.
    */
-  readonly mayLack: 'never' | 'far' | 'most';
+  readonly allowIncomplete: 'never' | 'far' | 'most';
 }
 
 /** Of products that are read one by one, for the count and for the page; the rest goes by the index. */
@@ -91,17 +92,18 @@ export interface Sought extends Pick<WordedSearch, 'words'>, Pick<SearchTiers, '
  */
 export async function openIndex(
   snapshot: CatalogSnapshot,
-  { mayLack, sought }: Pick<IndexOrder, 'mayLack'> & { readonly sought: Sought | undefined },
+  { allowIncomplete, sought }: Pick<IndexOrder, 'allowIncomplete'> & { readonly sought: Sought | undefined },
   ending: Pick<OpenIndex, 'stop' | 'limits'>,
 ): Promise<OpenIndex | { readonly missing: string }> {
   const state = await snapshot.readSearchState();
   if (state !== undefined) {
-    const rows = await listLacking(snapshot, state);
+    const rows = await listUnindexed(snapshot, state);
     const newer = rows === undefined ? state.lastDocument : undefined;
     const found = { tail: (rows ?? []).map(readTail), newer, isBehind: !isUpToDate(state), isMade: true };
-    if (rows !== undefined || canLack(state, mayLack)) return { snapshot, ...found, ...ending };
+    if (rows !== undefined || mayBeIncomplete(state, allowIncomplete))
+      return { snapshot, ...found, ...ending };
   }
-  if (sought !== undefined && (await isScanned(snapshot, state, mayLack)))
+  if (sought !== undefined && (await isScanned(snapshot, state, allowIncomplete)))
     return scanCatalog(snapshot, sought, ending);
   const { lastDocument, newestDocument } = state ?? { lastDocument: 0, newestDocument: 'all' };
   return { missing: `${lastDocument} of ${newestDocument} product versions are in the index` };
@@ -111,15 +113,15 @@ export async function openIndex(
 async function isScanned(
   snapshot: CatalogSnapshot,
   state: SearchState | undefined,
-  mayLack: IndexOrder['mayLack'],
+  allowIncomplete: IndexOrder['allowIncomplete'],
 ): Promise<boolean> {
-  if (mayLack !== 'far') return mayLack === 'most';
+  if (allowIncomplete !== 'far') return allowIncomplete === 'most';
   if (state === undefined) return (await snapshot.readLargestId()) > SOON_MADE;
   return state.version === 0 && state.newestDocument - state.lastDocument > SOON_MADE;
 }
 
 /** @returns undefined where they are too many to be looked at */
-async function listLacking(snapshot: CatalogSnapshot, state: SearchState) {
+async function listUnindexed(snapshot: CatalogSnapshot, state: SearchState) {
   if (isUpToDate(state)) return [];
   const { newestDocument, lastDocument } = state;
   return newestDocument - lastDocument <= TAIL ? snapshot.listTail(lastDocument) : undefined;

@@ -131,7 +131,7 @@ export function searchOperations(
     (order: Order, stop?: StopFlag) =>
       snapshots.read(order.projectId, async (snapshot) => {
         const work = await plan(order, snapshot);
-        const scope = { mayLack: order.mayLack, sought: work.sought };
+        const scope = { allowIncomplete: order.allowIncomplete, sought: work.sought };
         const index = await openIndex(snapshot, scope, { stop, limits });
         if ('missing' in index) return index;
         const isComplete = index.isMade && index.newer === undefined;
@@ -534,7 +534,7 @@ class FormerHits {
   }
 }
 
-/** What is kept of a hit: its upload may be large. */
+/** What is shown of a hit: its upload may be large. */
 interface ShownHit {
   readonly item: ReturnType<typeof toItem>;
   readonly place: HitPlace;
@@ -545,7 +545,7 @@ interface HitsRequest {
   onHit?(hit: Hit): void;
   /** Of hits that are looked at one by one. */
   isEnough?: () => boolean;
-  /** Hits that are kept. */
+  /** Of the hits that are returned. */
   readonly most: number;
   readonly sorted: SortedHits | undefined;
 }
