@@ -3,14 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { closedAs, oneOf, orNull, ProjectParams, titled } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import {
-  type RawAnswer,
-  type Routes,
-  type RouteTools,
-  type Sent,
-  sendRaw,
-  serveRaw,
-} from '../../http/server/server.ts';
+import * as http from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
 import type { Catalog } from '../catalog.ts';
 import type { AttributeUse } from '../ontology/ontology.ts';
@@ -93,7 +86,7 @@ const Effect = titled('AttributeEffect', {
   uses: optional.list(Use, { description: 'with renameTo: what names the attribute' }),
 });
 
-type SurveyRouteParts = RouteTools & { readonly catalog: Catalog };
+type SurveyRouteParts = http.RouteTools & { readonly catalog: Catalog };
 
 const config = { guard: 'management', access: 'manage', isPatient: true, role: 'viewer' } as const;
 const NDJSON = 'application/x-ndjson';
@@ -106,9 +99,9 @@ const about = {
 
 /** Source: docs/interface.md §11.6. */
 export const surveyRoutes =
-  (parts: SurveyRouteParts): Routes =>
+  (parts: SurveyRouteParts): http.Routes =>
   (server) => {
-    serveRaw(server, 'GET /management/projects/:id/ontology/coverage', {
+    http.serveRaw(server, 'GET /management/projects/:id/ontology/coverage', {
       ...about,
       summary: 'How the ontology fits the catalog: values, facts and problems of each attribute',
       ...{ query: CoverageQuery, answer: { 200: Coverage } },
@@ -120,7 +113,7 @@ export const surveyRoutes =
       },
     });
 
-    serveRaw(server, 'POST /management/projects/:id/ontology/preview', {
+    http.serveRaw(server, 'POST /management/projects/:id/ontology/preview', {
       ...about,
       summary: 'What a changed attribute would do to the facts of the catalog; nothing is stored',
       ...{ body: ChangedAttribute, answer: { 200: Effect } },
@@ -147,7 +140,7 @@ interface SurveyRequest {
 async function answer<Answer extends TSchema>(
   { catalog, limitScans }: SurveyRouteParts,
   { request, reply, isWhole, question, uses }: SurveyRequest,
-): Promise<Sent<Static<Answer>> | RawAnswer> {
+): Promise<http.Sent<Static<Answer>> | http.RawAnswer> {
   limitScans(request, reply);
   return whileCallerWaits(reply, async (signal) => {
     const parts = catalog.survey({ projectId: request.project.id, question, isWhole }, signal);
@@ -156,11 +149,11 @@ async function answer<Answer extends TSchema>(
     const all = follow(first, parts);
     if ((request.headers.accept ?? '').includes(NDJSON)) {
       const lines = writeLines(all, uses);
-      return sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(lines, { highWaterMark: 1 }));
+      return http.sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(lines, { highWaterMark: 1 }));
     }
     // The scanning thread counts what the question asks for, which no type says.
     for await (const { result } of all)
-      if (result !== undefined) return flatten(result, uses) as unknown as Sent<Static<Answer>>;
+      if (result !== undefined) return flatten(result, uses) as unknown as http.Sent<Static<Answer>>;
     throw new Error('a survey ends with a result');
   });
 }

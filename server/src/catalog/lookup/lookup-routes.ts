@@ -5,17 +5,7 @@ import { type RawAnswer, type Routes, sendJson, serveRaw } from '../../http/serv
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import type { AnswerOrder, Frame, JoinedAnswers } from '../port.ts';
-import {
-  checkIdentifiers,
-  IdentifierQuery,
-  IdentifiersBody,
-  IdentifiersQuery,
-  LookupProduct,
-  ProductList,
-  readIdentifierList,
-  readIdentifiers,
-  refuseCommas,
-} from '../products/products.ts';
+import * as products from '../products/products.ts';
 
 const LIST: Frame = { head: Buffer.from('{"products":['), tail: Buffer.from(']}') };
 const ALONE: Frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
@@ -34,13 +24,13 @@ export const lookupRoutes =
       (await catalog.store.findAnswers(order)) ??
       whileCallerWaits(reply, (signal) => catalog.store.makeAnswers(order, signal));
     const path = '/product-service/products-by-sku';
-    const list = { ...about, query: IdentifiersQuery, answer: { 200: ProductList } };
+    const list = { ...about, query: products.IdentifiersQuery, answer: { 200: products.ProductList } };
     const summary = 'Look up products by identifier';
     serveRaw(server, `GET ${path}`, {
       ...{ ...list, summary },
       async handle({ project, query }, reply) {
-        const identifiers = readIdentifiers(query.identifiers);
-        await refuseCommas(query.identifiers, (some) => catalog.store.hasAny(project.id, some));
+        const identifiers = products.readIdentifiers(query.identifiers);
+        await products.refuseCommas(query.identifiers, (some) => catalog.store.hasAny(project.id, some));
         return sendAnswers(reply, await find(reply, { projectId: project.id, identifiers, frame: LIST }));
       },
     });
@@ -48,18 +38,24 @@ export const lookupRoutes =
     serveRaw(server, `POST ${path}`, {
       ...{ ...list, config: { ...config, ...takesIdentifiers, takesProjectInBody: true } },
       hooks: { preValidation: takeNoBody },
-      ...{ summary: `${summary}, without the limits of a URL`, body: IdentifiersBody },
+      ...{ summary: `${summary}, without the limits of a URL`, body: products.IdentifiersBody },
       async handle({ project, query: { identifiers: listed }, body }, reply) {
-        const inQuery = { identifiers: listed === undefined ? undefined : readIdentifierList(listed) };
+        const inQuery = {
+          identifiers: listed === undefined ? undefined : products.readIdentifierList(listed),
+        };
         const { identifiers: sent } = joinTwins(inQuery, { identifiers: body.identifiers });
-        const identifiers = checkIdentifiers(sent ?? readIdentifierList(undefined));
+        const identifiers = products.checkIdentifiers(sent ?? products.readIdentifierList(undefined));
         return sendAnswers(reply, await find(reply, { projectId: project.id, identifiers, frame: LIST }));
       },
     });
 
     serveRaw(server, 'GET /product-service/product-by-sku', {
       ...about,
-      ...{ summary: 'Look up one product', query: IdentifierQuery, answer: { 200: LookupProduct } },
+      ...{
+        summary: 'Look up one product',
+        query: products.IdentifierQuery,
+        answer: { 200: products.LookupProduct },
+      },
       async handle({ project, query: { identifier } }, reply) {
         const answers = await find(reply, {
           ...{ projectId: project.id, identifiers: [identifier], frame: ALONE },

@@ -11,20 +11,7 @@ import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { Access, Caller, ChosenProject, Role } from '../../kernel/caller.ts';
 import type { JsonLimits } from '../../kernel/json-scan.ts';
 import type { Chosen, ControlTransaction } from '../../storage/storage.ts';
-import {
-  type AnswerOnce,
-  DoneAnswer,
-  done,
-  ErrorAnswer,
-  type FailureBody,
-  Id,
-  IfMatch,
-  ListQuery,
-  pageOf,
-  type RecordAnswer,
-  readIfMatch,
-  sendMark,
-} from '../answers/answers.ts';
+import * as answers from '../answers/answers.ts';
 import { type IncomingPayload, type RawBody, refuseBody, takeNoBody } from '../bodies/bodies.ts';
 import { type LimitScans, type RateState, whileCallerWaits } from '../guards/guards.ts';
 import { heldBytesOf, inParts } from './answer-encoding.ts';
@@ -36,7 +23,7 @@ export type BodyStream = AsyncIterable<Uint8Array>;
 
 /** What the app provides to the routes of all rooms. */
 export interface RouteTools {
-  readonly answerOnce: AnswerOnce;
+  readonly answerOnce: answers.AnswerOnce;
   readonly limitScans: LimitScans;
   /** The address that browsers use, without a trailing slash. */
   readonly findBaseUrl: () => string;
@@ -98,7 +85,7 @@ declare module 'fastify' {
     project: ChosenProject;
     rawBody: RawBody | undefined;
     /** The refusal of the request, if it was refused. */
-    failure: FailureBody | undefined;
+    failure: answers.FailureBody | undefined;
     /** Set before a body is read that is to be stored: it is written while being received. */
     payload: IncomingPayload | undefined;
     /** Digest of a streamed body, once read, by which a repetition is recognised. */
@@ -200,9 +187,9 @@ export function serveOnce<
     answerOnce,
     handle,
     ...endpoint
-  }: Answering<Answer> & { readonly answerOnce: AnswerOnce } & Handled<
+  }: Answering<Answer> & { readonly answerOnce: answers.AnswerOnce } & Handled<
       Described<Answer>,
-      RecordAnswer<Described<Answer>>,
+      answers.RecordAnswer<Described<Answer>>,
       Params,
       Query,
       Body
@@ -274,7 +261,7 @@ interface Added extends Endpoint {
 function addRoute(
   server: Server,
   call: Call,
-  { config, hooks, query, answer, failures = { '4xx': ErrorAnswer }, handle, ...about }: Added,
+  { config, hooks, query, answer, failures = { '4xx': answers.ErrorAnswer }, handle, ...about }: Added,
 ): void {
   const [method, url] = call.split(' ') as [HTTPMethods, string];
   const schema = { ...about, ...(query && { querystring: query }), response: { ...answer, ...failures } };
@@ -328,7 +315,7 @@ interface Served<Resource, Place> {
   /** Who may call, if it differs from the default. */
   readonly config?: FastifyContextConfig;
   readonly tags: readonly string[];
-  readonly answerOnce: AnswerOnce;
+  readonly answerOnce: answers.AnswerOnce;
   readonly answer: Answer<Resource>;
   /** The ETag of a resource, if its kind has one. Source: docs/interface.md §7.6. */
   markOf?(resource: Resource): string;
@@ -338,7 +325,7 @@ interface Served<Resource, Place> {
 
 /** For `Served`: resources of the project of the path. */
 export const inProject = {
-  params: { id: Id },
+  params: { id: answers.Id },
   placeOf: ({ project }: FastifyRequest) => project,
 };
 
@@ -365,7 +352,7 @@ const managed = { guard: 'management', access: 'manage' } as const;
 
 /** The endpoints of one kind. */
 export function serveKind<Resource, Place>(server: Server, served: Served<Resource, Place>) {
-  const { path, params, placeOf, idName, idSchema = Id, tags } = served;
+  const { path, params, placeOf, idName, idSchema = answers.Id, tags } = served;
   const { answer, answerOnce, markOf, markOfAnswer } = served;
   const pathOfOne = `${path}/:${idName}`;
   const aboutList = (about: About) => ({
@@ -388,19 +375,19 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
       const answered = await answerOnce(request, async (record) => {
         const beside = (tx: ControlTransaction, resource: Resource) => record(tx, answer.of(resource));
         const resource = await make({ author: request.caller, place: placeOf(request), beside, signal });
-        if (markOf && !markOfAnswer && !made) sendMark(reply, markOf(resource));
+        if (markOf && !markOfAnswer && !made) answers.sendMark(reply, markOf(resource));
         return (made ?? answer).of(resource);
       });
-      if (markOfAnswer) sendMark(reply, markOfAnswer(answered as never));
+      if (markOfAnswer) answers.sendMark(reply, markOfAnswer(answered as never));
       return answered;
     });
   }
 
   return {
     /** GET of the list. */
-    list<Query extends TSchema = typeof ListQuery>({
-      query = ListQuery as never,
-      page = pageOf(answer.schema),
+    list<Query extends TSchema = typeof answers.ListQuery>({
+      query = answers.ListQuery as never,
+      page = answers.pageOf(answer.schema),
       list,
       ...about
     }: About & {
@@ -408,7 +395,7 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
       readonly page?: TSchema;
       list(
         place: Place,
-        query: Static<Query> & Static<typeof ListQuery>,
+        query: Static<Query> & Static<typeof answers.ListQuery>,
       ): Promise<{ readonly items: readonly Resource[]; readonly nextCursor: string | null }>;
     }): void {
       serve(server, `GET ${path}`, {
@@ -445,7 +432,7 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
         async handle(request, reply) {
           const resource = await get(placeOf(request), idOf(request));
           // A run changes the answer but not the ETag, which stands for what a person wrote.
-          if (markOf) sendMark(reply, markOf(resource));
+          if (markOf) answers.sendMark(reply, markOf(resource));
           return answer.of(resource);
         },
       });
@@ -469,11 +456,14 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
     }): void {
       const isStateful = method !== 'POST' && markOf !== undefined;
       serve(server, `${method} ${pathOfOne}${below}`, {
-        ...{ ...aboutOne(about), ...(isStateful && { headers: IfMatch }), ...(body && { body }) },
+        ...{ ...aboutOne(about), ...(isStateful && { headers: answers.IfMatch }), ...(body && { body }) },
         ...(body && method === 'POST' && { hooks: { preValidation: takeNoBody } }),
         answer: { 200: (made ?? answer).schema },
         handle(request, reply) {
-          const chosen = { id: idOf(request), expected: isStateful ? readIfMatch(request) : undefined };
+          const chosen = {
+            id: idOf(request),
+            expected: isStateful ? answers.readIfMatch(request) : undefined,
+          };
           return answerChange(request, { reply, made }, (by) => change(by, chosen, request.body as never));
         },
       });
@@ -493,14 +483,14 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
       ): Promise<unknown>;
     }): void {
       serveOnce(server, `DELETE ${pathOfOne}`, {
-        ...{ ...aboutOne(about), ...(query && { query }), ...(markOf && { headers: IfMatch }) },
-        ...{ answer: { 200: DoneAnswer }, answerOnce },
+        ...{ ...aboutOne(about), ...(query && { query }), ...(markOf && { headers: answers.IfMatch }) },
+        ...{ answer: { 200: answers.DoneAnswer }, answerOnce },
         async handle(request, record) {
-          const chosen = { id: idOf(request), expected: markOf && readIfMatch(request) };
-          const beside = (tx: ControlTransaction) => record(tx, done);
+          const chosen = { id: idOf(request), expected: markOf && answers.readIfMatch(request) };
+          const beside = (tx: ControlTransaction) => record(tx, answers.done);
           const change = { author: request.caller, place: placeOf(request), beside };
           await remove(change, chosen, request.query as never);
-          return done;
+          return answers.done;
         },
       });
     },

@@ -6,18 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import {
-  CompiledQuery,
-  type DatabaseConnection,
-  type Driver,
-  Kysely,
-  type QueryResult,
-  SqliteAdapter,
-  SqliteDialect,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-  sql,
-} from 'kysely';
+import * as kysely from 'kysely';
 import { ServiceError } from '../../kernel/errors.ts';
 import { dataFolderAt } from '../data-folder.ts';
 import type { ControlSchema, Database } from '../database.ts';
@@ -289,24 +278,24 @@ export const CONTROL_PRAGMAS = `
  */
 export function openControlDatabase(path: string, keepsLog = false): Database {
   const reader = openSqlite(path, CONTROL_PRAGMAS);
-  const read = new Kysely<ControlSchema>({
+  const read = new kysely.Kysely<ControlSchema>({
     dialect: new ReadingDialect({ database: preparingOnce(reader) }),
   });
   const entry = new URL(`./control-writer${extname(import.meta.url)}`, import.meta.url);
   const thread = createThreadPool(entry, { size: 1, workerData: { path, keepsLog } });
-  const writer = new Kysely<ControlSchema>({
+  const writer = new kysely.Kysely<ControlSchema>({
     dialect: {
-      createAdapter: () => new SqliteAdapter(),
+      createAdapter: () => new kysely.SqliteAdapter(),
       createDriver: () => createThreadDriver(thread),
-      createIntrospector: (db) => new SqliteIntrospector(db),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
+      createIntrospector: (db) => new kysely.SqliteIntrospector(db),
+      createQueryCompiler: () => new kysely.SqliteQueryCompiler(),
     },
   });
   return {
     isShared: false,
     processId: randomBytes(8).toString('hex'),
     read,
-    now: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
+    now: kysely.sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
     write: (_of, work) => writer.transaction().execute(work),
     async close() {
       await writer.destroy();
@@ -320,30 +309,30 @@ export function openControlDatabase(path: string, keepsLog = false): Database {
  * A read has finished when its call returns, so no read waits. Kysely's own queue wakes all waiting reads whenever one
  * starts: 12,000 reads at once took 10 s.
  */
-class ReadingDialect extends SqliteDialect {
-  override createAdapter(): SqliteAdapter {
+class ReadingDialect extends kysely.SqliteDialect {
+  override createAdapter(): kysely.SqliteAdapter {
     return new ReadingAdapter();
   }
 }
 
-class ReadingAdapter extends SqliteAdapter {
+class ReadingAdapter extends kysely.SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;
   }
 }
 
 /** The only connection of the writer's thread; one transaction uses it at a time. */
-function createThreadDriver(thread: ThreadPool): Driver {
+function createThreadDriver(thread: ThreadPool): kysely.Driver {
   let turn: Promise<void> = Promise.resolve();
   let release: () => void = () => {};
-  const connection: DatabaseConnection = {
-    executeQuery: <Row>({ sql, parameters }: CompiledQuery) =>
-      thread.run<QueryResult<Row>>('execute', { sql, parameters }, { key: 0 }),
+  const connection: kysely.DatabaseConnection = {
+    executeQuery: <Row>({ sql, parameters }: kysely.CompiledQuery) =>
+      thread.run<kysely.QueryResult<Row>>('execute', { sql, parameters }, { key: 0 }),
     streamQuery: () => {
       throw new Error('writes are not streamed');
     },
   };
-  const execute = (sql: string) => connection.executeQuery(CompiledQuery.raw(sql));
+  const execute = (sql: string) => connection.executeQuery(kysely.CompiledQuery.raw(sql));
   return {
     async init() {},
     async acquireConnection() {

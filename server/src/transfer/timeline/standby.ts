@@ -2,16 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { lockDataFolder, writeOwnFile } from '../../storage/storage.ts';
-import {
-  type LocalState,
-  NOTHING_SENT,
-  noteFailure,
-  readLocalState,
-  STATE,
-  type StreamSettings,
-  type StreamState,
-  writeLocalState,
-} from './backup-stream.ts';
+import * as stream from './backup-stream.ts';
 import { inData } from './failures.ts';
 import { FollowedFiles, listSent } from './followed-files.ts';
 import * as leasing from './leases.ts';
@@ -32,9 +23,9 @@ export type Standby = ReturnType<typeof createStandby>;
  * appended to their logs as a transaction each, catalogs before the control database: a task that is visible as ended has
  * its effect.
  */
-export function createStandby(settings: StreamSettings, state: StreamState) {
+export function createStandby(settings: stream.StreamSettings, state: stream.StreamState) {
   const { dataDir, key } = settings;
-  const restored = readLocalState(dataDir);
+  const restored = stream.readLocalState(dataDir);
   if (restored === undefined) throw new Error(`${dataDir} follows no backup: begin with an empty directory`);
   let local = restored;
   const target = openTarget(settings.target);
@@ -46,17 +37,17 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
   let askedAt: number | undefined;
   let working: Promise<void> | undefined;
   let lastError = '';
-  state[STATE.followedAt] = local.at;
+  state[stream.STATE.followedAt] = local.at;
 
   async function work(): Promise<void> {
-    while (!stopped.signal.aborted && state[STATE.isPromoted] === 0) {
+    while (!stopped.signal.aborted && state[stream.STATE.isPromoted] === 0) {
       try {
         await follow();
         if (existsSync(promoteRequestAt(dataDir))) await promote();
-        state[STATE.failure] = 0;
+        state[stream.STATE.failure] = 0;
       } catch (error) {
         lastError = (error as Error).message;
-        noteFailure(state, error);
+        stream.noteFailure(state, error);
       }
       await delay(POLL_MS, undefined, { signal: stopped.signal }).catch(() => {});
     }
@@ -71,7 +62,7 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
       save({ seq: span.to, at: span.at, epoch: span.epoch });
     }
     // A service without changes still renews its lease.
-    state[STATE.followedAt] = Math.max(local.at, leases.at(-1)?.renewedAt ?? 0);
+    state[stream.STATE.followedAt] = Math.max(local.at, leases.at(-1)?.renewedAt ?? 0);
   }
 
   async function readLeases(): Promise<void> {
@@ -104,7 +95,7 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
     files.close();
     save({ epoch: lease.epoch, files: listSent(dataDir) });
     rmSync(promoteRequestAt(dataDir));
-    state[STATE.isPromoted] = 1;
+    state[stream.STATE.isPromoted] = 1;
     if (last !== undefined) await target.remove(leasing.handoverOf(last.epoch));
   }
 
@@ -122,9 +113,9 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
     return isGone || local.seq >= handedOver || now - askedAt > leasing.PATIENCE_MS;
   }
 
-  function save(change: Partial<LocalState>): void {
-    local = { ...local, files: NOTHING_SENT, ...change };
-    writeLocalState(dataDir, local);
+  function save(change: Partial<stream.LocalState>): void {
+    local = { ...local, files: stream.NOTHING_SENT, ...change };
+    stream.writeLocalState(dataDir, local);
   }
 
   return {
@@ -152,7 +143,7 @@ export async function promote(
   root: string,
   { url, s3 }: { url: string | undefined; s3: TargetSettings['s3'] },
 ): Promise<{ at: number }> {
-  const local = readLocalState(root);
+  const local = stream.readLocalState(root);
   if (local === undefined) throw new Error(`${root} was not restored from a backup, and follows none`);
   let lock: ReturnType<typeof lockDataFolder>;
   try {
@@ -181,5 +172,5 @@ async function promoteStandby(root: string): Promise<{ at: number }> {
       rmSync(request, { force: true });
       throw new Error(`The service on ${root} is no standby, or does not reach its target: see its log`);
     }
-  return { at: readLocalState(root)?.at ?? 0 };
+  return { at: stream.readLocalState(root)?.at ?? 0 };
 }
