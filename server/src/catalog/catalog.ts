@@ -1,8 +1,8 @@
 /**
- * The door of the catalog: it takes products in (full, incremental and partial updates, deletion, restore), turns
- * their attributes into facts by the ontology, and answers lookups. Changes of one project are tasks that take effect
- * in order; a commit is one transaction, so readers see the catalog before it or after it. The catalog never knows
- * what goes with what: relations stand to its right.
+ * The door of the catalog: it accepts products (full, incremental and partial updates, deletion, restore), turns their
+ * attributes into facts by the ontology, and answers lookups. Changes of one project are tasks that take effect in order; a
+ * commit is one transaction, so readers see the catalog before it or after it. The catalog does not know what goes with what:
+ * relations are to its right.
  */
 import type { CatalogFiles } from '../storage/sqlite/sqlite.ts';
 import type { Task } from '../tasks/tasks.ts';
@@ -39,24 +39,24 @@ export { openPassage } from './report-lines.ts';
 
 export type Catalog = ReturnType<typeof createCatalog>;
 
-/** What the parsing threads can do. `files`: of the embedded store, which they read for lookups too. */
+/** The operations of the parsing threads. `files`: of the embedded store, which they also read for lookups. */
 export const ingestThreadOperations = (snapshots: CatalogSnapshots, files?: CatalogFiles) => ({
   ...ingestOperations(snapshots),
   ...(files && readerOperations(files)),
 });
 
-/** What the scanning thread can do, and the one that makes long answers. `openSuggestions`: of the room that knows relations too. */
+/** The operations of the scanning thread, and of the one that makes long answers. `openSuggestions`: from a room to the right. */
 export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestions: OpenTally) => ({
   ...scanOperations(snapshots, openSuggestions),
   ...madeAnswerOperations(snapshots),
 });
 
-/** What the threads that answer searches can do. */
+/** The operations of the threads that answer searches. */
 export const searchThreadOperations = searchOperations;
 
 export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   const collecting = new Set<number>();
-  /** Of which more became garbage while it was collected. */
+  /** Projects where more became garbage while it was being collected. */
   const again = new Set<number>();
   const search = createProductSearch({ ...given, prepareWalk: given.ingest.prepareWalk });
   const parts: CatalogParts = {
@@ -69,7 +69,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   };
   const { store, tasks, database, logger } = parts;
   const staging = createStaging(parts, (projectId, fullUpdateId) => {
-    // An index that is used takes in what is staged, so that little is missing when that is committed.
+    // An index in use takes in what is staged, so that little is missing when that is committed.
     search.follow(projectId);
     void collectUnlessLive(projectId, fullUpdateId);
   });
@@ -79,13 +79,13 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   let closing = false;
   tasks.define([...fullUpdates.definitions, ...ontology.definitions, ...updates.definitions]);
 
-  /** One run a project at a time. */
+  /** At most one run per project at a time. */
   async function collect(projectId: number): Promise<void> {
     if (closing) return;
     if (collecting.has(projectId)) return void again.add(projectId);
     collecting.add(projectId);
     await collectAll(projectId).catch((error: unknown) =>
-      // The change is committed; nothing points to what is left, and the next change goes on with it.
+      // The change is committed; nothing points to the rest, and the next change continues removing it.
       logger.warn({ err: error, project: projectId }, 'removing replaced products failed, it goes on later'),
     );
     collecting.delete(projectId);
@@ -102,13 +102,13 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     }
   }
 
-  /** A batch may still be staged when its full update is discarded and what was staged of it has gone. */
+  /** A batch may still be staged when its full update is discarded and its staged products are removed. */
   async function collectUnlessLive(projectId: number, fullUpdateId: number): Promise<void> {
     try {
       const live = await listLiveFullUpdates(database, projectId);
       if (!live.includes(fullUpdateId)) await collect(projectId);
     } catch (error) {
-      // What stays takes room only, until the next change of the project.
+      // What remains only takes space, until the next change of the project.
       logger.warn({ err: error, project: projectId }, 'a batch that was staged may stay for now');
     }
   }
@@ -118,21 +118,21 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     updates,
     ontology,
     store,
-    /** What a task is about to write; see `GatheredWrites`. */
+    /** The products that a task is about to write; see `GatheredWrites`. */
     gatherWrites: (task: Task, mode: WriteMode) =>
       gatherWrites({ catalog: parts, fullUpdates, updates }, task, mode),
-    /** Lets go of what a task gathered and did not write, whichever process it ran in. */
+    /** Drops what a task gathered but did not write, whichever process ran it. */
     dropGathered: (task: Task) => fullUpdates.discardOf(task),
     survey: parts.scans.survey,
     commits: createUndoableCommits(parts),
     search,
-    /** Off the serving thread. */
+    /** Counts outside the serving thread. */
     countProducts: parts.scans.countProducts,
     readProductPage: (order: { projectId: number; identifier: string }, signal: AbortSignal) =>
       readProductPage(parts, order, signal),
     openPayload: given.ingest.openPayload,
     countPages: given.ingest.countPages,
-    /** Takes over what a former process left. */
+    /** Resumes what a former process left. */
     async start({ takesBatches }: { takesBatches: boolean }): Promise<void> {
       await fullUpdates.closeEnded();
       await fullUpdates.failedBatches.start(takesBatches);

@@ -5,42 +5,42 @@ import type { OwnField } from './filters/filters.ts';
 import * as products from './products/products.ts';
 
 /**
- * What rooms to the right derive from products and keep in the catalog's file, e.g. on which sides of relations a
- * product stands. It is derived where products are parsed, and written in the transaction that writes their document,
- * so a reader never sees one without the other.
+ * What rooms to the right derive from products and store in the catalog's file, e.g. on which sides of relations a product is.
+ * It is derived where products are parsed, and written in the transaction that writes their document, so a reader never sees
+ * one without the other.
  */
 export interface Derivation {
-  /** @returns what is derived by now; call it on a snapshot */
+  /** @returns the present derivation; call it on a snapshot */
   open(file: CatalogFile): Derive;
   /** Writes what was derived for documents. */
   place(file: CatalogFile, placed: PlacedBatch): void;
-  /** The documents are removed. */
+  /** Removes what was derived for documents that are removed. */
   remove(file: CatalogFile, documents: readonly number[]): void;
-  /** Puts a part of what was written in order. @returns whether there may be more */
+  /** Reorganises a part of what was written. @returns whether there may be more */
   tidy(file: CatalogFile): boolean;
 }
 
-/** The same for a store that works in batches: PostgreSQL. Every call is in the transaction that writes the documents. */
+/** The same for PostgreSQL, a store that works in batches. Every call is in the transaction that writes the documents. */
 export interface BatchDerivation {
   open(session: SqlSession, projectId: number): Promise<Derive>;
   place(tx: SqlTransaction, projectId: number, placed: PlacedBatch): Promise<void>;
   remove(tx: SqlTransaction, projectId: number, documents: readonly number[]): Promise<void>;
 }
 
-/** What of an upload is derived from. */
+/** The part of an upload that can be derived from. */
 export interface DerivedFrom extends Pick<products.UploadedProduct, OwnField> {
   readonly categories: readonly Pick<products.UploadedProduct['categories'][number], 'path'>[];
   readonly attributes: readonly Pick<products.AttributeValue, 'key' | 'value' | 'row'>[];
 }
 
-/** The products of a body, by their rows, with numbers in place of the texts of attributes: most repeat. */
+/** The products of a body, by row, with numbers instead of the texts of attributes, most of which repeat. */
 export interface DerivedSource {
-  /** The attributes that are read, by their numbers: to read all of a product takes five times as long. */
+  /** The keys that are read, in the order of their numbers: reading all of a product takes five times as long. */
   readonly keys: readonly string[];
   readOwn(row: number, field: OwnField): string;
   /** @returns the same object for the same categories */
   categoriesOf(row: number): DerivedFrom['categories'];
-  /** Calls for each value of these attributes: equal numbers are equal texts of one key. */
+  /** Calls `visit` for each value of these attributes: equal numbers are equal texts of one key. */
   visitTexts(row: number, visit: VisitText): void;
   textOf(key: number, text: number): string;
 }
@@ -48,8 +48,8 @@ export interface DerivedSource {
 export type VisitText = (key: number, text: number, ofRow: string | number | undefined) => void;
 
 /**
- * Pure. `open` is given the keys of the attributes to read; `report` is called where there is something to say of a product.
- * @returns undefined when nothing is derived
+ * Pure. `open` takes the keys of the attributes to read; `report` is called for a product with something to report.
+ * @returns undefined if nothing is derived
  */
 export type Derive = (
   open: (keys: ReadonlySet<string>) => DerivedSource,
@@ -59,11 +59,11 @@ export type Derive = (
 /** What is derived from the products of a body. */
 export interface DerivedBatch {
   /**
-   * @param place of the product among the rows that are packed
-   * @returns text to be stored with the product; '' when there is none
+   * @param place of the product among the packed rows
+   * @returns text to store with the product; '' if none
    */
   add(row: number, place: number): string;
-  /** @returns what there is beside the texts */
+  /** @returns what is derived besides the texts */
   finish(): products.DerivedColumns | undefined;
 }
 
@@ -72,19 +72,19 @@ export interface PlacedDocument {
   readonly productId: number;
 }
 
-/** A document to be written, of a row of packed products. */
+/** A document to write, from a row of packed products. */
 export interface PlannedDocument extends PlacedDocument {
   readonly row: number;
 }
 
 interface DerivedText extends PlannedDocument {
-  /** Not ''. */
+  /** Never ''. */
   readonly derived: string;
 }
 
-/** What was derived from a batch, with the documents that its rows became. */
+/** What was derived from a batch, with the documents made from its rows. */
 export interface PlacedBatch {
-  /** Those for which anything was derived. */
+  /** The documents for which anything was derived. */
   readonly documents: readonly DerivedText[];
   readonly columns: products.DerivedColumns | undefined;
 }

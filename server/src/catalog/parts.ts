@@ -14,7 +14,7 @@ export type CatalogSettings = Pick<
   'maxDeletePercent' | 'keptCommits' | 'keptDays' | 'onInvalid' | 'priceAttribute'
 >;
 
-/** Products that a task created, changed and deleted; after a restore none of them is said. */
+/** Numbers of products that a task created, changed and deleted; absent after a restore. */
 export type WrittenCounts = Partial<Pick<ChangeCounts, 'created' | 'changed' | 'deleted'>>;
 
 /** What every part of the catalog works with. */
@@ -22,21 +22,21 @@ export interface CatalogParts extends Pick<Base, 'clock' | 'database' | 'logger'
   readonly store: CatalogStore;
   readonly ingest: Ingest;
   readonly scans: Scans;
-  /** Threads that keep their priority: callers wait for what they find. */
+  /** Threads that keep their priority, as callers wait for their results. */
   readonly searchers: ThreadPool;
-  /** How long a search waits for its index; default: as docs/interface.md §4.13 says. */
+  /** How long a search waits for its index; default: see docs/interface.md §4.13. */
   readonly searchWaitMs?: number | undefined;
   readonly tasks: Tasks;
   getSettings(projectId: number): Promise<CatalogSettings>;
-  /** How people write numbers in the project, as `de-DE`. */
+  /** The locale for numbers in the project, as `de-DE`. */
   getLocale(projectId: number): Promise<string>;
-  /** Starts the removal of what nothing points to, beside everything else. */
+  /** Starts removing what nothing points to, in the background. */
   collectGarbage(projectId: number): void;
-  /** Hears of changes and of commits that were refused, for the metrics. */
+  /** Called for changes and for refused commits, for the metrics. */
   onProductsWritten(projectId: number, counts: WrittenCounts): void;
   onCommitRefused(code: FailureCode): void;
-  /** Facts follow another ontology now; awaited before the task that made them ends. */
+  /** Called when facts follow another ontology; awaited before the task that made them ends. */
   onOntologyFollowed(run: TaskRun): Promise<void>;
-  /** What other rooms define that names attributes. */
+  /** The definitions of other rooms that name attributes. */
   readonly listNaming: ListNaming;
 }

@@ -6,137 +6,137 @@ import type { Derive } from './derivation.ts';
 import type { Attribute, Ontology, OntologyMode, RequestedOntology } from './ontology/ontology.ts';
 import type { Commit, PackedProducts, RestoreEffect as RestoreEffectSchema } from './products/products.ts';
 
-/** What a store reads for callers: each of one version of the catalog. */
+/** What a store reads for callers, each read from one version of the catalog. */
 export interface CatalogReads {
   /** @returns the version of the catalog as last committed, never a replica's */
   readVersion(): number;
   countProducts(): number;
   /** @returns products by identifier, as many as one page reads */
   listRange(range: ListedRange): ListedPart;
-  /** @returns those of these products that the catalog holds, in no order */
+  /** @returns the present ones of these products, in no order */
   measureDocuments(identifiers: readonly string[]): readonly MeasuredDocument[];
   hasAny(identifiers: readonly string[]): boolean;
   getOntology(): Ontology;
-  /** @returns the numbers of the batches alone, in their order: what was noted of one may be megabytes */
+  /** @returns only the numbers of the batches, in order, as the notes of one may be megabytes */
   listStagedBatches(fullUpdateId: number): readonly Pick<StagedBatch, 'batch'>[];
   findStagedBatch(key: BatchKey): StagedBatch | undefined;
-  /** @returns the commits and deletes that can be undone, the last one first */
+  /** @returns the commits and deletes that can be undone, latest first */
   listUndoableCommits(): readonly UndoableCommit[];
-  /** @returns the oldest events that were recorded with changes of the catalog */
+  /** @returns the oldest events recorded with changes of the catalog */
   listEvents(limit: number): readonly RecordedEvent[];
 }
 
-/** Reads of several statements, on one state of the catalog. */
+/** Reads with several statements, on one state of the catalog. */
 export interface CatalogStateReads {
   findProduct(identifier: string): FoundProduct | undefined;
 }
 
-/** Reads that compare whole catalogs: the embedded store has a thread for them. */
+/** Reads that compare whole catalogs; the embedded store has a thread for them. */
 export interface CatalogComparisons {
-  /** Counts what a commit would do; with the first identifiers of each kind if requested. */
+  /** Counts what a commit would do; on request with the first identifiers of each kind. */
   compareStaged(update: ComparedUpdate): Difference;
   /** @returns products that a commit would delete, by identifier, with the fronts of their uploads */
   listDeleted(page: DeletedPage): readonly ListedRow[];
 }
 
-/** Changes that are durable when their promise resolves. Those with a `ChangeOrder` are done once, however often a task runs. */
+/** Changes that are durable when their promise resolves. Those with a `ChangeOrder` are made once, however often a task runs. */
 export interface CatalogWrites {
-  /** @returns the new ontology; `changed` false when nothing differs. @throws changed_meanwhile */
+  /** @returns the new ontology; `changed` is false if nothing differs. @throws changed_meanwhile */
   replaceOntology(requested: RequestedOntology): { ontology: Ontology; changed: boolean };
   followOntology(followed: ChangeOrder & FollowedProducts): void;
   commit(order: ChangeOrder & CommitOrder): CommitResult;
   applyProducts(order: ChangeOrder & AppliedProducts): ChangeCounts | Stale;
   /** @throws delete_guard */
   deleteProducts(order: ChangeOrder & DeleteOrder): { deleted: number; unknown: readonly string[] };
-  /** @returns null when there is nothing to undo */
+  /** @returns null if there is nothing to undo */
   restore(order: ChangeOrder & RestoreOrder): { result: RestoreResult | OtherLast | null };
-  /** Forgets events, by their ids. */
+  /** Removes events by their ids. */
   dropEvents(ids: readonly string[]): void;
 }
 
-/** Changes that a loss of power may take, because they are done again. */
+/** Changes that a loss of power may undo, because they are repeated. */
 export interface CatalogRepeatables {
-  /** Gives names and category paths their ids, the same for ever. */
+  /** Gives names and category paths their permanent ids. */
   reserveIds(reserved: { names: readonly string[]; paths: readonly string[] }): ReadonlyMap<string, number>;
-  /** @returns false, with nothing staged, when something else is derived from products by now */
+  /** @returns false, with nothing staged, if the derivation from products has changed */
   stageBatch(staged: StagedProducts): boolean;
-  /** Drops batches of which a product is another by now than was found: they are to be staged anew. */
+  /** Drops batches with a product that has changed since, which must be staged anew. */
   dropOutdated(staged: { fullUpdateId: number }): boolean;
   reviewBatch(reviewed: BatchReview): void;
-  /** Stages products as they are now that the batches left out as not valid: the commit leaves them alone. */
+  /** Stages the present version of products that the batches left out as invalid, so that the commit leaves them unchanged. */
   keepSkipped(staged: { fullUpdateId: number }): void;
-  /** A part of the reports of all batches, in their order; each may be 20 MB, so that a writing thread reads it. */
+  /** A part of the reports of all batches, in order; read by a writing thread, as each may be 20 MB. */
   readStagedReports(place: ReportPlace & { readonly fullUpdateId: number }): ReportPart;
-  /** Removes a bounded part of what nothing points to. @returns whether there is more */
+  /** Removes a limited part of what nothing points to. @returns whether there is more */
   collectGarbage(limits: { live: readonly number[] } & Omit<UndoOrder, 'author'>): boolean;
-  /** Brings the index of search a step forward, or removes from it a part of what leads nowhere. */
+  /** Brings the index of search a step forward, or removes a part of its dead entries. */
   walkSearch(walked: { readonly prepared?: PreparedWalk | undefined }): SearchStep;
 }
 
 type OfProject = [projectId: number];
 
 /**
- * Where catalogs are stored. Every method is about one batch, never one row, so that a store across a network can
- * serve it too.
+ * Where catalogs are stored. Every method handles a whole batch, never a single row, so that a store across a network can
+ * implement it too.
  */
 export interface CatalogStore
   extends Calls<CatalogReads & CatalogStateReads & CatalogComparisons, OfProject>,
     Calls<CatalogWrites & CatalogRepeatables, OfProject> {
   /**
-   * @returns what is served of the products found, in the order of the request; each once, unknown ones left out. undefined: so
-   * much that it must be made by another thread
+   * @returns the answers of the products found, in the order of the request, each once, without unknown ones; undefined if they
+   * are so large that another thread must make them
    */
   findAnswers(order: AnswerOrder): Promise<JoinedAnswers | undefined>;
-  /** The same by another thread, of any length. @throws answer_too_large */
+  /** The same in another thread, for any length. @throws answer_too_large */
   makeAnswers(order: AnswerOrder, signal: AbortSignal): Promise<JoinedAnswers>;
   removeCatalog(projectId: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Reads of one state of a catalog by the threads that parse and scan: by whole batches, so that it may be far away. */
+/** Reads of one state of a catalog by parsing and scanning threads, in whole batches, so that the store may be remote. */
 export interface CatalogStateOperations
   extends CatalogStateReads,
     Pick<CatalogReads, 'countProducts' | 'listRange' | 'measureDocuments'> {
   readOntology(): Ontology;
   readCatalogVersion(): number;
-  /** @returns the attributes as they were until a person changed them; undefined when that is long ago */
+  /** @returns the attributes before a change that a person made; undefined if that is long ago */
   readPastOntology(revision: number): readonly Attribute[] | undefined;
   /** @returns the ids of category paths, as JSON; unknown ones are left out */
   findCategories(paths: readonly string[]): ReadonlyMap<string, number>;
-  /** @returns those of these products that the catalog holds, each at the place of its identifier */
+  /** @returns the present ones of these products, each at the index of its identifier */
   findPresent(identifiers: readonly string[]): readonly (PresentProduct | undefined)[];
   findPatched(identifiers: readonly string[]): readonly PatchedProduct[];
   listOutdated(page: { revision: number; after: number; limit: number }): readonly OutdatedProduct[];
   /** @returns products by id, with their whole uploads */
   listById(range: IdRange): ListedPart;
-  /** @returns the largest id of a product, 0 without one */
+  /** @returns the largest product id, 0 if there are none */
   readLargestId(): number;
-  /** @returns undefined: nothing was searched yet */
+  /** @returns undefined if nothing was searched yet */
   readSearchState(): SearchState | undefined;
-  /** What the index of search takes in next, behind a document: another thread than the one that writes makes it. */
+  /** What the index of search takes in next, after a document; not made in the writing thread. */
   prepareWalk(after: number): PreparedWalk;
-  /** @returns products that the index of search knows */
+  /** @returns products that are in the index of search */
   listHits(query: RequestedUploads): ListedPart<FoundRow>;
   countHits(counted: CountedTier): CountedHits;
   /** @returns hits without their uploads, in the order of their documents */
   listPlaces(query: RequestedHits): readonly HitGroup[];
-  /** @returns words of letters alone that products have had */
+  /** @returns words consisting only of letters that products have had */
   listWords(sought: SoughtWords): readonly string[];
-  /** @returns products whose documents come after this one, of the next few documents; undefined where these are large */
+  /** @returns products with one of the next few documents after this one; undefined if these are large */
   listTail(after: number): readonly PlacedRow[] | undefined;
   listCategoryPaths(range: CategoryRange): readonly ListedCategory[];
   findCategoryPath(id: number): readonly string[] | undefined;
-  /** @returns those lexemes that a product has; in doubt, where many products had one and few have it, also that one */
+  /** @returns the lexemes that a product has; if in doubt, because many products had one and few still do, includes it */
   findLiving(sought: SoughtCategories): readonly string[];
   /** @returns the products of these documents, in no order, with their whole uploads */
   listDocuments(documents: readonly number[]): readonly PlacedRow[];
   /** The same with the fronts of their uploads. */
   listFronts(documents: readonly number[]): readonly PlacedRow[];
-  /** @returns the bytes of these documents, of which none is read */
+  /** @returns the total bytes of these documents, without reading them */
   weighDocuments(documents: readonly number[]): number;
   /** @returns undefined for a commit that is not in the undo log */
   listCommitChanges(page: ChangePage): readonly CommitChange[] | undefined;
-  /** @returns the changes of one product by commit, the last one first */
+  /** @returns the changes of one product by commit, latest first */
   listProductChanges(identifier: string): readonly ProductChange[];
   /** @returns undefined for a commit that is not in the undo log */
   weighRestore(commit: number): RestoreEffect | undefined;
@@ -145,7 +145,7 @@ export interface CatalogStateOperations
 
 /** One state of a catalog. */
 export interface CatalogSnapshot extends Calls<CatalogStateOperations> {
-  /** `revision`: raised when anything is derived otherwise; what was derived by another one is not written. */
+  /** `revision`: raised when the derivation changes; what another revision derived is not written. */
   openDerivation(): Promise<{ readonly revision: number; readonly derive: Derive }>;
 }
 
@@ -155,20 +155,20 @@ export interface CatalogSnapshots {
   readPayload(projectId: number, name: string): Promise<Uint8Array>;
 }
 
-/** A product with what its answer is made of. */
+/** A product with what its answer is made from. */
 export interface FoundProduct {
   readonly id: number;
   readonly identifier: string;
   readonly updatedAt: number;
   readonly updatedBy: number;
-  /** JSON of the upload; null: its document is gone, in a damaged file. */
+  /** The upload as JSON; null if its document is missing, in a damaged file. */
   readonly raw: string | null;
   readonly ontology: Ontology;
-  /** The ids of the paths of its categories, as JSON. */
+  /** The ids of its category paths, as JSON. */
   readonly categories: ReadonlyMap<string, number>;
 }
 
-/** What stands before and behind answers that are sent together. */
+/** What precedes and follows answers that are sent together. */
 export interface Frame {
   readonly head: Uint8Array;
   readonly tail: Uint8Array;
@@ -181,26 +181,26 @@ export interface AnswerOrder {
   readonly frame: Frame;
 }
 
-/** Serialised products with commas between, in their frame. */
+/** Serialised products separated by commas, within their frame. */
 export interface JoinedAnswers {
   readonly bytes: Uint8Array;
   readonly count: number;
-  /** The products in it, one by one; of a long answer. */
+  /** The products in it, one by one; for a long answer. */
   readonly products?: readonly Uint8Array[];
-  /** Says that the bytes are sent; they may be written over from then on. */
+  /** Call it when the bytes are sent; from then on they may be overwritten. */
   release(): void;
 }
 
-/** Where a part of the reports of staged batches begins: in the first batch from `batch` on, and there `at` a character. */
+/** Where a part of the reports of staged batches begins: in the first batch from `batch` on, at the character `at`. */
 export interface ReportPlace {
   readonly batch: number;
   readonly at: number;
 }
 
 export interface ReportPart {
-  /** Whole lines, some megabytes. */
+  /** Whole lines, a few megabytes. */
   readonly lines: string;
-  /** undefined: there are no more. */
+  /** undefined if there are no more. */
   readonly next: ReportPlace | undefined;
 }
 
@@ -211,41 +211,41 @@ export interface ComparedUpdate {
 
 export interface DeletedPage {
   readonly fullUpdateId: number;
-  /** The identifier of the last one seen, else empty. */
+  /** The last identifier seen, or empty. */
   readonly after: string;
   readonly limit: number;
 }
 
-/** A product as a list reads it. */
+/** A product as read for a list. */
 export interface ListedRow {
   readonly id: number;
   readonly identifier: string;
   readonly updatedAt: number;
-  /** JSON of the upload, or of its front: the fields before its attributes. */
+  /** The upload as JSON, or its front: the fields before its attributes. */
   readonly text: string;
 }
 
-/** A product of one document. */
+/** A product with its document. */
 export interface PlacedRow extends ListedRow {
   readonly document: number;
 }
 
-/** Identifiers in the order of their bytes. */
+/** Identifiers in byte order. */
 export interface IdentifierRange {
   readonly from: string;
-  /** Whether `from` itself is left out. */
+  /** Whether `from` itself is excluded. */
   readonly isAfter: boolean;
-  /** The first behind the range; undefined: to the end. */
+  /** The first identifier after the range; undefined: to the end. */
   readonly to: string | undefined;
 }
 
 export interface ListedRange extends IdentifierRange {
   readonly limit: number;
-  /** Whether the whole upload is read, or its front. */
+  /** Whether to read the whole upload, or its front. */
   readonly isWhole: boolean;
 }
 
-/** Of products. */
+/** A range of product ids. */
 export interface IdRange {
   readonly after: number;
   readonly upTo: number;
@@ -254,21 +254,21 @@ export interface IdRange {
 
 export interface ListedPart<Row extends ListedRow = ListedRow> {
   readonly rows: readonly Row[];
-  /** Whether there are fewer than the limit since their uploads are large. */
+  /** Whether there are fewer than the limit because their uploads are large. */
   readonly isCut: boolean;
 }
 
-/** The index of search, as far as it goes. */
+/** The progress of the index of search. */
 export interface SearchState {
   /** Documents up to this one are in the index. */
   readonly lastDocument: number;
   readonly newestDocument: number;
-  /** Of the catalog, when it was last complete; documents of open full updates come without a version. */
+  /** The catalog version when it was last complete; documents of open full updates come without a version. */
   readonly version: number;
   readonly presentVersion: number;
 }
 
-/** A document with its product, and the number of that one's group. */
+/** A document with its product, and the number of the product's group. */
 export type PlacedDocument = readonly [document: number, product: number, group: number];
 
 /** Documents with their lexemes. */
@@ -278,26 +278,26 @@ export interface PreparedWalk {
   readonly last: number;
   /** Whether these were all there were. */
   readonly isLast: boolean;
-  /** JSON of a `PlacedDocument` each: one text passes the serving thread in a thousandth of the time of 2,000. */
+  /** A `PlacedDocument` each, as JSON: one text passes the serving thread in a thousandth of the time of 2,000. */
   readonly placed: string;
-  /** A line for each, UTF-8 with a sign for each byte. */
+  /** A line for each, UTF-8 as one character per byte. */
   readonly lexemes: string;
-  /** Words of letters alone. */
+  /** Words consisting only of letters. */
   readonly words: readonly string[];
 }
 
 export interface SearchStep {
-  /** The last one that is in the index. */
+  /** The last document in the index. */
   readonly lastDocument: number;
   /** Whether nothing that readers can see is missing. */
   readonly isComplete: boolean;
   readonly isTidy: boolean;
 }
 
-/** Of each group at least one lexeme; one that ends with `*` stands for all that begin so. */
+/** At least one lexeme of each group must match; one that ends with `*` matches all that begin so. */
 export type LexemeGroups = readonly (readonly string[])[];
 
-/** Products that are found alike well: all of `all`, and none that a better tier has. */
+/** Products with the same rank: those that match `all`, but no better tier. */
 export interface SearchTier {
   readonly all: LexemeGroups;
   readonly except: readonly LexemeGroups[];
@@ -305,28 +305,28 @@ export interface SearchTier {
 
 export interface CountedTier {
   readonly tier: SearchTier;
-  /** Products whose document is beyond this one are found by their former documents. */
+  /** Products whose document is after this one are found by their former documents. */
   readonly newer: number | undefined;
 }
 
-/** Products of a tier behind a document, in the order of the documents that they are found by. */
+/** Products of a tier after a document, in the order of the documents by which they are found. */
 export interface RequestedHits extends CountedTier {
   readonly after: number;
   readonly limit: number;
 }
 
 export interface RequestedUploads extends RequestedHits {
-  /** Whether the whole uploads are read, or their fronts. */
+  /** Whether to read the whole uploads, or their fronts. */
   readonly isWhole: boolean;
 }
 
-/** A product with the document that it was found by. */
+/** A product with the document by which it was found. */
 export interface FoundRow extends PlacedRow {
-  /** Its document as it is. */
+  /** Its present document. */
   readonly present: number;
 }
 
-/** A hit: the document that it was found by, and the number of its group. */
+/** A hit: the document by which it was found, and the number of its group. */
 export interface HitGroup {
   readonly document: number;
   readonly group: number;
@@ -341,29 +341,29 @@ export interface SoughtWords {
 
 export interface CountedHits {
   readonly count: number;
-  /** False: there are so many that documents without a product are counted too. */
+  /** False if there are so many that documents without a product are counted too. */
   readonly isExact: boolean;
 }
 
-/** Which category paths of those that a product ever had, in the order of their texts. */
+/** Which category paths to list, of all that products ever had, in text order. */
 export interface CategoryRange {
   /** Only those below it; empty: all. */
   readonly under: readonly string[];
-  /** Only those behind it; empty: from the first on. */
+  /** Only those after it; empty: from the first. */
   readonly after: readonly string[];
   readonly limit: number;
 }
 
 export interface ListedCategory {
-  /** The same for ever. */
+  /** Permanent. */
   readonly id: number;
   readonly path: readonly string[];
 }
 
-/** Lexemes of categories, of which those are sought that a product has. */
+/** Lexemes of categories, to find those that a product has. */
 export interface SoughtCategories {
   readonly lexemes: readonly string[];
-  /** Products whose document is beyond this one are found by their former documents. */
+  /** Products whose document is after this one are found by their former documents. */
   readonly newer: number | undefined;
 }
 
@@ -375,32 +375,32 @@ export interface BatchKey {
 
 export interface StagedProducts extends BatchKey {
   readonly packed: PackedProducts;
-  /** By which what was derived from the products is what it is. */
+  /** Identifies the derivation used for the products. */
   readonly derivationRevision: number;
   readonly observed: string;
   readonly extractedBy: string;
-  /** NDJSON; as bytes it passes from thread to thread without a copy. */
+  /** NDJSON; as bytes it passes between threads without a copy. */
   readonly report: string | Uint8Array<ArrayBuffer>;
 }
 
-/** Products of an incremental or partial update, by which ontology and derivation they are what they are. */
+/** Products of an incremental or partial update, with the ontology and derivation used for them. */
 export interface AppliedProducts {
   readonly packed: PackedProducts;
   readonly revision: number;
   readonly derivationRevision: number;
 }
 
-/** What a staged batch is by another ontology than it was staged by. */
+/** The results for a staged batch under a different ontology than it was staged with. */
 export interface BatchReview extends BatchKey {
   readonly extractedBy: string;
   readonly report: string;
-  /** Its products that are in the catalog already and gain facts. */
+  /** Its products that exist already and gain facts. */
   readonly gaining: readonly number[];
 }
 
 export interface CommitOrder extends DeleteLimit, UndoOrder {
   readonly fullUpdateId: number;
-  /** How many batches must be staged. */
+  /** The number of batches that must be staged. */
   readonly batches: number;
   readonly revision: number;
   readonly mode: OntologyMode;
@@ -409,21 +409,21 @@ export interface CommitOrder extends DeleteLimit, UndoOrder {
 
 export interface DeleteOrder extends UndoOrder {
   readonly identifiers: readonly string[];
-  /** Of the pipeline that deletes; absent: a caller does, who named each of them. */
+  /** The limit of the pipeline that deletes; absent for a caller, who named each product. */
   readonly maxDeletePercent?: number;
 }
 
-/** Products that follow another ontology from now on; one that changed meanwhile is left alone. */
+/** Products that follow another ontology from now on; one that changed meanwhile is left unchanged. */
 export interface FollowedProducts {
-  /** Of the ontology. */
+  /** The revision of the ontology. */
   readonly revision: number;
   readonly products: readonly number[];
   readonly documents: readonly number[];
-  /** Whether their facts are others. */
+  /** Whether the facts of each differ. */
   readonly changed: readonly boolean[];
 }
 
-/** What a full update or a delete did to the catalog. */
+/** What a full update or a delete changed in the catalog. */
 export interface ChangeCounts {
   readonly created: number;
   readonly changed: number;
@@ -431,7 +431,7 @@ export interface ChangeCounts {
   readonly deleted: number;
 }
 
-/** How many there are, and the first of them by identifier. */
+/** A count, and the first products by identifier. */
 export interface CountedProducts {
   readonly count: number;
   readonly identifiers: readonly string[];
@@ -450,37 +450,37 @@ export interface StagedBatch {
   readonly extractedBy: string;
 }
 
-/** When a catalog may lose products. */
+/** How many products a catalog may lose. */
 export interface DeleteLimit {
   readonly maxDeletePercent: number;
   /** The exact number that the caller allows, whatever the percentage. */
   readonly allowDeletes?: number | undefined;
 }
 
-/** What every ordered change carries: its task, so that a repetition after a crash changes nothing. */
+/** What every ordered change has: its task, so that a repetition after a crash changes nothing. */
 export interface ChangeOrder {
   readonly taskNumber: number;
   readonly at: number;
 }
 
-/** Who made a change, as the list of commits says it. */
+/** Who made a change, as shown in the list of commits. */
 export type ChangeAuthor = NonNullable<UndoableCommit['author']>;
 
-/** What a commit or delete leaves in the undo log. */
+/** What a commit or delete records in the undo log. */
 export interface UndoOrder {
   /** 0: nothing can be undone. */
   readonly undoDepth: number;
-  /** Older entries are dropped; absent: whatever their age. */
+  /** Older entries are dropped; absent: none for their age. */
   readonly undoSince?: number | undefined;
   /** Absent: accepted by an earlier version. */
   readonly author?: ChangeAuthor | undefined;
 }
 
-/** What is to be undone. Commits have the numbers of their tasks. */
+/** The commits to undo, which have the numbers of their tasks. */
 export interface RestoreOrder {
-  /** The oldest to be undone, with all after it; absent: the last one. */
+  /** The oldest one to undo, with all after it; absent: the last one. */
   readonly commit?: number | undefined;
-  /** Nothing is undone when another one is the last by now. */
+  /** Undoes nothing if another commit is the last by now. */
   readonly ifLast?: number | undefined;
 }
 
@@ -489,7 +489,7 @@ export type UndoableCommit = Omit<Sent<Static<typeof Commit>>, 'taskId' | 'origi
 
 export type Stale = { readonly stale: true };
 
-/** Of a product, by a commit or delete. */
+/** What a commit or delete did to a product. */
 export type ChangeKind = 'created' | 'changed' | 'deleted';
 
 /** A product before a commit or delete, and after. */
@@ -497,14 +497,14 @@ export interface CommitChange {
   readonly productId: number;
   readonly identifier: string;
   readonly kind: ChangeKind;
-  /** JSON of the upload. */
+  /** The upload as JSON. */
   readonly before: string | null;
   readonly after: string | null;
-  /** Whether an update changed it again: `after` is what the next commit in the log found, or what there is now. */
+  /** Whether a later update changed it again: `after` is what the next commit in the log found, or the present state. */
   readonly isChangedSince: boolean;
 }
 
-/** The changes of a commit behind a place. */
+/** The changes of a commit after a place. */
 export interface ChangePage {
   readonly commit: number;
   readonly kind?: ChangeKind | undefined;
@@ -512,7 +512,7 @@ export interface ChangePage {
   readonly limit: number;
 }
 
-/** Created products come last; each part is in the order of the products' ids. */
+/** Created products come last; each part is ordered by product id. */
 export interface ChangePlace {
   readonly part: 'present' | 'created';
   readonly productId: number;
@@ -521,12 +521,12 @@ export interface ChangePlace {
 /** What a restore would do to the catalog. */
 export type RestoreEffect = Sent<Static<typeof RestoreEffectSchema>>;
 
-/** A restore finds another last commit than its caller did. */
+/** The last commit is not the one that the caller expected. */
 export interface OtherLast {
   readonly last: number;
 }
 
-/** How a commit ended: done, refused by the delete guard, or to be prepared again. */
+/** The result of a commit: done, refused by the delete guard, or to be prepared again. */
 export type CommitResult =
   | {
       readonly kind: 'done';
@@ -542,7 +542,7 @@ export interface RestoreResult {
   readonly needsExtraction: boolean;
 }
 
-/** What an update must know of a present product. */
+/** What an update needs to know about a present product. */
 export interface PresentProduct {
   readonly id: number;
   /** In hexadecimal. */
@@ -560,7 +560,7 @@ export interface PatchedProduct extends PresentProduct {
 export interface OutdatedProduct {
   readonly id: number;
   readonly document: number;
-  /** Of that ontology. */
+  /** The revision of that ontology. */
   readonly revision: number;
   readonly raw: string;
 }
@@ -572,11 +572,11 @@ export interface StagedDocument {
   readonly raw: string;
 }
 
-/** A product with its document, which is not read. */
+/** A product with the size of its document, which is not read. */
 export interface MeasuredDocument {
   readonly identifier: string;
   readonly document: number;
-  /** Of the upload. */
+  /** The size of the upload. */
   readonly bytes: number;
 }
 

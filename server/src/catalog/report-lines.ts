@@ -10,7 +10,7 @@ export const countEmpty = (attribute: string, count: number): ReportLine => ({
   message: `${writeCount(count, 'value is', 'values are')} empty, and an empty value makes no fact`,
 });
 
-/** A line for the facts of an attribute that an update or a change of the ontology took from the catalog. */
+/** A line for the facts of an attribute that an update or a change of the ontology removed from the catalog. */
 export function countDropped(attribute: string, { count, because }: Dropped): ReportLine & Dropped {
   const message = `${writeCount(count, 'value is no fact', 'values are no facts')} any more, because ${because}`;
   return { code: 'facts_dropped', attribute, count, message, because };
@@ -21,20 +21,20 @@ interface Dropped {
   readonly because: string;
 }
 
-/** A task names so many attributes; its report has all. */
+/** How many attributes a task names; its report has all. */
 const WARNINGS = 100;
 
-/** Passed on in one turn of the event loop: 100,000 lines, a report at its cap, take half a second when all are parsed. */
+/** Lines per turn of the event loop: parsing all 100,000 lines of a report at its limit takes half a second. */
 const LINES_AT_ONCE = 1_000;
-/** Other lines of a batch are passed on as they are. */
+/** Other lines of a batch are passed on unchanged. */
 const TALLIED = /^\{"more"|"code":"(facts_dropped|value_empty|attribute_unknown)"/;
 
 const writeCount = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
 
 /**
- * Passes lines that the parsing threads wrote on to a task's report. An unknown attribute is reported once per task, and so
- * are empty values, counted, however many batches held them.
+ * Passes lines of the parsing threads on to a task's report. An unknown attribute is reported once per task, and so are empty
+ * values, as a count, however many batches contain them.
  */
 export function openPassage(run: TaskRun) {
   const unknown = new Set<string>();
@@ -62,7 +62,7 @@ export function openPassage(run: TaskRun) {
   }
 
   return {
-    /** @param lines  NDJSON. Others of the thread have their turn meanwhile */
+    /** @param lines NDJSON. Lets others have their turn in between */
     async pass(lines: string | Uint8Array): Promise<void> {
       let count = 0;
       for (const text of eachLine(typeof lines === 'string' ? [lines] : eachPart(lines))) {
@@ -71,13 +71,13 @@ export function openPassage(run: TaskRun) {
         if (count % LINES_AT_ONCE === 0) await nextTurn();
       }
     },
-    /** What a part of the task dropped, by `TaskNotes`. */
+    /** Takes what a part of the task dropped, from `TaskNotes`. */
     takeNotes({ dropped = [] }: TaskNotes): void {
       for (const [attribute, one] of dropped) addDropped(attribute, one);
     },
     /**
-     * Says what was counted: empty values in the report, dropped facts in the log, for a report is about the values as they are.
-     * Nothing is passed afterwards. @returns what the result of the task keeps of it
+     * Reports the counts: empty values in the report, dropped facts in the log, as a report is about present values. Call it
+     * last. @returns what is stored with the result of the task
      */
     async end(): Promise<TaskNotes> {
       for (const [attribute, count] of empty) run.report(countEmpty(attribute, count));
@@ -92,7 +92,7 @@ export function openPassage(run: TaskRun) {
   };
 }
 
-/** Splitting a report at its cap takes as long as many calls may wait. */
+/** Splitting a report at its limit takes as long as many calls may wait. */
 function* eachLine(parts: Iterable<string>): Generator<string, void> {
   for (const lines of parts) {
     for (let at = 0; at < lines.length; ) {
@@ -104,7 +104,7 @@ function* eachLine(parts: Iterable<string>): Generator<string, void> {
   }
 }
 
-/** Of a report in bytes, made text at once; whole lines, so at least one. */
+/** How many bytes of a report are decoded at once, in whole lines, at least one. */
 const PART_BYTES = 256 * 1024;
 const LINE_END = 0x0a;
 
@@ -118,7 +118,7 @@ function* eachPart(bytes: Uint8Array): Generator<string, void> {
   }
 }
 
-/** Kept with the result of a task; `warnings` are sentences. */
+/** Stored with the result of a task; `warnings` are sentences. */
 export interface TaskNotes {
   readonly warnings?: readonly string[];
   readonly dropped?: readonly (readonly [attribute: string, dropped: Dropped])[];
@@ -127,7 +127,7 @@ export interface TaskNotes {
 export const SKIPPED = '"code":"product_invalid"';
 const OF_REQUEST = /"code":"(repeated_identifier|product_invalid|path_mended|combinations_cut)"/;
 
-/** @returns the identifiers of products that were left out, as the report of a batch names them */
+/** @returns the identifiers of omitted products that the report of a batch names */
 export function listSkipped(report: string): string[] {
   const lines = report.split('\n').filter((line) => line.includes(SKIPPED));
   const identifiers = lines.map((line) => (JSON.parse(line) as ReportLine).identifier);
@@ -136,7 +136,7 @@ export function listSkipped(report: string): string[] {
   ] as string[];
 }
 
-/** What a batch's report says of the request itself holds whatever the facts are. @returns those lines */
+/** Lines about the request itself stay valid whatever the facts are. @returns those lines */
 export function keepRequestLines(report: string | undefined): string {
   return (report ?? '')
     .split('\n')

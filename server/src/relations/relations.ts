@@ -1,8 +1,8 @@
 /**
- * The door of relations: what goes with what, by rules that people write. A relation is a join index beside the
- * products, changed in the transaction that changes them, so an answer never shows a product that is not there. What
- * must be walked because a rule or the ontology changed is walked by a task, while the old answers stay. Relations
- * know the catalog; the catalog never knows them.
+ * The door of relations: what goes with what, by rules that people write. A relation is a join index beside the products,
+ * changed in the transaction that changes them, so an answer never shows a product that does not exist. When a rule or the
+ * ontology has changed, a task walks the products again, while the old answers stay. Relations know the catalog; the catalog
+ * never knows them.
  */
 import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
@@ -36,7 +36,7 @@ export interface RelationParts
   readonly tasks: Tasks;
   /** Largest list of links. */
   readonly uploadMaxMib: number;
-  /** Of a project, for its links (§14.2). */
+  /** The settings of a project for its links (§14.2). */
   getSettings(projectId: number): Promise<{ readonly maxDeletePercent: number }>;
 }
 
@@ -70,14 +70,14 @@ export function createRelations(parts: RelationParts) {
 
   const find = async (projectId: number, id: number) => known(await store.find(projectId, id));
 
-  /** The store looks again in its transaction; here it spares a task that would build nothing. */
+  /** The store checks again in its transaction; here it saves a task that would build nothing. */
   async function findExpected(projectId: number, { id, expected }: RemovedRelation): Promise<Relation> {
     const relation = await find(projectId, id);
     refuseOtherState(expected, markOfRelation(relation));
     return relation;
   }
 
-  /** Relations that use it are built anew. @throws not_found, table_exists, changed_meanwhile */
+  /** Builds the relations that use it anew. @throws not_found, table_exists, changed_meanwhile */
   async function saveTable(
     project: ChosenProject,
     saved: Omit<SavedTable, 'at' | 'isFollowed'>,
@@ -90,7 +90,7 @@ export function createRelations(parts: RelationParts) {
 
   return {
     list: (projectId: number) => store.list(projectId),
-    /** @returns the version of the catalog, as old as answers may be */
+    /** @returns the version of the catalog, which may be as old as answers may be */
     readVersion: async (projectId: number) => (await store.open(projectId)).mark.version,
     /** @throws not_found */
     get: find,
@@ -108,8 +108,8 @@ export function createRelations(parts: RelationParts) {
     },
 
     /**
-     * Takes the whole list: what is missing is deleted.
-     * @returns the relations as they are then @throws request_invalid for an id that two entries have
+     * Replaces the whole list: relations missing from it are deleted.
+     * @returns the resulting relations @throws request_invalid for an id that two entries have
      */
     async importAll(project: ChosenProject, sent: readonly SentRelation[]): Promise<readonly Relation[]> {
       refuseRepeatedIds(sent);
@@ -129,20 +129,20 @@ export function createRelations(parts: RelationParts) {
     follow: builds.follow,
     links,
     tables: {
-      /** @returns a page by name, from behind `after` */
+      /** @returns a page ordered by name, beginning after `after` */
       list: store.listTables,
       /** @throws not_found */
       get: async (projectId: number, name: string) => known(await store.findTable(projectId, name)),
       save: saveTable,
       gather,
-      /** @returns those that the relations name, without the rest */
+      /** @returns only the tables that the relations name */
       async listUsed(projectId: number, used: readonly Relation[]): Promise<StoredTable[]> {
         const names = new Set(used.flatMap(({ definition }) => listTables(ruleOf(definition))));
-        // One after another: all at once would take each connection of the process.
+        // One after another: all at once would take every connection of the process.
         const found = await Array.fromAsync(names, (name) => store.findTable(projectId, name));
         return found.filter((table) => table !== undefined);
       },
-      /** Creates it, or replaces the one of its name where that is another. */
+      /** Creates the table, or replaces the one with its name if that differs. */
       async put(project: ChosenProject, table: SentTable): Promise<void> {
         const present = await store.findTable(project.id, table.name);
         if (present !== undefined && markOfTable(present) === markOfTable(table)) return;
@@ -156,7 +156,7 @@ export function createRelations(parts: RelationParts) {
         if (!(await store.deleteTable(projectId, removed))) throw new ServiceError('not_found');
       },
     },
-    /** Tries a definition on the catalog as it is, and stores nothing. */
+    /** Tries a definition on the present catalog, and stores nothing. */
     tryDefinition: store.tryDefinition,
     /** @throws not_found, relation_not_ready while its index is made */
     survey: async (projectId: number, id: number, signal: AbortSignal) =>
@@ -169,7 +169,7 @@ export function createRelations(parts: RelationParts) {
       throw new ServiceError('not_found', `no product ${JSON.stringify(explained.unknown)}`);
     },
 
-    /** @returns all relations of the project, with what those that are built do with a product @throws not_found */
+    /** @returns all relations of the project, with what the built ones find for a product @throws not_found */
     async relateProduct(request: ProductRelationsInput, signal: AbortSignal) {
       const related = await store.relateProduct(request, signal);
       if (related === undefined) throw new ServiceError('not_found');
@@ -187,12 +187,12 @@ export function createRelations(parts: RelationParts) {
     /** @returns attributes whose missing values leave verdicts unknown @throws search_too_long */
     surveyMissing: store.surveyMissing,
 
-    /** @throws bad_request, query_invalid before the first step; search_too_long by any */
+    /** @throws bad_request, query_invalid before the first step; search_too_long in any */
     answer: createRelatedAnswers(parts),
   };
 }
 
-/** Whether nothing has to be made for a definition; a list is there from the beginning. */
+/** Whether a definition needs no new index; a list is complete from the beginning. */
 const isBuilt = (present: Relation | undefined, definition: RelationDefinition) =>
   !isIndexed(definition) ||
   (present?.state === 'ready' &&
@@ -200,7 +200,7 @@ const isBuilt = (present: Relation | undefined, definition: RelationDefinition) 
 
 const kindOf = ({ kind = 'rule' }: RelationDefinition) => kind;
 
-/** Its links would be lost, or what becomes of the rule would be undefined. */
+/** Its links would be lost, or the fate of its rule would be undefined. */
 function refuseOtherKind(present: RelationDefinition, definition: RelationDefinition): void {
   if (kindOf(present) === kindOf(definition)) return;
   const detail = '/kind cannot change: delete the relation, or create another one';
@@ -220,7 +220,7 @@ interface SentRelation {
   readonly definition: RelationDefinition;
 }
 
-/** An id or a name of a relation of the other kind means another relation: a kind cannot change. */
+/** The id or name of a relation of another kind means a different relation, as a kind cannot change. */
 function identityOf({ id, definition }: SentRelation): Recognisable {
   const kind = kindOf(definition);
   const name = JSON.stringify([kind, definition.name, definition.tag]);

@@ -1,6 +1,6 @@
 /**
- * The door of browse: catalogs as people read them. Lists by identifier, a product's page, commits and the coverage of the
- * ontology. Reads whole catalogs a part at a time and never changes one.
+ * The door of browse: catalogs for people to read. Lists by identifier, a product's page, commits and the coverage of the
+ * ontology. Reads whole catalogs part by part and never changes one.
  */
 
 import { ServiceError } from '../../kernel/errors.ts';
@@ -36,7 +36,7 @@ import {
   type UploadedProduct,
 } from '../products/products.ts';
 
-/** How a list shows products. Source: docs/interface.md §14.3. `upload`: all that was uploaded. `table`: what a table of many shows of each. */
+/** How a list shows products. Source: docs/interface.md §14.3. `upload`: all that was uploaded. `table`: a row of a table. */
 export type ListForm = 'upload' | 'table';
 
 type UploadFront = Omit<UploadedProduct, 'attributes' | 'settings'>;
@@ -47,7 +47,7 @@ export interface ListedPage {
   readonly nextCursor: string | null;
 }
 
-/** @returns JSON: the upload with id and lastUpdateTs behind its fields, without being parsed */
+/** @returns JSON: the upload with id and lastUpdateTs appended to its fields, without parsing it */
 export const toListItem = ({ text, id, updatedAt }: port.ListedRow): string =>
   `${text.slice(0, -1)},"id":${id},"lastUpdateTs":${updatedAt}}`;
 
@@ -66,7 +66,7 @@ export const toTableItem = (row: port.ListedRow, front = readFront(row)) => ({
   lastUpdateTs: row.updatedAt,
 });
 
-/** What many products are shown by; the image and the category as in docs/interface.md §12.5 rules 7 and 8. */
+/** The short form for lists of products; image and category as in docs/interface.md §12.5 rules 7 and 8. */
 export const describeBriefly = ({ identifier, groupIdentifier, name, images, categories }: UploadFront) => ({
   identifier,
   groupId: groupIdentifier,
@@ -76,12 +76,12 @@ export const describeBriefly = ({ identifier, groupIdentifier, name, images, cat
   category: mainCategory(categories)?.path ?? [],
 });
 
-/** @returns the number by which products under a category path are found; 53 bits, so that no two paths of a catalog share it */
+/** @returns the number by which products under a category path are found; 53 bits, so that no two paths of a catalog collide */
 export const keyOfCategory = (path: readonly string[]): number => computeValueId(0, JSON.stringify(path));
 
 const MAX_DEPTH = 20;
 
-/** Reads a category of a query. @throws query_invalid */
+/** Reads the category of a query. @throws query_invalid */
 export function readCategory(parameter: string, text: string): string[] {
   const path = parseJson(text);
   const isPath = Array.isArray(path) && path.length >= 1 && path.length <= MAX_DEPTH;
@@ -92,7 +92,7 @@ export function readCategory(parameter: string, text: string): string[] {
   );
 }
 
-/** Uploads that the serving thread describes, of short values 10 ms. A larger one is described by another thread. */
+/** Size of an upload that the serving thread describes, with short values in 10 ms. Another thread describes larger ones. */
 const AT_ONCE_BYTES = 32 * 1024;
 
 interface PageOrder {
@@ -105,7 +105,7 @@ interface MadePage extends Pick<port.FoundProduct, 'updatedAt' | 'updatedBy'> {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
 }
 
-/** @returns a page, or the bytes of a large one; undefined for a product that is not there. Source: docs/interface.md §14.3 */
+/** @returns a page, or the bytes of a large one; undefined if there is no such product. Source: docs/interface.md §14.3 */
 export async function readProductPage(
   {
     store,
@@ -117,7 +117,7 @@ export async function readProductPage(
 ) {
   const findChange = async ({ updatedAt, updatedBy }: Omit<MadePage, 'bytes'>) => {
     const task = await tasks.findByNumber(projectId, updatedBy);
-    // It may have been forgotten since (§10.5).
+    // It may have been deleted since (§10.5).
     return { at: updatedAt, task: task === undefined ? null : toWireTask(task) };
   };
   const [measured] = await store.measureDocuments(projectId, [identifier]);
@@ -157,7 +157,7 @@ function describeProduct(projectId: number, found: port.FoundProduct) {
   return { product, upload, values, notExtracted };
 }
 
-/** @returns JSON of what lookups answer of a product, without id and time */
+/** @returns a product's answer to lookups as JSON, without id and time */
 export function writeAnswer({ raw, ontology, categories }: port.FoundProduct): string {
   const writer = new AnswerWriter(ontology.attributes, (path) => categories.get(path));
   writer.begin();
@@ -181,13 +181,13 @@ function describeValue(uploaded: AttributeValue, attribute: Attribute | undefine
 }
 
 /**
- * Counting over a catalog, or an even sample of it, a part at a time: what the scanning thread does. What was counted
- * so far stays with the thread, under the handle of the survey. Source: docs/interface.md §11.6.
+ * Counting over a catalog, or an even sample of it, part by part, in the scanning thread. The counts so far stay in the thread,
+ * under the handle of the survey. Source: docs/interface.md §11.6.
  */
 
 interface SurveyOrder {
   readonly projectId: number;
-  /** Of the caller; no two at a time share one. */
+  /** Chosen by the caller, unique at a time. */
   readonly handle: number;
   readonly question: SurveyQuestion;
   /** Whether to count all products rather than a sample. */
@@ -198,7 +198,7 @@ interface SurveyOrder {
 export type SurveyQuestion =
   | {
       readonly kind: 'coverage';
-      /** Only of products under it. */
+      /** Only of products under this category. */
       readonly category?: readonly string[] | undefined;
     }
   | { readonly kind: 'effect'; readonly attribute: RequestedAttribute; readonly deleted: readonly number[] }
@@ -206,7 +206,7 @@ export type SurveyQuestion =
 
 interface SuggestionQuestion {
   readonly kind: 'suggestions';
-  /** Of the project, as `de-DE`. */
+  /** The locale of the project, as `de-DE`. */
   readonly locale: string;
 }
 
@@ -214,7 +214,7 @@ export interface SurveyPart {
   readonly scanned: number;
   /** How many products will be counted; an estimate. */
   readonly of: number;
-  /** Of the last part. */
+  /** Set with the last part. */
   readonly result?: SurveyResult;
 }
 
@@ -222,11 +222,11 @@ export interface SurveyResult {
   readonly products: number;
   readonly sampled: boolean;
   readonly sampledProducts: number;
-  /** What the question asks for. */
+  /** The counts that the question asks for. */
   readonly counted: object;
 }
 
-/** Counts, and what commits changed: for a page, a product or a whole restore much of the undo log may have to be read. */
+/** Counts, and what commits changed: a page, a product or a whole restore may need to read much of the undo log. */
 const LONG_READS = ['countProducts', 'listCommitChanges', 'listProductChanges', 'weighRestore'] as const;
 type LongRead = (typeof LONG_READS)[number];
 
@@ -235,19 +235,19 @@ interface Tally {
   describe(): object;
 }
 
-/** Opens what a room to the right counts. */
+/** Opens a count for a room to the right. */
 export type OpenTally = (ontology: Ontology, question: SuggestionQuestion) => Tally;
 
 type OpenSurvey = Awaited<ReturnType<typeof openSurvey>>;
 
-/** Sizes of samples of larger catalogs: counts are exact to a percent, in up to 2 s; what is suggested is seen in fewer, in 300 ms. */
+/** Sample sizes for larger catalogs: counts are accurate to a percent, in up to 2 s; suggestions need fewer products, in 300 ms. */
 const SAMPLE = { coverage: 50_000, effect: 50_000, suggestions: 20_000 } as const;
-/** Neighbours, which are read together. */
+/** Adjacent products, which are read together. */
 const BLOCK = 50;
 const PART = 2_000;
 const OPEN_SURVEYS = 16;
 
-/** What the scanning thread can do. */
+/** The operations of the scanning thread. */
 export function scanOperations(
   snapshots: port.CatalogSnapshots,
   openSuggestions: OpenTally,
@@ -300,7 +300,7 @@ async function openSurvey(
   const category = question.kind === 'coverage' ? question.category : undefined;
   const holds = ({ categories }: UploadedProduct) =>
     category === undefined || categories.some(({ path }) => category.every((name, at) => path[at] === name));
-  /** Of a block whose uploads were too large for one page. */
+  /** The rest of a block whose uploads were too large for one page. */
   const rest = undefined as port.IdRange | undefined;
   const state = { sampled, scanned: 0, counted: 0, rest };
   return { tally, holds, products, blocks, of: most, ...state };
@@ -338,7 +338,7 @@ function countUpload(survey: OpenSurvey, product: UploadedProduct): void {
   survey.counted += 1;
 }
 
-/** Of each of so many equal intervals of ids the first products. */
+/** The first products of each of equally many intervals of ids. */
 function* listSample(largest: number, most: number): Generator<port.IdRange, undefined> {
   const blocks = most / BLOCK;
   for (let at = 0; at < blocks; at += 1) {
@@ -347,7 +347,7 @@ function* listSample(largest: number, most: number): Generator<port.IdRange, und
   }
 }
 
-/** Ids are given one after another, so that an interval of them holds as many products at most. */
+/** Ids are consecutive, so an interval contains at most as many products. */
 function* listAll(largest: number): Generator<port.IdRange, undefined> {
   for (let after = 0; after < largest; after += PART) {
     yield { after, upTo: Math.min(after + PART, largest), limit: PART };
@@ -355,12 +355,12 @@ function* listAll(largest: number): Generator<port.IdRange, undefined> {
 }
 
 /**
- * Scans of catalogs, as the serving thread sees them: by one thread, which steps aside for all others, a part at a
- * time, so that accounts that wait get their turns. A `signal` takes back the part that still waits.
+ * Scans of catalogs for the serving thread: in one thread, which yields to all others, part by part, so that waiting accounts
+ * get their turns. A `signal` withdraws a part that still waits.
  */
 export type Scans = ReturnType<typeof createScans>;
 
-/** @param threads a pool of one: it keeps what a survey has counted */
+/** @param threads a pool of one, which holds the counts of surveys */
 export function createScans(threads: ThreadPool) {
   let nextHandle = 1;
   const run = <Output>(operation: string, order: { readonly projectId: number }, signal?: AbortSignal) =>
@@ -372,7 +372,7 @@ export function createScans(threads: ThreadPool) {
       order: { readonly projectId: number; readonly input: Parameters<port.CatalogSnapshot[Name]>[0] },
       signal: AbortSignal,
     ) => run(name, order, signal) as ReturnType<port.CatalogSnapshot[Name]>,
-    /** @returns undefined for a product that is not there */
+    /** @returns undefined if there is no such product */
     makePage: (order: PageOrder, signal: AbortSignal) => run<MadePage | undefined>('makePage', order, signal),
     /** Counts part by part, until the caller stops iterating. @throws request_invalid */
     async *survey(

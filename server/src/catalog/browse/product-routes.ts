@@ -28,7 +28,7 @@ export const productRoutes =
         const question = readQuestion(query);
         if (format === 'ndjson') {
           refuseBeside('format=ndjson exports the whole catalog', { identifierPrefix, ...question });
-          // A page ahead: a caller that disconnects ends the export.
+          // One page ahead: a caller that disconnects ends the export.
           const lines = Readable.from(exportCatalog(catalog, project.id, cursor), { highWaterMark: 1 });
           return sendRaw(reply, `${NDJSON}; charset=utf-8`, lines);
         }
@@ -74,7 +74,7 @@ export const productRoutes =
     });
   };
 
-/** @returns undefined where the list is in the order of identifiers @throws query_invalid */
+/** @returns undefined if the list is ordered by identifier @throws query_invalid */
 function readQuestion({ q, filter, category }: Static<typeof products.ProductListQuery>) {
   if (!q && !filter && !category) return undefined;
   return { q, filter, category: category ? readCategory('category', category) : undefined };
@@ -87,10 +87,10 @@ function refuseBeside(what: string, given: Readonly<Record<string, unknown>>): v
   throw new ServiceError('query_invalid', `${what}: leave ${name} out`);
 }
 
-/** Behind all that an identifier can have after a prefix. */
+/** Sorts after everything that an identifier can have after a prefix. */
 const LAST = '\u{10ffff}'.repeat(255);
 
-/** @param after the last one seen */
+/** @param after the last identifier seen */
 function planRange(prefix = '', after?: string): IdentifierRange {
   const to = prefix === '' ? undefined : prefix + LAST;
   return after !== undefined && after >= prefix
@@ -131,12 +131,12 @@ async function* exportCatalog(
     const { rows, isCut } = await catalog.store.listRange(projectId, range);
     const last = rows.at(-1);
     if (last === undefined) return;
-    // The stored upload is what an upload takes: an export can be sent back as it is.
+    // The stored upload is valid in an upload, so an export can be sent back unchanged.
     yield rows.map(({ text }) => `${text}\n`).join('');
-    // The embedded store reads at once: other requests get their turn between two pages.
+    // The embedded store reads synchronously: other requests get their turn between two pages.
     await nextTurn();
     after = last.identifier;
-    // To measure those that do not fit takes as long as to read them.
+    // Measuring those that do not fit takes as long as reading them.
     limit = isCut ? Math.min(2 * rows.length, EXPORT_PAGE) : EXPORT_PAGE;
   }
 }

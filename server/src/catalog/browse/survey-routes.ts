@@ -133,7 +133,7 @@ interface SurveyRequest {
   readonly reply: FastifyReply;
   readonly isWhole: boolean;
   readonly question: SurveyQuestion;
-  /** Answered beside what is counted. */
+  /** Answered besides the counts. */
   readonly uses?: readonly AttributeUse[] | undefined;
 }
 
@@ -144,14 +144,14 @@ async function answer<Answer extends TSchema>(
   limitScans(request, reply);
   return whileCallerWaits(reply, async (signal) => {
     const parts = catalog.survey({ projectId: request.project.id, question, isWhole }, signal);
-    // The first part before the answer begins: a refusal has its status.
+    // Read before the answer begins, so that a refusal has its status.
     const first = await parts.next();
     const all = follow(first, parts);
     if ((request.headers.accept ?? '').includes(NDJSON)) {
       const lines = writeLines(all, uses);
       return http.sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(lines, { highWaterMark: 1 }));
     }
-    // The scanning thread counts what the question asks for, which no type says.
+    // The scanning thread counts what the question asks for, which types cannot express.
     for await (const { result } of all)
       if (result !== undefined) return flatten(result, uses) as unknown as http.Sent<Static<Answer>>;
     throw new Error('a survey ends with a result');

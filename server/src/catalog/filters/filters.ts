@@ -1,6 +1,6 @@
 /**
- * The door of filters: the one language that says which things are meant, and the one comparison of values. Relations, lists
- * of products and mappings use it. Pure.
+ * The door of filters: the one language for selecting things, and the one comparison of values. Relations, lists of products
+ * and mappings use it. Pure.
  */
 import * as ontology from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
@@ -10,29 +10,29 @@ export type Comparable = string | number;
 
 type Kind = 'text' | 'number' | 'boolean' | 'date';
 
-/** What must be known of an attribute to compare its values; the keys are those of an upload that mean it. */
+/** What is needed to compare the values of an attribute; `keys` are the keys of an upload that mean it. */
 export interface ComparedAttribute
   extends Pick<ontology.Attribute, 'name' | 'type' | 'unitName' | 'decimal' | 'unitAliases'> {
   readonly keys: readonly string[];
-  /** No attribute, but a field that every product has. */
+  /** Set if it is not an attribute but a field that every product has. */
   readonly field?: OwnField;
   /**
-   * Of its unit: its numbers compare in the base unit. The code that made the attribute ready to compare says so, for what was
-   * derived before units converted has other numbers.
+   * The dimension of its unit: numbers are compared in the base unit. Set when the attribute is prepared for comparing, because
+   * what was derived before units were converted has other numbers.
    */
   readonly dimension?: string;
-  /** What is compared is made of its values, see `compute`. */
+  /** A computation on its values before comparing, see `compute`. */
   readonly term?: ontology.MeasureTerm;
 }
 
-/** What a definition makes of a number: times the factor first, then added to. Source: docs/interface.md §12.3. */
+/** A computation on a number in a definition: multiplied first, then added to. Source: docs/interface.md §12.3. */
 export interface Computation {
   readonly times?: number;
-  /** In the unit of the attribute, or with a unit of its dimension. */
+  /** In the unit of the attribute, or with a unit of the same dimension. */
   readonly plus?: number | string;
 }
 
-/** @returns the attribute with what is to be made of its values, or why that cannot be */
+/** @returns the attribute with the computation on its values, or why that is impossible */
 export function compute(
   attribute: ComparedAttribute,
   { times, plus }: Computation,
@@ -54,14 +54,14 @@ const ownField = (field: OwnField): ComparedAttribute => ({
   ...{ name: field, type: 'TEXT_ATTRIBUTE', keys: [], field },
 });
 
-/** What products have beside attributes, compared as text. */
+/** Fields that every product has, compared as text. */
 export const OWN: Readonly<Record<OwnField, ComparedAttribute>> = {
   identifier: ownField('identifier'),
   groupIdentifier: ownField('groupIdentifier'),
   name: ownField('name'),
 };
 
-/** @returns the attribute ready to compare, under these keys of an upload */
+/** @returns the attribute prepared for comparing, under these keys of an upload */
 export function toCompared(
   { name, type, unitName, decimal, unitAliases }: Omit<ComparedAttribute, 'keys' | 'dimension'>,
   keys: readonly string[],
@@ -77,7 +77,7 @@ export function toCompared(
   };
 }
 
-/** Whether values of one kind can be compared: numbers without a unit, of one unit or of one dimension. */
+/** Whether values of one kind can be compared: numbers without a unit, in one unit or in one dimension. */
 export const areComparable = (a: ComparedAttribute, b: ComparedAttribute): boolean =>
   kindOf(a) === kindOf(b) &&
   (a.unitName === b.unitName || (a.dimension !== undefined && a.dimension === b.dimension));
@@ -92,7 +92,7 @@ const KINDS = {
 
 const kindOf = ({ type }: Pick<ComparedAttribute, 'type'>): Kind => KINDS[type];
 
-/** @returns a value of an upload as the attribute understands it; undefined when it makes no fact (§11.3) */
+/** @returns a value of an upload as the attribute reads it; undefined if it makes no fact (§11.3) */
 export function readComparable(value: string, attribute: ComparedAttribute): Comparable | undefined {
   if (attribute.type === 'NUMERIC_ATTRIBUTE') {
     const measure = ontology.readMeasure(value, attribute);
@@ -111,7 +111,7 @@ export function readComparable(value: string, attribute: ComparedAttribute): Com
   }
 }
 
-/** 0 for -0. */
+/** Turns -0 into 0. */
 function toNumber(
   plain: string,
   { unitName = '', dimension, unitAliases, term }: ComparedAttribute,
@@ -122,8 +122,8 @@ function toNumber(
 }
 
 /**
- * @param parts values that make facts of the numeric attribute, each so many times
- * @returns their exact sum, as it is written, and as it compares: what is computed of the attribute is computed of the sum
+ * @param parts values that make facts of the numeric attribute, each with a factor
+ * @returns their exact sum, as text and for comparing: a computation on the attribute applies to the sum
  */
 export function sumComparables(
   parts: readonly { readonly text: string; readonly times: number }[],
@@ -142,7 +142,7 @@ export function sumComparables(
   };
 }
 
-/** A date alone is its midnight; without a zone, UTC. */
+/** A date alone means its midnight; without a zone, UTC. */
 function readInstant(value: string): number {
   const [day = '', time = ''] = value.split(/[T ]/);
   if (time === '') return Date.parse(day);
@@ -150,8 +150,8 @@ function readInstant(value: string): number {
 }
 
 /**
- * A value of a filter as the attribute understands it: a number in the attribute's unit, or a text that carries a unit of
- * the same dimension; true and false; text. Source: docs/interface.md §12.2 rules 4 to 6.
+ * A value of a filter as the attribute reads it: a number in the attribute's unit, or text with a unit of the same dimension;
+ * true and false; text. Source: docs/interface.md §12.2 rules 4 to 6.
  */
 export function readOperand(value: unknown, attribute: ComparedAttribute): Comparable | undefined {
   const kind = kindOf(attribute);
@@ -166,7 +166,7 @@ function readNumericOperand(value: unknown, attribute: ComparedAttribute): numbe
   return read && toNumber(read.plain, attribute, read.unit);
 }
 
-/** @returns a number as it was written, with its unit, which is the attribute's or another of its dimension */
+/** @returns a number as written, with its unit, which is the attribute's or another of its dimension */
 function readOperandMeasure(
   value: unknown,
   attribute: ComparedAttribute,
@@ -182,8 +182,8 @@ function readOperandMeasure(
 }
 
 /**
- * A filter is written by a program or a person: with a decimal point whatever the uploads have, else as the attribute has
- * it, else in any form that leaves no doubt. `1,234` does.
+ * A filter is written by a program or a person: with a decimal point whatever the uploads have, else in the attribute's form,
+ * else in any unambiguous form. `1,234` is ambiguous.
  */
 function readOperandNumber(number: string, { decimal }: ComparedAttribute): string | undefined {
   const own = ontology.readPlain(number, 'plain') ?? (decimal && ontology.readPlain(number, decimal));
@@ -206,7 +206,7 @@ export function compareValues(a: Comparable, b: Comparable): number {
   return a.length - b.length;
 }
 
-/** A value as it was uploaded and as it compares. */
+/** A value as uploaded and in comparable form. */
 export interface ComparableValue {
   readonly text: string;
   readonly comparable: Comparable;
@@ -214,7 +214,7 @@ export interface ComparableValue {
   readonly row?: string;
 }
 
-/** @returns the values of an upload that make facts of the attribute, in their order */
+/** @returns the values of an upload that make facts of the attribute, in order */
 export function readComparables(
   product: Pick<UploadedProduct, 'attributes' | OwnField>,
   attribute: ComparedAttribute,
@@ -232,25 +232,25 @@ export function readComparables(
 
 const NAMES = { text: 'text', number: 'a number', boolean: 'true or false', date: 'a date' } as const;
 
-/** @returns what an attribute holds, for the reason of a problem */
+/** @returns what an attribute contains, for the reason of a problem */
 export function describeAttribute(attribute: ComparedAttribute): string {
   const unit = attribute.unitName === undefined ? '' : ` with the unit ${attribute.unitName}`;
   if (attribute.field !== undefined) return `the ${attribute.field} of a product is text`;
   return `the attribute ${JSON.stringify(attribute.name)} is ${NAMES[kindOf(attribute)]}${unit}`;
 }
 
-/** Operators by which two values can be compared, in matches and in filters. */
+/** Operators for comparing two values, in matches and in filters. */
 export const OPERATORS = ['equals', 'notEquals', 'less', 'lessOrEqual', 'greater', 'greaterOrEqual'] as const;
 export type Operator = (typeof OPERATORS)[number];
 
 const FILTER_OPERATORS = [...OPERATORS, 'in', 'contains', 'exists', 'between'] as const;
 type FilterOperator = (typeof FILTER_OPERATORS)[number];
 
-/** A filter in whatever it is about: products, or rows of a source. */
+/** Limits of a filter on anything: products, or rows of a source. */
 export const CONDITIONS_PER_FILTER = 100;
 export const FILTER_DEPTH = 10;
 
-/** Whether an operator holds, by the sign of the comparison of what stands left of it with what stands right. */
+/** Whether an operator holds, by the sign of comparing its left with its right operand. */
 export const COMPARISONS: Readonly<Record<Operator, (order: number) => boolean>> = {
   equals: (order) => order === 0,
   notEquals: (order) => order !== 0,
@@ -289,7 +289,7 @@ export function compileOperator(
 
 export type Test<Subject> = (subject: Subject) => boolean;
 
-/** @returns the test of filters that stand in another; `not` has one */
+/** @returns the test for nested filters; `not` has one */
 export function combineTests<Subject>(
   kind: 'all' | 'any' | 'not',
   tests: readonly Test<Subject>[],
@@ -299,7 +299,7 @@ export function combineTests<Subject>(
   return (subject) => !tests.some((test) => test(subject));
 }
 
-/** Which products are meant. Source: docs/interface.md §12.2. */
+/** Selects products. Source: docs/interface.md §12.2. */
 export type Filter =
   | { readonly all: readonly Filter[] }
   | { readonly any: readonly Filter[] }
@@ -319,16 +319,16 @@ export interface ProductView {
   readonly identifier: string;
   readonly categories: readonly (readonly string[])[];
   valuesOf(attribute: ComparedAttribute): readonly Comparable[];
-  /** @returns the rows of these values, by their places; undefined: none has one */
+  /** @returns the rows of these values, by index; undefined if none has one */
   rowsOf?(attribute: ComparedAttribute): readonly (string | undefined)[] | undefined;
 }
 
 export type ProductTest = Test<ProductView>;
 
-/** @returns an upload as filters see it; values and paths are read when a condition asks for them */
+/** @returns an upload as filters see it; values and paths are read on demand */
 export const viewUpload = (product: UploadedProduct): ProductView => new UploadView(product);
 
-/** An object literal with a getter would be a hidden class of its own each time. */
+/** An object literal with a getter would have a new hidden class each time. */
 class UploadView implements ProductView {
   readonly #product: UploadedProduct;
 
@@ -349,7 +349,7 @@ class UploadView implements ProductView {
   }
 }
 
-/** Why a comparison cannot work with the attributes that there are. Source: docs/interface.md §12.4. */
+/** Why a comparison cannot work with the present attributes. Source: docs/interface.md §12.4. */
 export class ComparisonProblem extends Error {}
 
 export type FindAttribute = (name: string) => ComparedAttribute;
@@ -373,7 +373,7 @@ function beginsWith(path: readonly string[], start: readonly string[]): boolean 
   return path.length >= start.length && start.every((name, at) => path[at] === name);
 }
 
-/** No condition holds without a value; of several values one is enough. Source: docs/interface.md §12.2 rules 8, 9. */
+/** No condition holds without a value; of several values one suffices. Source: docs/interface.md §12.2 rules 8, 9. */
 function compileCondition(
   { operator, value }: AttributeCondition,
   attribute: ComparedAttribute,
@@ -394,22 +394,22 @@ function getOperand(value: unknown, attribute: ComparedAttribute): Comparable {
   );
 }
 
-/** @returns every condition of a filter, in the order written */
+/** @returns every condition of a filter, in order */
 export function listConditions(filter: Filter): readonly Filter[] {
   if ('all' in filter) return filter.all.flatMap(listConditions);
   if ('any' in filter) return filter.any.flatMap(listConditions);
   return 'not' in filter ? listConditions(filter.not) : [filter];
 }
 
-/** What a filter must be to be stored. Source: docs/interface.md §12.2. */
+/** Limits of a filter that is stored. Source: docs/interface.md §12.2. */
 
 const LISTED = 10_000;
 const TEXT_LENGTH = 65_536;
 const PATH_LENGTH = 20;
 
 /**
- * @param path where the filter stands in a body
- * @returns what is wrong with it, nothing when it can be stored; whether it can work with the ontology is another question
+ * @param path of the filter within a body
+ * @returns its problems, empty if it can be stored; whether it works with the ontology is a separate question
  */
 export function checkFilter(path: string, sent: unknown): string[] {
   const errors = checkPart(path, sent, 1);
@@ -490,22 +490,22 @@ const OPERANDS = {
 };
 
 /**
- * False, unknown or true: the strong logic of Kleene (Introduction to Metamathematics, 1952, §64), in which what is unknown
- * stays so unless the rest decides. Source: docs/interface.md §12.10.
+ * False, unknown or true: Kleene's strong logic (Introduction to Metamathematics, 1952, §64), in which the unknown stays so
+ * unless the rest decides. Source: docs/interface.md §12.10.
  */
 export type Truth = -1 | 0 | 1;
 
-/** Of parts that must all hold; of none, true. */
+/** For parts that must all hold; true for none. */
 export const least = (truths: readonly Truth[]): Truth => Math.min(1, ...truths) as Truth;
 
-/** Of parts of which one is enough; of none, false. */
+/** For parts of which one suffices; false for none. */
 const greatest = (truths: readonly Truth[]): Truth => Math.max(-1, ...truths) as Truth;
 
-/** 0 for 0, and not -0. */
+/** Gives 0 for 0, not -0. */
 const opposite = (truth: Truth): Truth => (0 - truth) as Truth;
 
 /**
- * A condition on an attribute without a value is unknown, where a test of the filter takes it for false; `exists` never is.
+ * A condition on an attribute without a value is unknown, whereas a test of the filter treats it as false; `exists` never is.
  * @throws ComparisonProblem
  */
 export function judgeFilter(filter: Filter, find: FindAttribute): (product: ProductView) => Truth {
@@ -532,7 +532,7 @@ function isWithoutValue({ attribute: name }: AttributeCondition, find: FindAttri
   return (product: ProductView) => product.valuesOf(attribute).length === 0;
 }
 
-/** @returns the attributes whose missing values leave a filter unknown, each once; none where it is decided */
+/** @returns the attributes whose missing values make a filter unknown, each once; none if it is decided */
 export function listUnknown(filter: Filter, find: FindAttribute, product: ProductView): string[] {
   if (judgeFilter(filter, find)(product) !== 0) return [];
   const list = (parts: readonly Filter[]) => [

@@ -18,16 +18,16 @@ import {
 } from '../products/products.ts';
 import { type ScannedBody, scanBody, TextNumbers } from './scan/scan.ts';
 
-/** A body of products that was checked, and the names in it. */
+/** A checked body of products, and the names in it. */
 export interface CheckedBody {
   readonly sent: number;
-  /** Without those of a repeated identifier. */
+  /** Without those of repeated identifiers. */
   readonly parsed: number;
   readonly repeated: readonly string[];
-  /** Products that are not valid and were left out. */
+  /** Invalid products that were left out. */
   readonly skipped: readonly SkippedProduct[];
   readonly mended: readonly MendedProduct[];
-  /** Unpacked. */
+  /** The unpacked size. */
   readonly bytes: number;
   /** @returns the products of a body of whole products, distinct by identifier */
   openProducts(): ProductSource;
@@ -35,17 +35,17 @@ export interface CheckedBody {
   readonly patches: readonly SentPatch[];
   /** @returns attributes that the ontology does not know, in a body of whole products */
   observeUnknown(known: ReadonlyMap<string, ontology.Attribute>): [string, ontology.Observed][];
-  /** @returns the category paths that came without an id, as JSON, each once */
+  /** @returns the category paths without an id, as JSON, each once */
   listPaths(): readonly string[];
-  /** @throws Error when its bytes are not those any more that were checked */
+  /** @throws Error if its bytes are no longer those that were checked */
   refuseOther(): void;
 }
 
-/** Of one product the scan takes 27 µs and the validator 3, of 30 both take as long. */
+/** For one product the scan takes 27 µs and the validator 3, for 30 both take the same time. */
 const LEAST_SCANNED_BYTES = 8 * 1024;
 
 /**
- * Checks a body by one pass over its bytes, and where that is not certain by the validator, whose errors are exact.
+ * Checks a body in one pass over its bytes, and if that leaves doubts, with the validator, whose errors are exact.
  * @throws every refusal of docs/interface.md §7.3
  */
 export function openBody(source: BodySource, form: BodyForm): CheckedBody {
@@ -55,7 +55,7 @@ export function openBody(source: BodySource, form: BodyForm): CheckedBody {
   const isScanned = form === 'products' && bytes.length >= LEAST_SCANNED_BYTES;
   const scanned = isScanned ? scanBody(bytes) : undefined;
   if (scanned === undefined) return validateBody({ ...source, bytes, encoding: 'identity' }, form);
-  // Valid products can hold too many values together; the validator counts them itself.
+  // Valid products can contain too many values together; the validator counts them itself.
   if (!isTooShortForExcess(bytes, maxMib)) refuseExcess(bytes, maxMib);
   return { ...describeScanned(bytes, scanned), refuseOther: () => refuseOtherBytes(bytes, sample) };
 }
@@ -73,7 +73,7 @@ export function validateBody(source: BodySource, form: BodyForm): CheckedBody {
   };
 }
 
-/** @returns how many pages there are, in a list or in the first list of an object */
+/** @returns the number of pages, in a list or in the first list of an object */
 export function countPages(source: Omit<BodySource, 'onInvalid'>): number | undefined {
   try {
     const bytes = unpackBody(source);
@@ -82,7 +82,7 @@ export function countPages(source: Omit<BodySource, 'onInvalid'>): number | unde
     const sent: unknown = JSON.parse(bytes.toString());
     return [sent, ...Object.values(sent ?? {})].find(Array.isArray)?.length;
   } catch {
-    // Nothing is made of it, so nothing in it can be wrong.
+    // It has no effect, so nothing in it can be wrong.
     return undefined;
   }
 }
@@ -114,7 +114,7 @@ function observeValues(
   for (const { key, value } of attributes) {
     if (value === null || ontology.isBlank(value) || known.has(key)) continue;
     const before = observed.get(key);
-    // Text stays text, whatever else comes: most values are not judged again.
+    // Text stays text, whatever follows, so most values are not judged again.
     if (before !== undefined && ontology.isSurelyText(before)) continue;
     observed.set(key, ontology.joinObserved(before, ontology.observeValue(value)));
   }
@@ -130,7 +130,7 @@ function listPaths(products: readonly Pick<SentProduct | SentPatch, 'categories'
   return [...paths];
 }
 
-/** Products that become rows, by their place. */
+/** Products that become rows, by index. */
 export interface ProductSource {
   listIdentifiers(): readonly string[];
   read(row: number): UploadedProduct;
@@ -138,7 +138,7 @@ export interface ProductSource {
   openDerived(keys: ReadonlySet<string>): DerivedSource;
   /** Writes the stored form. */
   write(row: number, packer: ProductPacker): void;
-  /** @returns what reports the values of a product that make no fact */
+  /** @returns a function that reports the values of a product that make no fact */
   inspectBy(extractor: ontology.Extractor, listener: ontology.ExtractionListener): (row: number) => void;
 }
 
@@ -153,7 +153,7 @@ export function sourceOfParsed(products: readonly UploadedProduct[]): ProductSou
   };
 }
 
-/** Products that were parsed, with numbers in place of the texts of some attributes. */
+/** Parsed products, with numbers instead of the texts of some attributes. */
 function numberTexts(read: (row: number) => UploadedProduct, keys: readonly string[]): DerivedSource {
   const numbers = new Map(keys.map((key, number) => [key, number]));
   const texts = keys.map(() => new TextNumbers());
@@ -176,7 +176,7 @@ function numberTexts(read: (row: number) => UploadedProduct, keys: readonly stri
   };
 }
 
-/** Makes nothing of the products except what is stored. */
+/** Makes nothing of the products but their stored form. */
 export function sourceOfScanned({ products, keys }: ScannedBody): ProductSource {
   let identifiers: readonly string[] | undefined;
   const listIdentifiers = () => {

@@ -31,11 +31,11 @@ import {
 import { ReportWriter, reportChanged, reportDropped } from './report-writer.ts';
 
 /**
- * What the parsing threads do with bodies: check and extract. A body that was checked stays in memory under its handle until its
- * extraction, within a bound; after that, or after a crash, it is read from its payload.
+ * The work of parsing threads on bodies: check and extract. A checked body stays in memory under its handle until its
+ * extraction, within a limit; after that, or after a crash, it is read from its payload.
  */
 
-/** Where the products of an accepted request are. */
+/** Where to find the products of an accepted request. */
 export interface IngestSource {
   readonly handle: number;
   readonly payloadName: string;
@@ -49,11 +49,11 @@ export interface CheckInput extends Omit<IngestSource, 'payloadName'> {
   readonly bytes: Uint8Array;
 }
 
-/** What the check of a body says. Source: docs/interface.md §4.3. */
+/** The result of checking a body. Source: docs/interface.md §4.3. */
 export interface CheckResult {
   readonly sent: number;
   readonly parsed: number;
-  /** Of products that were left out. */
+  /** Violations of products that were left out. */
   readonly validation: readonly ProductViolation[];
 }
 
@@ -63,7 +63,7 @@ export const describeChecked = ({ sent, parsed, skipped }: CheckedBody): CheckRe
   validation: products.describeInvalid(skipped),
 });
 
-/** What a batch of a full update is judged by beside the ontology. */
+/** What a batch of a full update is judged by besides the ontology. */
 interface FullUpdateContext extends Pick<DraftSettings, 'locale'> {
   /** Values of attributes that the ontology does not know, in the batches before. */
   readonly observed: Observations;
@@ -71,47 +71,47 @@ interface FullUpdateContext extends Pick<DraftSettings, 'locale'> {
 
 export interface ExtractionOrder {
   readonly source: IngestSource;
-  /** undefined: of an incremental or partial update, which creates no attributes. */
+  /** undefined for an incremental or partial update, which creates no attributes. */
   readonly context?: FullUpdateContext;
 }
 
 interface ExtractInput extends ExtractionOrder {
   readonly projectId: number;
-  /** Where the products are packed. */
+  /** Where to pack the products. */
   readonly room: Uint8Array<SharedArrayBuffer>;
 }
 
 /** The products of a request as rows for the store. */
 export interface Extracted {
   readonly packed: products.PackedProducts;
-  /** Of the ontology that judged the values. */
+  /** The revision of the ontology that judged the values. */
   readonly revision: number;
   readonly derivationRevision: number;
-  /** NDJSON, as bytes that pass from thread to thread without a copy: a report at its cap has 16 MB. */
+  /** NDJSON, as bytes that pass between threads without a copy: a report at its limit has 16 MB. */
   readonly report: Uint8Array<ArrayBuffer>;
   readonly unknownIdentifiers: number;
-  /** Of a full update: attributes that the ontology does not know, or whose type it judges anew. */
+  /** For a full update: attributes that the ontology does not know, or whose type is judged anew. */
   readonly observed: readonly [string, Observed][];
-  /** Those of them that the full update is to create, without an id. */
+  /** Those of them that the full update will create, still without an id. */
   readonly drafts: readonly Attribute[];
 }
 
 export interface ReviewInput extends port.BatchKey {
   readonly projectId: number;
-  /** Attributes that the full update is to create. */
+  /** Attributes that the full update will create. */
   readonly drafts: readonly Attribute[];
 }
 
-/** A staged batch judged once more, by another ontology. */
+/** A staged batch judged again, by another ontology. */
 export interface ReviewedBatch {
   /** NDJSON. */
   readonly report: string;
   readonly revision: number;
-  /** Products that are in the catalog already and gain facts of attributes that the full update creates. */
+  /** Products that exist already and gain facts of attributes that the full update creates. */
   readonly gaining: readonly number[];
 }
 
-/** Products whose facts follow a newer ontology. */
+/** Products whose facts now follow a newer ontology. */
 export interface FollowedPage extends port.FollowedProducts {
   /** NDJSON. */
   readonly report: string;
@@ -121,7 +121,7 @@ export interface FollowedPage extends port.FollowedProducts {
 /** Bodies held for their extraction, in bytes of JSON: those that the validator had to parse take six times as much. */
 const HELD_BODY_BYTES = 48 * 1024 * 1024;
 const FOLLOWED_PAGE = 2_000;
-/** Of pages that are not stored: parsing more is not worth it. */
+/** For pages, which are not stored: parsing more is not worth it. */
 const COUNTED_MIB = 4;
 
 interface PlaceInCatalog {
@@ -130,26 +130,26 @@ interface PlaceInCatalog {
   readonly after: number;
 }
 
-/** A project's ontology made ready for extraction, with what its extractor has judged. */
+/** A project's ontology prepared for extraction, with what its extractor has judged. */
 interface CompiledOntology {
   readonly revision: number;
   readonly signature: string;
   readonly extractor: Extractor;
-  /** By key of an upload. */
+  /** By the key in an upload. */
   readonly known: ReadonlyMap<string, Attribute>;
-  /** Category paths that have an id, which is for ever. */
+  /** Category paths that have an id, which is permanent. */
   readonly paths: Set<string>;
 }
 
-/** Projects whose ontology a thread caches: with 10,000 projects, only those at work now. */
+/** Projects whose ontology a thread caches: of 10,000 projects, only those at work now. */
 const COMPILED_PROJECTS = 64;
 
-/** What a parsing thread does; it holds bodies in progress, and a cache of ontologies. */
+/** The operations of a parsing thread, which holds bodies in progress and a cache of ontologies. */
 export function ingestOperations(snapshots: port.CatalogSnapshots): Record<string, Operation> {
   const held = new Map<number, CheckedBody>();
   const compiled = new Map<number, CompiledOntology>();
 
-  /** Holds the body; the oldest go when there are too many. @throws every refusal of docs/interface.md §7.3 */
+  /** Holds the body; if there are too many, the oldest are dropped. @throws every refusal of docs/interface.md §7.3 */
   function check({ handle, form, ...source }: CheckInput) {
     const body = openBody(source, form);
     held.set(handle, body);
@@ -162,7 +162,7 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
     return new Passed(describeChecked(body), source.bytes.length);
   }
 
-  /** Products of an accepted request; those of a partial update are merged with what the catalog holds. */
+  /** Products of an accepted request; those of a partial update are merged with the present ones. */
   async function extract({ projectId, source, context, room }: ExtractInput) {
     const body = held.get(source.handle) ?? (await openStored(projectId, source));
     held.delete(source.handle);
@@ -195,7 +195,7 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
     return new Passed(extracted, packed.bytes.length, [...products.transferOf(packed), report.buffer]);
   }
 
-  /** It was accepted: what is not valid in it is left out, and what cannot be read at all came from no sender. */
+  /** An accepted body: what is invalid in it is left out, and if it cannot be read at all, no sender is at fault. */
   async function openStored(projectId: number, { payloadName, encoding, maxMib, form }: IngestSource) {
     const bytes = await snapshots.readPayload(projectId, payloadName);
     try {
@@ -206,7 +206,7 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
     }
   }
 
-  /** Judges a staged batch once more: what makes no fact, and which of its products gain facts of `drafts`. */
+  /** Judges a staged batch again: which values make no fact, and which products gain facts of `drafts`. */
   const review = ({ projectId, drafts, ...staged }: ReviewInput): Promise<ReviewedBatch> =>
     snapshots.read(projectId, async (snapshot) => {
       const ontology = await snapshot.readOntology();
@@ -239,13 +239,13 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
       };
     });
 
-  /** The same ontology gives the same extractor, with the facts that it has cached. */
+  /** The same ontology gives the same extractor, with its cached facts. */
   function compile(projectId: number, ontology: Ontology, drafts: readonly Attribute[]): CompiledOntology {
     const { revision } = ontology;
     const attributes = [...ontology.attributes, ...drafts];
     const signature = JSON.stringify(attributes);
     const known = compiled.get(projectId);
-    // A catalog that was brought back from a backup has other ids of paths, and another revision of its ontology.
+    // A catalog restored from a backup has other ids of paths, and another revision of its ontology.
     const before = known?.revision === revision ? known : undefined;
     const made =
       before?.signature === signature
@@ -271,7 +271,7 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
   };
 }
 
-/** Attributes that the ontology does not know, and by their names those whose values it judges anew. */
+/** Attributes that the ontology does not know, and those whose values are judged anew, by name. */
 function observeUnknown(body: CheckedBody, known: ReadonlyMap<string, Attribute>): [string, Observed][] {
   const waiting = new Map([...known].filter(([, attribute]) => isWaiting(attribute)));
   if (waiting.size === 0) return body.observeUnknown(known);
@@ -284,7 +284,7 @@ function observeUnknown(body: CheckedBody, known: ReadonlyMap<string, Attribute>
 
 const NO_DRAFTS: Pick<Extracted, 'observed' | 'drafts'> = { observed: [], drafts: [] };
 
-/** They get their ids at the commit, when all batches have said what their values are. */
+/** They get their ids at the commit, when the values of all batches are known. */
 function draftUnknown(
   body: CheckedBody,
   { mode, unitAliases, attributes }: Ontology,
@@ -298,7 +298,7 @@ function draftUnknown(
   return { observed, drafts };
 }
 
-/** Adds to `known` those that have an id. */
+/** Adds those that have an id to `known`. */
 async function findUnknownPaths(
   snapshot: port.CatalogSnapshot,
   known: Set<string>,
@@ -310,7 +310,7 @@ async function findUnknownPaths(
   return paths.filter((path) => !known.has(path));
 }
 
-/** Where the products of one request go, and what reports their values that make no fact. */
+/** Where the products of one request go, and what reports values that make no fact. */
 interface Packing {
   readonly extractor: Extractor;
   readonly derive: Derive;
@@ -338,7 +338,7 @@ async function packProducts(
   return { unknownIdentifiers: 0, derived: finish() };
 }
 
-/** Those of a partial update, merged with what the catalog holds. */
+/** Products of a partial update, merged with the present ones. */
 async function packPatches(
   { patches, repeated }: CheckedBody,
   snapshot: port.CatalogSnapshot,
@@ -361,7 +361,7 @@ async function packPatches(
       report.addUnknownIdentifier(identifier);
       continue;
     }
-    // A patch that would make a product which could not be uploaded changes nothing.
+    // A patch that would make the product invalid in an upload changes nothing.
     const errors = products.listProductErrors(source.read(row), 'products');
     if (errors.length === 0) add(row, identifier, present);
     else report.addSkipped({ skipped: [{ identifier, index: 0, errors }], mended: [] });
@@ -393,11 +393,11 @@ function packFrom(source: ProductSource, { extractor, derive, draftNames, report
 const listKeys = (attributes: readonly Attribute[]): ReadonlySet<string> =>
   new Set(indexByKey(attributes).keys());
 
-/** Whether a product holds a value of one of these attributes. */
+/** Whether a product has a value of one of these attributes. */
 const holdsAny = ({ attributes }: products.UploadedProduct, names: ReadonlySet<string>): boolean =>
   attributes.some(({ key, value }) => names.has(key) && !isBlank(value));
 
-/** Reports what makes no fact now, and finds whose facts are others than by the ontology that each followed. */
+/** Reports what makes no fact any more, and finds products whose facts differ from those by the ontology that each followed. */
 async function compareFacts(
   rows: readonly port.OutdatedProduct[],
   { extractor, known }: CompiledOntology,

@@ -1,6 +1,6 @@
 /**
- * The door of ingest: a body becomes checked products, their facts and their stored form, on the parsing threads. Never
- * writes a catalog.
+ * The door of ingest: a body becomes checked products, their facts and their stored form, in parsing threads. Never writes a
+ * catalog.
  */
 import { randomInt } from 'node:crypto';
 import type { IncomingPayload, RawBody } from '../../http/bodies/bodies.ts';
@@ -33,14 +33,14 @@ export { type CheckResult, type IngestSource, ingestOperations } from './ingest-
 /** The parsing threads as the serving thread sees them. */
 export type Ingest = ReturnType<typeof createIngest>;
 
-/** Products in memory that is given back when they are written. */
+/** Products in memory that is given back once they are written. */
 export interface Packed extends Extracted {
   readonly loan: Loan;
 }
 
 /**
- * Bodies up to this size are checked where they arrive, 64 KiB in about a millisecond: a small update then never
- * queues behind a batch of 15 MB.
+ * Bodies up to this size are checked in the serving thread, 64 KiB in about a millisecond, so that a small update never queues
+ * behind a batch of 15 MB.
  */
 const SMALL_BODY_BYTES = 64 * 1024;
 const FIRST_PACKED_BYTES = 1024 * 1024;
@@ -65,9 +65,9 @@ interface IngestParts {
 
 export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts) {
   const held = createHeldBodies();
-  /** The next batch is as large as the last one, nearly always: growing by doubling would take twice the memory. */
+  /** The next batch is nearly always as large as the last: growing by doubling would take twice the memory. */
   let expectedBytes = FIRST_PACKED_BYTES;
-  /** Handles of a former process are in stored tasks and must not be taken for ours. */
+  /** Stored tasks have handles of a former process, which must not be mistaken for ours. */
   let nextHandle = randomInt(2 ** 40) * 1024;
   const run = <Output>(operation: string, projectId: number, input: object) =>
     threads.run<Output>(operation, { projectId, ...input }, { key: projectId });
@@ -79,14 +79,14 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
     return describeChecked(openBody(input, input.form));
   }
 
-  /** Begins the payload of a body that is about to be received. */
+  /** Opens the payload for a body that is about to be received. */
   const openPayload = (projectId: number): IncomingPayload => ({
     ...payloads.open(projectId, `${(nextHandle++).toString(36)}.body`),
     buffers,
   });
 
   /**
-   * Checks a body and makes it durable, both at once.
+   * Checks a body and makes it durable, in parallel.
    * @throws every refusal of docs/interface.md §7.3, storage_full; then nothing is stored
    */
   async function accept({ projectId, body, form, onInvalid = 'refuse' }: SentBody): Promise<AcceptedBody> {
@@ -109,7 +109,7 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
   return {
     openPayload,
     accept,
-    /** The same for a task that `work` stores; where it cannot, the body goes, unless the task may be stored all the same. */
+    /** The same for a task that `work` stores; on failure the body is removed, unless the task may be stored all the same. */
     async acceptWith<Result>(sent: SentBody, work: (body: AcceptedBody) => Promise<Result>): Promise<Result> {
       const body = await accept(sent);
       try {
@@ -120,10 +120,10 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
         throw error;
       }
     },
-    /** What the index of search takes in next, behind a document. */
+    /** What the index of search takes in next, after a document. */
     prepareWalk: (projectId: number, after: number): Promise<PreparedWalk> =>
       threads.run('prepareWalk', { projectId, after }, { key: projectId, unordered: true }),
-    /** @returns how many pages of a shop a body holds; undefined when nothing says so, or it is too large */
+    /** @returns how many pages of a shop a body contains; undefined if that is unclear, or it is too large */
     countPages: (projectId: number, { bytes, encoding }: RawBody): Promise<number | undefined> =>
       threads.run('countPages', { bytes, encoding }, { key: projectId, unordered: true }),
     /** Makes rows of the products of an accepted request. */
@@ -134,13 +134,13 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
       );
       const { bytes } = extracted.packed;
       expectedBytes = Math.ceil(bytes.length * 1.05) + 256 * 1024;
-      // What did not fit is in memory of the thread's own.
+      // What did not fit is in the thread's own memory.
       if (bytes.buffer.byteLength !== room.bytes.length) room.giveBack();
       return { ...extracted, loan: room };
     },
-    /** Drops a body that is not to be extracted. */
+    /** Drops a body that will not be extracted. */
     release: held.release,
-    /** Judges the values of a staged batch once more. */
+    /** Judges the values of a staged batch again. */
     review: (projectId: number, batch: Omit<ReviewInput, 'projectId'>): Promise<ReviewedBatch> =>
       run('review', projectId, batch),
     /** Compares the facts of products that follow an older ontology, a page of a re-extraction. */
@@ -148,7 +148,7 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
   };
 }
 
-/** @throws what the check refused, else why the payload is not there, when both have ended */
+/** @throws the refusal of the check, else why the payload is missing, once both have ended */
 async function acceptBoth(
   checking: Promise<CheckResult>,
   payload: PayloadWriter,
@@ -166,8 +166,8 @@ async function acceptBoth(
 const HELD_BYTES = 96 * 1024 * 1024;
 
 /**
- * The memory of bodies that wait on a parsing thread for their extraction, by handle. A body whose memory
- * is held no more has another handle, under which a thread reads it from its payload.
+ * The memory of bodies that wait in a parsing thread for their extraction, by handle. A body whose memory is no longer held has
+ * another handle, under which a thread reads it from its payload.
  */
 export function createHeldBodies() {
   const loans = new Map<number, Loan>();
@@ -181,7 +181,7 @@ export function createHeldBodies() {
   }
 
   return {
-    /** When there are too many, the oldest are the threads' alone, which drop them some time. */
+    /** If there are too many, the oldest are left to the threads alone, which drop them eventually. */
     hold(handle: number, loan: Loan): void {
       loans.set(handle, loan);
       bytes += loan.bytes.length;
@@ -190,11 +190,11 @@ export function createHeldBodies() {
         take(oldest)?.abandon();
       }
     },
-    /** @returns how many bytes are held of a body */
+    /** @returns how many bytes of a body are held */
     sizeOf: ({ handle }: IngestSource): number => loans.get(handle)?.bytes.length ?? 0,
-    /** Gives back the memory of a body that is not to be extracted, unless a thread is using it. */
+    /** Gives back the memory of a body that will not be extracted, unless a thread is using it. */
     release: ({ handle }: IngestSource): void => take(handle)?.giveBack(),
-    /** Its memory is given back when the thread has answered. */
+    /** Gives the memory back when the thread has answered. */
     async use<Result>(
       source: IngestSource,
       work: (source: IngestSource) => Promise<Result>,

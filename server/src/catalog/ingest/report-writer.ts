@@ -4,7 +4,7 @@ import type { UploadedProduct } from '../products/products.ts';
 import { countDropped, countEmpty } from '../report-lines.ts';
 import type { CheckedBody } from './checked-body.ts';
 
-/** A task's report ends at as many lines anyway. Source: docs/interface.md §4.7. */
+/** The limit of a task's report, too. Source: docs/interface.md §4.7. */
 const REPORT_LINES = 100_000;
 
 const writeLine = (line: object) => `${JSON.stringify(line)}\n`;
@@ -13,13 +13,13 @@ const writeLine = (line: object) => `${JSON.stringify(line)}\n`;
 const describeEmptied = (count: number) =>
   count === 0 ? '' : `, and ${count === 1 ? '1 path' : `${count} paths`} without a name`;
 
-/** Collects what an extraction has to say of products and values. */
+/** Collects the report of an extraction on products and values. */
 export class ReportWriter implements ontology.ExtractionListener {
   private readonly lines: string[] = [];
   private readonly unknown = new Set<string>();
   private readonly empty = new Map<string, number>();
   private readonly dropped = new Map<string, { count: number; because: string }>();
-  /** By product that is not as it was, its values that make no fact. */
+  /** By changed product, its values that make no fact. */
   readonly changed = new Map<string, ontology.Unextracted[]>();
   private more = 0;
 
@@ -33,19 +33,19 @@ export class ReportWriter implements ontology.ExtractionListener {
     this.changed.getOrInsertComputed(identifier, () => []).push(unextracted);
   }
 
-  /** A fact that the catalog had and has no more; `unextracted` undefined: nor the attribute. */
+  /** A fact that the catalog no longer has; without `unextracted`, the attribute is gone too. */
   addDropped(attribute: string, unextracted: ontology.Unextracted | undefined): void {
     const because = () =>
       unextracted ? ontology.explainDropped(unextracted) : 'the ontology has no such attribute any more';
     this.dropped.getOrInsertComputed(attribute, () => ({ count: 0, because: because() })).count += 1;
   }
 
-  /** One line however many there are. */
+  /** One line, however many there are. */
   onEmpty(attribute: string): void {
     this.empty.set(attribute, (this.empty.get(attribute) ?? 0) + 1);
   }
 
-  /** One line however many products hold it. */
+  /** One line, however many products have it. */
   onUnknown(attribute: string): void {
     if (this.unknown.has(attribute)) return;
     this.unknown.add(attribute);
@@ -58,7 +58,7 @@ export class ReportWriter implements ontology.ExtractionListener {
     for (const identifier of identifiers) this.add({ identifier, code: 'repeated_identifier', message });
   }
 
-  /** First of all: by these lines a commit knows what stays as it is. */
+  /** Must be called first: from these lines a commit knows what stays unchanged. */
   addSkipped({ skipped, mended }: Pick<CheckedBody, 'skipped' | 'mended'>): void {
     for (const { identifier, errors } of skipped) {
       const message = `the product is not valid and was left out: ${errors.join('; ')}`;
@@ -92,8 +92,8 @@ type ByKey = ReadonlyMap<string, ontology.Attribute>;
 const UPLOADS_AT_ONCE = 100;
 
 /**
- * Reports facts that the catalog has and that an update takes from it, because of values that make none. It reads the
- * present uploads of those products alone whose new values make no fact.
+ * Reports present facts that an update removes because of values that make none. It only reads the present uploads of products
+ * whose new values make no fact.
  */
 export async function reportDropped(
   report: ReportWriter,
@@ -112,7 +112,7 @@ export async function reportDropped(
   }
 }
 
-/** A value that was there before is none that was dropped, and no more are than there were facts. */
+/** A value that was there before was not dropped, and no more are dropped than there were facts. */
 function listDropped(
   present: UploadedProduct['attributes'],
   unextracted: readonly ontology.Unextracted[],
@@ -126,7 +126,7 @@ function listDropped(
   });
 }
 
-/** Reports facts by another ontology that are none by this one. */
+/** Reports facts under another ontology that are none under this one. */
 export function reportChanged(
   report: ReportWriter,
   { attributes }: UploadedProduct,

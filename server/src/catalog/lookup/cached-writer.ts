@@ -1,15 +1,15 @@
 import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
 import { computeValueId } from '../products/products.ts';
 
-/** What writes the answers of one version of a catalog. */
+/** Writes the answers of one version of a catalog. */
 export interface VersionWriter {
   readonly version: number;
-  /** A number of the ontology, 53 bits: answers of one edition are of one ontology, also where another writer made them. */
+  /** A number for the ontology, 53 bits: answers with one edition are from one ontology, even if another writer made them. */
   readonly edition: number;
   readonly writer: AnswerWriter;
 }
 
-/** The writer of a catalog's answers: it stays, with the categories that it has met, as long as the ontology does. */
+/** The writer of a catalog's answers: it stays, with the categories that it has seen, as long as the ontology does. */
 export class CachedWriter {
   private readonly categoryIdOf: (path: string) => number | undefined;
   private signature: string | undefined;
@@ -19,7 +19,7 @@ export class CachedWriter {
     this.categoryIdOf = categoryIdOf;
   }
 
-  /** Of the version of the catalog that was followed last. */
+  /** The writer for the last version that was followed. */
   get last(): VersionWriter | undefined {
     return this.followed;
   }
@@ -28,7 +28,7 @@ export class CachedWriter {
     return this.followed?.version === version ? this.followed : undefined;
   }
 
-  /** @returns the writer for a version of the catalog, whose ontology this is */
+  /** @returns the writer for a version of the catalog, given its ontology */
   follow(version: number, ontology: Ontology): VersionWriter {
     const signature = JSON.stringify(ontology);
     const known = signature === this.signature ? this.followed : undefined;
@@ -42,7 +42,7 @@ export class CachedWriter {
   }
 }
 
-/** Ids of category paths as they become known: for a store that answers later. They are for ever. */
+/** Ids of category paths as they become known, for a store that answers later. They are permanent. */
 export function createPathIds() {
   const ids = new Map<string, number>();
   const missing = new Set<string>();
@@ -52,7 +52,7 @@ export function createPathIds() {
       if (id === undefined) missing.add(path);
       return id;
     },
-    /** @returns what `make` makes once all ids that it needs are known */
+    /** @returns the result of `make` once all ids that it needs are known */
     async complete<Made>(
       make: () => Made,
       find: (paths: readonly string[]) => Promise<ReadonlyMap<string, number>>,

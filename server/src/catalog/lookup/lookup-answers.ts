@@ -15,20 +15,20 @@ const MIB = 1024 * 1024;
 const KNOWN_CATALOGS = 10_000;
 /** Source: docs/interface.md §8. */
 const ANSWER_MAX_MIB = 32;
-/** Answers that the serving thread joins from memory: 8 MiB take it 4 ms. */
+/** Size of answers that the serving thread joins from memory: 8 MiB take it 4 ms. */
 const JOINED_AT_ONCE_BYTES = 8 * MIB;
-/** Uploads of which the serving thread makes answers: about 10 ms. The rest of a lookup waits for another thread. */
+/** Size of uploads that the serving thread makes answers from: about 10 ms. Longer lookups are made in another thread. */
 export const MADE_AT_ONCE_BYTES = 512 * 1024;
 
-/** A catalog in one version. */
+/** One version of a catalog. */
 export interface AnsweredCatalog {
   readonly projectId: number;
   readonly version: number;
-  /** Of its ontology: with it and its document, an answer stays as it is from version to version. */
+  /** The edition of its ontology: with that and its document, an answer stays the same from version to version. */
   readonly edition: number;
 }
 
-/** What a store keeps for the lookup of one product. */
+/** What a store has for the lookup of one product. */
 export interface ServedAnswer {
   readonly id: number;
   readonly document: number;
@@ -37,7 +37,7 @@ export interface ServedAnswer {
   readonly answer: Uint8Array;
 }
 
-/** An answer that was not in memory: the stored bytes, with id and time around them. Nothing is parsed. */
+/** An answer that was not cached: the stored bytes, surrounded by id and time. Nothing is parsed. */
 interface ReadAnswer {
   readonly identifier: string;
   readonly head: string;
@@ -46,19 +46,19 @@ interface ReadAnswer {
   readonly origin: Origin;
 }
 
-/** How a store finds a product that is not in memory as it is in this version. */
+/** How a store finds a product that is not cached in its present version. */
 interface Finding {
-  /** @returns what the row of a product says of it, if that is quick to read */
+  /** @returns what the row of a product says about it, if that is quick to read */
   findOrigin?(identifier: string): Omit<Origin, 'state'> | undefined;
   find(identifier: string): ServedAnswer | 'long' | undefined;
 }
 
-/** A lookup as another thread makes it. */
+/** A lookup made by another thread. */
 export interface MadeAnswers {
   readonly version: number;
-  /** The products in their frame, with commas between: in the room, or in memory of its own where it has no room. */
+  /** The products in their frame, separated by commas: in the room, or in memory of its own without one. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
-  /** Those that were found, in the order of the request, each with its bytes. */
+  /** The products found, in the order of the request, each with its bytes. */
   readonly products: readonly MadeAnswer[];
 }
 
@@ -75,7 +75,7 @@ export interface LookupParts {
   readonly buffers: BufferPool;
 }
 
-/** Lookups of one thread, out of memory where they can be: docs/interface.md §4.2. */
+/** Lookups of one thread, from the cache if possible: docs/interface.md §4.2. */
 export class LookupAnswers {
   private readonly parts: LookupParts;
   private readonly buffers = createAnswerBuffers();
@@ -87,7 +87,7 @@ export class LookupAnswers {
     this.parts = parts;
   }
 
-  /** @returns the answer when all of it is in memory, as of that version of the catalog, and short enough to be joined at once */
+  /** @returns the answer if it is completely cached for that version of the catalog, and short enough to be joined at once */
   findCached(
     catalog: AnsweredCatalog,
     identifiers: readonly string[],
@@ -103,17 +103,17 @@ export class LookupAnswers {
     return this.join({ space, places, read: [] }, frame);
   }
 
-  /** @returns the catalog as it was answered last; what is in memory is right if it still is so */
+  /** @returns the catalog as last answered; cached answers are right if it has not changed */
   lastKnown(projectId: number): AnsweredCatalog | undefined {
     return this.catalogs.get(projectId);
   }
 
-  /** Whether all of it is in memory, if the catalog is of that version still. */
+  /** Whether all of it is cached, if the catalog still has that version. */
   holdsAll(catalog: AnsweredCatalog, identifiers: readonly string[]): boolean {
     return !this.open(catalog).findAll(identifiers).includes(-1);
   }
 
-  /** @returns of each product in memory what its answer was made of; for a store that compares these itself */
+  /** @returns, for each cached product, what its answer was made from; for a store that compares these itself */
   listOrigins(
     catalog: AnsweredCatalog,
     identifiers: readonly string[],
@@ -123,8 +123,8 @@ export class LookupAnswers {
   }
 
   /**
-   * @returns answers from the cache, where the product is as it was, or from `find`, in the order of the request, each once, of
-   * one version; undefined where `find` or the joining would take long
+   * @returns answers from the cache, if the product is unchanged, or from `find`, in the order of the request, each once, of
+   * one version; undefined if `find` or joining would take long
    */
   answer(
     catalog: AnsweredCatalog,
@@ -142,7 +142,7 @@ export class LookupAnswers {
         places.push(place);
         continue;
       }
-      // An unpaired surrogate would be read as U+FFFD, which another product may have.
+      // A lone surrogate would be read as U+FFFD, which another product may have.
       const served = identifier.isWellFormed() ? store.find(identifier) : undefined;
       if (served === undefined) continue;
       if (served === 'long') return undefined;
@@ -161,7 +161,7 @@ export class LookupAnswers {
     signal.addEventListener('abort', leave, { once: true });
     if (signal.aborted) leave();
     let loan: Loan | undefined;
-    // Only when its turn has come, and given back only when the thread has ended, even if the caller has left.
+    // Taken only when its turn comes, and given back only when the thread has ended, even if the caller has left.
     const takeRoom = () => {
       loan = this.parts.buffers.take(ANSWER_MAX_MIB * MIB);
       return { ...order, left, room: loan.bytes };
@@ -191,7 +191,7 @@ export class LookupAnswers {
       return part;
     });
     const catalog = this.lastKnown(projectId);
-    // Of another version it may be of another ontology, too.
+    // Another version may also have another ontology.
     if (bytes.length <= JOINED_AT_ONCE_BYTES && catalog?.version === version) {
       const space = this.open(catalog);
       for (const [place, made] of products.entries())
@@ -207,7 +207,7 @@ export class LookupAnswers {
     return this.parts.cache.of(`answers of ${projectId}`, edition);
   }
 
-  /** `places`: in the cache, or -1 - index of an answer that was read. Bytes between bytes; what was read is kept once all is copied, since keeping may push out what was found. */
+  /** `places`: in the cache, or -1 - the index of an answer that was read. Caches what was read only after all is copied, as that may evict some. */
   private join(
     { space, places, read }: { space: CacheSpace; places: readonly number[]; read: readonly ReadAnswer[] },
     { head, tail }: Frame,
@@ -239,7 +239,7 @@ const originOf = (
   { version }: AnsweredCatalog,
 ): Origin => ({ document, at: updatedAt, state: version });
 
-/** A version changes few products: the row of each says whether its answer is the one in memory. */
+/** A new version changes few products: the row of each tells whether the cached answer is right. */
 function isRight(
   space: CacheSpace,
   place: number,
@@ -254,12 +254,12 @@ function isRight(
 
 export const tooLarge = () => new ServiceError('answer_too_large', { values: [ANSWER_MAX_MIB] });
 
-/** One product alone is answered however large it is. @throws answer_too_large */
+/** A single product is answered however large it is. @throws answer_too_large */
 export function refuseLarge(bytes: number, products: number): void {
   if (products > 1 && bytes > ANSWER_MAX_MIB * MIB) throw tooLarge();
 }
 
-/** @returns what stands before and behind what is stored of an answer */
+/** @returns what precedes and follows the stored part of an answer */
 export const writeAround = ({ id, updatedAt }: { readonly id: number; readonly updatedAt: number }) => ({
   head: `{"id":${id},`,
   tail: `,"lastUpdateTs":${updatedAt}}`,

@@ -9,7 +9,7 @@ import * as products from '../products/products.ts';
 
 const LIST: Frame = { head: Buffer.from('{"products":['), tail: Buffer.from(']}') };
 const ALONE: Frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
-/** 1,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. The refusal of up to 20,000 names their count. */
+/** 1,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. Up to 20,000 can be refused with their count. */
 const takesIdentifiers = { maxBodyMib: 3, holds: { values: 20_000 } } as const;
 
 const config = { guard: 'project', access: 'read' } as const;
@@ -19,7 +19,7 @@ const about = { config, tags: ['Lookup'], why: 'answers are kept as bytes, and j
 export const lookupRoutes =
   ({ catalog }: { readonly catalog: Catalog }): Routes =>
   (server) => {
-    /** A signal of its own would cost a short lookup more than the rest of it. */
+    /** A separate signal would cost a short lookup more than everything else. */
     const find = async (reply: FastifyReply, order: AnswerOrder): Promise<JoinedAnswers> =>
       (await catalog.store.findAnswers(order)) ??
       whileCallerWaits(reply, (signal) => catalog.store.makeAnswers(order, signal));

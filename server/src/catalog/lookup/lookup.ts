@@ -1,6 +1,4 @@
-/**
- * The door of lookup: products by identifier, made of their stored uploads when they are first read, and kept as bytes.
- */
+/** The door of lookup: products by identifier, made from their stored uploads when first read, and cached as bytes. */
 
 export * from './answer-buffers.ts';
 export * from './cached-writer.ts';

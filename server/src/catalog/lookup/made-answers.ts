@@ -4,19 +4,19 @@ import type { AnswerOrder, CatalogSnapshot, CatalogSnapshots, Frame, MeasuredDoc
 import { createPathIds } from './cached-writer.ts';
 import { type MadeAnswer, type MadeAnswers, refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
 
-/** A lookup that would hold up the serving thread: another thread makes all of it. */
+/** A lookup that would delay the serving thread, made completely in another one. */
 export interface MadeOrder extends AnswerOrder {
-  /** For the answer, as large as one may be. */
+  /** Memory for the answer, as large as one may be. */
   readonly room: Uint8Array<SharedArrayBuffer>;
   /** Non-zero: the caller has left. */
   readonly left: StopFlag;
 }
 
 const COMMA = Buffer.from(',');
-/** Uploads that are read at once; a larger one is read alone. */
+/** Bytes of uploads that are read at once; a larger one is read alone. */
 const READ_AT_ONCE_BYTES = 2 * 1024 * 1024;
 
-/** What the thread that makes long answers can do. */
+/** The operations of the thread that makes long answers. */
 export function madeAnswerOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
   return {
     makeAnswers: async ({ projectId, ...order }: MadeOrder) => {
@@ -26,7 +26,7 @@ export function madeAnswerOperations(snapshots: CatalogSnapshots): Record<string
   };
 }
 
-/** @throws answer_too_large by the sizes of the uploads, before any is read, or once the answers are larger */
+/** @throws answer_too_large by the sizes of the uploads before reading any, or when the answers are larger */
 async function makeAnswers(
   snapshot: CatalogSnapshot,
   { identifiers, frame, room, left }: Omit<MadeOrder, 'projectId'>,
@@ -53,7 +53,7 @@ async function makeAnswers(
   return { version: await snapshot.readCatalogVersion(), ...joined.end() };
 }
 
-/** Joins products in a room; `isAlone`: one product, for which there may be too little. */
+/** Joins products in a room; `isAlone`: a single product, which may exceed it. */
 function joinProducts({ head, tail }: Frame, given: MadeOrder['room'], isAlone: boolean) {
   const products: MadeAnswer[] = [];
   let room = given;
@@ -84,7 +84,7 @@ function joinProducts({ head, tail }: Frame, given: MadeOrder['room'], isAlone: 
   };
 }
 
-/** @returns those of the identifiers that are there, each once */
+/** @returns the identifiers that exist, each once */
 async function findInOrder(snapshot: CatalogSnapshot, identifiers: readonly string[]) {
   const each = [...new Set(identifiers)];
   const known = new Map((await snapshot.measureDocuments(each)).map((one) => [one.identifier, one]));
@@ -106,7 +106,7 @@ function* portionsOf(found: readonly MeasuredDocument[]): Generator<MeasuredDocu
   if (portion.length > 0) yield portion;
 }
 
-/** @returns what writes the answer of an upload, valid until the next one is written */
+/** @returns a function that writes the answer for an upload, valid until the next one */
 function openAnswers(
   snapshot: CatalogSnapshot,
   { attributes }: Ontology,

@@ -7,7 +7,7 @@ export type AnswerForm = 'bulk' | 'single';
 export interface ItemSettings {
   readonly form: AnswerForm;
   readonly brandAttribute: string;
-  /** Of the ontology, by `indexByKey`. */
+  /** From the ontology, by `indexByKey`. */
   readonly attributes: ReadonlyMap<string, Attribute>;
   /** @returns the id of a path, as JSON */
   categoryIdOf(path: string): number;
@@ -32,14 +32,14 @@ export function makeItem(sxId: number, product: UploadedProduct, settings: ItemS
       };
 }
 
-/** Of all values only those of the brand are judged: most of a product's take a microsecond each. */
+/** Only the values of the brand are judged: judging most of a product's takes a microsecond each. */
 function findBrand(values: Values, { attributes, brandAttribute }: ItemSettings): string {
   const name = brandAttribute.toLowerCase();
   const ofBrand = values.filter(({ key }) => attributes.get(key)?.name.toLowerCase() === name);
   return listFacts(ofBrand, attributes)[0]?.value ?? '';
 }
 
-/** Of a value that makes a fact. */
+/** For a value that makes a fact. */
 export const makeDataPoint = (attribute: Attribute, value: string): object => ({
   id: computeValueId(attribute.id, value),
   conceptIdName: attribute.name.toUpperCase(),

@@ -2,7 +2,7 @@ import * as products from '../products/products.ts';
 import { type Attribute, indexByKey, isFact } from './attribute.ts';
 import { describeCategories, describeFacts, listFacts } from './extraction.ts';
 
-/** What stands between the parts of a stored upload. A quote in a string is escaped, so each is found where it is meant. */
+/** What separates the parts of a stored upload. Quotes in strings are escaped, so each is only found in its own place. */
 const GROUP = ',"groupIdentifier":';
 const LINK = ',"productUrl":';
 const CATEGORIES = ',"categories":[';
@@ -15,7 +15,7 @@ const BEFORE_VALUE = Buffer.from(',"value":"');
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const CLOSING = 0x5d;
-/** Lists of categories of one catalog. */
+/** Cached lists of categories of one catalog. */
 const CACHED_CATEGORIES = 20_000;
 
 const NOTHING = Buffer.alloc(0);
@@ -25,13 +25,13 @@ interface KnownAttribute {
   readonly fits: (bytes: Uint8Array, start: number, end: number) => boolean;
   readonly head: Buffer;
   readonly tail: Buffer;
-  /** The answer in which it was met last. */
+  /** The last answer that contained it. */
   metIn: number;
 }
 
 /**
- * Writes answers of the lookup, without id and time, from uploads as they are stored: bytes are copied, and only what is
- * rare is parsed. Source: docs/interface.md §2.2, §11.4.
+ * Writes answers of the lookup, without id and time, from stored uploads: bytes are copied, and only rare forms are parsed.
+ * Source: docs/interface.md §2.2, §11.4.
  */
 export class AnswerWriter {
   private readonly byKey: ReadonlyMap<string, Attribute>;
@@ -39,7 +39,7 @@ export class AnswerWriter {
   private readonly keys = new products.StoredKeys((stored) => this.know(stored));
   private readonly categories = new Map<string, Buffer>();
   private readonly categoryIdOf: (path: string) => number | undefined;
-  /** The upload, and the same as a string: a character for each byte. */
+  /** The upload, and the same as a string with one character per byte. */
   private bytes: Buffer = NOTHING;
   private text = '';
   private written = 0;
@@ -50,7 +50,7 @@ export class AnswerWriter {
     this.categoryIdOf = categoryIdOf;
   }
 
-  /** Begins answers that are used together; those of before, of whichever writer, are not used any more. */
+  /** Begins answers that are used together; earlier ones, of any writer, must no longer be in use. */
   begin(): void {
     answers.clear();
   }
@@ -117,7 +117,7 @@ export class AnswerWriter {
     return made;
   }
 
-  /** @returns false where an attribute has several values, which may be one fact */
+  /** @returns false if an attribute has several values, which may be one fact */
   private addFacts(start: number): boolean {
     const { text } = this;
     const first = answers.end;
@@ -139,14 +139,14 @@ export class AnswerWriter {
     return true;
   }
 
-  /** @param stored  a character for each byte */
+  /** @param stored one character per byte */
   private know(stored: string): KnownAttribute | undefined {
     const bytes = Buffer.from(stored, 'latin1');
     const attribute = this.byKey.get(readStored(bytes, 0, bytes.length));
     return attribute && this.known.getOrInsertComputed(attribute, knowAttribute);
   }
 
-  /** With a comma behind it. */
+  /** Includes a trailing comma. */
   private addFact({ attribute, fits, head, tail }: KnownAttribute, start: number, end: number): void {
     const { bytes } = this;
     if (!fits(bytes, start, end) && !isFact(readStored(bytes, start, end), attribute)) return;
@@ -170,22 +170,22 @@ function knowAttribute(attribute: Attribute): KnownAttribute {
   };
 }
 
-/** @returns what the inside of a string of JSON stands for */
+/** @returns the text of a JSON string, given its inside */
 function readStored(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('utf8', start, end);
   return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 }
 
-/** A part of a string keeps the whole of it in memory. */
+/** A substring would keep the whole string in memory. */
 const flatten = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
 
 const FIRST_BYTES = 256 * 1024;
-/** More than this is given back. */
+/** A larger buffer is released. */
 const CACHED_BYTES = 8 * 1024 * 1024;
-/** A loop is quicker than a call for so few. */
+/** For so few bytes a loop is quicker than a call. */
 const LOOPED_BYTES = 24;
 const ZERO = 0x30;
-/** Eight digits at once: what 32 bits hold is much faster to take apart. */
+/** Eight digits at once, as 32-bit integers are much faster to split. */
 const EIGHT_DIGITS = 100_000_000;
 
 class AnswerBytes {
@@ -196,7 +196,7 @@ class AnswerBytes {
     return this.at;
   }
 
-  /** What was written before may be written over from now on. */
+  /** From now on, earlier answers may be overwritten. */
   clear(): void {
     if (this.target.length > CACHED_BYTES) this.target = Buffer.allocUnsafeSlow(FIRST_BYTES);
     this.at = 0;
@@ -231,7 +231,7 @@ class AnswerBytes {
     this.at += end - start;
   }
 
-  /** A whole number from 0 to 2^53, in digits. */
+  /** An integer from 0 to 2^53, in digits. */
   addInteger(value: number): void {
     this.makeRoom(16);
     const high = Math.floor(value / EIGHT_DIGITS);
@@ -267,18 +267,18 @@ function countDigits(value: number): number {
   return count;
 }
 
-/** Of this thread: answers are copied from it before the next ones are written. */
+/** One for this thread: answers are copied from it before the next ones are written. */
 const answers = new AnswerBytes();
 
-/** Whether the stored bytes of a value make a fact for certain; others are read by `readValue`. */
+/** Whether the stored bytes of a value certainly make a fact; others are read by `readValue`. */
 type Fit = (bytes: Uint8Array, start: number, end: number) => boolean;
 
 const NINE = 0x39;
 const SPACE = 0x20;
-/** So many digits are a finite number. */
+/** A number with this many digits is finite. */
 const MOST_DIGITS = 15;
 
-/** @returns quick `readValue`s for values as nearly all are: texts, and numbers of digits with one point and the unit */
+/** @returns a quick `readValue` for nearly all values: texts, and numbers of digits with one decimal sign and the unit */
 function compileFit({ type, unitName, decimal = 'point' }: Attribute): Fit {
   if (type === 'TEXT_ATTRIBUTE' || type === 'UNTYPED_ATTRIBUTE') return beginsWithText;
   if (type !== 'NUMERIC_ATTRIBUTE') return () => false;
@@ -292,7 +292,7 @@ function compileFit({ type, unitName, decimal = 'point' }: Attribute): Fit {
   };
 }
 
-/** Nearly every text begins with a letter or a digit; what does not may be blank. */
+/** Nearly every text begins with a letter or a digit; others may be blank. */
 function beginsWithText(bytes: Uint8Array, start: number, end: number): boolean {
   const first = bytes[start] as number;
   return end > start && first > SPACE && first < 0x80 && first !== BACKSLASH;

@@ -4,13 +4,13 @@ import type { AttributeSchema, OntologyDocument } from '../products/products.ts'
 import { isSameUnit, type UnitAliases } from './units.ts';
 
 /**
- * Numbers as they are written. `plain`: a decimal point, nothing else, as programs write them. `comma` and `point`: with
- * that decimal sign, and thousands in groups, as `1.234,50` and `1,234.50`. Source: docs/interface.md §11.3.
+ * How numbers are written. `plain`: a decimal point and nothing else, as programs write them. `comma` and `point`: with that
+ * decimal sign, and thousands in groups, as `1.234,50` and `1,234.50`. Source: docs/interface.md §11.3.
  */
 export const NUMBER_FORMS = ['plain', 'comma', 'point'] as const;
 export type NumberForm = (typeof NUMBER_FORMS)[number];
 
-/** Between groups and before a unit: space, no-break space, narrow no-break space (CLDR's in French and German). */
+/** Between groups and before a unit: space, no-break space, narrow no-break space (as in CLDR for French and German). */
 const SPACES = ' \\u00a0\\u202f';
 export const groupsOf = (signs: string) => `[1-9]\\d{0,2}([${signs}'’${SPACES}])\\d{3}(?:\\1\\d{3})*`;
 const POINT_NUMBER = '(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:[eE][+-]?\\d+)?';
@@ -23,7 +23,7 @@ const PATTERNS: Readonly<Record<NumberForm, RegExp>> = {
 };
 const GROUPED = /\d[.,'’ \u00a0\u202f]\d{3}(?!\d)/;
 
-/** @returns the number as a program writes it; undefined when the text is none in this form, or too large to be one */
+/** @returns the number as a program writes it; undefined if the text is not a number in this form, or too large */
 export function readPlain(text: string, form: NumberForm): string | undefined {
   if (!PATTERNS[form].test(text)) return undefined;
   const plain = form === 'plain' ? text : toPlain(text, form);
@@ -38,12 +38,12 @@ function toPlain(text: string, form: 'comma' | 'point'): string {
   return fraction === undefined ? digits : `${digits}.${fraction}`;
 }
 
-/** A space that no group of digits follows. */
+/** A space that is not followed by a group of digits. */
 const SPACE = /[ \u00a0\u202f](?!\d{3}(?!\d))/;
-/** Signs that people write against the number: 27", 50%, 20°C, 19,99€. */
+/** Signs that people write directly after the number: 27", 50%, 20°C, 19,99€. */
 const SIGN = /(?<=\d)["”″°%‰€$£¥]/;
 
-/** Takes a number and its unit apart, whatever they are; without a unit nothing stands behind the number. */
+/** Splits a number and any unit; without a unit nothing follows the number. */
 export function splitMeasure(value: string) {
   const space = value.search(SPACE);
   if (space >= 0) return { number: value.slice(0, space), unit: value.slice(space + 1) };
@@ -53,14 +53,14 @@ export function splitMeasure(value: string) {
     : { number: value.slice(0, sign), unit: value.slice(sign) };
 }
 
-/** Source: docs/interface.md §11.1. `reason` and `typing` are absent where a person chose the type. */
+/** Source: docs/interface.md §11.1. `reason` and `typing` are absent if a person chose the type. */
 export interface Attribute extends Omit<Sent<Static<typeof AttributeSchema>>, 'id'> {
   readonly id: number;
-  /** Of its project, where the attribute has a unit. */
+  /** The aliases of its project, if the attribute has a unit. */
   readonly unitAliases?: UnitAliases;
 }
 
-/** Whether the next full update judges the values of an attribute that there is already. */
+/** Whether the next full update judges the values of an existing attribute. */
 export const isWaiting = (attribute: Attribute | undefined): boolean => attribute?.typing === 'automatic';
 
 /** An attribute as a row of either store. */
@@ -70,7 +70,7 @@ export interface AttributeRow {
   readonly type: Attribute['type'];
   readonly unitName: string | null;
   readonly decimal: 'point' | 'comma' | null;
-  /** JSON list */
+  /** JSON list. */
   readonly synonyms: string;
   readonly reason?: string | null;
   readonly typing?: 'automatic' | null;
@@ -92,7 +92,7 @@ function toAttribute(row: AttributeRow, unitAliases: UnitAliases): Attribute {
   };
 }
 
-/** `own`: the caller's ontology, full updates create nothing. `automatic`: they create what they meet. */
+/** `own`: the caller's ontology, in which full updates create nothing. `automatic`: they create missing attributes. */
 export type OntologyMode = Static<typeof OntologyDocument>['mode'];
 
 export interface Ontology {
@@ -103,11 +103,11 @@ export interface Ontology {
   readonly attributes: readonly Attribute[];
 }
 
-/** An ontology as either store has it. */
+/** An ontology as stored by either engine. */
 export interface StoredOntology {
   readonly mode: OntologyMode;
   readonly revision: number;
-  /** JSON object */
+  /** JSON object. */
   readonly unitAliases: string;
 }
 
@@ -118,7 +118,7 @@ export function toOntology(stored: StoredOntology, rows: readonly AttributeRow[]
   return { mode, revision, ...knownAliases(unitAliases), attributes };
 }
 
-/** @returns the member of whatever reads units; nothing for a project that has no aliases */
+/** @returns the member for code that reads units; nothing for a project without aliases */
 export const knownAliases = (unitAliases: UnitAliases = {}) =>
   Object.keys(unitAliases).length > 0 ? { unitAliases } : {};
 
@@ -140,7 +140,7 @@ type ReadValue =
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** An empty value is no value, whatever the type: shops send it for what a product does not have. */
+/** An empty value is no value, whatever the type: shops send it for what a product lacks. */
 export function isBlank(value: string): boolean {
   const first = value.charCodeAt(0);
   return !(first > 0x20 && first < 0x80) && value.trim() === '';
@@ -148,7 +148,7 @@ export function isBlank(value: string): boolean {
 
 export const isTruth = (value: string) => /^(?:true|false)$/i.test(value);
 
-/** Reads a value as its attribute says. Nothing is guessed. Source: docs/interface.md §11.3. */
+/** Reads a value as its attribute requires. Nothing is guessed. Source: docs/interface.md §11.3. */
 export function readValue(value: string, attribute: Attribute): ReadValue {
   if (isBlank(value)) return { kind: 'none', why: 'value_empty' };
   switch (attribute.type) {
@@ -166,7 +166,7 @@ export function readValue(value: string, attribute: Attribute): ReadValue {
   }
 }
 
-/** @returns why the value makes no fact; undefined: it makes one */
+/** @returns why the value makes no fact; undefined if it makes one */
 export function whyNoFact(value: string, attribute: Attribute): NotExtracted | undefined {
   const read = readValue(value, attribute);
   return read.kind === 'none' ? read.why : undefined;
@@ -176,8 +176,8 @@ export const isFact = (value: string, attribute: Attribute): boolean =>
   readValue(value, attribute).kind !== 'none';
 
 /**
- * `number space unit` and nothing else where the attribute has a unit, a number alone where it has none: guessing the
- * unit would make a wrong product comparable. @returns the number as a program writes it
+ * `number space unit` and nothing else if the attribute has a unit, only a number if it has none: guessing the unit would make
+ * a wrong product comparable. @returns the number as a program writes it
  */
 export function readMeasure(
   value: string,
@@ -212,7 +212,7 @@ function hasRealTime(value: string): boolean {
   return hours < 24 && minutes < 60 && seconds < 60;
 }
 
-/** @returns a sentence for the report: what was wrong with the value and what the attribute takes. */
+/** @returns a sentence for the report: what was wrong with the value and what the attribute accepts */
 export function describeNotExtracted(why: NotExtracted, attribute: Attribute): string {
   const { unitName } = attribute;
   const expected = unitName === undefined ? 'a number alone' : `a number, one space and ${unitName}`;
@@ -227,7 +227,7 @@ export function describeNotExtracted(why: NotExtracted, attribute: Attribute): s
   return texts[why];
 }
 
-/** Every key of an upload that the ontology knows. Names come before synonyms. */
+/** Every upload key that the ontology knows. Names take precedence over synonyms. */
 export function indexByKey(attributes: readonly Attribute[]): Map<string, Attribute> {
   const byKey = new Map<string, Attribute>();
   for (const attribute of attributes) {

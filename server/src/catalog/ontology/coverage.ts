@@ -14,7 +14,7 @@ import {
 import { shorten } from './extraction.ts';
 import { findNumericOnly, type RequestedAttribute } from './ontology-change.ts';
 
-/** How an ontology fits a catalog, counted product by product. Source: docs/interface.md §11.6. */
+/** How well an ontology fits a catalog, counted product by product. Source: docs/interface.md §11.6. */
 
 interface ValueExample {
   readonly identifier: string;
@@ -25,10 +25,10 @@ const SHOWN_VALUES = 100;
 const SHOWN_EXAMPLES = 20;
 /** Distinct values counted per attribute: with 1,000 attributes 500 MB in the worst case, usually less than 10. */
 const DISTINGUISHED = 5_000;
-/** Keys that the ontology does not know; a longer list is of no use to readers. */
+/** Unknown keys that are listed; a longer list is of no use to readers. */
 const UNKNOWN_KEYS = 1_000;
 
-/** Values, of which some are named. */
+/** A count of values, with examples. */
 interface Examples {
   count: number;
   readonly examples: ValueExample[];
@@ -41,7 +41,7 @@ function addExample(to: Examples, { identifier, value }: ValueExample): void {
   if (to.examples.length < SHOWN_EXAMPLES) to.examples.push({ identifier, value: shorten(value) });
 }
 
-/** Values that make no fact, by why. */
+/** Values that make no fact, by reason. */
 type Problems = Map<NotExtracted, Examples>;
 
 const addProblem = (problems: Problems, why: NotExtracted, example: ValueExample) =>
@@ -53,7 +53,7 @@ const describeProblems = (problems: Problems, attribute: Attribute) =>
     ...found,
   }));
 
-/** Counts by the ontology as it is. */
+/** Counts under the present ontology. */
 export function tallyCoverage(attributes: readonly Attribute[]) {
   const byKey = indexByKey(attributes);
   const known = new Map(attributes.map((attribute) => [attribute, tallyAttribute(attribute)]));
@@ -81,18 +81,18 @@ export function tallyCoverage(attributes: readonly Attribute[]) {
   };
 }
 
-/** @param attribute without a type: a key that the ontology does not know */
+/** @param attribute without a type for a key that the ontology does not know */
 function tallyAttribute(attribute: Attribute | { readonly name: string; readonly type?: undefined }) {
   const values = new Map<string, { readonly why: NotExtracted | undefined; count: number }>();
   const problems: Problems = new Map();
   const counts = { withValue: 0, withFact: 0 };
-  // Counts of values may be too small then.
+  // If so, counts of values may be too small.
   let hasMoreValues = false;
-  /** Products come one after another: so each counts once. */
+  /** Products are counted one by one, so that each counts once. */
   let lastWithValue: string | undefined;
   let lastWithFact: string | undefined;
 
-  /** @returns why the value makes no fact; most values of a catalog repeat and are judged once */
+  /** @returns why the value makes no fact; most values in a catalog repeat and are judged once */
   function count(value: string): NotExtracted | undefined {
     const known = values.get(value);
     if (known !== undefined) {
@@ -139,10 +139,10 @@ function tallyAttribute(attribute: Attribute | { readonly name: string; readonly
 /** What a changed attribute would do to the facts of a catalog. Source: docs/interface.md §11.6. */
 
 /**
- * Finds the attribute that a changed one is meant to replace: by its id, else by its name. `deleted`: ids of others that are
- * deleted with the change, so that their keys are free.
- * @returns the attributes as they are, and the changed one as it would be
- * @throws request_invalid for an attribute that could not be put into the ontology
+ * Finds the attribute that a changed one replaces: by its id, else by its name. `deleted`: ids of others that are deleted with
+ * the change, so that their keys are free.
+ * @returns the present attributes, and the changed one as it would be
+ * @throws request_invalid for an attribute that could not be added to the ontology
  */
 export function planChange(
   { attributes, unitAliases }: Pick<Ontology, 'attributes' | 'unitAliases'>,
@@ -171,7 +171,7 @@ const findUnknown = (deleted: readonly number[], attributes: readonly Attribute[
     attributes.some((one) => one.id === id) ? [] : [`/deleted/${at} is the id of no attribute: ${id}`],
   );
 
-/** Values that make a fact before and after; that would begin to; that would cease to; and those that would make none. */
+/** Values that make a fact before and after; that would begin to; that would cease to; and that would make none. */
 export function tallyEffect(change: { readonly before: readonly Attribute[]; readonly after: Attribute }) {
   const [former, latter] = [indexByKey(change.before), indexByKey([change.after])];
   const effect: Effect = {

@@ -11,7 +11,7 @@ import {
 import type { Observed } from './ontology-draft.ts';
 import { isSameUnit } from './units.ts';
 
-/** A value that made no fact, and why. */
+/** A value that made no fact, with the reason. */
 export interface Unextracted {
   readonly attribute: Attribute;
   readonly value: string;
@@ -21,20 +21,20 @@ export interface Unextracted {
 /** Called for values that make no fact. */
 export interface ExtractionListener {
   onUnextracted(identifier: string, unextracted: Unextracted): void;
-  /** An empty value, under whatever key. */
+  /** An empty value, under any key. */
   onEmpty(key: string): void;
   /** A key that the ontology does not know. */
   onUnknown(key: string): void;
 }
 
-/** An attribute with what was judged of its values: most values of a catalog repeat. */
+/** An attribute with its judged values: most values in a catalog repeat. */
 interface JudgedAttribute {
   readonly attribute: Attribute;
   readonly isText: boolean;
   readonly judged: Map<string, NotExtracted | null>;
 }
 
-/** Tells of a value of one key if it makes no fact. */
+/** Reports a value of one key if it makes no fact. */
 export type Judge = (identifier: string, value: string) => void;
 
 /** A key of uploads, and what its values look like. */
@@ -47,10 +47,10 @@ interface ObservedKey {
 const CACHED_VALUES = 20_000;
 const CACHED_LENGTH = 64;
 
-/** Finds the raw values that make no fact by an ontology. Source: docs/interface.md §11.3. */
+/** Finds the raw values that make no fact under an ontology. Source: docs/interface.md §11.3. */
 export type Extractor = ReturnType<typeof createExtractor>;
 
-/** An extractor outlives an extraction, for the values that it has judged. */
+/** Outlives an extraction, for the sake of the values that it has judged. */
 export function createExtractor(attributes: readonly Attribute[]) {
   const byKey = new Map<string, JudgedAttribute>();
   for (const [key, attribute] of indexByKey(attributes)) {
@@ -67,7 +67,7 @@ export function createExtractor(attributes: readonly Attribute[]) {
 
   return {
     inspect: (product: UploadedProduct, listener: ExtractionListener) => inspect(byKey, product, listener),
-    /** @returns what judges the values of a key; undefined when all that look like this make facts */
+    /** @returns a function that judges the values of a key; undefined if all that look like this make facts */
     judgeOf(key: ObservedKey, listener: ExtractionListener): Judge | undefined {
       const judge = judgeOfValues(key, listener);
       if (!key.hasBlank) return judge;
@@ -104,7 +104,7 @@ function judge(
   if (why !== null) listener.onUnextracted(identifier, { attribute, value, why });
 }
 
-/** Whether all values that look like this make facts; that others do not is not said. */
+/** Whether all values that look like this make facts; false does not mean that others do not. */
 function allFit({ type, unitName = '', decimal, unitAliases }: Attribute, observed: Observed): boolean {
   if (type === 'BOOLEAN_ATTRIBUTE') return observed.isBoolean;
   const { units, misfits } = observed;
@@ -115,14 +115,14 @@ function allFit({ type, unitName = '', decimal, unitAliases }: Attribute, observ
   );
 }
 
-/** @returns as much of a value as people are shown */
+/** @returns the part of a value that is shown to people */
 export const shorten = (value: string) => (value.length > 200 ? `${value.slice(0, 200)}…` : value);
 
-/** @returns why values such as this one are no facts any more */
+/** @returns why values such as this one are no longer facts */
 export const explainDropped = ({ attribute, value, why }: Unextracted): string =>
   `of values such as ${JSON.stringify(shorten(value))}: ${describeNotExtracted(why, attribute)}`;
 
-/** @returns a line for the report of the task. */
+/** @returns a line for the report of the task */
 export function describeUnextracted(identifier: string, { attribute, value, why }: Unextracted) {
   return {
     identifier,
@@ -142,7 +142,7 @@ export interface Fact {
 }
 
 /**
- * @param areRowsApart whether equal strings of several rows are several facts, each with its row
+ * @param areRowsApart whether equal strings in several rows are several facts, each with its row
  * @returns the facts of raw attributes by `indexByKey`; equal strings of one attribute are one, for all their groups
  */
 export function listFacts(
@@ -168,7 +168,7 @@ export function listFacts(
 const joinGroups = (a: Fact['userGroups'], b: Fact['userGroups']): Fact['userGroups'] =>
   a === undefined || b === undefined ? undefined : [...new Set([...a, ...b])];
 
-/** @returns facts as answers have them, JSON with commas between */
+/** @returns facts as in answers, JSON separated by commas */
 export const describeFacts = (facts: readonly Fact[]): string =>
   facts
     .map(({ attribute: { id, name, type }, value, userGroups, row }) =>
@@ -180,7 +180,7 @@ export const describeFacts = (facts: readonly Fact[]): string =>
     )
     .join(',');
 
-/** @returns categories as answers have them; `idOf` gives the id of a path, as JSON, for which none was uploaded */
+/** @returns categories as in answers; `idOf` gives the id of a path, as JSON, if none was uploaded */
 export const describeCategories = (
   categories: UploadedProduct['categories'],
   idOf: (path: string) => number,

@@ -8,9 +8,9 @@ import { type Attribute, knownAliases, type Ontology, type OntologyMode } from '
 import { describeDefinition } from './ontology-draft.ts';
 import { isUnit, nameInTable, type UnitAliases } from './units.ts';
 
-/** An ontology that is to replace the present one. */
+/** An ontology to replace the present one. */
 export interface RequestedOntology {
-  /** By `markOfOntology`. */
+  /** From `markOfOntology`. */
   readonly expected?: ExpectedStates;
   readonly mode: OntologyMode;
   readonly unitAliases?: UnitAliases | undefined;
@@ -18,10 +18,9 @@ export interface RequestedOntology {
 }
 
 /**
- * An attribute with a known id or name is that one, whatever else changed; others are new. `known`: ids of those of
- * the requested names that ever had one. Source: docs/interface.md §11.1.
- * @returns `forgotten`: names that no longer mean an attribute, because it has another name now; `named`: names with the ids that
- * they have from now on
+ * An attribute with a known id or name is that one, whatever else changed; others are new. `known`: ids of requested names that
+ * have had one. Source: docs/interface.md §11.1.
+ * @returns `forgotten`: names that no longer mean an attribute, because it was renamed; `named`: names with their ids from now on
  */
 export function identifyAttributes(
   present: readonly Attribute[],
@@ -46,7 +45,7 @@ export function identifyAttributes(
   return { attributes, forgotten: forgotten.filter((name) => !ids.has(name)), named, nextId: next };
 }
 
-/** An attribute that a person writes or changes has no reason of the service, and one that is changed waits for no update. */
+/** An attribute that a person writes or changes has no reason of the service, and a changed one waits for no update. */
 function explainType({ reason, typing, ...requested }: Attribute, present: Attribute | undefined): Attribute {
   const isSame = present !== undefined && describeDefinition(present) === describeDefinition(requested);
   if (!isSame && present?.typing !== undefined) return requested;
@@ -56,34 +55,34 @@ function explainType({ reason, typing, ...requested }: Attribute, present: Attri
     : requested;
 }
 
-/** @returns an ontology as it is answered */
+/** @returns an ontology in the form of an answer */
 export function documentOf({ mode, unitAliases, attributes }: Omit<Ontology, 'revision'>) {
   const own = attributes.map(({ unitAliases: _, ...attribute }) => attribute);
   return { mode, ...knownAliases(unitAliases), attributes: own };
 }
 
-/** @returns the mark of an ontology as it is answered */
+/** @returns the mark of an ontology, from its answer */
 export const markOfOntology = (ontology: Omit<Ontology, 'revision'>): string => markOf(documentOf(ontology));
 
 /** Whether nothing would change. */
 export const isSameOntology = (present: Described, requested: Described): boolean =>
   describe(present) === describe(requested);
 
-/** Whether replacing the present ontology once more would change nothing: what was new has its id by now. */
+/** Whether replacing the present ontology again would change nothing, as new attributes have their ids by now. */
 export function isInPlace(present: Ontology, requested: RequestedOntology): boolean {
   const known = new Map(present.attributes.map(({ name, id }) => [name, id]));
   const { attributes } = identifyAttributes(present.attributes, requested.attributes, { known, nextId: 0 });
   return isSameOntology(present, { ...requested, attributes });
 }
 
-/** As it is, or as it shall be: without ids of what is new. */
+/** As present, or as requested: without ids for what is new. */
 type Described = Pick<RequestedOntology, 'mode' | 'unitAliases' | 'attributes'>;
 
-/** Aliases as they are stored: the same text for the same aliases. */
+/** Aliases in stored form: equal aliases give equal text. */
 export const writeAliases = (unitAliases: UnitAliases = {}): string =>
   JSON.stringify(Object.fromEntries(Object.entries(unitAliases).sort(([a], [b]) => (a < b ? -1 : 1))));
 
-/** Same fields in the same order, so that equal definitions are equal text. */
+/** Equal definitions give equal text: the same fields in the same order. */
 function describe({ mode, unitAliases, attributes }: Described): string {
   const sorted = [...attributes]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -95,8 +94,8 @@ function describe({ mode, unitAliases, attributes }: Described): string {
 }
 
 /**
- * What the schema of the document cannot say: units belong to numbers, and a key means one attribute.
- * Source: docs/interface.md §11.1. @throws request_invalid that names every wrong attribute
+ * Checks what the document's schema cannot express: only numbers have units, and a key means one attribute. Source:
+ * docs/interface.md §11.1. @throws request_invalid that names every wrong attribute
  */
 export function checkOntology({ unitAliases = {}, attributes }: RequestedOntology): void {
   const problems = [
@@ -151,11 +150,11 @@ function findRepeated(
 
 /** Renaming attributes together with the definitions that name them. Source: docs/interface.md §11.8. */
 
-/** Former names with the new ones: several attributes may change names at once, also with each other. */
+/** New names by former ones: several attributes may change names at once, even swap them. */
 export type Renames = Readonly<Record<string, string>>;
 
 /**
- * @returns the attributes under the names that they are to have, and what was renamed
+ * @returns the attributes with their new names, and what was renamed
  * @throws request_invalid for a name that no attribute has
  */
 export function applyRenames(present: readonly Attribute[], sent: readonly SentAttribute[]) {
@@ -164,7 +163,7 @@ export function applyRenames(present: readonly Attribute[], sent: readonly SentA
   const attributes = sent.map(({ renameTo, keepSynonym = true, ...attribute }, at) => {
     if (renameTo === undefined) return attribute;
     const known = findPresent(present, attribute, renameTo);
-    // Its present name: a caller may know the attribute by its id and send an older one.
+    // Its present name, as a caller may know the attribute by its id and send an older one.
     const from = known?.name ?? attribute.name;
     if (known === undefined)
       details.push(`/attributes/${at} cannot be renamed: no attribute is called ${JSON.stringify(from)}`);
@@ -185,7 +184,7 @@ function toRenamed(
   return { ...attribute, ...(others.length > 0 && { synonyms: others }) };
 }
 
-/** A request that is repeated finds the attribute under its new name. */
+/** A repeated request finds the attribute under its new name. */
 const findPresent = (present: readonly Attribute[], { id, name }: RequestedAttribute, renameTo: string) =>
   present.find((one) => one.id === id) ??
   present.find((one) => one.name === name) ??
@@ -196,28 +195,28 @@ export interface NamingDefinition {
   readonly kind: 'relation' | 'channel' | 'pipeline' | 'project';
   readonly id: number;
   readonly name: string;
-  /** The part of it that names attributes, as callers send it. */
+  /** The part that names attributes, in the form that callers send. */
   readonly definition: object;
-  /** Stores it with other names; absent: it goes on under the former name, as a synonym. */
+  /** Stores it with the new names; absent if it keeps using the former name, as a synonym. */
   replace?(definition: object, author: Author): Promise<unknown>;
 }
 
 /** @returns all definitions of a project that may name attributes */
 export type ListNaming = (project: ChosenProject) => Promise<readonly NamingDefinition[]>;
 
-/** What names an attribute. */
+/** A definition that names an attribute. */
 export interface AttributeUse extends Pick<NamingDefinition, 'kind' | 'id' | 'name'> {
   readonly isRenamed: boolean;
 }
 
-/** @returns what names one of the attributes */
+/** @returns the definitions that name one of the attributes */
 export function listUses(definitions: readonly NamingDefinition[], renames: Renames): AttributeUse[] {
   return definitions
     .filter(({ definition }) => !isDeepStrictEqual(renameWithin(definition, renames), definition))
     .map(({ kind, id, name, replace }) => ({ kind, id, name, isRenamed: replace !== undefined }));
 }
 
-/** Changes the names in all definitions; one that has them already stays as it is, so that it can be done twice. */
+/** Changes the names in all definitions; one that has them already is unchanged, so repeating it is safe. */
 export async function renameUses(
   definitions: readonly NamingDefinition[],
   renames: Renames,
@@ -227,7 +226,7 @@ export async function renameUses(
     const renamed = renameWithin(definition, renames) as object;
     if (isDeepStrictEqual(renamed, definition)) continue;
     await replace?.(renamed, author).catch((error: unknown) => {
-      // One that is refused for something else in it keeps the former name, and says itself what is missing in it.
+      // A definition refused for another reason keeps the former name, and its own problem shows what is missing.
       if (!(error instanceof ServiceError)) throw error;
     });
   }
@@ -236,7 +235,7 @@ export async function renameUses(
 /** Members whose text is the name of an attribute. */
 const NAMING = new Set(['attribute', 'source', 'target', 'brandAttribute', 'priceAttribute']);
 
-/** @returns the same with other names of attributes; keys of `attributes` are names too. `key`: of what holds the value */
+/** @returns the value with attributes renamed; keys of `attributes` are names too. `key`: of the member with the value */
 function renameWithin(value: unknown, renames: Renames, key = ''): unknown {
   const nameOf = (name: string) => (Object.hasOwn(renames, name) ? (renames[name] as string) : name);
   if (Array.isArray(value)) return value.map((one) => renameWithin(one, renames));
@@ -248,7 +247,7 @@ function renameWithin(value: unknown, renames: Renames, key = ''): unknown {
     return Object.fromEntries(entries);
   }
   if (typeof value !== 'string') return value;
-  // `{{` and `}}` are braces of the text.
+  // `{{` and `}}` are literal braces.
   if (key === 'template')
     return value.replace(/\{\{|\}\}|\{([^{}]+)\}/g, (found, name?: string) =>
       name === undefined ? found : `{${nameOf(name)}}`,

@@ -10,7 +10,7 @@ import {
 } from './attribute.ts';
 import { isSameUnit, isUnit, nameUnit, type UnitAliases } from './units.ts';
 
-/** Words that name codes, in the languages that shops mostly use; numbers under such a key are text. */
+/** Words for codes, in the languages that shops mostly use; numbers under such a key are text. */
 const CODES = 'gtin|ean|upc|isbn|issn|mpn|sku|asin|pzn|jan|oem|id|barcode|strichcode|guid|uuid';
 /** Names a number by itself, and with a thing on either side: `Referencia`, `número de referencia`, `référence produit`. */
 const REFERENCE = 'reference|referencia|riferimento|referenz';
@@ -27,22 +27,22 @@ const OF = '(?:de |do |da |di |del |della |dell |d )?';
 const PATTERN = new RegExp(
   [
     `\\b(?:${CODES})s?\\d*\\b`,
-    // `Herstellerartikelnummer`, `Teile-Nr`, and `Typ N°`, but not `Typ N`: that is a kind, as `Typ K` is.
+    // `Herstellerartikelnummer`, `Teile-Nr`, and `Typ N°`, but not `Typ N`, which is a kind like `Typ K`.
     `\\b(?:(?:${THINGS})[es]?[ ]?){1,3}(?:${NUMBERS})\\b`,
-    // `Número de pieza` names one thing; `número de piezas` says how many there are.
+    // `Número de pieza` names one thing; `número de piezas` is a count.
     `\\b(?:${NUMBERS}|n) ${OF}(?:l )?(?:${THINGS})\\b`,
     `^(?:${REFERENCE}|ref)$`,
   ].join('|'),
 );
 
-/** @returns whether an attribute of this name holds codes, such as GTIN, `Artikel-Nr.` and `numéro d'article` */
+/** @returns whether an attribute with this name contains codes, such as GTIN, `Artikel-Nr.` and `numéro d'article` */
 export function isCodeName(name: string): boolean {
   const words = name
     .normalize('NFD')
     .replaceAll(/\p{M}/gu, '')
     .replaceAll('ß', 'ss')
     .replaceAll(/[łŁ]/g, 'l')
-    // `Part #` is a number, `# Parts` says how many.
+    // `Part #` is a number, `# Parts` a count.
     .replace(/#[^\p{L}\d]*$/u, ' nr')
     // `ArtikelNr` and `EANCode` are two words each; `IDs` is one.
     .replaceAll(/(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll}{2})/gu, ' ')
@@ -53,35 +53,35 @@ export function isCodeName(name: string): boolean {
 }
 
 /**
- * What all values of an attribute that the ontology does not know look like so far, each thing with the first value that
+ * What all values of an attribute that the ontology does not know look like so far, each finding with the first value that
  * showed it. Source: docs/interface.md §11.2.
  */
 export interface Observed {
   readonly first: string;
   readonly isBoolean: boolean;
-  /** Units as they are spelled, '' for none. */
+  /** Units as spelled, '' for none. */
   readonly units: readonly (readonly [unit: string, value: string])[];
-  /** By form, a value that is no number in it. */
+  /** By form, a value that is not a number in it. */
   readonly misfits: Readonly<Partial<Record<NumberForm, string>>>;
-  /** A value that is one number with a decimal point and another one with a decimal comma: 1.234. */
+  /** A value that is a different number with a decimal point than with a decimal comma: 1.234. */
   readonly unclear?: string;
 }
 
 /** By attribute name. A Map, not an object: `__proto__` is a name like any other. */
 export type Observations = ReadonlyMap<string, Observed>;
 
-/** No exponent, no leading zeros: a number that says so beyond doubt. */
+/** No exponent, no leading zeros: a number beyond doubt. */
 const FORMS: Readonly<Record<NumberForm, RegExp>> = {
   plain: /^[+-]?(?:0|[1-9]\d*)(?:\.\d+)?$/,
   comma: new RegExp(`^[+-]?(?:0|[1-9]\\d*|${groupsOf('.')})(?:,\\d+)?$`),
   point: new RegExp(`^[+-]?(?:0|[1-9]\\d*|${groupsOf(',')})(?:\\.\\d+)?$`),
 };
-/** A word of up to 12 characters that begins with no digit. */
+/** A word of up to 12 characters that does not begin with a digit. */
 const UNIT = /^[^\d\s]\S{0,11}$/u;
-/** As many digits are a code, such as a GTIN. */
+/** A number with this many digits is a code, such as a GTIN. */
 export const CODE_DIGITS = 12;
 const SHOWN_LENGTH = 100;
-/** More spellings than this are not of one unit. */
+/** More spellings than this do not belong to one unit. */
 const UNITS = 8;
 
 export function observeValue(value: string): Observed {
@@ -101,17 +101,17 @@ export function observeValue(value: string): Observed {
 const countDigits = (number: string) => number.replaceAll(/\D/g, '').length;
 const misfitAll = (value: string) => ({ plain: value, comma: value, point: value });
 
-/** @returns whether no further value can tell anything new */
+/** @returns whether no further value can change anything */
 export const isSurelyText = ({ misfits: { plain, comma, point }, isBoolean }: Observed): boolean =>
   !isBoolean && plain !== undefined && comma !== undefined && point !== undefined;
 
-/** What holds of both holds of all. */
+/** A property that both have holds for all. */
 export function joinObserved(a: Observed | undefined, b: Observed): Observed {
   if (a === undefined) return b;
   const known = new Set(a.units.map(([unit]) => unit));
   const units = [...a.units, ...b.units.filter(([unit]) => !known.has(unit))];
   const other = findOtherUnit(units);
-  // What was true or false so far is no number; that does not decide, the first value that is neither does.
+  // Values that were true or false so far are no numbers; that does not decide, but the first value that is neither does.
   const misfitsBefore = a.isBoolean && !b.isBoolean ? misfitAll(b.first) : a.misfits;
   const misfits = { ...(other === undefined ? b.misfits : misfitAll(other)), ...misfitsBefore };
   const unclear = misfits.comma === undefined ? (a.unclear ?? b.unclear) : undefined;
@@ -128,7 +128,7 @@ export function joinObserved(a: Observed | undefined, b: Observed): Observed {
 function findOtherUnit(units: Observed['units']): string | undefined {
   if (units.length > UNITS) return units.at(-1)?.[1];
   const [first] = units;
-  // A unit that the table does not have may be a project's name for one that it has.
+  // A unit missing from the table may be a project's name for one in it.
   return units.find(([unit]) => first !== undefined && isApart(first[0], unit))?.[1];
 }
 
@@ -142,11 +142,11 @@ export function joinObservations(all: Iterable<Observations>): Map<string, Obser
   return joined;
 }
 
-/** What decides beside the values. */
+/** What decides besides the values. */
 export interface DraftSettings {
-  /** Of the project, as `de-DE`. */
+  /** The locale of the project, as `de-DE`. */
   readonly locale: string;
-  /** Of the project. */
+  /** The aliases of the project. */
   readonly unitAliases?: UnitAliases | undefined;
 }
 
@@ -155,7 +155,7 @@ export interface DraftedAttribute extends Attribute {
   readonly decidedBy: string;
 }
 
-/** @returns the attribute that a full update creates for these values. */
+/** @returns the attribute that a full update creates for these values */
 export function draftAttribute(
   { id, name }: Pick<Attribute, 'id' | 'name'>,
   observed: Observed,
@@ -190,7 +190,7 @@ function judge(name: string, observed: Observed, settings: DraftSettings): Judge
   };
 }
 
-/** Numbers as programs write them, else as people of the locale do. */
+/** Numbers as programs write them, else as people with this locale do. */
 function pickForm({ misfits }: Observed, settings: DraftSettings): NumberForm | undefined {
   return (['plain', decimalOf(settings)] as const).find((form) => misfits[form] === undefined);
 }
@@ -251,7 +251,7 @@ export function describeCreated({ name, type, unitName, reason, decidedBy }: Dra
   return { code: 'attribute_created', attribute: name, value: decidedBy, message };
 }
 
-/** @returns the definition as text: facts made with an equal one are equal. */
+/** @returns the definition as text: facts made with equal ones are equal */
 export function describeDefinition({ id, type, unitName, decimal }: Attribute): string {
   return `${id} ${type} ${unitName ?? ''} ${decimal ?? ''}`;
 }

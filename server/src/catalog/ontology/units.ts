@@ -6,7 +6,7 @@ interface Decimal {
   readonly exponent: number;
 }
 
-/** A unit of the table. Numbers in it are compared in the base unit of its dimension, which is as small as makes factors whole decimals. */
+/** A unit of the table. Numbers are compared in the base unit of its dimension, which is so small that factors are integral decimals. */
 interface Unit {
   readonly name: string;
   readonly dimension: string;
@@ -14,7 +14,7 @@ interface Unit {
   readonly plus: Decimal;
 }
 
-/** A finite number of 65,536 characters at most (§8) with a larger one is 0; its digits would take gigabytes. */
+/** A finite number of at most 65,536 characters (§8) with a larger exponent is 0; its digits would take gigabytes. */
 const MOST_EXPONENT = 70_000;
 const NUMBER = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/;
 
@@ -39,7 +39,7 @@ function add(a: Decimal, b: Decimal): Decimal {
 
 const FACTOR = /^(?:\+(.+)\*)?([\d.]+)(?:\/(.+))?$/;
 
-/** Quotients have one divisor together: without it every factor of a dimension is a decimal with an end. */
+/** Quotients share one divisor: without it every factor of a dimension is a finite decimal. */
 function buildUnits(dimension: string, table: string): (readonly [spelling: string, Unit])[] {
   const rows = table.split('|').map((row) => {
     const [name = '', factor = '', ...also] = row.trim().split(/\s+/);
@@ -57,7 +57,7 @@ function buildUnits(dimension: string, table: string): (readonly [spelling: stri
   });
 }
 
-/** A name, and not a symbol that means another unit in other letters: mW, MW. */
+/** A name, and not a symbol that means another unit in a different case: mW, MW. */
 const isName = (spelling: string) => /^\p{L}{4,}$/u.test(spelling);
 const keyOf = (spelling: string) => (isName(spelling) ? spelling.toLowerCase() : spelling);
 
@@ -67,7 +67,7 @@ const UNITS: ReadonlyMap<string, Unit> = new Map(
     .map(([spelling, unit]) => [keyOf(spelling), unit]),
 );
 
-/** What a project calls units, beside the table: its word to a spelling of the table. Source: docs/interface.md §11.7. */
+/** A project's own names for units: its word to a spelling of the table. Source: docs/interface.md §11.7. */
 export type UnitAliases = Readonly<Record<string, string>>;
 
 function findUnit(spelling: string, aliases?: UnitAliases): Unit | undefined {
@@ -79,30 +79,30 @@ function findUnit(spelling: string, aliases?: UnitAliases): Unit | undefined {
 /** @returns whether the table has the unit */
 export const isUnit = (spelling: string): boolean => findUnit(spelling) !== undefined;
 
-/** @returns the symbol by which the table has a unit */
+/** @returns the symbol of a unit in the table */
 export const nameInTable = (spelling: string, aliases?: UnitAliases): string =>
   findUnit(spelling, aliases)?.name ?? spelling;
 
-/** Whether two spellings are of one unit. */
+/** Whether two spellings mean one unit. */
 export function isSameUnit(a: string, b: string, aliases?: UnitAliases): boolean {
   if (a === b) return true;
   const unit = findUnit(a, aliases);
   return unit !== undefined && unit === findUnit(b, aliases);
 }
 
-/** @returns the name for a unit that is spelled so: as it is where all agree, else as in the table */
+/** @returns the name of a unit with these spellings: the spelling if all agree, else as in the table */
 export function nameUnit(spellings: readonly string[], aliases?: UnitAliases): string {
   const [first = ''] = spellings;
   return spellings.every((one) => one === first) ? first : (findUnit(first, aliases)?.name ?? first);
 }
 
-/** @returns the dimension whose units convert; undefined: the unit compares only with itself */
+/** @returns the dimension within which units convert; undefined if the unit only compares with itself */
 export const dimensionOf = (spelling: string, aliases?: UnitAliases): string | undefined =>
   findUnit(spelling, aliases)?.dimension;
 
 /**
  * @param plain a number as `readPlain` returns it
- * @returns the same in the base unit of the dimension, rounded once at the end: equal quantities are equal numbers, and
+ * @returns the number in the base unit of the dimension, rounded once at the end: equal quantities are equal numbers, and
  * others keep their order
  */
 export function convertToBase(plain: string, spelling: string, aliases?: UnitAliases): number {
@@ -114,7 +114,7 @@ const toBase = (number: Decimal, unit: Unit) => multiply(add(number, unit.plus),
 
 const round = ({ digits, exponent }: Decimal) => Number(`${digits}e${exponent}`);
 
-/** @returns the exact sum of numbers as `readPlain` returns them, each so many times; as a text without an exponent */
+/** @returns the exact sum of numbers from `readPlain`, each with a factor; as text without an exponent */
 export function addPlain(parts: readonly { readonly plain: string; readonly times: number }[]): string {
   const counted = parts.map(({ plain, times }) =>
     multiply(readDecimal(plain), { digits: BigInt(times), exponent: 0 }),
@@ -126,14 +126,14 @@ export function addPlain(parts: readonly { readonly plain: string; readonly time
   return `${digits < 0n ? '-' : ''}${text.slice(0, exponent)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/** What is made of a number: times the factor, then added to. Numbers as `readPlain` returns them. */
+/** A computation on a number: multiplied first, then added to. Numbers as `readPlain` returns them. */
 export interface MeasureTerm {
   readonly times?: string;
   /** A difference: 10 °C are 10 K. */
   readonly plus?: { readonly plain: string; readonly unit: string };
 }
 
-/** @returns what the term makes of the number, as `convertToBase` has it */
+/** @returns the result of the term for the number, in the base unit as from `convertToBase` */
 export function computeInBase(
   { plain, unit: spelling }: { readonly plain: string; readonly unit: string },
   { times = '1', plus }: MeasureTerm,

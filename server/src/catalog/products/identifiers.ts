@@ -7,8 +7,8 @@ export function readIdentifiers(given: string | readonly string[] | undefined): 
 }
 
 /**
- * Reads the parameter `identifiers`, however many there are: one value that begins with `[` or `{` is a JSON array of strings; otherwise each
- * value is one identifier as it stands. Source: docs/interface.md §4.2.
+ * Reads the parameter `identifiers`, of any length: a single value that begins with `[` or `{` is a JSON array of strings; otherwise each
+ * value is one identifier, taken literally. Source: docs/interface.md §4.2.
  * @returns them in the order of the request, with repetitions
  * @throws query_invalid
  */
@@ -23,7 +23,7 @@ export function readIdentifierList(given: string | readonly string[] | undefined
 const isJson = (value: string) => /^[[{]/.test(value);
 
 /**
- * A list written by hand, with commas, would be one identifier that no product has. `isKnown`: whether the catalog has one of these.
+ * A handwritten list with commas would be one identifier that no product has. `isKnown`: whether the catalog has any of these.
  * @throws query_invalid that shows the right form
  */
 export async function refuseCommas(

@@ -1,28 +1,28 @@
 import { hash as computeHash } from 'node:crypto';
 import { sampleBytes } from '../../storage/threads/threads.ts';
 
-/** What was derived from a batch beside the texts of its rows; only the room that made them knows the columns. */
+/** What was derived from a batch besides the texts of its rows; only the room that made them knows the columns. */
 export type DerivedColumns = Readonly<Record<string, Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer>>>;
 
 /**
- * Products on their way from the thread that parses to the thread that writes: text as bytes in shared memory, columns in
- * buffers that are handed over: the serving thread, which passes them on, never reads them.
+ * Products on their way from a parsing thread to a writing one: text as bytes in shared memory, columns in buffers that are
+ * transferred, as the serving thread in between never reads them.
  */
 export interface PackedProducts {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
-  /** Of the bytes as they were packed. */
+  /** A sample of the bytes as packed. */
   readonly sample: number;
-  /** Where the parts of row i lie in `bytes`: ends of identifier, raw upload and what was derived. */
+  /** Where the parts of row i are in `bytes`: the ends of identifier, raw upload and derived text. */
   readonly offsets: Uint32Array<ArrayBuffer>;
-  /** 16 bytes a row, of the raw upload. */
+  /** 16 bytes per row, for the raw upload. */
   readonly hashes: Uint8Array<ArrayBuffer>;
-  /** The document that holds row i already; 0 where the row brings its own. */
+  /** The existing document of row i; 0 if the row brings its own. */
   readonly documents: Float64Array<ArrayBuffer>;
-  /** 1: row i is in the catalog already, and gains facts of attributes that a full update creates. */
+  /** 1: the product of row i exists already, and gains facts of attributes that a full update creates. */
   readonly gains: Uint8Array<ArrayBuffer>;
-  /** The id of the product of row i; 0 where the catalog did not hold it. */
+  /** The id of the product of row i; 0 if the catalog did not have it. */
   readonly products: Float64Array<ArrayBuffer>;
-  /** The version of the catalog that says so. */
+  /** The catalog version in which that was found. */
   readonly catalogVersion: number;
   /** Category paths of the products, as JSON, that have no id yet. */
   readonly paths: readonly string[];
@@ -36,7 +36,7 @@ export function countRows({ documents }: PackedProducts): number {
   return documents.length;
 }
 
-/** @returns the identifiers of all rows, in their order; each begins where the row before ends */
+/** @returns the identifiers of all rows, in order; each begins where the previous row ends */
 export function identifiersOf({ bytes, offsets, documents }: PackedProducts): string[] {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return Array.from(documents, (_, row) =>
@@ -53,7 +53,7 @@ export function derivedOf({ bytes, offsets }: PackedProducts, row: number): stri
   return start === end ? '' : Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
 }
 
-/** @returns the hashes of these rows, one behind the other */
+/** @returns the hashes of these rows, concatenated */
 export function packHashes(packed: PackedProducts, rows: readonly KeyedRow[]): Uint8Array {
   const hashes = new Uint8Array(rows.length * HASH_BYTES);
   for (const [at, { row }] of rows.entries())
@@ -67,7 +67,7 @@ export function transferOf(packed: PackedProducts): ArrayBuffer[] {
 }
 
 export interface Row {
-  /** 0: the catalog does not hold it. */
+  /** 0 if the catalog does not have it. */
   readonly product: number;
   /** In hexadecimal. */
   readonly hash: string;
@@ -75,9 +75,9 @@ export interface Row {
   readonly gains?: boolean;
 }
 
-/** Most bytes of UTF-8 that one UTF-16 unit takes. */
+/** The most bytes of UTF-8 for one UTF-16 unit. */
 const BYTES_PER_UNIT = 3;
-/** A loop is quicker than a call for so few. */
+/** For so few bytes a loop is quicker than a call. */
 const LOOPED_BYTES = 24;
 
 const NOT_COMPARED = { catalogVersion: -1, paths: [] };
@@ -90,12 +90,12 @@ export class ProductPacker {
   private used = 0;
   private rawStart = 0;
 
-  /** @param room  where rows are put as long as there is room for them */
+  /** @param room memory for rows while they fit */
   constructor(room = new SharedArrayBuffer(4096)) {
     this.buffer = Buffer.from(room);
   }
 
-  /** Begins a row; its raw upload follows. */
+  /** Begins a row, which continues with its raw upload. */
   begin(identifier: string): void {
     this.addText(identifier);
     this.rawStart = this.used;
@@ -119,7 +119,7 @@ export class ProductPacker {
     return computeHash('sha256', raw, 'hex').slice(0, 2 * HASH_BYTES);
   }
 
-  /** The document of the row is there already. */
+  /** Ends a row whose document exists already. */
   endPresent(row: Row): void {
     this.used = this.rawStart;
     this.end(row, this.used);
@@ -172,7 +172,7 @@ export interface KeyedRow {
   readonly identifier: string;
 }
 
-/** Sorted keys make an index grow page by page instead of all over: 1.6 to 3 times faster on large catalogs. */
+/** Sorted keys make an index grow page by page instead of everywhere: 1.6 to 3 times faster on large catalogs. */
 export function sortedRows(packed: PackedProducts): KeyedRow[] {
   const rows = identifiersOf(packed).map((identifier, row) => ({ row, identifier }));
   return rows.sort((a, b) => (a.identifier < b.identifier ? -1 : a.identifier > b.identifier ? 1 : 0));

@@ -8,10 +8,10 @@ import { type BodyEncoding, unpackNow } from '../../storage/payloads/payloads.ts
 import { mergePatches } from './product.ts';
 import * as schemas from './product-schemas.ts';
 
-/** What becomes of a body with products that are not valid. */
+/** What to do with a body that has invalid products. */
 export type OnInvalid = 'refuse' | 'skip';
 
-/** Which form the products of a body have. */
+/** The form of a body's products. */
 export type BodyForm = 'products' | 'patches';
 
 export interface BodySource {
@@ -23,7 +23,7 @@ export interface BodySource {
 }
 
 export interface CheckedBody<Sent> {
-  /** Distinct by identifier, where the first one stood: of products the last one sent wins, patches are joined. */
+  /** Distinct by identifier, in the place of the first one: of products the last one wins, patches are merged. */
   readonly products: readonly Sent[];
   readonly sent: number;
   readonly repeated: readonly string[];
@@ -32,9 +32,9 @@ export interface CheckedBody<Sent> {
 }
 
 const ERRORS_PER_PRODUCT = { most: 20, bytes: 4 * 1024 };
-/** Ordinary bodies have 14 bytes a value. An empty object counts as two and takes 56 bytes: seven times its share of this. */
+/** Ordinary bodies have 14 bytes per value. An empty object counts as two and takes 56 bytes: seven times its share of this. */
 const VALUES_PER_MIB = 128 * 1024;
-/** Ten times the limits of a product: longer ones are refused without parsing. */
+/** Ten times the limits of a product: longer lists are refused without parsing. */
 const WIDEST = 20_000;
 /** For a product of up to this many values all errors are reported; for a larger one only the first. */
 const SMALL_PRODUCT_VALUES = 10_000;
@@ -47,13 +47,13 @@ const checks = {
 type CheckOptions = AjvOptions & { isText?: (value: string) => boolean };
 
 /**
- * One schema, compiled up to four times. The first two stop at the first error and count UTF-16 units, which is quick and
- * never less than characters; what they refuse is checked again by the third, which counts characters. The last names
- * every error: up to three a value, each with a text of its own.
+ * One schema, compiled up to four times. The first two stop at the first error and count UTF-16 units, which is quick and never
+ * less than characters; what they refuse is checked again by the third, which counts characters. The last reports every error:
+ * up to three per value, each with its own text.
  */
 function compileChecks(schema: object) {
   return {
-    // For bodies whose strings hold no escape: what UTF-8 cannot hold can only be written with one.
+    // For bodies without escapes in strings: what UTF-8 cannot represent can only be written with one.
     passesPlain: compileOnce(schema, { unicode: false }),
     passesEscaped: compileOnce(schema, { unicode: false, isText: isStorableText }),
     passes: compileOnce(schema, { verbose: true, isText: isStorableText }),
@@ -61,10 +61,10 @@ function compileChecks(schema: object) {
   };
 }
 
-/** Compiles when it is first needed: every thread loads this file and few check a product, and all eight take 200 ms. */
+/** Compiles on first use: every thread loads this file but few check a product, and all eight take 200 ms. */
 function compileOnce(schema: object, { isText, ...options }: CheckOptions): () => ValidateFunction {
   let compiled: ValidateFunction | undefined;
-  // The schema is ours: a check of it would compile the schema of schemas too.
+  // The schema is our own: checking it would compile the meta-schema too.
   const own = { strict: false, messages: true, logger: false, meta: false, validateSchema: false } as const;
   const keyword = isText && {
     type: 'string' as const,
@@ -120,12 +120,12 @@ export function checkBody(
   };
 }
 
-/** @returns the errors of one product; none when it is valid in a body of this form */
+/** @returns the errors of one product; none if it is valid in a body of this form */
 export function listProductErrors(product: unknown, form: BodyForm): string[] {
   return findCheck(form, true)(product) ? [] : explainProduct(product, form);
 }
 
-/** @param isEscaped whether a string may hold what UTF-8 cannot */
+/** @param isEscaped whether a string may contain what UTF-8 cannot represent */
 function findCheck(form: BodyForm, isEscaped: boolean): (product: unknown) => boolean {
   const { passesPlain, passesEscaped, passes } = checks[form];
   const isGood = isEscaped ? passesEscaped() : passesPlain();
@@ -160,7 +160,7 @@ function readText(source: BodySource): string {
 }
 
 /**
- * What is beyond a limit many times over is refused before anything is made of it.
+ * Refuses anything many times over a limit before it is parsed.
  * @throws too_many_products, request_invalid
  */
 export function refuseExcess(bytes: Buffer, maxMib: number): void {
@@ -182,7 +182,7 @@ const OPENS_LIST = 0x5b;
 const isNamedProducts = (bytes: Buffer, at: number) =>
   /"products"\s*:\s*\[$/.test(bytes.toString('latin1', Math.max(0, at - 99), at + 1));
 
-/** What a body can hold before its values are counted: in a valid one they take four bytes each and more. */
+/** Limits of a body before its values are counted: in a valid one they take at least four bytes each. */
 export const isTooShortForExcess = ({ length }: Buffer, maxMib: number) =>
   length <= 4 * VALUES_PER_MIB * maxMib;
 
@@ -195,7 +195,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** `{"products":[…]}` or the bare list. */
+/** `{"products":[…]}` or just the list. */
 function readList(body: unknown): readonly unknown[] {
   if (Array.isArray(body)) return body;
   if (typeof body !== 'object' || body === null) throw refuseBody(['must be object or array']);
@@ -238,7 +238,7 @@ function describeError(error: ErrorObject): string {
   return `${instancePath} ${types}${named}${allowed}${hint}`;
 }
 
-/** null means not sent, and the list that PHP makes of an empty object is none: neither is a type to name. */
+/** null means not sent, and PHP's list for an empty object is not really a list: neither type is named. */
 function describeTypes({ params, parentSchema }: ErrorObject): string {
   const { maxItems } = (parentSchema ?? {}) as { maxItems?: number };
   const types = [params.type]
@@ -247,7 +247,7 @@ function describeTypes({ params, parentSchema }: ErrorObject): string {
   return `must be ${types.join(' or ')}`;
 }
 
-/** Attributes as a partial update may have them, where there can be only a list. */
+/** Attributes in the form of a partial update, where only a list is allowed. */
 const isObjectForm = ({ instancePath, keyword, data }: ErrorObject) =>
   instancePath === '/attributes' && keyword === 'type' && typeof data === 'object';
 
@@ -265,31 +265,31 @@ function withoutRepetitions<Sent extends { identifier: string }>(
   return { products: repeated.length === 0 ? list : [...last.values()], repeated };
 }
 
-/** A product that is left out of its request, because it is not valid. Source: docs/interface.md §4.12. */
+/** An invalid product that is left out of its request. Source: docs/interface.md §4.12. */
 export interface SkippedProduct {
   readonly index: number;
-  /** null: none that a product could have. */
+  /** null if it is none that a product could have. */
   readonly identifier: string | null;
   readonly errors: readonly string[];
 }
 
-/** A product of which parts of category paths were dropped. */
+/** A product with dropped parts of category paths. */
 export interface MendedProduct extends MendedPaths {
   readonly identifier: string;
 }
 
 interface MendedPaths {
-  /** Paths that had an empty name at an end. */
+  /** The number of paths with an empty name at an end. */
   readonly count: number;
-  /** Those of them that had no other. */
+  /** How many of them had no other name. */
   readonly dropped: number;
 }
 
-/** Bad products named one by one; the rest is counted. Source: docs/interface.md §7.3. */
+/** Limits of invalid products that are named; the rest is counted. Source: docs/interface.md §7.3. */
 const VIOLATIONS = { most: 100, bytes: 48 * 1024 };
 const IDENTIFIER_LENGTH = 255;
 
-/** @returns what an answer says of them */
+/** @returns the description for an answer */
 export function describeInvalid(
   invalid: readonly (Omit<SkippedProduct, 'errors'> & { errors: readonly string[] | (() => string[]) })[],
 ): ProductViolation[] {
@@ -312,13 +312,13 @@ const violation = (product: ProductViolation['product'], errors: readonly string
   errors,
 });
 
-/** @returns as much as an identifier can have */
+/** @returns no more than an identifier can have */
 function identifierOf(product: unknown): string | null {
   const { identifier } = (product ?? {}) as { identifier?: unknown };
   return typeof identifier === 'string' ? cutText(identifier, IDENTIFIER_LENGTH) : null;
 }
 
-/** Drops the empty names at both ends of category paths, and paths that then have none. */
+/** Drops the empty names at both ends of category paths, and paths that are then empty. */
 function mendPaths(product: unknown): MendedPaths & { readonly product: unknown } {
   const { categories } = (product ?? {}) as { categories?: unknown };
   if (!Array.isArray(categories)) return { product, count: 0, dropped: 0 };

@@ -19,7 +19,7 @@ const CATEGORY_LEVELS = 20;
 const USER_GROUPS = 1_000;
 const ROW_LENGTH = 64;
 
-/** `isText` refuses NUL and unpaired surrogates: no store keeps them and no JSON of ours could hold them. */
+/** `isText` refuses NUL and lone surrogates: no store accepts them and our JSON could not contain them. */
 const text = (minLength: number, maxLength: number) => Type.String({ minLength, maxLength, isText: true });
 const nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>
   Type.Optional(Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] }));
@@ -88,11 +88,11 @@ const PatchValue = Type.Unsafe({
   additionalProperties: false,
 });
 
-/** What an update sends, after the schema has passed it: null in an optional field means not sent. */
+/** A value that passed the schema: null in an optional field means not sent. */
 export type SentValue = Sent<Static<typeof ValueSchema>>;
 export type SentCategory = Sent<Static<typeof CategorySchema>>;
 export type Image = Sent<Static<typeof ImageSchema>>;
-/** Of the object form of a partial update; null removes the attribute. */
+/** For the object form of a partial update; null removes the attribute. */
 export type SentPartialValue = string | null | Omit<SentValue, 'key'>;
 
 const PatchAttributes = Type.Unsafe<
@@ -133,7 +133,7 @@ const listOf = (product: object) =>
     ],
   });
 
-/** For the documentation: bodies of products are checked one product at a time, by the thread that parses them. */
+/** For the documentation: the parsing thread checks bodies one product at a time. */
 export const UploadBody = listOf(UploadProduct);
 export const UpdateBody = listOf({ anyOf: [UploadProduct, PatchProduct] });
 
@@ -201,11 +201,11 @@ export const AttributeSchema = wire.closedAs('Attribute', {
     'DATE_ATTRIBUTE',
     'UNTYPED_ATTRIBUTE',
   ]),
-  // That every value carries, e.g. `in`; absent for plain numbers and other types.
+  // Carried by every value, e.g. `in`; absent for plain numbers and other types.
   unitName: Type.Optional(UnitName),
-  // How numbers are written; without it with a decimal point and no groups, as programs do.
+  // How numbers are written; absent: with a decimal point and no groups, as programs do.
   decimal: Type.Optional(wire.oneOf(['point', 'comma'])),
-  // Other keys of uploads that mean this attribute.
+  // Other upload keys for this attribute.
   synonyms: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 })),
   reason: optional.text({
     maxLength: 1_000,
@@ -215,7 +215,7 @@ export const AttributeSchema = wire.closedAs('Attribute', {
     wire.oneOf(['automatic'], 'sets the type back to automatic: the next full update judges the values anew'),
   ),
 });
-/** An attribute as it is sent: it may get another name, with all that names it. Source: docs/interface.md §11.8. */
+/** An attribute as sent: it may be renamed, together with all that names it. Source: docs/interface.md §11.8. */
 export const SentAttribute = wire.closedAs('SentAttribute', {
   ...AttributeSchema.properties,
   renameTo: optional.text({
@@ -247,7 +247,7 @@ export const CategoryPath = Type.String({
   maxLength: 32_768,
   description: 'the top of a category path as a JSON list, such as ["Tools","Drills"]',
 });
-/** What products are found by in the index of search. Source: docs/interface.md §4.13. */
+/** Parameters that find products in the index of search. Source: docs/interface.md §4.13. */
 export const FoundBy = {
   q: optional.text({
     maxLength: 500,

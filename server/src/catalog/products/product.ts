@@ -8,7 +8,7 @@ import type {
   SentValue,
 } from './product-schemas.ts';
 
-/** A product as it was uploaded, with its defaults filled in and its fields in one order. Source: docs/interface.md §2.3. */
+/** An uploaded product, with its defaults filled in and its fields in a fixed order. Source: docs/interface.md §2.3. */
 export interface UploadedProduct {
   readonly identifier: string;
   readonly groupIdentifier: string;
@@ -20,7 +20,7 @@ export interface UploadedProduct {
   readonly settings?: ProductSettings;
 }
 
-/** What was sent, without what was sent as null. */
+/** What was sent, without null values. */
 type Given<Value> = { readonly [Field in keyof Value]: NonNullable<Value[Field]> };
 type UploadedCategory = Given<SentCategory>;
 export type AttributeValue = Given<SentValue>;
@@ -30,7 +30,7 @@ interface ProductSettings {
   readonly excludeUserGroups?: readonly string[];
 }
 
-/** @returns the product in the one form that is stored and hashed. */
+/** @returns the product in the form that is stored and hashed */
 export function normaliseProduct(sent: SentProduct): UploadedProduct {
   const settings = readSettings(sent.settings);
   return {
@@ -45,7 +45,7 @@ export function normaliseProduct(sent: SentProduct): UploadedProduct {
   };
 }
 
-/** `image` becomes a LARGE image and stands first. Source: docs/interface.md §2.3. */
+/** `image` becomes the first image, a LARGE one. Source: docs/interface.md §2.3. */
 function readImages({ image, images }: Pick<SentProduct, 'image' | 'images'>): Image[] {
   const listed = (images ?? []).map(({ url, type }) => ({ url, type }));
   return typeof image === 'string' ? [{ url: image, type: 'LARGE' }, ...listed] : listed;
@@ -79,8 +79,8 @@ function readSettings(sent: SentProduct['settings']): ProductSettings | undefine
 }
 
 /**
- * Changes only what is sent: a top-level field is replaced as a whole, all values of a named attribute are replaced
- * where the first of them stood. Source: docs/interface.md §4.3.
+ * Changes only what is sent: a top-level field is replaced as a whole, and all values of a named attribute are replaced, in the
+ * place of the first. Source: docs/interface.md §4.3.
  */
 export function patchProduct(present: UploadedProduct, patch: SentPatch): UploadedProduct {
   const settings = patch.settings ? readSettings(patch.settings) : present.settings;
@@ -97,7 +97,7 @@ export function patchProduct(present: UploadedProduct, patch: SentPatch): Upload
   };
 }
 
-/** Several changes of one product in one request, as if one came after the other. Source: docs/interface.md §4.3 rule 4. */
+/** Merges several changes of one product in a request, as if one followed the other. Source: docs/interface.md §4.3 rule 4. */
 export function mergePatches(first: SentPatch, second: SentPatch): SentPatch {
   const sent = Object.entries(second).filter(([, value]) => value !== null);
   const merged = { ...first, ...Object.fromEntries(sent) } as SentPatch;
@@ -105,7 +105,7 @@ export function mergePatches(first: SentPatch, second: SentPatch): SentPatch {
   return { ...merged, attributes: { ...byKey(first.attributes), ...byKey(second.attributes) } };
 }
 
-/** In the form of an object, whatever names the attributes have. */
+/** In the form of an object, whatever the attributes' names. */
 const byKey = (sent: SentAttributes): Record<string, SentPartialValue[]> =>
   Object.fromEntries(
     groupPatches(sent)
@@ -127,7 +127,7 @@ function patchValues(present: readonly AttributeValue[], sent: SentAttributes): 
   return [...patched, ...added];
 }
 
-/** A key may have no values: they are removed. */
+/** A key without values removes them. */
 function groupPatches(sent: SentAttributes): Map<string, SentValue[]> {
   if (Array.isArray(sent)) return Map.groupBy(sent as readonly SentValue[], ({ key }) => key);
   const entries = Object.entries(sent as Record<string, SentPartialValue | SentPartialValue[]>);
@@ -139,7 +139,7 @@ function readPatchValue(key: string, given: SentPartialValue): SentValue {
   return { ...given, key };
 }
 
-/** @returns the one with the smallest priority, without priorities the first. Source: docs/interface.md §12.5 rule 7 */
+/** @returns the one with the smallest priority, or the first if none has any. Source: docs/interface.md §12.5 rule 7 */
 export function mainCategory<
   Category extends Pick<UploadedCategory, 'path'> & { priority?: number | undefined },
 >(categories: readonly Category[]): Category | undefined {
@@ -150,12 +150,12 @@ export function mainCategory<
   return main;
 }
 
-/** @returns the first LARGE one, without one the first. Source: docs/interface.md §12.5 rule 8 */
+/** @returns the first LARGE image, or else the first. Source: docs/interface.md §12.5 rule 8 */
 export const mainImage = (images: readonly Image[]): Image | undefined =>
   images.find(({ type }) => type === 'LARGE') ?? images[0];
 
 const SMALL = ['THUMB', 'SMALL'];
 
-/** @returns the first THUMB or SMALL one, else the main one: for lists. Source: docs/interface.md §14.3 rule 4 */
+/** @returns for lists, the first THUMB or SMALL image, or else the main one. Source: docs/interface.md §14.3 rule 4 */
 export const smallImage = (images: readonly Image[]): Image | undefined =>
   images.find(({ type }) => SMALL.includes(type)) ?? mainImage(images);

@@ -1,9 +1,6 @@
 import type { UploadedProduct } from './product.ts';
 
-/**
- * What stands before the parts of an upload as it is stored. A quote in a string is escaped, so each is found where it is
- * meant.
- */
+/** What precedes the parts of a stored upload. Quotes in strings are escaped, so each is only found in its own place. */
 const IDENTIFIER = '{"identifier":';
 const GROUP = ',"groupIdentifier":';
 const NAME = ',"name":';
@@ -13,7 +10,7 @@ const CATEGORIES = ',"categories":';
 const KEY = '{"key":"';
 const VALUE = '","value":"';
 
-/** Where the front of an upload ends: its attributes. */
+/** The end of an upload's front: its attributes. */
 export const FRONT_END = ',"attributes":[';
 
 const QUOTE = '"';
@@ -22,10 +19,10 @@ const COMMA = 0x2c;
 const CLOSING_LIST = 0x5d;
 const CLOSING_OBJECT = 0x7d;
 
-/** An upload as it is stored, of which what is looked at is parsed: all of it takes three times as long as to read it. */
+/** A stored upload of which only the used parts are parsed: parsing all takes three times as long as reading it. */
 export class StoredUpload implements UploadedProduct {
   readonly raw: string;
-  /** Where the first attribute begins; 0: it is not as uploads are stored, and was parsed. */
+  /** Where the first attribute begins; 0 if it was not in stored form, and was parsed. */
   readonly attributesStart: number;
   readonly #group: number;
   readonly #name: number;
@@ -81,7 +78,7 @@ export class StoredUpload implements UploadedProduct {
     return this.parse().attributes;
   }
 
-  /** They stand behind the attributes: an upload that ends with those has none. */
+  /** Settings follow the attributes: an upload that ends with those has none. */
   get settings(): UploadedProduct['settings'] {
     return this.raw.endsWith(']}') ? undefined : this.parse().settings;
   }
@@ -95,37 +92,37 @@ export class StoredUpload implements UploadedProduct {
   }
 }
 
-/** @returns what the inside of a string of JSON stands for */
+/** @returns the text of a JSON string, given its inside */
 function readText(raw: string, start: number, end: number): string {
   const text = raw.slice(start, end);
   return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 }
 
-/** A key of uploads as it is stored. */
+/** A key of uploads in stored form. */
 export interface StoredKey<Known> {
   /** From the beginning of an attribute to its value. */
   readonly prefix: string;
-  /** undefined: its values do not matter. */
+  /** undefined if its values do not matter. */
   readonly known: Known | undefined;
-  /** The key that followed last time, which mostly follows again. */
+  /** The key that followed last time, and usually does so again. */
   next: StoredKey<Known> | undefined;
 }
 
-/** Keys that nothing is known of are without number. */
+/** There may be any number of keys that nothing is known about. */
 const CACHED_KEYS = 20_000;
 
-/** Follows the keys of an upload in the order in which they stood in the one before. */
+/** Predicts the keys of an upload from their order in the previous one. */
 export class StoredKeys<Known> {
   readonly #know: (stored: string) => Known | undefined;
   readonly #keys = new Map<string, StoredKey<Known>>();
   #first: StoredKey<Known> | undefined;
 
-  /** @param know  what is to be known of a key, given as it is stored */
+  /** @param know returns what is known about a key, given in stored form */
   constructor(know: (stored: string) => Known | undefined) {
     this.#know = know;
   }
 
-  /** @returns the key that stands at `at`, behind `before` */
+  /** @returns the key at `at`, after `before` */
   follow(text: string, before: StoredKey<Known> | undefined, at: number): StoredKey<Known> {
     const guess = before === undefined ? this.#first : before.next;
     if (guess !== undefined && text.startsWith(guess.prefix, at)) return guess;
@@ -149,10 +146,10 @@ export class StoredKeys<Known> {
   }
 }
 
-/** A part of a string keeps the whole of it in memory. */
+/** A substring would keep the whole string in memory. */
 const flatten = (text: string): string => JSON.parse(JSON.stringify(text)) as string;
 
-/** Finds values in uploads as they are stored, by places that keys have. */
+/** Finds values in stored uploads, by the slots of their keys. */
 export class StoredValues {
   readonly #keys: StoredKeys<number>;
 
@@ -160,7 +157,7 @@ export class StoredValues {
     this.#keys = new StoredKeys((stored) => placeOf(readText(stored, 0, stored.length)));
   }
 
-  /** @returns values by place, in their order; undefined for an upload to be parsed: one has more beside its key */
+  /** @returns values by slot, in order; undefined for an upload that must be parsed, as one has more than its key */
   read({ raw, attributesStart }: StoredUpload): string[][] | undefined {
     if (attributesStart === 0) return undefined;
     const values: string[][] = [];
@@ -181,7 +178,7 @@ export class StoredValues {
   }
 }
 
-/** @returns where the quote stands that ends a string of JSON */
+/** @returns the position of the quote that ends a JSON string */
 export function endOfText(raw: string, start: number): number {
   for (let at = raw.indexOf(QUOTE, start); ; at = raw.indexOf(QUOTE, at + 1)) {
     if (at < 0) throw new Error('an upload is not as it is stored');

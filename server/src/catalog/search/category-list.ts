@@ -4,7 +4,7 @@ import type { CategoryPage as CategoryPageSchema } from '../products/products.ts
 import { type OpenIndex, readPlace, startPart, writePlace } from './search-index.ts';
 import { lexemeOf } from './words.ts';
 
-/** Which categories are listed. Source: docs/interface.md §14.3 rule 11. */
+/** Which categories to list. Source: docs/interface.md §14.3 rule 11. */
 export interface CategoryQuestion {
   /** Only those below it; undefined: all. */
   readonly under: readonly string[] | undefined;
@@ -14,18 +14,18 @@ export interface CategoryQuestion {
 
 export type CategoryPage = Sent<Static<typeof CategoryPageSchema>>;
 
-/** A path, and the category below or at it whose path begins with it. */
+/** A path, and the category at or below it whose path begins with it. */
 interface Listed {
   readonly id: number;
   readonly path: readonly string[];
 }
 
-/** Of so many at a time it is found out whether they hold products: at most 0.3 s. */
+/** How many at a time are checked for products: at most 0.3 s. */
 const COMPARED = 20;
 
 /**
- * The catalog knows every path that a product ever had; those that hold none now, as the index says, are left out. A page ends
- * early where its time is over.
+ * The catalog knows every path that a product has ever had; those without products now, according to the index, are left out. A
+ * page ends early when its time is up.
  */
 export async function listCategories(
   index: OpenIndex,
@@ -50,13 +50,13 @@ export async function listCategories(
   return { items, nextCursor, isComplete };
 }
 
-/** A path of 20 levels is longer than any address: a cursor names a category, and how many of its levels. */
+/** A path of 20 levels is longer than any address, so a cursor names a category, and how many of its levels. */
 async function findPlace({ snapshot }: OpenIndex, cursor: string): Promise<readonly string[]> {
   const [depth, id] = readPlace(cursor);
   return (await snapshot.findCategoryPath(id))?.slice(0, depth) ?? [];
 }
 
-/** @returns the paths of these categories in their order, each behind those above it that did not come before */
+/** @returns the paths of these categories in order, each after its ancestors that have not come before */
 function listAbove(
   categories: readonly Listed[],
   { under, from }: { readonly under: readonly string[]; readonly from: readonly string[] },
@@ -74,7 +74,7 @@ function countCommon(one: readonly string[], other: readonly string[]): number {
   return first < 0 ? one.length : first;
 }
 
-/** @returns those that hold a product, and those of which that is in doubt */
+/** @returns those that have a product, and those for which that is in doubt */
 async function findLiving(
   { snapshot, tail, newer }: OpenIndex,
   listed: readonly Listed[],

@@ -2,18 +2,18 @@ import { type Attribute, isFact, readMeasure } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import type { Facet } from './search-schemas.ts';
 
-/** The best hits: about 10 µs each. */
+/** The best hits, at about 10 µs each. */
 export const FACETED = 200;
-/** Of their uploads, which take 100 ms. */
+/** Characters of their uploads, which take 100 ms. */
 const FACETED_CHARACTERS = 8 * 1024 * 1024;
 const ATTRIBUTES = 20;
 const VALUES = 10;
-/** Distinct values of one attribute that are told apart. */
+/** How many distinct values of one attribute are counted separately. */
 const DISTINCT = 1_000;
-/** Of a value that is listed: a longer one is a text to read, not one to choose by. */
+/** Of a listed value: a longer one is a text to read, not a choice. */
 const VALUE_CHARACTERS = 255;
 
-/** How many products have something. */
+/** The number of products that have something. */
 interface Count {
   products: number;
   /** The last of them, which may have it again. */
@@ -40,12 +40,12 @@ export class FacetTally {
     this.byKey = byKey;
   }
 
-  /** Whether it has looked at as many products, or as much of them, as facets are made of. */
+  /** Whether it has seen as many products, or as much of them, as facets are made from. */
   get isFull(): boolean {
     return this.products === FACETED || this.characters >= FACETED_CHARACTERS;
   }
 
-  /** @param characters  of its upload */
+  /** @param characters of its upload */
   add({ attributes }: UploadedProduct, characters: number): void {
     this.products += 1;
     this.characters += characters;
@@ -54,7 +54,7 @@ export class FacetTally {
       if (attribute === undefined) continue;
       const known = this.byId.get(attribute.id);
       const count = known?.values.get(value);
-      // Most values are those of many products: each is read once.
+      // Most values are shared by many products, so each is read once.
       if (count === undefined && !isFact(value, attribute)) continue;
       const tally = known ?? { attribute, ...EMPTY, ...NO_RANGE, values: new Map() };
       if (known === undefined) this.byId.set(attribute.id, tally);

@@ -14,7 +14,7 @@ import {
 } from './words.ts';
 
 /**
- * The lexemes of products as bytes: most words, values and categories are those of products before, so that what is known of these
+ * The lexemes of products as bytes: most words, values and categories occurred in earlier products, so what is known about these
  * is copied.
  */
 
@@ -24,7 +24,7 @@ const LINE_END = 0x0a;
 const IN_HEAD = 0x6e;
 const ANYWHERE = 0x61;
 const IDENTITY = 0x69;
-/** A space, and three signs beyond U+FFFF. */
+/** A space, and three characters beyond U+FFFF. */
 const NUMBER_BYTES = 13;
 const BRAND = 'brand';
 
@@ -42,7 +42,7 @@ interface KnownValue {
   readonly words: readonly number[];
 }
 
-/** A category by its name, with those under it. */
+/** A category by its name, with those below it. */
 interface KnownCategory {
   readonly number: number;
   readonly below: Map<string, KnownCategory>;
@@ -50,17 +50,17 @@ interface KnownCategory {
 }
 
 const KNOWN_ENTRIES = 20_000;
-/** Longer values are seldom those of other products. */
+/** Longer values are seldom shared between products. */
 const KNOWN_LENGTH = 100;
-/** Letters that one sign can be folded to: U+FDFA is a whole sentence. */
+/** The most letters that one character folds to: U+FDFA is a whole sentence. */
 const LETTERS_PER_SIGN = 18;
-/** Values that were met once, of which most never come again, by the last bits of their numbers. */
+/** Values that were seen once, most of which never recur, by the last bits of their numbers. */
 const MET_ONCE = 1 << 14;
 
 /** What the products of a thread have in common. */
 class KnownParts {
   readonly vocabulary = new Vocabulary();
-  /** Of each word the last product that has it, and the last list of words of letters. */
+  /** For each word, the last product that has it anywhere, and in its head. */
   readonly anywhere = new Int32Array(MOST_WORDS);
   readonly inHead = new Int32Array(MOST_WORDS);
   readonly listed = new Int32Array(MOST_WORDS);
@@ -76,7 +76,7 @@ class KnownParts {
     return this.lists;
   }
 
-  /** Forgets everything where that is much. @returns the number of the product that begins */
+  /** Drops everything if there is much. @returns the number of the product that begins */
   startProduct(): number {
     this.products += 1;
     if (this.vocabulary.isFull || this.entries > KNOWN_ENTRIES) {
@@ -99,7 +99,7 @@ class KnownParts {
     return made;
   }
 
-  /** @param value  with how many letters more its product may have */
+  /** @param value with the number of letters that its product may still add */
   findValue(
     key: string,
     { values }: KnownKey,
@@ -108,7 +108,7 @@ class KnownParts {
     const known = values.get(value);
     if (known !== undefined) return known;
     const made = { number: numberOf.value(key, value), words: this.vocabulary.listNumbers(value, letters) };
-    // Of a value that may have been cut for this product, others may have more words.
+    // If the value may have been truncated for this product, others may have more words.
     const isShort = key.length + value.length <= KNOWN_LENGTH && value.length * LETTERS_PER_SIGN <= letters;
     const place = made.number & (MET_ONCE - 1);
     if (isShort && this.metOnce[place] === made.number) {
@@ -133,15 +133,15 @@ class KnownParts {
 
 const known = new KnownParts();
 
-/** Writes lexemes with spaces between, a line for each product. */
+/** Writes lexemes separated by spaces, a line for each product. */
 export class LexemeWriter {
-  /** Words of letters alone, which may be meant where a question has typing errors. */
+  /** Words consisting only of letters, which may be meant by a question with typing errors. */
   readonly forgivable: string[] = [];
   private readonly list = known.startList();
   private bytes: Uint8Array<ArrayBuffer> = new Uint8Array(FIRST_BYTES);
   private at = 0;
   private product = 0;
-  /** Of the words of the product. */
+  /** Letters in the words of the product. */
   private letters = 0;
 
   /** @returns UTF-8 */
@@ -200,7 +200,7 @@ export class LexemeWriter {
     }
   }
 
-  /** @param lastOf  of each word the last product that has it */
+  /** @param lastOf for each word, the last product that has it */
   private addOnce(kind: number, word: number, lastOf: Int32Array): void {
     if (lastOf[word] === this.product) return;
     lastOf[word] = this.product;
@@ -233,7 +233,7 @@ export class LexemeWriter {
     for (const sign of signsOf(kind, number)) this.addSign(sign);
   }
 
-  /** One beyond U+FFFF. */
+  /** A character beyond U+FFFF. */
   private addSign(sign: number): void {
     this.bytes[this.at++] = 0xf0 | (sign >>> 18);
     this.bytes[this.at++] = 0x80 | ((sign >>> 12) & 0x3f);
@@ -246,14 +246,14 @@ export class LexemeWriter {
   }
 }
 
-/** @returns what a product is found by, each once */
+/** @returns the lexemes of a product, each once */
 export function listLexemes(product: UploadedProduct): ReadonlySet<string> {
   const writer = new LexemeWriter();
   writer.add(product);
   return new Set(writer.finish().toString().trim().split(' '));
 }
 
-/** @returns the words of letters alone */
+/** @returns the words consisting only of letters */
 export function listForgivable(lexemes: ReadonlySet<string>): readonly string[] {
   const words = [...lexemes].flatMap((one) => (one.charCodeAt(0) === ANYWHERE ? one.slice(1) : []));
   return words.filter(isForgivable);

@@ -11,15 +11,15 @@ import type { ShopQuestion } from './shop-search.ts';
 
 type ProductQuestion = Omit<ShopQuestion, 'locale' | 'priceAttribute'>;
 
-/** How long a search waits for the index: 100,000 products on an idle machine. */
+/** How long a search waits for the index: enough for 100,000 products on an idle machine. */
 const WAIT_MS = 10_000;
-/** For a search in a shop or by an agent: 5,000 products on a machine that is not idle. */
+/** For a search in a shop or by an agent: enough for 5,000 products on a machine that is not idle. */
 const SHORT_WAIT_MS = 1_000;
 const RETRY_SECONDS = 2;
-/** The index of a project without a search for so long, a week, is left alone until the next one. */
+/** After this long without a search, a week, a project's index is not updated until the next one. */
 const FOLLOWED_MS = 7 * 24 * 3_600_000;
 
-/** So long after its last search another project is taken to go on searching. */
+/** How long after its last search another project counts as still searching. */
 const RECENT_MS = 5_000;
 
 /** Search for products, as the serving thread sees it. */
@@ -43,7 +43,7 @@ export function createProductSearch({
   const incompleteSince = new Map<number, number>();
   const briefly = { waitMs: Math.min(searchWaitMs, SHORT_WAIT_MS) };
 
-  /** Waits as long as the index can be expected soon; later searches do not wait for it again. */
+  /** Waits if the index can be expected soon; later searches do not wait for it again. */
   async function awaitIndex(projectId: number, waitMs: number): Promise<boolean> {
     const now = performance.now();
     const since = incompleteSince.get(projectId) ?? now;
@@ -53,7 +53,7 @@ export function createProductSearch({
     return leftMs > 0 && Promise.race([completed, setTimeout(leftMs, false)]);
   }
 
-  /** @param isWhole whether an answer may lack nothing @throws search_not_ready where the index cannot be waited for, of what needs one */
+  /** @param isWhole whether an answer must be complete @throws search_not_ready if that needs an index which is not expected soon */
   async function ask<Answer>(
     operation: string,
     order: Omit<IndexOrder, 'allowIncomplete'> & { readonly question: object },
@@ -78,7 +78,7 @@ export function createProductSearch({
 
   return {
     /**
-     * Where there is no index yet, of a part of the catalog.
+     * Without an index, searches a part of the catalog.
      * @returns JSON of a `SearchAnswer` @throws query_invalid, search_too_broad, search_too_long
      */
     find: (
@@ -92,7 +92,7 @@ export function createProductSearch({
         { signal, ...(question.waits === 'briefly' && briefly) },
       ),
     /**
-     * A search of a shop, or its suggestions: without an index, of a part of the catalog, too.
+     * A search of a shop, or its suggestions; without an index, in a part of the catalog.
      * @returns JSON @throws query_invalid, search_too_long, answer_too_large
      */
     async ask(projectId: number, given: ProductQuestion, signal: AbortSignal): Promise<Uint8Array> {
@@ -111,7 +111,7 @@ export function createProductSearch({
       return ask('findUploads', { projectId, question }, { signal, ...briefly });
     },
     /**
-     * A page of all products found, which lacks none of them: it waits for the index.
+     * A page of all products found, which is complete because it waits for the index.
      * @throws query_invalid, search_not_ready
      */
     list: (
@@ -119,13 +119,13 @@ export function createProductSearch({
       listed: { readonly question: SearchQuestion; readonly form: ListForm },
       signal: AbortSignal,
     ): Promise<ListedPage> => ask('listFound', { projectId, ...listed }, { signal, isWhole: true }),
-    /** Categories that hold products. @throws query_invalid, search_not_ready */
+    /** Categories with products. @throws query_invalid, search_not_ready */
     listCategories: (
       projectId: number,
       question: CategoryQuestion,
       signal: AbortSignal,
     ): Promise<CategoryPage> => ask('listCategories', { projectId, question }, { signal }),
-    /** The catalog changed: brings the index up to date, if it was searched lately. */
+    /** After a change of the catalog, updates the index if it was searched lately. */
     follow(projectId: number): void {
       const at = searchedAt.get(projectId);
       if (at === undefined) return;
@@ -135,7 +135,7 @@ export function createProductSearch({
   };
 }
 
-/** @param awaitIndex  says whether it is there @throws search_not_ready */
+/** @param awaitIndex tells whether the index is there @throws search_not_ready */
 async function askUntil<Answer>(
   awaitIndex: () => Promise<boolean>,
   run: (allowed: IndexOrder['allowIncomplete']) => Promise<IndexOutcome<Answer>>,
@@ -150,10 +150,10 @@ async function askUntil<Answer>(
   return outcome;
 }
 
-/** By a thread that parses. */
+/** Runs in a parsing thread. */
 type PrepareWalk = (projectId: number, after: number) => Promise<PreparedWalk>;
 
-/** One walk a project at a time; it goes on behind its completion to remove what leads nowhere. */
+/** At most one walk per project at a time; it continues after completion to remove dead entries. */
 function createIndexWalks({
   store,
   logger,
@@ -161,7 +161,7 @@ function createIndexWalks({
   isShared,
 }: Pick<CatalogParts, 'store' | 'logger'> & {
   readonly prepareWalk: PrepareWalk;
-  /** Whether other projects are searched meanwhile. */
+  /** Whether other projects are being searched. */
   isShared(projectId: number): boolean;
 }) {
   type Waiter = (isComplete: boolean) => void;
@@ -174,7 +174,7 @@ function createIndexWalks({
     return { ...step, isMore: !step.isComplete || !step.isTidy || waiting.length > 0 };
   }
 
-  /** While a step is written, the next one is prepared. The last one is prepared by the thread that writes it. */
+  /** While a step is written, the next one is prepared. The last one is prepared by the writing thread. */
   async function goOn(projectId: number, waiting: Waiter[], prepared?: PreparedWalk) {
     const [step, next] = await Promise.all([
       takeStep(projectId, waiting, prepared),
@@ -193,7 +193,7 @@ function createIndexWalks({
     }
   }
 
-  /** A step keeps a process of the database and a thread busy: others have the processors half of the time. */
+  /** A step occupies a process of the database and a thread, so others get the processors half of the time. */
   const rest = async (projectId: number, ms: number) =>
     isShared(projectId) && setTimeout(ms, undefined, { ref: false });
 
@@ -201,7 +201,7 @@ function createIndexWalks({
     try {
       await walk(projectId, waiting);
     } catch (error) {
-      // Those who wait learn that the index is behind, and the next search walks on.
+      // Waiting callers learn that the index is behind, and the next search continues the walk.
       logger.warn({ err: error, project: projectId }, 'the index of search is not up to date');
     }
     waiters.delete(projectId);
@@ -209,10 +209,10 @@ function createIndexWalks({
   }
 
   return {
-    /** @returns whether the index became complete, with all that was in the catalog at this call */
+    /** @returns whether the index became complete, with everything that was in the catalog at this call */
     complete(projectId: number): Promise<boolean> {
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      // A walk that has answered all who wait still tidies the index.
+      // A walk that has answered all waiting callers may still be tidying the index.
       const isWalked = waiters.has(projectId);
       const waiting = waiters.getOrInsert(projectId, []);
       waiting.push(resolve);

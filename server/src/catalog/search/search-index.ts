@@ -6,42 +6,42 @@ import { isInTier, type SearchTiers, type WordedSearch } from './tiers.ts';
 import { hasWords } from './words.ts';
 
 /**
- * The index of search: the lexemes of every document, made at the first search and brought up to date after every
- * change from then on, so that updates pay nothing for it before. It follows documents, which never change: rows of documents
- * that are gone lead nowhere, and a restored product is found by its former document.
+ * The index of search: the lexemes of every document, made at the first search and updated after every later change, so that
+ * updates pay nothing for it before. It follows documents, which never change: entries of removed documents are dead, and a
+ * restored product is found by its former document.
  */
 
-/** How the index grows and shrinks, a row of `search_progress`. */
+/** The progress of building and tidying the index, a row of `search_progress`. */
 export interface SearchWalk {
   readonly lastDocument: number;
   readonly version: number;
   readonly documents: number;
-  /** Documents added since the rows of removed ones were last looked for. */
+  /** Documents added since dead entries were last looked for. */
   readonly untidied: number;
   /** How far these were looked for; 0: not at all. */
   readonly tidiedUpTo: number;
 }
 
 export const NEW_WALK: SearchWalk = { lastDocument: 0, version: 0, documents: 0, untidied: 0, tidiedUpTo: 0 };
-/** Documents a step: about 200 ms, in which an update of the project waits. */
+/** Documents per step: about 200 ms, in which an update of the project waits. */
 export const SEARCH_STEP = 2_000;
 export const TIDY_STEP = 5_000;
-/** Documents beyond the index that a search looks at itself. */
+/** The most documents beyond the index that a search scans itself. */
 export const TAIL = 500;
 
-/** Rows of removed documents cost a search a little each, and looking for them reads the whole index. */
+/** Each dead entry slows searches a little, and looking for them reads the whole index. */
 export const needsTidying = ({ untidied, documents, tidiedUpTo }: SearchWalk): boolean =>
   tidiedUpTo > 0 || untidied > documents / 4 + 10_000;
 
 const isUpToDate = (state: SearchState): boolean =>
   state.version === state.presentVersion || state.lastDocument >= state.newestDocument;
 
-/** Searches do not wait for the index to take in more than this. */
+/** Searches do not wait for an index that is further behind. */
 const FAR_BEHIND = 10_000;
-/** Nor for one that is made for the first time: these take 250 ms. */
+/** Nor for the first building of an index of more documents: this many take 250 ms. */
 const SOON_MADE = 5_000;
 
-/** Before it was complete once, a search would find some of the catalog and nothing would say which. */
+/** Before it was first complete, a search would find an unknown part of the catalog. */
 const mayBeIncomplete = (
   { version, newestDocument, lastDocument }: SearchState,
   allowIncomplete: IndexOrder['allowIncomplete'],
@@ -49,19 +49,19 @@ const mayBeIncomplete = (
   version > 0 &&
   (allowIncomplete === 'most' || (allowIncomplete === 'far' && newestDocument - lastDocument > FAR_BEHIND));
 
-/** What is asked of the index on one state of a catalog, in a thread. */
+/** A question to the index, on one state of a catalog, in a thread. */
 export interface IndexOrder {
   readonly projectId: number;
   /**
-   * Whether an answer may lack products of a change that the index has not taken in: `never`, `far` where it is far behind, or
-   * `most`, once the caller has waited for it. Without an index as many products are read as there is time for.
+   * Whether an answer may lack products of a change that is not in the index yet: `never`, `far` if the index is far behind, or
+   * `most`, once the caller has waited for it. Without an index, as many products are read as time allows.
    */
   readonly allowIncomplete: 'never' | 'far' | 'most';
 }
 
-/** Of products that are read one by one, for the count and for the page; the rest goes by the index. */
+/** Time for products that are read one by one, for the count and for the page; everything else uses the index. */
 const LONGEST_MS = 5_000;
-/** How long each part of a search may take, in ms of the clock beside it. */
+/** Time limits for each part of a search, in ms of the clock beside them. */
 export interface SearchLimits {
   readonly longestMs: number;
   now(): number;
@@ -69,15 +69,15 @@ export interface SearchLimits {
 
 export const LIMITS: SearchLimits = { longestMs: LONGEST_MS, now: () => performance.now() };
 
-/** The index of one state of a catalog, with what is beside it. */
+/** The index of one state of a catalog, with what it does not contain. */
 export interface OpenIndex {
   readonly snapshot: CatalogSnapshot;
   /** Products that the index lacks, in the order of their documents. */
   readonly tail: readonly TailProduct[];
-  /** Documents beyond this one are found by the former versions of their products. */
+  /** Documents after this one are found by the former versions of their products. */
   readonly newer: number | undefined;
   readonly isBehind: boolean;
-  /** False: there is none yet, and `tail` is what a part of the catalog has of what is looked for. */
+  /** False if there is none yet; `tail` then has the matches in a part of the catalog. */
   readonly isMade: boolean;
   readonly stop: StopFlag | undefined;
   readonly limits: SearchLimits;
@@ -87,8 +87,8 @@ export interface OpenIndex {
 export interface Sought extends Pick<WordedSearch, 'words'>, Pick<SearchTiers, 'counted'> {}
 
 /**
- * A few documents that the index lacks are looked at beside it; of many a search knows no more than the former versions.
- * @param sought undefined: nothing is answered without an index
+ * A few documents missing from the index are scanned in addition; if there are many, a search only knows the former versions.
+ * @param sought undefined: no answer without an index
  */
 export async function openIndex(
   snapshot: CatalogSnapshot,
@@ -109,7 +109,7 @@ export async function openIndex(
   return { missing: `${lastDocument} of ${newestDocument} product versions are in the index` };
 }
 
-/** @param state of an index that was never complete, or that may lack nothing */
+/** @param state of an index that was never complete, or that must be complete */
 async function isScanned(
   snapshot: CatalogSnapshot,
   state: SearchState | undefined,
@@ -120,19 +120,19 @@ async function isScanned(
   return state.version === 0 && state.newestDocument - state.lastDocument > SOON_MADE;
 }
 
-/** @returns undefined where they are too many to be looked at */
+/** @returns undefined if there are too many to scan */
 async function listUnindexed(snapshot: CatalogSnapshot, state: SearchState) {
   if (isUpToDate(state)) return [];
   const { newestDocument, lastDocument } = state;
   return newestDocument - lastDocument <= TAIL ? snapshot.listTail(lastDocument) : undefined;
 }
 
-/** How long products are read where there is no index, and how many hits are enough. */
+/** How long products are read without an index, and how many hits suffice. */
 const SCAN_MS = 150;
 const SCANNED_HITS = 1_000;
 const SCAN_PAGE = 1_000;
 
-/** Takes products as they come, the oldest first, in place of an index. */
+/** Scans products, oldest first, instead of using an index. */
 async function scanCatalog(
   snapshot: CatalogSnapshot,
   { words, counted }: Sought,
@@ -162,7 +162,7 @@ function readTail(row: PlacedRow): TailProduct {
   let lexemes: TailProduct['lexemes'] | undefined;
   return {
     row: { ...row, present: row.document },
-    // Most of the time that a product takes, and of all products nothing but their number may be needed.
+    // Computed on demand: it takes most of a product's time, and some answers only need the number of products.
     get lexemes() {
       lexemes ??= listLexemes(JSON.parse(row.text));
       return lexemes;
@@ -170,7 +170,7 @@ function readTail(row: PlacedRow): TailProduct {
   };
 }
 
-/** @returns whether the time of the part that begins now is over @throws not_ready once its caller has left */
+/** @returns a function that tells if the time of the part that begins now is up @throws not_ready once its caller has left */
 export function startPart({ stop, limits }: Pick<OpenIndex, 'stop' | 'limits'>): () => boolean {
   const until = limits.now() + limits.longestMs;
   return () => {
@@ -180,7 +180,7 @@ export function startPart({ stop, limits }: Pick<OpenIndex, 'stop' | 'limits'>):
   };
 }
 
-/** How many tiers are behind a place, and the document there. */
+/** The number of tiers before a place, and the document there. */
 export type HitPlace = readonly [tier: number, document: number];
 export const writePlace = (place: HitPlace): string => Buffer.from(place.join(' ')).toString('base64url');
 

@@ -16,14 +16,14 @@ import type { LexemeGroups } from '../port.ts';
 import { planTiers, type SearchTiers, type WordedSearch } from './tiers.ts';
 import { keyOfGroup, lexemeOf, listWords } from './words.ts';
 
-/** Which products are looked for. Source: docs/interface.md §4.13. */
+/** Which products to find. Source: docs/interface.md §4.13. */
 export interface SearchQuestion {
   readonly q?: string | undefined;
   /** The language of filters as JSON, or a line such as `TDP > 100`. */
   readonly filter?: string | undefined;
-  /** The top of a category path. */
+  /** The beginning of a category path. */
   readonly category?: readonly string[] | undefined;
-  /** An attribute; `:desc` behind it turns the order around. Without it the best hits come first. */
+  /** An attribute, or with `:desc` in descending order. Without it the best hits come first. */
   readonly sort?: string | undefined;
   /** Identifiers, or groups: only these products. */
   readonly named?: readonly string[] | undefined;
@@ -39,7 +39,7 @@ export interface SearchSort {
 export interface SearchPlan {
   readonly worded: WordedSearch;
   readonly tiers: SearchTiers;
-  /** For what the index cannot say; undefined: it says all. */
+  /** For conditions that the index cannot check; undefined: it checks all. */
   readonly test: ProductTest | undefined;
   readonly sort: SearchSort | undefined;
   readonly byKey: ReadonlyMap<string, Attribute>;
@@ -78,7 +78,7 @@ const findNamed = (named: readonly string[] | undefined): LexemeGroups =>
 
 const refuse = (detail: string) => new ServiceError('query_invalid', detail);
 
-/** An attribute goes by its name or a synonym. */
+/** An attribute is found by its name or a synonym. */
 function findAmong(byKey: ReadonlyMap<string, Attribute>): (name: string) => ComparedAttribute {
   return (name) => {
     const attribute = byKey.get(name);
@@ -124,14 +124,14 @@ function findSorted(name: string, find: (name: string) => ComparedAttribute): Co
   }
 }
 
-/** What the index can say of a filter: every product that satisfies it has these lexemes. */
+/** What the index knows about a filter: every product that satisfies it has these lexemes. */
 interface FilterLexemes {
   readonly groups: LexemeGroups;
   /** Whether every product with these lexemes satisfies it. */
   readonly isExact: boolean;
 }
 
-/** Lexemes of one group; a longer list of values is compared with each product instead. */
+/** The most lexemes of one group; a longer list of values is compared with each product instead. */
 const GROUP = 100;
 const NOTHING: FilterLexemes = { groups: [], isExact: false };
 
@@ -168,7 +168,7 @@ const joinAll = (parts: readonly FilterLexemes[]): FilterLexemes => ({
   isExact: parts.every(({ isExact }) => isExact),
 });
 
-/** Only conditions of one group each have a group together. */
+/** Only conditions with one group each can be joined to a group. */
 function joinAny(parts: readonly FilterLexemes[]): FilterLexemes {
   if (parts.length === 0 || parts.some(({ groups }) => groups.length !== 1)) return NOTHING;
   return oneOf(
@@ -194,7 +194,7 @@ const AND = /\s+and\s+(?=(?:[^"]*"[^"]*")*[^"]*$)/i;
 
 /**
  * @param isNumeric whether numbers of an attribute are compared as numbers
- * @returns undefined when it is no such line
+ * @returns undefined if it is not such a line
  */
 function readFilterText(text: string, isNumeric: (attribute: string) => boolean): Filter | undefined {
   const all = text.split(AND).map((part) => readPart(part, isNumeric));

@@ -55,7 +55,7 @@ import { keyOfGroup } from './words.ts';
 
 type Order<Question> = IndexOrder & { readonly question: Question };
 
-/** Uploads as JSON, by their groups. */
+/** Uploads as JSON, by group. */
 export interface FoundUploads {
   readonly groups: readonly (readonly string[])[];
   readonly total: number;
@@ -65,22 +65,22 @@ export interface FoundUploads {
 export type IndexOutcome<Answer> =
   | {
       readonly answer: Answer;
-      /** The index lacks a little, which was read beside it. */
+      /** The index lacked a little, which was read in addition. */
       readonly isBehind: boolean;
-      /** False: products that were changed lately may be missing. */
+      /** False: recently changed products may be missing. */
       readonly isComplete: boolean;
     }
   | { readonly missing: string };
 
-/** What is read of the hits that come next. */
+/** How the next hits are read. */
 interface HitReads {
   readonly missing: number;
-  /** Whether more than their fronts is used. */
+  /** Whether more than their fronts is needed. */
   readonly isWhole: boolean;
 }
 const ALL: HitReads = { missing: Number.POSITIVE_INFINITY, isWhole: true };
 
-/** A hit, and where the search goes on behind it. Its upload is parsed when it is needed: for its item the front is enough. */
+/** A hit, and where the search continues after it. Its upload is parsed on demand: the front suffices for its item. */
 class Hit {
   readonly row: FoundRow;
   readonly place: HitPlace;
@@ -99,22 +99,22 @@ class Hit {
 
 type GroupRange = Pick<ShopQuestion, 'offset' | 'limit'>;
 
-/** Products of an answer, of which not one alone makes it long. */
+/** The number of products for which a limit of size applies. */
 const MANY = 2;
 /** Groups whose names complete a word. */
 const SUGGESTED_FROM = 20;
 const FIRST: HitPlace = [0, 0];
 const PARTIAL = { isTotalExact: false, isComplete: false, nextCursor: null, partial: true } as const;
-/** Hits that are grouped before a total is an estimate: by the index at 1 µs each, and read at 10. */
+/** Hits that are grouped before a total is estimated: by the index at 1 µs each, and read at 10. */
 const GROUPED = 5_000;
 const READ_AT_MOST = 2_000;
 
 /** Products that are compared with a filter to count hits, or hits that are sorted. */
 export const EXAMINED = 100_000;
-/** Hits that are read at once: those of the facets with the next one, which says that there are more; then many. */
+/** Hits per read: first those of the facets and the next one, which shows that there are more; then many. */
 const PAGES = [FACETED + 1, 1_000] as const;
 
-/** Of the items of one page of a listing. */
+/** For the items of one page of a listing. */
 const LISTED_CHARACTERS = 4 * 1024 * 1024;
 
 export function searchOperations(
@@ -125,7 +125,7 @@ export function searchOperations(
     readonly sought?: Sought;
     run(index: OpenIndex): Promise<unknown>;
   }
-  /** @param plan  refuses what cannot be answered, also where there is no index yet */
+  /** @param plan refuses what cannot be answered, even if there is no index yet */
   const onIndex =
     <Order extends IndexOrder>(plan: (order: Order, snapshot: CatalogSnapshot) => Work | Promise<Work>) =>
     (order: Order, stop?: StopFlag) =>
@@ -186,14 +186,14 @@ export function searchOperations(
 const readAttributes = async (snapshot: CatalogSnapshot) =>
   indexByKey((await snapshot.readOntology()).attributes);
 
-/** @param answer  JSON, so that the serving thread only sends it @throws answer_too_large */
+/** @param answer JSON, so that the serving thread only sends it @throws answer_too_large */
 function encode(answer: string): Uint8Array {
   const bytes = shareText(answer);
   refuseLarge(bytes.length, MANY);
   return bytes;
 }
 
-/** @returns the plan with the words that may be meant by those with typing errors */
+/** @returns the plan with the words that those with typing errors may mean */
 async function forgive(plan: SearchPlan, { snapshot, tail, isMade }: OpenIndex): Promise<SearchPlan> {
   const { words } = plan.worded;
   if (!isMade || words.every((word) => errorsOf(word) === 0)) return plan;
@@ -233,12 +233,12 @@ class Search {
     const isComplete = this.index.newer === undefined;
     const answer = { ...page, total, isTotalExact, isComplete };
     const found = { ...answer, facets: facets.list(), facetsOf: facets.products };
-    // A place in a part of the catalog is none in the index that comes.
+    // A place in a part of the catalog is invalid in the index made later.
     return this.index.isMade ? found : { ...found, ...PARTIAL };
   }
 
   /**
-   * Hits by their groups, each where its best hit is. Hits whose uploads need not be read are grouped by the index.
+   * Hits by group, each in the place of its best hit. Hits whose uploads need not be read are grouped by the index.
    * @throws search_too_broad, search_too_long
    */
   async group({ offset, limit }: GroupRange): Promise<FoundGroups> {
@@ -257,7 +257,7 @@ class Search {
   }
 
   /**
-   * @returns groups, as many as are needed, and by how much all of them are more: as many hits share a group as in what was looked at
+   * @returns as many groups as needed, and an estimated total: as many hits share a group as among those seen
    * @throws search_too_broad, search_too_long
    */
   private async placeHits(
@@ -327,7 +327,7 @@ class Search {
     return new Map(rows.map((row) => [row.document, row]));
   }
 
-  /** Hits in their order; a page ends early with so many characters, or where its time is over. */
+  /** Hits in order; a page ends early at this many characters, or when its time is up. */
   async list({ limit, cursor }: SearchQuestion, form: ListForm): Promise<ListedPage> {
     const isOver = startPart(this.index);
     const items: string[] = [];
@@ -346,7 +346,7 @@ class Search {
     return { items, nextCursor: null };
   }
 
-  /** Looks at the hits from the first on, as far as facets, a filter or an order need it. */
+  /** Reads the hits from the first on, as far as facets, a filter or an order require. */
   private async countHits(facets: FacetTally, request: HitsRequest): Promise<CountedHits> {
     const isEnough = this.endOfCount(facets, request);
     const isOver = startPart(this.index);
@@ -369,7 +369,7 @@ class Search {
     return { ...seen, isExact: true, last: undefined };
   }
 
-  /** @returns whether what it has seen suffices */
+  /** @returns a function that tells if it has seen enough */
   private endOfCount(
     facets: FacetTally,
     { sorted, most, isEnough }: HitsRequest,
@@ -381,7 +381,7 @@ class Search {
   }
 
   /**
-   * A page has all its hits, in a time of its own: the first goes on where the survey ended, any other behind its cursor.
+   * A page has all its hits, in its own time: the first continues where the survey ended, all others after their cursor.
    * @throws search_too_long
    */
   private async fillPage(
@@ -393,7 +393,7 @@ class Search {
     return this.collect(last, { hits, limit, former });
   }
 
-  /** Looks for one hit beyond the limit, which says that there is another page. */
+  /** Looks for one hit beyond the limit, which shows that there is another page. */
   private async collect(
     from: HitPlace,
     { hits: before, limit, former }: { hits: readonly ShownHit[]; limit: number; former?: FormerHits },
@@ -422,7 +422,7 @@ class Search {
     return { items, nextCursor: isEnd ? null : writePlace([offset + limit, 0]) };
   }
 
-  /** @throws search_too_broad, search_too_long where not all hits are in order */
+  /** @throws search_too_broad, search_too_long if not all hits are sorted */
   private pageOfAll(sorted: SortedHits, { isExact, isOver }: CountedHits, page: GroupRange) {
     if (isOver) throw this.timeUsedUp();
     if (!isExact) throw new ServiceError('search_too_broad', { values: [EXAMINED] });
@@ -442,7 +442,7 @@ class Search {
     };
   }
 
-  /** Hits behind a place: the best tier first, in each the product that was uploaded longest ago. */
+  /** Hits after a place: the best tier first, in each the product that was uploaded longest ago. */
   private async *listFrom(
     [first, document]: HitPlace,
     next: () => HitReads,
@@ -481,7 +481,7 @@ class Search {
     return this.plan.test?.(viewUpload(hit.product)) ?? true;
   }
 
-  /** @returns the same, or as much as there is where each hit is looked at */
+  /** @returns the same, or as many as possible if each hit must be checked */
   private readsOf({ missing, isWhole }: HitReads): HitReads {
     const isLookedAt = this.plan.test !== undefined || this.index.newer !== undefined;
     return isLookedAt ? ALL : { missing: Math.max(missing, 1), isWhole };
@@ -492,10 +492,10 @@ class Search {
   }
 }
 
-/** Of a group that are shown; a search reads the uploads of all of them. */
+/** The most products of a group that are shown; a search reads the uploads of all of them. */
 const SHOWN_OF_GROUP = 100;
 
-/** Hits by their groups, both in the order in which they come. */
+/** Hits by group, groups and hits in the order in which they are found. */
 export class HitGroups {
   private readonly documents = new Map<number, number[]>();
   hits = 0;
@@ -516,7 +516,7 @@ export class HitGroups {
   }
 }
 
-/** Products that are found by a former version, of which the index may have several, are looked at as they are now. */
+/** Products found by a former version, of which the index may have several, are checked in their present form. */
 class FormerHits {
   private readonly newer: number;
   private readonly seen = new Set<number>();
@@ -543,7 +543,7 @@ const toShown = ({ row, place }: Hit): ShownHit => ({ item: toItem(row), place }
 
 interface HitsRequest {
   onHit?(hit: Hit): void;
-  /** Of hits that are looked at one by one. */
+  /** For hits that are checked one by one. */
   isEnough?: () => boolean;
   /** Of the hits that are returned. */
   readonly most: number;
@@ -555,11 +555,11 @@ interface CountedHits {
   total: number;
   examined: number;
   isExact: boolean;
-  /** It ended because its time was over. */
+  /** Whether it ended because its time was up. */
   readonly isOver: boolean;
   /** How far it came; undefined: to the end. */
   last: HitPlace | undefined;
-  /** What it found by former versions, for a page that goes on behind it. */
+  /** What it found by former versions, for a page that continues after it. */
   readonly former: FormerHits;
 }
 
@@ -596,8 +596,8 @@ interface Ranked {
 }
 
 /**
- * Hits in the order of an attribute: by the smallest value, descending by the largest; those without one come last, ties by
- * id, as in the answers of relations.
+ * Hits ordered by an attribute: by the smallest value, or the largest if descending; those without one come last, ties by id,
+ * as in answers of relations.
  */
 class SortedHits {
   private readonly sort: SearchSort;

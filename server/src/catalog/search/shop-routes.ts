@@ -12,7 +12,7 @@ import type { Catalog } from '../catalog.ts';
 import { PartialMark } from './search-schemas.ts';
 import type { ShopFilter, SuggestionLimits } from './shop-search.ts';
 
-/** What connectors send; of what is not listed nothing is read. Source: docs/interface.md §4.14. */
+/** What connectors send; anything that is not listed is ignored. Source: docs/interface.md §4.14. */
 const count = (description: string) => optional.integer({ minimum: 0, description });
 const text = (maxLength: number, description: string) => optional.text({ maxLength, description });
 const UNUSED = {
@@ -159,7 +159,7 @@ export const shopRoutes =
 const most = (limit: number | undefined, kind: keyof SuggestionLimits) =>
   Math.min(limit ?? SUGGESTED[kind], 100);
 
-/** `{"key":"Price","direction":"DESC"}`, as JSON or as it is. @throws query_invalid */
+/** `{"key":"Price","direction":"DESC"}`, as JSON text or as an object. @throws query_invalid */
 function readComplexSort(sent: unknown): string | undefined {
   if (sent === undefined || sent === null || sent === '') return undefined;
   const { key, direction = 'ASC' } = (readJson(sent) ?? {}) as { key?: unknown; direction?: unknown };
@@ -168,7 +168,7 @@ function readComplexSort(sent: unknown): string | undefined {
   throw new ServiceError('query_invalid', '/sortComplex must be {"key","direction"}');
 }
 
-/** Filters as connectors send them: a JSON list, in which values are `{"value"}`, `{"name"}` or the text alone. */
+/** Filters as connectors send them: a JSON list, in which values are `{"value"}`, `{"name"}` or just text. */
 
 const FILTERS = 50;
 const VALUES = 100;
@@ -183,7 +183,7 @@ function readShopFilters(sent: unknown): readonly ShopFilter[] {
   return list.map(readFilter);
 }
 
-/** @returns what was sent, or what its JSON says; undefined for nothing @throws query_invalid */
+/** @returns the value, or the parsed one if it is JSON text; undefined for nothing @throws query_invalid */
 function readJson(sent: unknown): unknown {
   if (typeof sent !== 'string') return sent ?? undefined;
   if (sent.trim() === '') return undefined;

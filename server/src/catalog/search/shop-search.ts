@@ -19,11 +19,11 @@ export interface ShopQuestion extends Pick<SearchQuestion, 'named'> {
   readonly filters: readonly ShopFilter[];
   /** The key or the name of a sorting option. */
   readonly sort: string | undefined;
-  /** Of the project: German names where it is German. */
+  /** The locale of the project; in German ones names are German. */
   readonly locale: string;
-  /** The attribute of prices, by a setting of the project. */
+  /** The attribute of prices, a setting of the project. */
   readonly priceAttribute: string;
-  /** Beside the filters: the language of filters as JSON. */
+  /** In addition to the filters: the language of filters as JSON. */
   readonly filter?: string | undefined;
   /** How many suggestions of each kind; undefined: a search. */
   readonly suggested?: SuggestionLimits | undefined;
@@ -36,17 +36,17 @@ export type ShopFilter = { readonly name: string } & (
 
 export type SuggestionLimits = Readonly<Record<'product' | 'category' | 'brand' | 'search', number>>;
 
-/** A product of the page, parsed once for all that the answer has of it. */
+/** A product of the page, parsed once for the whole answer. */
 export interface ShownProduct extends PlacedRow {
   readonly product: UploadedProduct;
 }
 
-/** Hits by their groups, with what the answer is made of. */
+/** Hits by group, with what the answer is made from. */
 export interface FoundGroups {
   /** Documents of the groups of the page. */
   readonly groups: readonly (readonly number[])[];
   readonly rows: ReadonlyMap<number, ShownProduct>;
-  /** Groups, and hits in them. */
+  /** Groups, and the hits in them. */
   readonly total: number;
   readonly hits: number;
   readonly facets: readonly Facet[];
@@ -62,7 +62,7 @@ interface CountedCategory {
   readonly count: number;
 }
 
-/** Main categories of hits, with those above them. */
+/** Main categories of hits, with their ancestors. */
 export class CategoryTally {
   private readonly counts = new Map<string, { path: readonly string[]; count: number }>();
 
@@ -80,7 +80,7 @@ export class CategoryTally {
   }
 }
 
-/** @returns as JSON, as the catalog looks for their ids */
+/** @returns paths as JSON, the form in which the catalog finds their ids */
 export function listMainPaths(rows: Iterable<ShownProduct>): string[] {
   const paths = new Set<string>();
   for (const { product } of rows) {
@@ -92,11 +92,11 @@ export function listMainPaths(rows: Iterable<ShownProduct>): string[] {
 
 const CATEGORY = { key: 'category', names: ['category', 'kategorie', 'categories', 'kategorien'] };
 const isOfCategory = ({ name }: ShopFilter) => CATEGORY.names.includes(name.toLowerCase());
-/** Levels of a category in one text, as connectors write them. */
+/** Separates the levels of a category, as connectors write them. */
 const LEVEL = '#';
 const LISTED_CATEGORIES = 5_000;
 
-/** @returns the paths that a filter by a category's name alone means */
+/** @returns the paths that a filter with only a category's name means */
 export async function listNamedCategories(
   snapshot: CatalogSnapshot,
   { filters }: Pick<ShopQuestion, 'filters'>,
@@ -153,7 +153,7 @@ function toFilter(one: ShopFilter, { byKey, categories }: KnownNames): Filter {
   return { attribute: name, operator: 'between', value: [one.min, one.max] };
 }
 
-/** A value as it was uploaded, of a type whose operands are no texts. */
+/** An uploaded value, of a type whose operands are not texts. */
 function toOperand(value: string, attribute: Attribute): string | number | boolean {
   if (attribute.type === 'BOOLEAN_ATTRIBUTE') return /^(true|yes|ja|1)$/i.test(value);
   const measure = attribute.type === 'NUMERIC_ATTRIBUTE' ? readMeasure(value, attribute) : undefined;
@@ -187,7 +187,7 @@ const BY_PRICE = {
   de: ['Preis aufsteigend', 'Preis absteigend'],
 } as const;
 
-/** By price, where there is the attribute that the project says or one with a usual name, and by name. */
+/** By price, if there is the attribute of the project's setting or one with a usual name, and by name. */
 function listSortings(
   byKey: ReadonlyMap<string, Attribute>,
   priceAttribute: string,
@@ -202,10 +202,10 @@ function listSortings(
   return [...(price ? of(price.name, BY_PRICE[language]) : []), ...of('name', BY_NAME)];
 }
 
-/** Orders by relevance, as connectors name it. */
+/** Connectors' names for the order by relevance. */
 const RELEVANCE = ['', 'score', '_score', 'relevance', 'relevanz'];
 
-/** A name of either language is known: a bookmarked page keeps it. @throws query_invalid */
+/** Names in either language are known, as a bookmarked page keeps its own. @throws query_invalid */
 function findSorting(
   { sort, locale, priceAttribute }: Pick<ShopQuestion, 'sort' | 'locale' | 'priceAttribute'>,
   byKey: ReadonlyMap<string, Attribute>,
@@ -224,14 +224,14 @@ function findSorting(
 
 const HIGHEST_RELEVANCE = 1_000_000;
 
-/** Stands for the items of an answer, which are JSON already. */
+/** Placeholder for the items of an answer, which are JSON already. */
 const ITEMS = randomUUID();
 
 /** @returns JSON of an answer with its items */
 const writeAnswer = (answer: object, items: string): string =>
   JSON.stringify(answer).replaceAll(`"${ITEMS}"`, () => items);
 
-/** @returns JSON: one list of items a group, the best one first, which is its head */
+/** @returns JSON: one list of items per group, with the best first as its head */
 function writeItems({ groups, rows, byKey, categoryIds }: FoundGroups, offset: number): string {
   const settings = {
     ...{ form: 'bulk' as const, brandAttribute: '', attributes: new Map<string, Attribute>() },
@@ -254,7 +254,7 @@ function writeItems({ groups, rows, byKey, categoryIds }: FoundGroups, offset: n
 
 const POINTS = '"dataPoints":[';
 
-/** Data points as JSON: most are those of many products of an answer, and to write them takes half of its time. */
+/** Data points as JSON: most are shared by many products of an answer, and writing them takes half of its time. */
 class PointWriter {
   private readonly byKey: ReadonlyMap<string, Attribute>;
   private readonly texts = new Map<Attribute, Map<string, string>>();
@@ -263,7 +263,7 @@ class PointWriter {
     this.byKey = byKey;
   }
 
-  /** @returns the item, which has the point of its category at most, with those of its values before it */
+  /** @returns the item, which has at most the point of its category, with those of its values inserted before */
   insert(item: string, { attributes }: UploadedProduct): string {
     const points = new Set(attributes.flatMap(({ key, value }) => this.write(key, value) || []));
     const at = item.indexOf(POINTS) + POINTS.length;
@@ -297,7 +297,7 @@ export function answerShopSearch(
     status: 'success' as const,
     totalResults: found.total,
     searchResults: [{ ...products, results: ITEMS }],
-    // An object: Shopware 6 takes nothing else.
+    // An object, the only form that Shopware 6 accepts.
     interpretedQuery: { original: question.query, corrected: question.query, queryWasCorrected: false },
     answerText: '',
     filterOptions: [...describeTree(found.categories, question.locale), ...describeFacets(found)],
@@ -354,7 +354,7 @@ function describeTree(categories: readonly CountedCategory[], locale: string) {
   return categories.length === 0 ? [] : [{ key: CATEGORY.key, name, type: 'TREE', categories: under([]) }];
 }
 
-/** Read by these names whatever the language: the PHP core takes products from `Produkte`. */
+/** Read by these names in every language: the PHP core takes products from `Produkte`. */
 const NAMES = {
   products: 'Produkte',
   categories: 'Kategorien',
@@ -371,7 +371,7 @@ export function answerSuggestions(
   const { suggested, query } = question;
   const words = listWords(query);
   const isBegun = (name: string) => listWords(name).some((word) => words.some((one) => word.startsWith(one)));
-  /** Those whose own name is looked for come first. */
+  /** Entries whose own name matches come first. */
   const choose = <One extends { readonly name: string }>(all: readonly One[], limit: number) =>
     [...all].sort((a, b) => Number(isBegun(b.name)) - Number(isBegun(a.name))).slice(0, limit);
   const categories = found.categories.map(({ path, count }) => ({
@@ -402,7 +402,7 @@ export function answerSuggestions(
   return writeAnswer(answer, writeItems({ ...found, groups: found.groups.slice(0, suggested.product) }, 0));
 }
 
-/** The last word, completed as the names of the hits have it. */
+/** The last word, completed from the names of the hits. */
 function listSearches(
   { rows }: FoundGroups,
   { words, limit }: { readonly words: readonly string[]; readonly limit: number },

@@ -3,19 +3,19 @@ import { joinWords } from './words.ts';
 
 export interface SearchTiers {
   /**
-   * Best first: the identifier itself, then all words in identifier, name and brand, whole and begun, then anywhere, then those
-   * with typing errors, there and anywhere.
+   * Best first: the identifier itself, then all words in identifier, name and brand, whole and as prefixes, then anywhere, then
+   * those with typing errors, in both ways.
    */
   readonly ranked: readonly SearchTier[];
-  /** The same products in fewer parts, to be counted. */
+  /** The same products in fewer parts, for counting. */
   readonly counted: readonly SearchTier[];
 }
 
 export interface WordedSearch {
   readonly words: readonly string[];
-  /** What the filter demands of every hit. */
+  /** What the filter requires of every hit. */
   readonly narrowing: LexemeGroups;
-  /** What else each word may mean; undefined: nothing is forgiven. */
+  /** What else each word may mean; undefined: no errors are forgiven. */
   readonly meant?: readonly (readonly string[])[] | undefined;
 }
 
@@ -52,7 +52,7 @@ export function planTiers({ words, narrowing, meant = [] }: WordedSearch): Searc
   };
 }
 
-/** @returns what an index would say of a product that is not in it yet */
+/** @returns what the index would say about a product that is not in it yet */
 export const isInTier = ({ all, except }: SearchTier, lexemes: ReadonlySet<string>): boolean =>
   holdsAll(all, lexemes) && !except.some((groups) => holdsAll(groups, lexemes));
 

@@ -1,8 +1,8 @@
 /** Words that may have been meant. Source: docs/interface.md §4.13 rule 4. */
 
-/** Model numbers differ in one sign, so only words of letters are forgiven. */
+/** Model numbers differ in one character, so only words consisting of letters are forgiven. */
 const LETTERS = /^\p{L}{3,64}$/u;
-/** Nearest first; a group of lexemes stays short. */
+/** Nearest first; keeps groups of lexemes short. */
 const MEANT = 50;
 
 /** How many typing errors are forgiven in a word. */
@@ -11,10 +11,10 @@ export const errorsOf = (word: string): number => {
   return word.length < 8 ? 1 : 2;
 };
 
-/** Whether a word of a product may be what a question with typing errors means. */
+/** Whether a word of a product may be the meaning of a question with typing errors. */
 export const isForgivable = (word: string): boolean => LETTERS.test(word);
 
-/** @returns those of the words, nearest first, that are the given one with at most so many typing errors; not itself */
+/** @returns the words, nearest first, that differ from the given one by at most the forgiven errors; not itself */
 export function listMeant(word: string, known: Iterable<string>): string[] {
   const most = errorsOf(word);
   const near: { readonly word: string; readonly errors: number }[] = [];
@@ -28,8 +28,8 @@ export function listMeant(word: string, known: Iterable<string>): string[] {
 }
 
 /**
- * The distance of Damerau and Levenshtein: letters inserted, removed, replaced, or exchanged with the next one. Counts no
- * further than `most`.
+ * The Damerau-Levenshtein distance: letters inserted, removed, replaced, or swapped with the next one. Stops counting above
+ * `most`.
  */
 export function countErrors(a: string, b: string, most: number): number {
   let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, at) => at)];

@@ -1,6 +1,6 @@
 import { isAscii, LETTERS_PER_PRODUCT, listWords, WORD_LENGTH } from './words.ts';
 
-/** Of more words all are forgotten before the next product: most of them never come again. */
+/** With more words, all are dropped before the next product: most of them never recur. */
 const KNOWN = 1 << 15;
 /** A product has fewer words than letters. */
 export const MOST_WORDS = KNOWN + LETTERS_PER_PRODUCT;
@@ -10,36 +10,36 @@ const FIRST_BYTES = 1 << 18;
 const SEED = (Math.random() * 2 ** 32) | 0;
 
 /**
- * Words that products had lately, each by a number, with its bytes: to recognise a word in a text takes a third of the time of
- * making a text of it, and of finding that in a set.
+ * Words of recent products, each with a number and its bytes: recognising a word within a text takes a third of the time of
+ * creating a string and finding that in a set.
  */
 export class Vocabulary {
-  /** UTF-8 of all words, one after another. */
+  /** UTF-8 of all words, concatenated. */
   bytes = new Uint8Array(FIRST_BYTES);
-  /** Where the bytes of each word begin; those of the next one begin where they end. */
+  /** Where the bytes of each word begin, and those of the previous one end. */
   readonly starts = new Int32Array(MOST_WORDS + 1);
-  /** How many letters each word has. */
+  /** The number of letters of each word. */
   readonly letters = new Uint8Array(MOST_WORDS);
   private readonly hashes = new Int32Array(MOST_WORDS);
   /** The number of a word plus one, by its hash; 0 is free. */
   private readonly slots = new Int32Array(SLOTS);
   private count = 0;
-  /** What words are looked for in; each of its units stands for a byte. */
+  /** The text that words are looked up in; each of its units stands for a byte. */
   private text = '';
 
   get isFull(): boolean {
     return this.count > KNOWN;
   }
 
-  /** From then on numbers are those of other words. */
+  /** From then on numbers mean other words. */
   clear(): void {
     this.slots.fill(0);
     this.count = 0;
   }
 
   /**
-   * @param most  letters; the word that goes beyond them is the last one
-   * @returns the numbers of the words of a text in their order
+   * @param most letters; the word that exceeds them is the last one
+   * @returns the numbers of the words of a text, in order
    */
   listNumbers(text: string, most: number): number[] {
     if (most <= 0) return [];
@@ -68,7 +68,7 @@ export class Vocabulary {
     return Buffer.from(bytes.subarray(starts[number], starts[number + 1])).toString();
   }
 
-  /** Runs of a to z and 0 to 9: a third of the time of the pattern. */
+  /** Runs of a to z and 0 to 9, in a third of the time of the pattern. */
   private listPlain(text: string, most: number): number[] {
     this.text = text.toLowerCase();
     const numbers: number[] = [];
@@ -129,7 +129,7 @@ const isPlain = (code: number): boolean => (code >= 0x61 && code <= 0x7a) || (co
 
 const addToHash = (hash: number, byte: number): number => Math.imul(hash ^ byte, 0x01000193);
 
-/** @returns the same bytes with room for more behind them */
+/** @returns the same bytes with more room after them */
 export function growTo(length: number, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const grown = new Uint8Array(length);
   grown.set(bytes);

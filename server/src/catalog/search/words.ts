@@ -3,27 +3,27 @@ import type { PlacedRow } from '../port.ts';
 import { computeValueId } from '../products/products.ts';
 
 /**
- * What a product is found by: a set of lexemes, one kind by its first letter. `n` words of its identifier, name and brand,
- * `a` words of these and of all values, `i` its whole identifier; then numbers that stand for a key, a key with a value, a category
- * and those above it, the exact identifier, the group. Letters, digits and signs beyond U+FFFF, so that both engines take them as they are.
+ * The lexemes of a product, whose kind is their first letter. `n`: words of its identifier, name and brand, `a`: words of these and of all
+ * values, `i`: its whole identifier; then numbers for a key, a key with a value, a category and its ancestors, the exact identifier, the
+ * group. Letters, digits and characters beyond U+FFFF, which both engines take unchanged.
  */
 
-/** Longer words are cut, in products and in questions. */
+/** Longer words are truncated, in products and in questions. */
 export const WORD_LENGTH = 64;
-/** Letters of one product's words; further words do not find it. PostgreSQL takes 1 MB. */
+/** Letters in one product's words; further words do not find it. PostgreSQL allows 1 MB. */
 export const LETTERS_PER_PRODUCT = 100_000;
 
 const ASCII = /^[\0-\x7f]*$/;
 const MARKS = /\p{M}+/gu;
-/** Letters that Unicode does not take apart. */
+/** Letters that Unicode does not decompose. */
 const SPELT: Readonly<Record<string, string>> = {
   ...{ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' },
 };
 const SPELT_LETTERS = new RegExp(`[${Object.keys(SPELT).join('')}]`, 'g');
-/** Chinese and Japanese have no spaces: each sign is a word. */
+/** Chinese and Japanese have no spaces: each character is a word. */
 const WORD = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]|[[\p{L}\p{N}]--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]]+/gv;
 
-/** @returns words without case and accents, in their order; some may repeat */
+/** @returns words without case and accents, in order; some may repeat */
 export const listWords = (text: string): readonly string[] => (foldText(text).match(WORD) ?? []).map(cutWord);
 
 const cutWord = (word: string): string =>
@@ -37,30 +37,30 @@ function foldText(text: string): string {
 
 export const isAscii = (text: string): boolean => ASCII.test(text);
 
-/** @returns false for most products that lack one of the words, in a tenth of the time of their lexemes */
+/** @returns false for most products that lack one of the words, in a tenth of the time of making their lexemes */
 export function hasWords(
   { text, identifier }: Pick<PlacedRow, 'text' | 'identifier'>,
   words: readonly string[],
 ): boolean {
   const folded = foldText(text);
   const joined = joinWords(listWords(identifier));
-  // A part number may be grouped otherwise.
+  // A part number may be grouped differently.
   if (joined === joinWords(words)) return true;
   return words.every((word) => folded.includes(word) || joined.startsWith(word));
 }
 
-/** `ABC-123` is found by `ABC123` too. */
+/** `ABC-123` is also found by `ABC123`. */
 export const joinWords = (words: readonly string[]): string =>
   words.join('').slice(0, WORD_LENGTH).toWellFormed();
 
-/** Numbers of 53 bits that stand for a part of a product in the index. */
+/** Numbers of 53 bits that represent parts of a product in the index. */
 export const numberOf = {
   key: (key: string) => computeValueId(1, key),
   value: (key: string, value: string) => computeValueId(2, `${key}\0${value}`),
   identifier: (identifier: string) => computeValueId(3, identifier),
 };
 
-/** @returns the number that stands for a group in the index; 53 bits, so that no two groups of a catalog share it */
+/** @returns the number of a group in the index; 53 bits, so that no two groups of a catalog collide */
 export const keyOfGroup = (group: string): number => computeValueId(4, group);
 
 export const lexemeOf = {
@@ -76,7 +76,7 @@ export type NumberKind = (typeof KINDS)[number];
 const BEYOND = 0x10000;
 const LAST_BITS = 2 ** 19 - 1;
 
-/** @returns three signs for the kind and the 53 bits of a number, each beyond U+FFFF */
+/** @returns three characters beyond U+FFFF, for the kind and the 53 bits of a number */
 export function signsOf(kind: NumberKind, number: number): [number, number, number] {
   const first = KINDS.indexOf(kind) * 2 ** 15 + ((number / 2 ** 38) | 0);
   const second = (number / 2 ** 19) & LAST_BITS;

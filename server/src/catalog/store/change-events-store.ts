@@ -10,7 +10,7 @@ export interface ChangedProduct {
   readonly kind: 'created' | 'changed' | 'unchanged' | 'deleted';
 }
 
-/** Of one event; a page ends with whichever comes first. */
+/** Limits of one event; a page ends with whichever is reached first. */
 const PAGE = 1_000;
 const PAGE_CHARACTERS = 64 * 1024;
 
@@ -20,7 +20,7 @@ export const describeCommit = ({ taskNumber, at }: ChangeOrder, counts: ChangeCo
   data: counts,
 });
 
-/** Records the products that a change names, if an endpoint wants them. */
+/** Records the products that a change names, if an endpoint subscribes to them. */
 export function* announceProducts(order: ChangeOrder, products: readonly ChangedProduct[]): Program<void> {
   const changed = products.filter(({ kind }) => kind !== 'unchanged');
   if (changed.length === 0 || !(yield* listSubscribed()).has('products.changed')) return;
@@ -30,8 +30,8 @@ export function* announceProducts(order: ChangeOrder, products: readonly Changed
 }
 
 /**
- * Records the products of an entry of the undo log, page by page: a catalog may have changed as a whole. `isReversed`: the
- * entry is about to be played back.
+ * Records the products of an entry of the undo log, page by page, as the whole catalog may have changed. `isReversed`: the
+ * entry is about to be reverted.
  */
 export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = false): Program<void> {
   yield* planForParts();
@@ -58,7 +58,7 @@ export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = 
   yield* pages.end();
 }
 
-/** Records products in pages; the last page is held back, for it says that it is the last. */
+/** Records products in pages; the last page is held back, because it is marked as the last. */
 function openPages(order: ChangeOrder) {
   let rest: ChangedProduct[] = [];
   let recorded = 0;
@@ -80,7 +80,7 @@ function openPages(order: ChangeOrder) {
   };
 }
 
-/** Records products whose facts follow another ontology, of those that the task has changed. */
+/** Records products whose facts follow another ontology, out of those that the task has changed. */
 export function* announceFollowed(order: ChangeOrder, products: readonly number[]): Program<void> {
   if (products.length === 0 || !(yield* listSubscribed()).has('products.changed')) return;
   const found = yield* column<string>`select identifier from product where ${own()} and id ${among(products)}

@@ -42,9 +42,9 @@ import { discard, dropUndoBefore, INTO_PRODUCT, openUndo, type Undo } from './un
 type Order = port.ChangeOrder & port.CommitOrder;
 type Written = port.ChangeOrder & { readonly revision: number };
 
-/** Commits, updates, deletes and their garbage. Call what changes something in a transaction that holds the catalog's lock. */
+/** Commits, updates, deletes and their garbage. Call changes in a transaction that holds the catalog's lock. */
 
-/** The difference of staged and present products, batch by batch, in one transaction. Source: docs/interface.md §4.4. */
+/** Applies the difference of staged and present products, by batch, in one transaction. Source: docs/interface.md §4.4. */
 export function* commit(
   state: CatalogState,
   order: Order,
@@ -63,7 +63,7 @@ export function* commit(
   const repeated = yield* findRepeated(order.fullUpdateId, compared);
   yield* planForParts();
   const counts = { created: 0, changed: 0 };
-  // The last batch first: of a new product that several hold, the last accepted one wins.
+  // The last batch first: of a new product in several batches, the last accepted one wins.
   for (const { batch } of (yield* listStagedBatches(order.fullUpdateId)).reverse()) {
     const part = yield* openPart({ fullUpdateId: order.fullUpdateId, batch });
     counts.changed += yield* changePresent(part, { order, undo, repeated: repeated.get(batch) ?? [] });
@@ -77,7 +77,7 @@ export function* commit(
   return { result: { kind: 'done', counts: done }, isDone: true };
 }
 
-/** Whether the ontology is as the commit expects it, and every batch is staged: a missing one would delete its products. */
+/** Whether the ontology is as the commit expects, and every batch is staged: a missing one would delete its products. */
 function* isPrepared(state: CatalogState, order: Order): Program<boolean> {
   const staged = yield* listStagedBatches(order.fullUpdateId);
   return (
@@ -89,9 +89,9 @@ function* isPrepared(state: CatalogState, order: Order): Program<boolean> {
 
 interface Counts {
   readonly present: number;
-  /** Present products that the full update holds. */
+  /** Present products that are in the full update. */
   readonly staged: number;
-  /** Whether several batches hold one of them. */
+  /** Whether several batches have one of them. */
   readonly isRepeated: boolean | 0 | 1;
 }
 
@@ -102,7 +102,7 @@ function* compareCounts(fullUpdateId: number): Program<Counts> {
   return counted as Counts;
 }
 
-/** Present products `p` that a full update does not hold. */
+/** Present products `p` that are not in a full update. */
 const absentProducts = (fullUpdateId: number): Sql =>
   byEngine({
     sqlite: sql`product as p where p.id not in (select s.value from ${stagedList(fullUpdateId, 'products')})`,
@@ -117,7 +117,7 @@ function* deleteAbsent(fullUpdateId: number, undo: Undo): Program<void> {
   yield* run`delete from ${absent}`;
 }
 
-/** @returns by batch the products that a later batch holds too: the last accepted one wins, docs/interface.md §4.4 */
+/** @returns by batch the products that a later batch has too: the last accepted one wins, docs/interface.md §4.4 */
 function* findRepeated(
   fullUpdateId: number,
   { isRepeated }: Counts,
@@ -135,7 +135,7 @@ function* findRepeated(
 interface Change {
   readonly order: Written;
   readonly undo: Undo;
-  /** Products that a later batch holds too. */
+  /** Products that a later batch has too. */
   readonly repeated: readonly number[];
 }
 
@@ -167,12 +167,12 @@ const PRODUCT_OF_ROW = lookupJoin('product', 'p', sql`p.id = s.product_id`);
 function* insertCreated(part: StagedPart, order: Written, undo: Undo): Program<number> {
   if (part.created === 0) return 0;
   const { revision, at, taskNumber } = order;
-  // A lookup before the insert takes PostgreSQL less, but without statistics it is planned by another index: 100,000
-  // products took 90 s.
+  // A lookup before the insert costs PostgreSQL less, but without statistics it is planned with another index: 100,000 products
+  // took 90 s.
   const inserted = yield* run`${INTO_PRODUCT} s.product_id, s.identifier, s.document_id, s.hash,
     cast(${revision} as bigint), cast(${at} as bigint), cast(${taskNumber} as bigint) from ${part.absent} where true on conflict do nothing`;
   yield* undo.recordCreated(part);
-  // A later batch holds the others.
+  // A later batch has the others.
   if (inserted < part.created)
     yield* discard(
       sql`s.document_id from ${part.absent} where not exists
@@ -181,7 +181,7 @@ function* insertCreated(part: StagedPart, order: Written, undo: Undo): Program<n
   return inserted;
 }
 
-/** Writes what an incremental or partial update changed. */
+/** Writes the changes of an incremental or partial update. */
 export function* applyProducts(
   state: CatalogState,
   order: port.ChangeOrder & port.AppliedProducts,
@@ -219,7 +219,7 @@ export function* applyProducts(
   return { result: { ...counts, unchanged, deleted: 0 }, isDone: true };
 }
 
-/** Notes which ontology products follow that still have the documents that were read. */
+/** Records the ontology of products that still have the documents that were read. */
 export function* followOntology(
   state: CatalogState,
   { revision, products, documents, changed, at, taskNumber }: port.ChangeOrder & port.FollowedProducts,
@@ -233,7 +233,7 @@ export function* followOntology(
     byEngine({
       sqlite: sql`update product as p set ontology_revision = ${revision}, updated_at = ${values.at}, updated_by = ${values.by}
         from ${followed} where p.id = w.id and p.document_id = w.document and p.ontology_revision < ${revision}`,
-      // They are there, so this changes them: by the index, which an update that is joined with a list may do without.
+      // An upsert that always updates, as the rows exist: it uses the index, which an update joined with a list may not.
       postgres: sql`insert into product (project_id, id, identifier, document_id, hash, ontology_revision, updated_at, updated_by)
         select ${PROJECT}, p.id, p.identifier, p.document_id, p.hash, cast(${revision} as bigint), ${values.at}, ${values.by}
         from ${followed} ${lookupJoin('product', 'p', sql`p.id = w.id`)}
@@ -306,7 +306,7 @@ export function* compareStaged({
   const kinds = selectKinds(fullUpdateId, yield* findRepeated(fullUpdateId, compared));
   const countOf = (kind: Sql) => cell<number>`select count(distinct k.identifier) as count from (${kind}) k`;
   const [created = 0, changed = 0] = [yield* countOf(kinds.created), yield* countOf(kinds.changed)];
-  // A product may have gone since the batches were staged.
+  // A product may have been deleted since the batches were staged.
   const counts = { created, changed, unchanged: staged - changed, deleted: Math.max(present - staged, 0) };
   const described: Partial<Record<keyof port.ChangeCounts, port.CountedProducts>> = {};
   for (const kind of Object.keys(kinds) as (keyof port.ChangeCounts)[]) {
@@ -344,7 +344,7 @@ export function* listDeleted({ fullUpdateId, after, limit }: port.DeletedPage): 
     order by p.identifier`;
 }
 
-/** The uploads of one batch: those that it brought, and the present ones where it found them unchanged. */
+/** The uploads of one batch: those that it brought, and the present ones of unchanged products. */
 export function* listStagedDocuments(staged: port.BatchKey): Program<port.StagedDocument[]> {
   const { firstDocument, created, changed, present } = yield* openPart(staged);
   const raw = sql`${lists.uploadText(true)} as raw`;
@@ -356,11 +356,11 @@ export function* listStagedDocuments(staged: port.BatchKey): Program<port.Staged
   return [...fresh, ...unchanged];
 }
 
-/** Rows for each call: few, because updates of the same project wait for it. */
+/** Rows per call: few, because updates of the same project wait for it. */
 const STEP = 2_000;
 
 /**
- * Removes a bounded part of the garbage: rows of full updates that have ended, dropped undo entries, replaced documents.
+ * Removes a limited part of the garbage: rows of ended full updates, dropped undo entries, replaced documents.
  * @returns whether there may be more
  */
 export function* collectGarbage(
@@ -386,7 +386,7 @@ const OPENED = byEngine({
 });
 
 function* dropUndo(): Program<boolean> {
-  // The newest entries are kept.
+  // The newest entries stay.
   const oldest = yield* row<{ id: number | null; kept: number | null }>`select (select min(undo_id)
     from undo_change where ${own()}) as id, (select min(id) from undo_log where ${own()}) as kept`;
   const over = oldest?.id ?? Number.POSITIVE_INFINITY;
@@ -413,8 +413,8 @@ function* dropDocuments({ removeDerived }: DocumentWriter): Program<boolean> {
 }
 
 /**
- * A document is used by its product, or by an entry of the undo log: a product that only gained facts has the same one before
- * and after its commit. In PostgreSQL row by row: comparing tables would read them as a whole.
+ * A document is in use by its product, or by an entry of the undo log: a product that only gained facts has the same one before
+ * and after its commit. In PostgreSQL row by row: comparing tables would read them completely.
  */
 const GARBAGE = byEngine({
   sqlite: sql`select g.document_id as id, exists (select 1 from document d join product p on p.id = d.product_id

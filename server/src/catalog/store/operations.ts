@@ -19,8 +19,8 @@ import * as states from './state-store.ts';
 import * as undo from './undo-store.ts';
 
 /**
- * The programs of the operations that `../port.ts` names, by how they are run. Only what each engine does in its own way is not
- * among them.
+ * The programs of the operations that `../port.ts` names, by how they are run. Operations that each engine does in its own way
+ * are not included.
  */
 
 const READS: Programs<port.CatalogReads> = {
@@ -51,14 +51,14 @@ const OF_SNAPSHOT: Programs<port.CatalogStateOperations> = {
   listStagedDocuments: commits.listStagedDocuments,
 };
 
-/** Programs that get their input, and how documents are written. */
+/** Programs that receive their input, and a writer of documents. */
 type WritePrograms<Table> = {
   readonly [Name in keyof Table]: Table[Name] extends (input: infer Input) => infer Result
     ? (input: Input, documents: staged.DocumentWriter) => Program<Result>
     : never;
 };
 
-/** What a program does under the lock of the catalog, whose state it gets. */
+/** The work of a program under the catalog's lock, given the catalog's state. */
 type Changing<Input, Result> = (
   ...given: [state: states.CatalogState, input: Input, documents: staged.DocumentWriter]
 ) => Program<Result>;
@@ -68,7 +68,7 @@ const locked =
   (input: Input, documents: staged.DocumentWriter) =>
     states.change((state) => program(state, input, documents));
 
-/** Of an ordered task: `isDone` when it needs no repetition. */
+/** For an ordered task: `isDone` if it needs no repetition. */
 const once =
   <Order extends port.ChangeOrder, Result extends object>(
     program: Changing<Order, { result: Result; isDone: boolean }>,
@@ -83,7 +83,7 @@ const WRITES: WritePrograms<port.CatalogWrites> = {
   applyProducts: once(commits.applyProducts),
   deleteProducts: once(commits.deleteProducts),
   restore: once(undo.restore),
-  // Nothing that a reader sees changes, so that it waits for no commit.
+  // Changes nothing that a reader sees, so it waits for no commit.
   dropEvents: dropCatalogEvents,
 };
 
@@ -107,7 +107,7 @@ export const createCatalogReads = (read: Perform, readState: Perform) => ({
   ...callsOfProject(STATE_READS, readState),
 });
 
-/** One state of a catalog. `openDerive`: what is derived from its products by now. */
+/** One state of a catalog. `openDerive`: the present derivation from its products. */
 export const openSnapshot = (
   read: <Result>(program: Program<Result>) => Promise<Result>,
   openDerive: () => Derive | Promise<Derive>,
@@ -119,13 +119,13 @@ export const openSnapshot = (
   }),
 });
 
-/** What a writing thread gets. */
+/** What a writing thread receives. */
 interface Order<Input> {
   readonly projectId: number;
   readonly input: Input;
 }
 
-/** The writes of a catalog store, which its writing threads do. */
+/** The writes of a catalog store, which run in its writing threads. */
 export function createCatalogWrites(writers: ThreadPool) {
   const write = (operation: string, projectId: number, input: object = {}) => {
     // Buffers of packed products, and reports as bytes, are transferred.
@@ -148,7 +148,7 @@ export type Transact = <Result>(
   work: (documents: staged.DocumentWriter) => Program<Result>,
 ) => Result | Promise<Result>;
 
-/** What the writing threads do by programs. `repeatable`: transactions that a loss of power may take. */
+/** The operations of the writing threads that are programs. `repeatable`: for transactions that a loss of power may undo. */
 export function programOperations(transaction: Transact, repeatable: Transact): Record<string, Operation> {
   type Write = (input: never, documents: staged.DocumentWriter) => Program<unknown>;
   const writeIn = (transact: Transact) => (program: Write) =>
@@ -162,7 +162,7 @@ export const comparisonOperations = (readState: Perform): Record<string, Operati
     onCatalog((projectId, input) => readState(projectId, program(input))),
   );
 
-/** The thread needs packed products in shared memory no more when the operation has ended. */
+/** Once the operation has ended, the thread no longer needs packed products in shared memory. */
 const onCatalog =
   (work: (projectId: number, input: never) => unknown): Operation =>
   async ({ projectId, input }: Order<{ packed?: PackedProducts }>) =>

@@ -27,17 +27,17 @@ export const UPLOAD_FRONT = byEngine({
   sqlite: text(`substr(d.raw, 1, instr(d.raw, cast('${FRONT_END}' as blob)) - 1) || '}'`),
   postgres: text(`left(d.raw, strpos(d.raw, '${FRONT_END}') - 1) || '}'`),
 });
-/** Bytes of a document `d`: neither engine reads it for that. */
+/** The size of a document `d`, which neither engine reads for that. */
 export const UPLOAD_BYTES = byEngine({
   sqlite: text('length(d.raw)'),
   postgres: text('octet_length(d.raw)'),
 });
-/** Of a document `d`. */
+/** The upload, or its front, of a document `d`. */
 export const uploadText = (isWhole: boolean): Sql => (isWhole ? UPLOAD : UPLOAD_FRONT);
 
 export const DOCUMENT = lookupJoin('document', 'd', sql`d.id = p.document_id`);
 
-/** Products `p` with their documents `d`. PostgreSQL applies the limit before the join: it could sort all documents. */
+/** Products `p` with their documents `d`. In PostgreSQL limited before the join, as it might otherwise sort all documents. */
 const firstProducts = (where: Sql, order: Sql, limit: number): Sql =>
   byEngine({
     sqlite: sql`product p ${DOCUMENT} where ${where} order by ${order} limit ${limit}`,
@@ -54,15 +54,15 @@ const within = ({ from, isAfter, to }: port.IdentifierRange): Sql =>
 const BY_IDENTIFIER = text('p.identifier');
 
 /**
- * Bytes of uploads that one page reads, 1,000 ordinary products, since the serving thread reads them: 4 MiB took it up to 30 ms.
- * To find the front of an upload SQLite reads all of it, which takes much less than to make something of it.
+ * Bytes of uploads per page, 1,000 ordinary products, as the serving thread reads them: 4 MiB took it up to 30 ms. To find the
+ * front of an upload SQLite reads all of it, which is much cheaper than processing it.
  */
 const PAGE_BYTES = { whole: 2 * 1024 * 1024, front: 4 * 1024 * 1024 };
 
 /**
- * Rows in their order, as far as their documents have so many bytes, at least one; each with `found`, how many there
- * are. The sizes are read without the documents.
- * @param given  rows with a document `d`, whose columns are `columns`
+ * Rows in order, at least one, as far as their documents have at most this many bytes; each with `found`, the total number. The
+ * sizes are read without the documents.
+ * @param given rows with a document `d`, whose columns are `columns`
  */
 export const fittingRows = (
   columns: Sql,
@@ -109,11 +109,11 @@ export function* count(from: Sql): Program<number> {
 
 export const countProducts = (): Program<number> => count(PRODUCTS);
 
-/** Present products `p` of these identifiers. */
+/** Present products `p` with these identifiers. */
 export const productsOf = (identifiers: readonly string[]): Sql =>
   sql`${listed('w', 'text', identifiers.filter(isStorableText))} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)}`;
 
-/** One whose document is gone, in a damaged file, has no bytes: to read it fails, where a join would call the product absent. */
+/** A product whose document is missing, in a damaged file, has no size: a join would treat it as absent, reading it fails. */
 export const measureDocuments = (identifiers: readonly string[]): Program<port.MeasuredDocument[]> =>
   rows`select p.identifier, p.document_id as document,
       coalesce((select ${UPLOAD_BYTES} from document d where ${own('d')} and d.id = p.document_id), 0) as bytes
@@ -123,7 +123,7 @@ export function* hasAny(identifiers: readonly string[]): Program<boolean> {
   return (yield* row`select 1 from ${productsOf(identifiers)} limit 1`) !== undefined;
 }
 
-/** Lists of the products that are there, by the places of their identifiers: a row for each takes five times as long. */
+/** Lists of the existing products, with the indexes of their identifiers: a row for each takes five times as long. */
 const PRESENT_LISTS = byEngine({
   sqlite: text(`json_group_array(w.key) as places, json_group_array(p.id) as ids,
     json_group_array(p.document_id) as documents, lower(group_concat(hex(p.hash), '')) as hashes`),
@@ -161,14 +161,14 @@ export function* listOutdated({ revision, after, limit }: OutdatedPage): Program
     from ${firstProducts(where, text('p.id'), limit)}`;
 }
 
-/** With their uploads. @returns those that are there, in no order */
+/** With their uploads. @returns the existing ones, in no order */
 export const findPatched = (identifiers: readonly string[]): Program<port.PatchedProduct[]> =>
   rows`select p.identifier, p.id, ${HASH} as hash, p.document_id as document, ${UPLOAD} as raw
     from ${productsOf(identifiers)} ${DOCUMENT}`;
 
 const HASH = byEngine({ sqlite: text('lower(hex(p.hash))'), postgres: text(`encode(p.hash, 'hex')`) });
 
-/** A product whose document is gone, in a damaged file, is found without it. */
+/** A product whose document is missing, in a damaged file, is found without it. */
 export function* findProduct(identifier: string): Program<port.FoundProduct | undefined> {
   const found = yield* row<Omit<port.FoundProduct, 'ontology' | 'categories'>>`select p.id, p.identifier,
     p.updated_at as "updatedAt", p.updated_by as "updatedBy",

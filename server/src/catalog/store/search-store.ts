@@ -29,7 +29,7 @@ import { type CatalogState, planForLexemes, planForParts } from './state-store.t
 
 /** The index of search: FTS5 in a file, tsvector with GIN in PostgreSQL. */
 
-/** PostgreSQL keeps all in one table, which a migration made. */
+/** PostgreSQL has everything in one table, created by a migration. */
 const NOTHING = text('select 1 where false');
 
 /**
@@ -46,7 +46,7 @@ const TABLES = [
     version integer not null, documents integer not null, untidied integer not null, tidied_up_to integer not null)`,
 ].map((table) => byEngine({ sqlite: text(table), postgres: NOTHING }));
 
-/** Bytes: a step is written at once, not as parts that are merged right away. */
+/** In bytes: a step is written at once, not in parts that are then merged. */
 const WRITE_AT_ONCE = byEngine({
   sqlite: text(`insert into search_lexeme (search_lexeme, rank) values ('hashsize', 33554432)`),
   postgres: NOTHING,
@@ -68,10 +68,10 @@ export function* readSearchState(): Program<port.SearchState | undefined> {
     ${PRESENT_VERSION} as "presentVersion" from search_progress w where ${own('w')} and w.id = 1`;
 }
 
-/** In PostgreSQL each lexeme follows the project, whose place is held by this. */
+/** In PostgreSQL each lexeme follows the project, for which this is a placeholder. */
 const OF_PROJECT = '~';
 
-/** How the engines write queries of lexemes, which are of letters and digits. */
+/** How the engines write queries of lexemes, which consist of letters and digits. */
 const QUERIES = {
   sqlite: { or: ' OR ', and: ' AND ', not: ' NOT ', open: '"', close: '"', begins: ' *' },
   postgres: { or: ' | ', and: ' & ', not: ' & !', open: `'${OF_PROJECT}`, close: "'", begins: ':*' },
@@ -87,9 +87,9 @@ function writeTier({ all, except }: port.SearchTier, engine: keyof typeof QUERIE
 }
 
 /**
- * In a file the three signs of a number are made one as FTS5 counts them, a byte from 0xC0 on and those from 0x80 to 0xBF behind it:
- * of a sign alone it indexes no beginnings, which were a third of the index and of the time to make it.
- * @param bytes  of lexemes, each behind a space, a line end or a quote; they are changed
+ * In a file the three characters of a number are encoded as one token character of FTS5, a byte from 0xC0 on followed by bytes from
+ * 0x80 to 0xBF: it indexes no prefixes of a single character, which were a third of the index and of the time to make it.
+ * @param bytes of lexemes, each after a space, a line end or a quote; modified in place
  */
 function markNumbers(bytes: Buffer): Buffer {
   let isNumber = false;
@@ -104,26 +104,26 @@ function markNumbers(bytes: Buffer): Buffer {
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
-/** The first of the four bytes of a sign beyond U+FFFF. */
+/** The first of the four bytes of a character beyond U+FFFF. */
 const FIRST_OF_FOUR = 0xf0;
 
 const inFile = (query: string): Sql => sql`cast(${markNumbers(Buffer.from(query))} as text)`;
 
-/** The rows `s` of the index that a tier finds, `from` and `where`. */
+/** The rows `s` of the index that a tier finds, as `from` and `where`. */
 interface Found {
   readonly from: Sql;
-  /** The same, to be counted. */
+  /** The same, for counting. */
   readonly index: Sql;
   readonly where: Sql;
-  /** In SQLite the key of what is found; PostgreSQL would walk all documents if their order could come from their key. */
+  /** In SQLite the key of what is found; PostgreSQL would walk all documents if their key could provide the order. */
   readonly order: Sql;
 }
 
 /**
- * Own rows, as many as PostgreSQL can take them to be: by the index of the project, of which it has no statistics, it would read
- * all its rows for what a few have. For 300 categories of 30,000 products that took 13 s instead of 0.2; each value more makes a
- * list worth less to it: at 20 it took 1.8 s, from 50 on 0.05 s as without the condition, by which a distributed database finds
- * the worker.
+ * The project's own rows, estimated as high as possible: with the index of the project, for which it has no statistics,
+ * PostgreSQL would read all its rows for a few hits. For 300 categories of 30,000 products that took 13 s instead of 0.2; each
+ * additional value makes a list less attractive: with 20 it took 1.8 s, from 50 on 0.05 s, as without the condition, by which a
+ * distributed database finds the worker.
  */
 const OFTEN_OWN = sql`s.project_id in (${joined(
   Array.from({ length: 100 }, () => sql`${PROJECT}`),
@@ -151,7 +151,7 @@ function foundBy(tier: port.SearchTier): Found {
 
 /** The product of a row `s`, unless the document has been replaced since, or belongs to an open full update. */
 const PRODUCT = lookupJoin('product', 'p', sql`p.id = s.product_id and p.document_id = s.document_id`);
-/** The same, and those that were replaced by a document that is not in the index. */
+/** The same, including those replaced by a document that is not in the index. */
 const productOf = (newer: number | undefined): Sql =>
   newer === undefined
     ? PRODUCT
@@ -163,12 +163,12 @@ const productOf = (newer: number | undefined): Sql =>
 const placedColumns = (isWhole: boolean): Sql =>
   sql`p.document_id as document, ${lists.listedColumns(lists.uploadText(isWhole))}`;
 
-/** Of uploads, by what follows the catalog a step at a time, and of those that a search looks at itself. */
+/** Bytes of uploads read per step of updating the index, and of those that a search scans itself. */
 const READ_AT_ONCE = { as: 'p', bytes: 2 * 1024 * 1024 };
 const TAIL_AT_ONCE = { as: 's', bytes: 8 * 1024 * 1024 };
 /**
- * Of uploads of hits: 1,000 ordinary products. Each thread that searches holds so much, and what it parses of it. Of fronts it
- * holds little; to find them an engine reads the uploads.
+ * Bytes of uploads of hits: 1,000 ordinary products. Each searching thread holds this much, plus the parsed form. Of fronts it
+ * holds little, but an engine reads whole uploads to find them.
  */
 const HITS_AT_ONCE = { whole: 2 * 1024 * 1024, front: 16 * 1024 * 1024 };
 
@@ -211,9 +211,9 @@ export function* listWords({ first, shortest, longest }: port.SoughtWords): Prog
     and w.word < ${`${first}\u{10ffff}`} and length(w.word) between ${shortest} and ${longest}`;
 }
 
-/** Hits that are checked one by one, at 2 µs each, where the index has rows that lead nowhere. */
+/** Hits that are checked one by one, at 2 µs each, if the index has dead entries. */
 const COUNTED = 10_000;
-/** Hits that this takes less time for than to count the products. */
+/** Checking this many hits takes less time than counting the products. */
 const FEW = 1_000;
 
 export function* countHits({ tier, newer }: port.CountedTier): Program<port.CountedHits> {
@@ -227,14 +227,14 @@ export function* countHits({ tier, newer }: port.CountedTier): Program<port.Coun
   return counted <= COUNTED ? { count: counted, isExact: true } : { count: all, isExact: false };
 }
 
-/** @returns how many rows of the index lead nowhere; infinity while a change is missing in it */
+/** @returns the number of dead entries in the index; infinity while a change is missing in it */
 function* countIdle(): Program<number> {
   const idle = yield* cell<number>`select w.documents - (select count(*) from ${lists.PRODUCTS}) as rows
     from search_progress w where ${own('w')} and w.id = 1 and w.version = ${PRESENT_VERSION}`;
   return idle ?? Number.POSITIVE_INFINITY;
 }
 
-/** Rows of one category that are read: many may lead nowhere. */
+/** How many entries of one category are read: many may be dead. */
 const READ_OF_CATEGORY = 5_000;
 
 export function* findLiving({ lexemes, newer }: port.SoughtCategories): Program<string[]> {
@@ -249,7 +249,7 @@ export function* findLiving({ lexemes, newer }: port.SoughtCategories): Program<
   });
   const first = byEngine({ sqlite: text('0'), postgres: text('1') });
   const limit = text(`limit ${READ_OF_CATEGORY}`);
-  // In a file the newest first, which seldom lead nowhere.
+  // In a file the newest first, which are seldom dead.
   const some = byEngine({
     sqlite: sql`(select l.rowid as document_id from search_lexeme l where l.search_lexeme match ${query}
       order by l.rowid desc ${limit}) n cross join search_entry s on s.document_id = n.document_id`,
@@ -290,7 +290,7 @@ export function* weighDocuments(documents: readonly number[]): Program<number> {
   );
 }
 
-/** Documents behind one, and what they are found by: the half of a step that needs no lock. */
+/** Documents after a given one, with their lexemes: the part of a step that needs no lock. */
 export function* prepareWalk(after: number): Program<port.PreparedWalk> {
   yield* planForParts();
   const following = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${search.SEARCH_STEP}`;
@@ -329,7 +329,7 @@ export function* walkSearch(
   const { last, isLast } = step;
   const documents = JSON.parse(step.placed) as port.PlacedDocument[];
   if (documents.length > 0) yield* placeDocuments(documents, step);
-  // Since it was prepared, others may have come.
+  // Others may have been added since it was prepared.
   const isComplete = isLast && !isPrepared;
   const walked = {
     ...walk,
@@ -379,10 +379,10 @@ function placeInTable(placed: readonly port.PlacedDocument[], lines: readonly st
       from unnest(string_to_array(n.lexemes, ' ')) w)) from ${from}`;
 }
 
-/** Bits of the length of a line, which stands behind its place: one number for both takes SQLite a third of the time of a row. */
+/** Bits for the length of a line, stored after its position: one number for both takes SQLite a third of the time of a row. */
 const LENGTH_BITS = 26;
 
-/** The lines are cut out of one text, by the places of each document's. */
+/** The lines are cut from one text, by the position of each document's. */
 function placeInFile(placed: readonly port.PlacedDocument[], lines: Buffer): Sql {
   markNumbers(lines);
   const places: Record<number, number> = {};
@@ -397,7 +397,7 @@ function placeInFile(placed: readonly port.PlacedDocument[], lines: Buffer): Sql
     select cast(key as integer), cast(substr(${lines}, ${from}, ${length}) as text) from json_each(${JSON.stringify(places)})`;
 }
 
-/** Removes rows of documents that are gone; those of the undo log may come back. */
+/** Removes entries of removed documents; those in the undo log may come back. */
 function* tidy(walk: search.SearchWalk): Program<search.SearchWalk> {
   const ids = yield* column<number>`select s.document_id as id from search_entry s where ${own('s')}
     and s.document_id > ${walk.tidiedUpTo} order by s.document_id limit ${search.TIDY_STEP}`;

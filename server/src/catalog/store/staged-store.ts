@@ -26,11 +26,11 @@ import { type CatalogState, planForParts, reserveCategories } from './state-stor
 import { discard } from './undo-store.ts';
 
 /**
- * The batches of open full updates, a row each: lists of products that are read where they are, as they were found in the
- * catalog. A batch of whose products one is another by now is staged anew; see `dropOutdated`.
+ * The batches of open full updates, a row each: lists of products that are read in place, as they were found in the catalog. A
+ * batch with a product that has changed since is staged anew; see `dropOutdated`.
  */
 
-/** The batch of products that are in none: of those that were left out as not valid. */
+/** The batch of products in no batch: the present versions of invalid ones that were left out. */
 const NO_BATCH = 0;
 
 /** What each engine does in its own way, in the transaction of a change. */
@@ -39,13 +39,13 @@ export interface DocumentWriter {
   write(packed: PackedProducts, planned: readonly PlannedDocument[]): void | Promise<void>;
   /** Removes what was derived for documents. */
   removeDerived(documents: readonly number[]): void | Promise<void>;
-  /** @returns whether there may be more to put in order */
+  /** @returns whether there may be more to reorganise */
   tidyDerived(): boolean;
 }
 
 /**
- * A batch that is staged already, e.g. before a crash, is left as it is.
- * @returns false, with nothing staged, when something else is derived from products by now: extract the batch anew
+ * Leaves a batch that is staged already, e.g. before a crash, unchanged.
+ * @returns false, with nothing staged, if the derivation has changed: extract the batch anew
  */
 export function* stageBatch(
   state: CatalogState,
@@ -85,7 +85,7 @@ interface DocumentRows {
   idOf(row: KeyedRow): number;
 }
 
-/** Writes the documents of created products and of changed ones, with ids that run on. */
+/** Writes the documents of created products, then of changed ones, with consecutive ids. */
 export function* writeDocuments(
   state: CatalogState,
   packed: PackedProducts,
@@ -104,7 +104,7 @@ export function* writeDocuments(
   return { firstProduct, firstDocument, created: created.length, changed: changed.length };
 }
 
-/** Products of a batch by the lists of its row. */
+/** Products of a batch, from the lists of its row. */
 interface PackedBatch {
   readonly identifiers: readonly string[];
   readonly products: readonly number[];
@@ -129,8 +129,8 @@ const ofBatch = ({ fullUpdateId, batch }: port.BatchKey) =>
   sql`${ofUpdate(fullUpdateId)} and batch = ${batch}`;
 
 /**
- * To find a row by its key, SQLite reads whole rows to compare them: 25 ms for one with a report of 16 MB. A few hundred rows are
- * passed sooner, for of each it reads only the beginning; the sign keeps it from the key.
+ * To find a row by its key, SQLite reads whole rows to compare them: 25 ms for one with a report of 16 MB. Scanning a few hundred
+ * rows is faster, as it only reads the beginning of each; the plus sign prevents the use of the key.
  */
 const PASSING = byEngine({ sqlite: text('+'), postgres: text('') });
 
@@ -142,7 +142,7 @@ export const findStagedBatch = (key: port.BatchKey): Program<port.StagedBatch | 
   row`select batch, observed, extracted_by as "extractedBy" from staged_batch
     where ${own()} and ${PASSING}full_update_id = ${key.fullUpdateId} and ${PASSING}batch = ${key.batch}`;
 
-/** Of a report, in one part. */
+/** Characters of a report per part. */
 const PART_CHARACTERS = 4 * 1024 * 1024;
 
 export function* readStagedReports(
@@ -161,7 +161,7 @@ export function* readStagedReports(
     : { lines: report.slice(begin, end), next: { batch: found.batch, at: end + 1 } };
 }
 
-/** Replaces what was found of a staged batch by another ontology. */
+/** Replaces what was found out about a staged batch under another ontology. */
 export function* reviewBatch(_: CatalogState, reviewed: port.BatchReview): Program<void> {
   const { extractedBy, report, gaining } = reviewed;
   const known = yield* readReport(reviewed);
@@ -173,7 +173,7 @@ function* readReport(key: port.BatchKey): Program<string> {
   return (yield* cell<string>`select report from staged_batch where ${ofBatch(key)}`) ?? '';
 }
 
-/** Each time anew: they may have changed since. Only a task of the project's order changes them before the commit. */
+/** Staged anew each time, as they may have changed. Only a task of the project's order changes them before the commit. */
 export function* keepSkipped(
   { catalogVersion }: CatalogState,
   { fullUpdateId }: { fullUpdateId: number },
@@ -194,7 +194,7 @@ export function* keepSkipped(
   });
 }
 
-/** Products and documents that were written, with ids that run on: of created products, then of changed ones. */
+/** Written products and documents with consecutive ids: of created products, then of changed ones. */
 export interface DocumentRange {
   readonly firstProduct: number;
   readonly firstDocument: number;
@@ -204,11 +204,11 @@ export interface DocumentRange {
 
 /** A staged batch, with its lists of products for statements. */
 export interface StagedPart extends DocumentRange {
-  /** Of products that gain facts. */
+  /** Products that gain facts. */
   readonly gaining: readonly number[];
-  /** Rows `s` of products that the catalog does not hold: product_id, identifier, document_id, hash. */
+  /** Rows `s` of products that the catalog lacks: product_id, identifier, document_id, hash. */
   readonly absent: Sql;
-  /** Rows `s` of products that it holds: product_id, is_fresh, hash, and document_id where it is fresh. */
+  /** Rows `s` of products that it has: product_id, is_fresh, hash, and document_id if it is fresh. */
   readonly present: Sql;
 }
 
@@ -219,7 +219,7 @@ interface ListTexts {
   readonly hashes: Uint8Array;
 }
 
-/** SQLite would copy the hashes for each row that it reads from its table: there they are parameters. */
+/** SQLite would copy the hashes for each row that it reads from its table, so there they are parameters. */
 const LISTS = byEngine({
   sqlite: text('identifiers, products, hashes'),
   postgres: text(`'' as identifiers, '' as products, '' as hashes`),
@@ -234,7 +234,7 @@ export function* openPart(key: port.BatchKey): Program<StagedPart> {
 
 const RANGE = text('first_product as "firstProduct", first_document as "firstDocument", created, changed');
 
-/** @returns products that were just written as a part that no batch holds */
+/** @returns products that were just written as a part that is in no batch */
 export function partOf(range: DocumentRange, { hashes, ...packed }: PackedBatch): StagedPart {
   const { firstProduct, firstDocument, created, changed } = range;
   const [identifiers, products] = [JSON.stringify(packed.identifiers), JSON.stringify(packed.products)];
@@ -271,7 +271,7 @@ function openLists(given: DocumentRange & ListTexts, source: Sql, gaining: reado
   return { firstProduct, firstDocument, created, changed, gaining, absent, present };
 }
 
-/** The lists are unpacked once, not for each of their rows: `offset 0` and the concatenation see to that. */
+/** Unpacks the lists once, not for each of their rows, which `offset 0` and the concatenation ensure. */
 const unpacked = (source: Sql, columns: Sql, list: 'identifiers' | 'products'): Sql =>
   sql`(select ${columns} from (select first_product, first_document, created, changed, hashes || ''::bytea as hashes,
       ${text(list)}::json as list from ${source} offset 0) b
@@ -289,8 +289,8 @@ export const stagedList = (fullUpdateId: number, list: 'gaining' | 'identifiers'
   });
 
 /**
- * Drops batches that do not fit the catalog any more: what they found unchanged is another product by now, or what they
- * found absent is there. They are staged anew from their bodies.
+ * Drops batches that no longer fit the catalog: a product that they found unchanged has changed, or one that they found absent
+ * exists. They are staged anew from their bodies.
  * @returns whether there were any
  */
 export function* dropOutdated(
@@ -318,7 +318,7 @@ function* isAsFound({ absent, present }: StagedPart): Program<boolean> {
   return other === undefined;
 }
 
-/** Removes a batch; what it brought is garbage, except where the full update was committed, which left only the report. */
+/** Removes a batch; its documents are garbage, unless the full update was committed, which left only the report. */
 function* dropBatch(key: port.BatchKey, { firstDocument, created, changed }: DocumentRange): Program<void> {
   const behind = firstDocument + created + changed;
   yield* discard(sql`id from document where ${own()} and id >= ${firstDocument} and id < ${behind}`);
@@ -330,7 +330,7 @@ export const emptyCommitted = (fullUpdateId: number): Program<number> =>
   run`update staged_batch set first_document = 0, created = 0, changed = 0, identifiers = '[]',
     products = '[]', gaining = '[]', hashes = '' where ${ofUpdate(fullUpdateId)}`;
 
-/** Removes a batch of a full update that is over. @returns whether there was one */
+/** Removes a batch of an ended full update. @returns whether there was one */
 export function* dropOver(live: readonly number[]): Program<boolean> {
   const over = yield* row<port.BatchKey & DocumentRange>`select full_update_id as "fullUpdateId", batch,
     ${RANGE} from staged_batch where ${own()} and not (full_update_id ${among(live)}) limit 1`;

@@ -22,15 +22,15 @@ import {
 import * as ontology from '../ontology/ontology.ts';
 import type { CategoryRange, ChangeOrder, ListedCategory } from '../port.ts';
 
-/** The state of a catalog without any write, which has no row in PostgreSQL. */
+/** The state of a catalog without any writes, which has no row in PostgreSQL. */
 const EMPTY = {
   /** Raised by every change that a reader can see. */
   catalogVersion: 0,
   ontologyMode: 'automatic' as ontology.OntologyMode,
   ontologyRevision: 1,
-  /** JSON object */
+  /** JSON object. */
   unitAliases: '{}',
-  /** Raised when other things are derived from products, for example memberships of another rule. */
+  /** Raised when the derivation from products changes, for example to memberships of another rule. */
   derivationRevision: 0,
   nextProductId: 1,
   nextDocumentId: 1,
@@ -42,7 +42,7 @@ const EMPTY = {
   lastTask: 0,
 };
 
-/** The state of a catalog: table `meta` of its file, its row in `catalog` in PostgreSQL. */
+/** The state of a catalog: table `meta` of its file, or its row in `catalog` in PostgreSQL. */
 export type CatalogState = typeof EMPTY;
 
 /** Counters that a file does not store: SQLite assigns these ids, or rows show the last one. */
@@ -75,7 +75,7 @@ function* lockState(): Program<CatalogState> {
   return (yield* row<CatalogState>(LOCKED)) ?? EMPTY;
 }
 
-/** Writes the changed values; call `lockState` before. */
+/** Writes the changed values; call `lockState` first. */
 function* saveState(
   before: CatalogState,
   after: Partial<CatalogState> & { readonly lastTaskResult?: string },
@@ -95,7 +95,7 @@ function* saveState(
   );
 }
 
-/** Runs `work` under the catalog's lock and saves what it sets in the state. */
+/** Runs `work` under the catalog's lock and saves the changes that it makes to the state. */
 export function* change<Result>(work: (state: CatalogState) => Program<Result>): Program<Result> {
   const before = yield* lockState();
   const state = { ...before };
@@ -105,8 +105,8 @@ export function* change<Result>(work: (state: CatalogState) => Program<Result>):
 }
 
 /**
- * Does the work of an ordered task once: its number and result are written in the same transaction, so that a task
- * that runs again after a crash returns that result.
+ * Does the work of an ordered task once: its number and result are written in the same transaction, so that a task that runs
+ * again after a crash returns that result.
  */
 export function* applyOnce<Result extends object>(
   { taskNumber }: ChangeOrder,
@@ -148,7 +148,7 @@ const ATTRIBUTE = text(
 const readAttributeRows = (): Program<ontology.AttributeRow[]> =>
   rows<ontology.AttributeRow>`select ${ATTRIBUTE} from attribute a where ${own('a')} order by a.id`;
 
-/** One statement: the revision and the attributes are of one state. A removed attribute list is a row of nulls. */
+/** One statement, so that the revision and the attributes are of one state. An empty attribute list is a row of nulls. */
 export function* readOntology(): Program<ontology.Ontology> {
   const found = yield* rows<
     ontology.AttributeRow & ontology.StoredOntology
@@ -181,14 +181,14 @@ function* readNumber(name: 'catalogVersion' | 'derivationRevision'): Program<num
 export const readDerivationRevision = (): Program<number> => readNumber('derivationRevision');
 export const readCatalogVersion = (): Program<number> => readNumber('catalogVersion');
 
-/** A catalog that another room changes; it names what its change affects, and the version is raised for it. */
+/** A catalog that another room changes; it reports what its change affects, and the version is raised for it. */
 export interface ChangedCatalog {
   /** The id of the newest document; later ones are higher. */
   readonly newestDocument: number;
   /** @returns a new id, never reused */
   takeId(of: 'relation' | 'build'): number;
   readOntology(): Program<ontology.Ontology>;
-  /** Says that answers change, or also what is derived from products. */
+  /** Reports that answers change, or also the derivation from products. */
   affect(what: 'answers' | 'derivation'): void;
 }
 
@@ -217,12 +217,12 @@ function openChanged(state: CatalogState): ChangedCatalog {
 }
 
 /**
- * How PostgreSQL plans the rest of a transaction. Rows that were just copied have no statistics, those of a new project or
- * full update for a long time: the planner takes a million rows for a hundred, and its plan takes minutes, or days.
- * SQLite plans by the text of a statement alone.
+ * How PostgreSQL plans the rest of a transaction. Rows that were just copied have no statistics, and those of a new project or
+ * full update have none for a long time: the planner estimates a million rows instead of a hundred, and its plan takes minutes,
+ * or days. SQLite plans by the text of a statement only.
  */
 
-/** By `set local` alone, which a coordinator of Citus passes on to its workers (transfer/distribute.ts). */
+/** Only uses `set local`, which a Citus coordinator passes on to its workers (transfer/distribute.ts). */
 function planBy(settings: Record<string, string>, more = ''): () => Program<number> {
   const texts = Object.entries(settings).map(([name, value]) => `set local ${name} = '${value}'`);
   const set = byEngine({
@@ -232,7 +232,7 @@ function planBy(settings: Record<string, string>, more = ''): () => Program<numb
   return () => run(set);
 }
 
-/** A coordinator finds the worker by the values of a statement, which a generic plan does not know. */
+/** A coordinator finds the worker from the values of a statement, which a generic plan does not know. */
 const GENERIC = `; select set_config('plan_cache_mode',
   case when current_setting('citus.version', true) is null then 'force_generic_plan' else 'force_custom_plan' end, true)`;
 
@@ -241,14 +241,14 @@ export const planForWholeTables = planBy({
   ...{ enable_nestloop: 'off', enable_hashjoin: 'on', enable_mergejoin: 'on', enable_seqscan: 'on' },
   ...{ enable_sort: 'on', work_mem: '128MB', jit: 'off' },
 });
-/** For statements that find documents by lexemes: their index has no other scan, and a new table no statistics that show its use. */
+/** For statements that find documents by lexemes: their index has no other scan, and a new table lacks statistics that favour it. */
 export const planForLexemes = planBy({
   ...{ enable_nestloop: 'on', enable_hashjoin: 'off', enable_mergejoin: 'off', enable_seqscan: 'off' },
   ...{ enable_bitmapscan: 'on' },
 });
 /**
- * For statements that read the first rows of an index, or those of a list, and no others. A generic plan takes every list
- * for a short one.
+ * For statements that only read the first rows of an index, or those of a list. A generic plan assumes that every list is
+ * short.
  */
 export const planForParts = planBy(
   {
@@ -287,7 +287,7 @@ export function* replaceOntology(
   return { ontology: ontology.toOntology({ mode, revision, unitAliases }, rows), changed: true };
 }
 
-/** Products follow it until the task of the change has read them; one that comes back later counts as changed. */
+/** Products follow a past ontology until the task of the change has read them; one that comes back later counts as changed. */
 const CACHED_PAST = 20;
 
 function* keepPast({ ontologyRevision }: CatalogState, { attributes }: ontology.Ontology): Program<void> {
@@ -319,7 +319,7 @@ export function* reserveCategories(state: CatalogState, paths: readonly string[]
   if (missing.length > 0) yield* run(insertRows('category', { id: 'bigint', path: 'text' }, categories));
 }
 
-/** PostgreSQL's index holds hashes: a path may be too long for an index. */
+/** PostgreSQL's index is on hashes, as a path may be too long for an index. */
 const SAME_PATH = byEngine({
   sqlite: sql`c.path = w.value`,
   postgres: sql`md5(c.path) = md5(w.value) and c.path = w.value`,
@@ -329,8 +329,8 @@ export const findCategories = (paths: readonly string[]): Program<ReadonlyMap<st
   pairs`select c.path, c.id from ${listed('w', 'text', paths)} ${lookupJoin('category', 'c', SAME_PATH)}`;
 
 /**
- * The text of a path by which paths are listed, a parent before what is below it and that before its next sibling: its JSON
- * without the closing bracket, with a sign below all others for each quote.
+ * The text by which paths are sorted, a parent before its descendants and those before its next sibling: its JSON without the
+ * closing bracket, with a character below all others for each quote.
  */
 const SORTED_PATH = byEngine({
   sqlite: text(`replace(substr(c.path, 1, length(c.path) - 1), '"', char(1))`),
@@ -338,10 +338,10 @@ const SORTED_PATH = byEngine({
 });
 const sortPath = (path: readonly string[]) => JSON.stringify(path).slice(0, -1).replaceAll('"', '\u0001');
 
-/** All paths of a project are read for each page: few projects have 100,000, which take 0.1 s. */
+/** Reads all paths of a project for each page: few projects have 100,000, which take 0.1 s. */
 export function* listCategoryPaths({ under, after, limit }: CategoryRange): Program<ListedCategory[]> {
   const top = sortPath(under);
-  // A path below another one goes on with a comma, which a hyphen follows.
+  // A path below another one continues with a comma; a hyphen is the next character.
   const below = under.length === 0 ? text('true') : sql`${SORTED_PATH} < ${`${top}-`}`;
   const found = yield* rows<{ id: number; path: string }>`select c.id, c.path from category c
     where ${own('c')} and ${SORTED_PATH} > ${top} and ${SORTED_PATH} > ${sortPath(after)} and ${below}
@@ -370,7 +370,7 @@ const ATTRIBUTE_COLUMNS = {
   ...({ synonyms: 'text', reason: 'text', typing: 'text' } as const),
 };
 
-/** In place of those with the same ids. */
+/** Replaces those with the same ids. */
 export function* insertAttributes(attributes: readonly ontology.Attribute[]): Program<void> {
   if (attributes.length === 0) return;
   yield* run`delete from attribute where ${own()} and id ${among(attributes.map(({ id }) => id))}`;

@@ -23,11 +23,11 @@ import { productsOf, uploadText } from './product-list-store.ts';
 import { type CatalogState, planForParts, planForWholeTables } from './state-store.ts';
 
 /**
- * What a commit or delete replaced. Its size is that of the change: documents stay where they are, and the log points
- * to them. Source: docs/interface.md §4.5.
+ * What a commit or delete replaced. Its size is that of the change: documents stay where they are, and the log points to them.
+ * Source: docs/interface.md §4.5.
  */
 
-/** Notes documents without a pointer as garbage; `from` selects each, with a condition. */
+/** Marks documents that nothing points to as garbage; `from` selects them, with a condition. */
 export const discard = (from: Sql): Program<number> =>
   run`${insertInto('garbage_document', 'document_id')} ${from} on conflict do nothing`;
 
@@ -38,13 +38,13 @@ export const INTO_PRODUCT = insertInto(
 );
 
 export interface Undo {
-  /** 0: nothing is recorded. */
+  /** 0 if nothing is recorded. */
   readonly id: number;
-  /** Call it before products change; `from` has each as `p`, `after` says which document it gets: null for none. */
+  /** Call it before products change; `from` has each as `p`, `after` gives its new document: null for none. */
   recordChanged(after: Sql, from: Sql): Program<number>;
-  /** Products whose ids and documents run on; ids among them that no product got do no harm. */
+  /** Products with consecutive ids and documents; ids in the range that no product got are harmless. */
   recordCreated(range: Record<'firstProduct' | 'firstDocument' | 'created', number>): Program<void>;
-  /** Writes the entry, and drops what is beyond the limits. */
+  /** Writes the entry, and drops entries beyond the limits. */
   close(kind: port.UndoableCommit['kind'], counts: Omit<port.ChangeCounts, 'unchanged'>): Program<void>;
 }
 
@@ -52,7 +52,7 @@ const BEFORE = 'document_before, hash_before, revision_before, updated_at_before
 const CHANGE_COLUMNS = `undo_id, product_id, identifier, document_after, ${BEFORE}`;
 const PRESENT = sql`p.document_id, p.hash, p.ontology_revision, p.updated_at, p.updated_by`;
 
-/** Opens the entry of a task; with `undoDepth` 0 nothing is recorded, unless an event will tell of it. */
+/** Opens the entry of a task; with `undoDepth` 0 nothing is recorded, unless an event needs it. */
 export function openUndo(
   state: CatalogState,
   order: port.ChangeOrder & port.UndoOrder,
@@ -61,7 +61,7 @@ export function openUndo(
   const { taskNumber, at, author } = order;
   const isLogged = order.undoDepth > 0 || isAnnounced;
   const undoId = isLogged ? state.nextUndoId++ : 0;
-  /** Without an entry, replaced documents are garbage at once. */
+  /** Without an entry, replaced documents are garbage immediately. */
   const recordChanged = (after: Sql, from: Sql) =>
     isLogged
       ? run`${insertInto('undo_change', CHANGE_COLUMNS)}
@@ -80,7 +80,7 @@ export function openUndo(
         ...{ catalogVersion: state.catalogVersion + 1, created, changed, deleted },
       };
       if (isLogged) yield* run(insertRow('undo_log', entry));
-      // The oldest go; `collectGarbage` removes their changes.
+      // Drops the oldest; `collectGarbage` removes their changes.
       yield* run`delete from undo_log where ${own()} and (at < ${order.undoSince ?? 0} or id not in
         (select id from undo_log where ${own()} order by id desc limit ${order.undoDepth}))`;
       yield* dropCreatedAlone();
@@ -98,17 +98,17 @@ export function* dropUndoBefore(undoSince: number | undefined): Program<void> {
 const dropCreatedAlone = (): Program<number> =>
   run`delete from undo_created where ${own()} and undo_id not in (select id from undo_log where ${own()})`;
 
-/** @returns the entries, the last one first */
+/** @returns the entries, latest first */
 const listEntries = (): Program<UndoEntry[]> =>
   rows`select id, task_number as "commit", at, kind, author, catalog_version as "catalogVersion", created,
     changed, deleted from undo_log where ${own()} order by id desc`;
 
 interface UndoEntry extends Omit<port.UndoableCommit, 'author'> {
-  /** In the log; given again after a restore. */
+  /** The number in the log; reused after a restore. */
   readonly id: number;
   /** The number of its task, by which callers know it. */
   readonly commit: number;
-  /** JSON */
+  /** As JSON. */
   readonly author: string | null;
 }
 
@@ -121,7 +121,7 @@ const toCommit = ({ commit, author, ...entry }: UndoEntry): port.UndoableCommit 
   author: author === null ? null : (JSON.parse(author) as port.UndoableCommit['author']),
 });
 
-/** Of later changes that a restore overwrites. */
+/** The most later changes overwritten by a restore that are reported. */
 const REPORTED = 100_000;
 
 export function* restore(
@@ -155,7 +155,7 @@ function* playBack({ ontologyRevision }: CatalogState, last: number): Program<po
   const ofEntry = sql`${own()} and undo_id = ${last}`;
   const replayed = sql`undo_change u left join product p on ${own('p')} and p.identifier = u.identifier
     where ${own('u')} and u.undo_id = ${last}`;
-  // Whatever deleted one of them since has an entry of its own, which was reverted before.
+  // Any later deletion of one of them has an entry of its own, which was reverted first.
   const created = sql`undo_created u join product p on ${own('p')} and p.id >= u.first_product
     and p.id < u.first_product + u.created where ${own('u')} and u.undo_id = ${last}`;
   const overwritten = yield* column<string>`select u.identifier from ${replayed}
@@ -179,7 +179,7 @@ function* playBack({ ontologyRevision }: CatalogState, last: number): Program<po
   return { restored, overwritten, needsExtraction: outdated !== undefined };
 }
 
-/** What commits and deletes changed, as far as the undo log reaches. */
+/** What commits and deletes changed, as far back as the undo log goes. */
 
 export function* listCommitChanges(page: port.ChangePage): Program<port.CommitChange[] | undefined> {
   const entries = yield* listEntries();
@@ -211,7 +211,7 @@ export function* listProductChanges(identifier: string): Program<port.ProductCha
   return changes;
 }
 
-/** The present product of an identifier, or the one that a commit in the log changed last. */
+/** The present product with an identifier, or the one that a commit in the log changed last. */
 function* findProductId(identifier: string, entries: readonly UndoEntry[]): Program<number | undefined> {
   let found = yield* cell<number>`select p.id from ${productsOf([identifier])}`;
   for (const { id } of entries)
@@ -239,7 +239,7 @@ const OF_KIND = {
   deleted: 'document_after is null',
 };
 
-/** Those that were there first, then those that the commit created. */
+/** First those that existed before, then those that the commit created. */
 function* listLogged(
   entry: number,
   later: readonly number[],
@@ -257,7 +257,7 @@ function* listLogged(
   return [...found, ...(yield* listCreated(entry, { later, from, limit: limit - found.length }))];
 }
 
-/** Ids that no product got are left out; products that were deleted since are named by a later entry. */
+/** Leaves out ids that no product got; products that were deleted since are named by a later entry. */
 function* listCreated(
   entry: number,
   { later, from, limit }: { later: readonly number[]; from: number; limit: number },
@@ -275,7 +275,7 @@ function* listCreated(
   return created;
 }
 
-/** @returns the ids and identifiers of products, in the order of the ids */
+/** @returns the ids and identifiers of products, ordered by id */
 function* listOfRange(
   { after, end, limit }: Record<'after' | 'end' | 'limit', number>,
   later: readonly number[],
@@ -301,7 +301,7 @@ function* findNext(entry: number, changes: readonly LoggedChange[]): Program<Map
     where ${own('l')} and l.id > ${entry} and u.document_before is not null order by l.id desc`;
 }
 
-/** Reads the documents. One that a change left may be gone: then what came next stands for it. */
+/** Reads the documents. If one that a change left is gone, the next one replaces it. */
 function* settle(
   changes: readonly LoggedChange[],
   next: ReadonlyMap<number, number>,
@@ -328,7 +328,7 @@ function readDocuments(documents: readonly (number | null)[]): Program<Map<numbe
     ${lookupJoin('document', 'd', sql`d.id = w.value`)}`;
 }
 
-/** What a restore would do, counted without doing it: by the same rules as `playBack`. */
+/** What a restore would do, counted without doing it, by the same rules as `playBack`. */
 
 type Counts = Pick<port.RestoreEffect, 'created' | 'changed' | 'deleted' | 'changedSince'>;
 
@@ -350,14 +350,14 @@ export function* weighRestore(commit: number): Program<port.RestoreEffect | unde
 }
 
 interface Span {
-  /** The id of the oldest entry in the log. */
+  /** The id of the oldest entry to undo. */
   readonly from: number;
   readonly isOne: boolean;
 }
 
 const COLUMNS = 'identifier, product_id, undo_id, document_before, hash_before, document_after';
 
-/** Products that the commits changed or deleted; several commits name one several times. */
+/** Products that the commits changed or deleted; several commits may name the same one. */
 const touched = ({ from, isOne }: Span): Sql => {
   const rank = (order: string) =>
     text(isOne ? '1' : `row_number() over (partition by identifier order by undo_id ${order})`);
@@ -385,7 +385,7 @@ const weighTouched = (span: Span): Sql => sql`select
     from ${touched(span)} left join product p on ${own('p')} and p.identifier = t.identifier
     where t.oldest = 1 or t.newest = 1) r`;
 
-/** Products that the commits created and nothing deleted since. */
+/** Products that the commits created and that were not deleted since. */
 const weighCreated = (span: Span): Sql => sql`select count(*) as deleted,
   ${text(sumOf('m.document_id <> m.made', 'changedSince'))}
   from (select p.identifier, p.document_id, c.first_document + p.id - c.first_product as made from undo_created c

@@ -73,7 +73,7 @@ export const commitRoutes =
     serveOnce(server, 'POST /products/batch/restore', {
       tags,
       failures: { '4xx': ErrorAnswer, 507: ErrorAnswer },
-      // A body means nothing; some connectors send the last batch again.
+      // A body is ignored; some connectors send the last batch again.
       config: { guard: 'project', access: 'write', maxBodyMib: uploadMaxMib, body: 'raw' },
       summary: 'Undo the last commit or delete, or all down to one',
       ...{ query: RestoreQuery, answer: { 200: TaskStarted }, answerOnce },

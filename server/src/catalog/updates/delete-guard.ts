@@ -9,11 +9,11 @@ export function isGuarded(
   deleted: number,
 ): boolean {
   if (allowDeletes !== undefined) return deleted !== allowDeletes;
-  // Not divided: 7 / 100 * 100 is more than 7.
+  // Not by division, as 7 / 100 * 100 is more than 7.
   return deleted * 100 > maxDeletePercent * present;
 }
 
-/** What an update deletes, what it is called itself, and which call allows that. */
+/** What an update deletes, its own name, and the call that permits it. */
 export interface DeletedThings {
   readonly plural: string;
   readonly update: string;

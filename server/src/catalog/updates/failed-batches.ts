@@ -4,39 +4,39 @@ import { GONE_MS } from '../../storage/postgres/postgres.ts';
 import type { CatalogParts } from '../parts.ts';
 import * as fullUpdateStore from './full-update-store.ts';
 
-/** How often a process says that it is there and has no mark left to store. */
+/** How often a process reports that it is alive and has no mark left to store. */
 const BEAT_MS = 1_000;
-/** A process not seen for this long is silent: no commit is accepted before it is there again or counts as dead. */
+/** A process not seen for this long is silent: no commit is accepted until it is back or counts as dead. */
 const SILENT_MS = 5_000;
 const TRY_EVERY_MS = 250;
-/** How long a commit waits for batches that are arriving and for the next beat of the others: callers give up after 3 s. */
+/** How long a commit waits for arriving batches and for the next beat of other processes: callers give up after 3 s. */
 export const COMMIT_WAIT_MS = 2_500;
 const CHECK_EVERY_MS = 100;
-/** A limit, because unknown callers can name any number of projects while keys cannot be checked. */
+/** Limited, as unknown callers can name any number of projects while keys cannot be checked. */
 const MOST_MARKS = 1_000;
 
 type Parts = Pick<CatalogParts, 'database' | 'clock' | 'logger'>;
 
 /**
- * Keeps a commit from running without a batch that was refused or is arriving. A batch has a row before it is read, so
- * the store knows of it whatever happens next. What could not be stored, because the database was away or the disk full, is
- * held here until it can be; a process that ends without having stored it puts open full updates in doubt.
- * Source: docs/interface.md §3.1 rules 3, 10 and 11.
+ * Keeps a commit from running without a batch that was refused or is arriving. A batch has a row before it is read, so the
+ * store knows of it whatever happens next. What could not be stored, because the database was unreachable or the disk full, is
+ * held here until it can be; a process that ends without having stored it puts open full updates in doubt. Source:
+ * docs/interface.md §3.1 rules 3, 10 and 11.
  */
 /** @param origin of the full updates */
 export function createFailedBatches({ database, clock, logger }: Parts, origin: string) {
   const marks = new Map<string, fullUpdateStore.FailedBatch>();
-  /** Failed batches whose rows are there still: only their process knows that they do not arrive any more. */
+  /** Failed batches whose rows still exist: only their process knows that they will not arrive. */
   const lost = new Set<fullUpdateStore.ArrivingBatch>();
   let expected = 0;
   let timer: NodeJS.Timeout | undefined;
   let takesBatches = true;
   let beating: Promise<void> | undefined;
-  /** By the clock of this process: the last beat, and the first of those without a failure between them. */
+  /** By the clock of this process: the last beat, and the first one since the last failure. */
   let beatAt = Number.NEGATIVE_INFINITY;
   let steadySince = Number.POSITIVE_INFINITY;
 
-  /** Called before batches are taken, and by a process that takes none: others see it in the same list. */
+  /** Called before batches are accepted, also by a process that accepts none, as others see it in the same list. */
   async function start(takes: boolean): Promise<void> {
     takesBatches = takes;
     // The lock of the data folder shows that processes still listed were killed.
@@ -60,7 +60,7 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
     await fullUpdateStore.removeProcess(database);
   }
 
-  /** @returns the batch, which the full update counts from now on; undefined when none is open */
+  /** @returns the batch, which the full update counts from now on; undefined if none is open */
   function expect(projectId: number, fullUpdateId: number | undefined) {
     expected += 1;
     const batch = { projectId, processId: database.processId, number: expected };
@@ -73,15 +73,15 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
   }
 
   /**
-   * Notes a batch that is about to be answered with an error. One that nothing is stored of is answered when its mark is,
-   * or when other processes see that this one is silent. @param failed undefined: it says nothing about the open full update
+   * Notes a batch that is about to be answered with an error. If nothing of it is stored, it is answered once its mark is, or
+   * once other processes see that this one is silent. @param failed undefined: it says nothing about the open full update
    */
   async function note(
     failed: Omit<fullUpdateStore.FailedBatch, 'at'> | undefined,
     arriving: fullUpdateStore.ArrivingBatch | undefined,
   ): Promise<void> {
     if (arriving !== undefined) {
-      // Until a beat removes its row a commit waits for it or is refused, which is the safe side.
+      // Until a beat removes its row, a commit waits for it or is refused, which is safe.
       await fullUpdateStore.endExpected(database, arriving, true).catch((error: unknown) => {
         lost.add(arriving);
         logger.warn({ err: error, fullUpdateId: arriving.id }, 'a failed batch counts as arriving for now');
@@ -98,7 +98,7 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
       try {
         return await storeMarks();
       } catch (error) {
-        // There is no beat as long as a mark is held, so this ends.
+        // There is no beat while a mark is held, so this ends.
         if (database.isShared && performance.now() - beatAt <= SILENT_MS) continue;
         logger.warn({ err: error, project: projectId }, 'a failed batch is only noted in memory');
         return;
@@ -106,12 +106,12 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
     }
   }
 
-  /** A batch was accepted, or another full update begun. */
+  /** Call it when a batch was accepted, or another full update begun. */
   function forget(projectId: number): void {
     for (const [key, mark] of marks) if (mark.projectId === projectId) marks.delete(key);
   }
 
-  /** What is stored of the batches, and failures that this process could not store. */
+  /** What is stored about the batches, plus failures that this process could not store. */
   function stateOf(update: fullUpdateStore.FullUpdate): fullUpdateStore.BatchesState {
     const { id, projectId, batchAt, arriving } = update;
     const gone = [...lost].filter((batch) => batch.id === id).length;
@@ -125,8 +125,8 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
   }
 
   /**
-   * Waits until no batch of the open full update is arriving, at any process. `find` reads it anew, or throws.
-   * @returns the full update as it is then, or as it is when `until` has passed
+   * Waits until no batch of the open full update is arriving at any process. `find` rereads it, or throws.
+   * @returns the full update at that time, or when `until` has passed
    */
   async function waitForArriving(
     find: () => Promise<fullUpdateStore.FullUpdate>,
@@ -149,7 +149,7 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
     for (let waiting = [...before.keys()]; waiting.length > 0; ) {
       await delay(CHECK_EVERY_MS);
       const now = await fullUpdateStore.listOtherProcesses(database);
-      // Whether one ended in order or was killed is in the state of the full update when the caller asks again.
+      // If the caller asks again, the state of the full update shows whether one ended properly or was killed.
       if (performance.now() > until || waiting.some((id) => !now.has(id))) throw notReady;
       waiting = waiting.filter((id) => now.get(id) === before.get(id));
     }
@@ -179,12 +179,12 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
       await fullUpdateStore.noteProcess(database, takesBatches);
       beatAt = begunAt;
       steadySince = Math.min(steadySince, begunAt);
-      // After an outage, others come back within moments too.
+      // After an outage, other processes may take moments to come back too.
       if (begunAt - steadySince >= SILENT_MS)
         await fullUpdateStore.removeGoneProcesses(database, origin, GONE_MS);
     } catch (error) {
       steadySince = Number.POSITIVE_INFINITY;
-      // Marks stay in memory and are stored by the next beat.
+      // Marks stay in memory and are stored at the next beat.
       logger.debug({ err: error }, 'marks of failed batches cannot be stored now');
     }
   }

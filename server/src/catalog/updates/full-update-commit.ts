@@ -13,21 +13,21 @@ import { undoLimitsOf } from './undoable-commits.ts';
 interface CommitPayload {
   readonly fullUpdateId: number;
   readonly allowDeletes?: number;
-  /** Holds where it is stricter than the project's. */
+  /** Applies if it is stricter than the project's. */
   readonly maxDeletePercent?: number;
   /** Absent: accepted by an earlier version. */
   readonly author?: port.ChangeAuthor;
 }
 
-/** Of a commit that a task makes. */
+/** Limits of a commit that a task makes. */
 export interface PartLimits {
   readonly maxDeletePercent: number;
   readonly author: port.ChangeAuthor;
 }
 
-/** A stored body passed its limit when it came. */
+/** The limit of a stored body was checked when it arrived. */
 const ANY_SIZE_MIB = 1024;
-/** A commit is prepared again when the ontology changed meanwhile; more often than this, something is wrong. */
+/** A commit is prepared again if the ontology changed meanwhile; more often than this, something is wrong. */
 const ATTEMPTS = 10;
 
 type CommitLimits = port.DeleteLimit &
@@ -67,7 +67,7 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
     },
   });
 
-  /** Of a commit that is refused before it has a task. */
+  /** For a commit that is refused before it has a task. */
   async function recordRefusal(
     projectId: number,
     fullUpdateId: number,
@@ -77,7 +77,7 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
     await database.write('rows', (tx) => recordEvents(tx, projectId, [event]));
   }
 
-  /** @returns how many batches there are */
+  /** @returns the number of batches */
   async function complete(projectId: number, fullUpdateId: number): Promise<number> {
     const batches = await fullUpdateStore.listBatches(database.read, { id: fullUpdateId, projectId });
     const accepted = batches.map(({ batch, payloadName, encoding }) => ({
@@ -95,7 +95,7 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
   ): Promise<void> {
     const { projectId } = run.task;
     const update = await fullUpdateStore.findFullUpdate(database.read, { id: fullUpdateId, projectId });
-    // It ended before a crash that forgot to say so.
+    // It had ended before a crash, but was not marked so.
     if (update?.state === 'committed') return;
     const settings = await parts.getSettings(projectId);
     const maxDeletePercent = Math.min(settings.maxDeletePercent, own);
@@ -109,9 +109,9 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
     await parts.onOntologyFollowed(run);
     for (const attribute of newAttributes) run.report(describeCreated(attribute));
     await reportCommit(run, fullUpdateId, result.counts);
-    // The commit is reported before its bodies are removed: that takes 2 ms each, of 15 MB.
+    // The commit is reported before its bodies are removed, which takes 2 ms for each of 15 MB.
     const bodies = await end(projectId, fullUpdateId, 'committed');
-    // The commit took effect; bodies that stay take room only.
+    // The commit took effect; bodies that remain only take space.
     removeBodies(projectId, bodies).catch((error: unknown) =>
       logger.warn({ err: error, project: projectId }, 'bodies are removed at the next start'),
     );
@@ -178,7 +178,7 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
     const known = uploads.filter((task) => task !== undefined);
     await tasks.endTasks(known, state === 'committed' ? 'FINISHED' : 'CANCELLED');
     await fullUpdateStore.closeFullUpdate(database, key, state);
-    // Before its bodies are removed: batches being staged are no longer needed.
+    // Before its bodies are removed, as batches being staged are no longer needed.
     staging.forget(fullUpdateId);
     return batches.map(({ payloadName }) => payloadName);
   }
@@ -188,7 +188,7 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
     parts.collectGarbage(projectId);
   }
 
-  /** The new one is stored: what fails in closing the old ones is done with the next, or at the next start. */
+  /** The new one is stored: whatever fails in closing the old ones is done with the next, or at the next start. */
   async function closeDiscarded(projectId: number): Promise<void> {
     try {
       for (const { id, ...one } of await fullUpdateStore.listUnclosed(database))

@@ -16,19 +16,19 @@ export interface FullUpdate extends BatchesState {
   readonly id: number;
   readonly projectId: number;
   readonly state: 'open' | 'committing' | 'committed' | 'discarded';
-  /** When it was opened or took its last batch. */
+  /** When it was opened or accepted its last batch. */
   readonly batchAt: number;
   readonly commitTaskId: string | undefined;
 }
 
-/** What a commit must know of batches that it would not hold. */
+/** What a commit must know about batches that it would lack. */
 export interface BatchesState {
   readonly lastBatch: BatchState;
-  /** Batches of which the body is not yet received and stored, at all processes. */
+  /** Batches whose body is not completely received and stored, at all processes. */
   readonly arriving: number;
 }
 
-/** `in doubt`: a process may have refused a batch without being able to store that. */
+/** `in doubt`: a process may have refused a batch without being able to record that. */
 type BatchState = 'accepted' | 'failed' | 'in doubt';
 
 export interface Batch {
@@ -58,7 +58,7 @@ const readFullUpdate = ({ last_batch_failed, commit_task_id, state, ...row }: Fu
   commitTaskId: commit_task_id ?? undefined,
 });
 
-/** Which full update; ids are the service's, but its rows are stored by project. */
+/** Identifies a full update; ids are global, but its rows are stored by project. */
 export type FullUpdateKey = Pick<FullUpdate, 'id' | 'projectId'>;
 
 const rowOf = ({ id, projectId }: FullUpdateKey) => ({ projectId, id });
@@ -74,7 +74,7 @@ async function changeOpen(
   return (await control.update(tx, 'full_update', { where, set })) > 0;
 }
 
-/** Discards the open session and opens a new one. @returns what `alongside` answers, in the same transaction */
+/** Discards the open session and opens a new one. @returns the result of `alongside`, from the same transaction */
 export const openFullUpdate = <Answer>(
   database: Database,
   { projectId, origin, now }: { projectId: number; origin: string; now: number },
@@ -113,7 +113,7 @@ export const discardOpen = (
     return isOpen;
   });
 
-/** Whether a later one was given up. */
+/** Whether a later one was discarded. */
 export async function wasGivenUpSince(
   database: Database,
   { id, projectId, origin }: FullUpdateKey & { origin: string },
@@ -149,10 +149,10 @@ export async function listLiveFullUpdates(database: Database, projectId: number)
   return rows.map(({ id }) => id);
 }
 
-/** A batch whose body is on its way to a process. */
+/** A batch whose body is being received by a process. */
 export interface ArrivingBatch extends FullUpdateKey {
   readonly processId: string;
-  /** The process counts them. */
+  /** Counted by the process. */
   readonly number: number;
 }
 
@@ -162,11 +162,11 @@ const keyOfArriving = ({ processId, number, ...key }: ArrivingBatch) => ({
   number,
 });
 
-/** Before the full update of the batch is changed: other transactions that change both lock them in this order. */
+/** Call it before changing the batch's full update: other transactions that change both lock them in this order. */
 const removeArriving = (tx: ControlTransaction, batch: ArrivingBatch) =>
   control.remove(tx, 'arriving_batch', keyOfArriving(batch));
 
-/** Adds a batch to an open full update. @returns its number; undefined when it is not open any more */
+/** Adds a batch to an open full update. @returns its number; undefined if it is no longer open */
 export async function addBatch(
   tx: ControlTransaction,
   key: FullUpdateKey,
@@ -176,7 +176,7 @@ export async function addBatch(
     ...added
   }: Omit<Batch, 'batch'> & {
     now: number;
-    /** How it was counted while it arrived; undefined: of a task, which sends one after another. */
+    /** How it was counted while arriving; undefined for a task, which sends batches one by one. */
     arriving: ArrivingBatch | undefined;
   },
 ): Promise<number | undefined> {
@@ -199,21 +199,21 @@ export async function listBatches(read: Database['read'], key: FullUpdateKey): P
 }
 
 /**
- * No batch begins from here on until the transaction ends: `expectBatch` waits for the row.
- * @returns the full update whose commit begins now, as it is beside that; otherwise the task that began it before
+ * No batch can begin from here on until the transaction ends: `expectBatch` waits for the row.
+ * @returns the full update whose commit begins now, in its present state; otherwise the task that began it before
  */
 export async function beginCommit(
   tx: ControlTransaction,
   { taskId, ...key }: FullUpdateKey & { taskId: string },
 ): Promise<{ begun: FullUpdate } | { begun: undefined; commitTaskId: string | undefined }> {
   const isBegun = await changeOpen(tx, key, { state: 'committing', commitTaskId: taskId });
-  // A statement of its own: one that waited for a row counts what was there before it waited.
+  // A separate statement, as one that waited for a row counts what was there before it waited.
   const present = await findFullUpdate(tx, key);
   if (isBegun && present !== undefined) return { begun: present };
   return { begun: undefined, commitTaskId: present?.commitTaskId };
 }
 
-/** Ends a full update; its batches are forgotten. */
+/** Ends a full update and deletes its batches. */
 export async function closeFullUpdate(
   database: Database,
   key: FullUpdateKey,
@@ -225,7 +225,7 @@ export async function closeFullUpdate(
   });
 }
 
-/** @returns full updates of all projects that take no batches any more and still have some */
+/** @returns full updates of all projects that accept no more batches but still have some */
 export async function listUnclosed(database: Database): Promise<FullUpdate[]> {
   const rows = await selectFullUpdates(database.read)
     .where('state', '!=', 'open')
@@ -238,8 +238,8 @@ const FAILED = 1;
 const IN_DOUBT = 2;
 
 /**
- * Counts a batch that is about to be read: a commit waits for it.
- * @returns the batch of the full update that is open; undefined when there is none
+ * Counts a batch that is about to be read, for which a commit waits.
+ * @returns the batch of the open full update; undefined if there is none
  */
 export function expectBatch(
   database: Database,
@@ -262,7 +262,7 @@ export function expectBatch(
   });
 }
 
-/** Ends the count of a batch: it failed, or was accepted at an earlier request. */
+/** Ends the count of a batch: it failed, or was accepted in an earlier request. */
 export async function endExpected(
   database: Database,
   batch: ArrivingBatch,
@@ -275,8 +275,8 @@ export async function endExpected(
 }
 
 /**
- * Ends batches that failed at a moment that is not known: of processes that went, and the one that is named, which
- * could not be ended at once. If another batch was accepted since they began, it may have been the same batch, sent again.
+ * Ends batches that failed at an unknown time: those of dead processes, and the named one, which could not be ended
+ * immediately. If another batch was accepted since they began, it may have been the same one, sent again.
  */
 async function endLost(tx: ControlTransaction, named?: ArrivingBatch): Promise<void> {
   const listed = tx.selectFrom('upload_process').select('id');
@@ -298,15 +298,15 @@ async function endLost(tx: ControlTransaction, named?: ArrivingBatch): Promise<v
 export const endLostBatch = (database: Database, batch: ArrivingBatch): Promise<void> =>
   database.write('rows', (tx) => endLost(tx, batch));
 
-/** That a batch was not accepted, or may not have been. */
+/** Records that a batch was not accepted, or may not have been. */
 export interface FailedBatch {
-  /** undefined: the project is unknown. */
+  /** undefined if the project is unknown. */
   readonly projectId: number | undefined;
   readonly state: 'failed' | 'in doubt';
   readonly at: number;
 }
 
-/** Marks open full updates that took no batch since. */
+/** Marks open full updates that have accepted no batch since. */
 export async function markFailedBatch(
   database: Database,
   origin: string,
@@ -329,8 +329,8 @@ function markOpen(tx: ControlTransaction, origin: string, state: FailedBatch['st
 }
 
 /**
- * Says that a process is there and has stored every mark that it had to; among others also what it is, for programs that want to
- * migrate the database (`storage/postgres/migrate.ts`).
+ * Reports that a process is alive and has stored all its marks; also its version, for programs that want to migrate the database
+ * (`storage/postgres/migrate.ts`).
  */
 export async function noteProcess(database: Database, takesBatches: boolean): Promise<void> {
   const seen = { seen_at: database.now };
@@ -357,15 +357,15 @@ export async function removeProcess(database: Database): Promise<void> {
 }
 
 /**
- * Removes processes that were not seen for so long, or all; if one of them took batches, every open full update is in doubt at
- * least. What one that hangs left open is ended: it keeps its locks, and others would wait for it.
+ * Removes processes that were not seen for the given time, or all; if one of them accepted batches, every open full update is
+ * at least in doubt. Ends sessions that a hanging one left open: they keep locks that others would wait for.
  */
 export async function removeGoneProcesses(
   database: Database,
   origin: string,
   unseenMs?: number,
 ): Promise<void> {
-  // The one process of an embedded store takes batches.
+  // The only process of an embedded store accepts batches.
   const takesBatches = sql<number>`${database.isShared ? sql.ref('takes_batches') : sql.lit(1)}`;
   const gone = await database.write('rows', async (tx) => {
     const removed = await tx
@@ -381,13 +381,13 @@ export async function removeGoneProcesses(
   });
   if (!database.isShared || gone.length === 0) return;
   const names = gone.map(({ id }) => nameSessions(id));
-  // An idle one holds nothing; behind a proxy it may be another process's by now.
+  // An idle session holds nothing; behind a proxy it may be another process's by now.
   await sql`select pg_terminate_backend(pid) from pg_stat_activity
     where application_name in (${sql.join(names)}) and state <> 'idle' and usename = current_user
       and datname = current_database()`.execute(database.read);
 }
 
-/** Of a database that processes share. @returns when each other one that takes batches was last seen, by its id */
+/** For a shared database. @returns when each other process that accepts batches was last seen, by its id */
 export async function listOtherProcesses(database: Database): Promise<Map<string, number>> {
   const rows = await database.read
     .selectFrom('upload_process')

@@ -22,7 +22,7 @@ import {
   SUCCESS_TEXTS,
 } from './update-answers.ts';
 
-/** The counts of batches and products that the caller knows to be accepted. */
+/** The numbers of batches and products that the caller knows to be accepted. */
 interface AcceptedCounts {
   readonly batches?: number;
   readonly products?: number;
@@ -30,9 +30,9 @@ interface AcceptedCounts {
 
 interface UploadOptions {
   readonly fullUpdateId?: number;
-  /** The batch as it was counted when it began; undefined: no full update was open then. */
+  /** The batch as counted when it began; undefined if no full update was open then. */
   readonly arriving: fullUpdateStore.ArrivingBatch | undefined;
-  /** Default: as the project says. */
+  /** Default: as the project's setting. */
   readonly onInvalid?: OnInvalid;
   readonly record: RecordAnswer<ProductsAccepted>;
 }
@@ -59,7 +59,7 @@ interface Discarded {
   readonly fullUpdateId: number;
 }
 
-/** One is open at a time of those that callers fill. */
+/** Of those that callers fill, one is open at a time. */
 const ORIGIN = 'LIVE-API';
 /** A task has its own, which neither discards others nor is discarded by them. */
 const originOf = ({ origin, id }: Task) => `${origin} ${id}`;
@@ -151,7 +151,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     return answer;
   }
 
-  /** The open full update as it is shown, rule 30. @throws full_update_missing, full_update_other */
+  /** Shows the open full update, rule 30. @throws full_update_missing, full_update_other */
   async function describe(projectId: number, fullUpdateId: number | undefined) {
     const open = await getOpen(projectId, fullUpdateId);
     const batches = await fullUpdateStore.listBatches(database.read, open);
@@ -166,7 +166,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     };
   }
 
-  /** Discards the open full update. @throws full_update_missing, also when its commit began meanwhile, full_update_other */
+  /** Discards the open full update. @throws full_update_missing, also if its commit began meanwhile, full_update_other */
   async function giveUp(
     projectId: number,
     fullUpdateId: number | undefined,
@@ -182,7 +182,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   }
 
   /**
-   * Accepts the commit. A connector that starts again gets the task of its commit.
+   * Accepts the commit. A connector that starts again gets the task of its first start.
    * @throws full_update_missing, _other, _started, _arriving, _empty, _batch_failed, _in_doubt, _incomplete, delete_guard, …
    */
   async function start(project: ChosenProject, options: StartOptions): Promise<StartAnswered> {
@@ -212,7 +212,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
         const before = await fullUpdateStore.beginCommit(tx, { ...key, taskId: task.id });
         if (before.begun === undefined)
           throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
-        // Since it was found whole, a batch may have begun, or failed.
+        // A batch may have begun, or failed, since it was found complete.
         refuseMissingBatches(
           failedBatches.stateOf(before.begun),
           await fullUpdateStore.listBatches(tx, open),
@@ -228,7 +228,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     });
   }
 
-  /** @throws full_update_missing for one that was given up, full_update_started for a commit without effect, or forgotten */
+  /** @throws full_update_missing for a discarded one, full_update_started for a commit without effect, or a deleted task */
   async function findStarted(update: fullUpdateStore.FullUpdate, commitTaskId: string): Promise<Task> {
     if (await fullUpdateStore.wasGivenUpSince(database, { ...update, origin: ORIGIN }))
       throw new ServiceError('full_update_missing');
@@ -238,7 +238,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     return task;
   }
 
-  /** Waits briefly for batches that are arriving. @throws what `refuseMissingBatches` does, not_ready */
+  /** Waits briefly for arriving batches. @throws the refusals of `refuseMissingBatches`, not_ready */
   async function waitUntilWhole(
     opened: fullUpdateStore.FullUpdate,
     counts: AcceptedCounts,
@@ -259,7 +259,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     chooseOpen(await findLatest(projectId), fullUpdateId);
 
   /**
-   * Stages what is missing and reads it all. Another call may discard it meanwhile: the work then fails, or finds nothing.
+   * Stages what is missing and reads everything. If another call discards it meanwhile, the work fails, or finds nothing.
    * @throws full_update_missing, full_update_other
    */
   async function readStaged<Result>(
@@ -270,7 +270,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     const { id } = await getOpen(projectId, fullUpdateId);
     const staged = commits.complete(projectId, id).then(() => read(id));
     const result = await staged.catch(async (error: unknown) => {
-      // A payload that is gone went with its full update.
+      // A missing payload was removed with its full update.
       if (!(error instanceof ServiceError) || error.code === 'payload_damaged') await getOpen(projectId, id);
       throw error;
     });
@@ -283,7 +283,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
       store.compareStaged(projectId, { fullUpdateId: id, withIdentifiers }),
     );
 
-  /** By the figures at the call; the commit checks again when its turn comes. */
+  /** Uses the figures at the time of the call; the commit checks again when its turn comes. */
   async function checkGuard(projectId: number, fullUpdateId: number, limit: DeleteLimit): Promise<void> {
     if (limit.allowDeletes === undefined && limit.maxDeletePercent >= 100) return;
     const { present, deleted } = await compare(projectId, fullUpdateId, false);
@@ -332,8 +332,8 @@ function chooseOpen(
 }
 
 /**
- * Whether a full update has all that was sent. The counts of a caller say that nothing is missing, whatever may have become of
- * other processes. @throws full_update_arriving, _batch_failed, _empty, _incomplete, _in_doubt
+ * Refuses a full update that lacks something that was sent. A caller's counts prove that nothing is missing, whatever happened
+ * to other processes. @throws full_update_arriving, _batch_failed, _empty, _incomplete, _in_doubt
  */
 function refuseMissingBatches(
   { arriving, lastBatch }: fullUpdateStore.BatchesState,

@@ -10,9 +10,9 @@ import type { ProductUpdates } from './product-updates.ts';
 export type WriteMode = 'full' | 'incremental' | 'partial' | 'delete';
 
 interface AcceptRequest {
-  /** Holds where it is stricter than the project's. */
+  /** Applies if it is stricter than the project's. */
   readonly maxDeletePercent: number;
-  /** Written in the transaction that accepts. */
+  /** Written in the transaction that accepts them. */
   readonly note: (tx: ControlTransaction) => Promise<void>;
 }
 
@@ -20,10 +20,10 @@ interface AcceptRequest {
 export interface GatheredWrites {
   /**
    * Takes one batch: a body of products, or in mode delete a JSON list of identifiers.
-   * @returns when there is room for one more @throws every refusal of a body; then the batch is not stored
+   * @returns when there is room for another @throws every refusal of a body; then the batch is not stored
    */
   add(body: RawBody): Promise<void>;
-  /** @returns the tasks that write, accepted all at once as parts of the task */
+  /** @returns the tasks that write, accepted together as parts of the task */
   accept(request: AcceptRequest): Promise<readonly Task[]>;
   /** Discards the gathered writes. */
   discard(): Promise<void>;
@@ -35,14 +35,14 @@ interface GatheringParts {
   readonly updates: ProductUpdates;
 }
 
-/** Opens what a task gathers; what an earlier run of the same task gathered in a full update is discarded. */
+/** Opens the writes that a task gathers; discards what an earlier run of the same task gathered in a full update. */
 export async function gatherWrites(
   { catalog: { tasks, ingest, payloads }, fullUpdates, updates }: GatheringParts,
   task: Task,
   mode: WriteMode,
 ): Promise<GatheredWrites> {
   const { projectId } = task;
-  /** The pipeline, by the name that it had. */
+  /** The pipeline, by the name that it had at that time. */
   const author = { type: 'pipeline' as const, id: null, name: task.name };
   const acceptOne = (part: PartRequest, { note }: AcceptRequest) => tasks.parts.accept(task, [part], note);
   const limitsOf = ({ maxDeletePercent }: AcceptRequest) => ({ maxDeletePercent, author });

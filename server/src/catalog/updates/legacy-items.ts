@@ -1,5 +1,5 @@
 /**
- * The single update of Shopware 5: a form, `productsJsonArray=[…]&full=false`, with items in the plug-in's own shape. They
+ * The single update of Shopware 5: a form, `productsJsonArray=[…]&full=false`, with items in the plug-in's own form. They
  * become the products that the plug-in itself sends in a full update. Source: docs/connectors.md.
  */
 import type { RawBody } from '../../http/bodies/bodies.ts';
@@ -8,13 +8,13 @@ import { shareText } from '../../storage/threads/threads.ts';
 import type { UploadedProduct } from '../products/products.ts';
 
 const START = 'productsJsonArray=';
-/** The plug-in sends one product at a time; its description is the largest part. */
+/** The plug-in sends one product at a time, of which the description is the largest part. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 type Item = Readonly<Record<string, unknown>>;
 
 /**
- * @returns the body as an update takes it, and how many items it has; undefined for a body that is no such form
+ * @returns the body in the form of an update, and its number of items; undefined if it is not such a form
  * @throws body_not_json, request_invalid
  */
 export function readLegacyForm({ bytes, encoding }: RawBody): { body: RawBody; items: number } | undefined {
@@ -33,13 +33,13 @@ export function readLegacyForm({ bytes, encoding }: RawBody): { body: RawBody; i
 
 const refusal = (detail: string) => new ServiceError('request_invalid', detail);
 
-/** The list may hold `&`: what comes behind it is the last parameter. */
+/** The list may contain `&`, but the last parameter follows it. */
 function splitForm(text: string): { list: string; full: string } {
   const [, list = '', full = ''] = /^productsJsonArray=([\s\S]*?)(?:&full=([^&]*))?$/.exec(text) ?? [];
   return { list, full };
 }
 
-/** The plug-in does not encode what it sends, a library may. */
+/** The plug-in does not encode what it sends, but a library may. */
 function parseItems(text: string): unknown[] {
   const read = (list: string): unknown => JSON.parse(list);
   try {

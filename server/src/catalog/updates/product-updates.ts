@@ -27,7 +27,7 @@ interface UpdatePayload {
 
 interface DeletePayload {
   readonly identifiers?: readonly string[];
-  /** Lists of identifiers, where they are too many for the task itself. */
+  /** Lists of identifiers, if there are too many for the task itself. */
   readonly payloadNames?: readonly string[];
   readonly maxDeletePercent?: number;
   /** Absent: accepted by an earlier version. */
@@ -40,9 +40,9 @@ interface Recording<Answer> {
 
 interface UpdateOptions extends Recording<ProductsAccepted> {
   readonly partial: boolean;
-  /** Default: as the project says. */
+  /** Default: as the project's setting. */
   readonly onInvalid: OnInvalid | undefined;
-  /** How many items the form of an old plug-in had. */
+  /** The number of items in the form of an old plug-in. */
   readonly legacyItems?: number | undefined;
 }
 
@@ -50,7 +50,7 @@ const ordered = { increment: 'STEP_BASED', acceptedAs: 'RUNNING', isOrdered: tru
 const SEARCHED_AT_ONCE = 500;
 /** A caller waits for the answer, and many give up after half a minute. */
 const WAIT_MS = 10_000;
-/** An update is extracted again when the ontology changed meanwhile; more often than this, it waits. */
+/** An update is extracted again if the ontology changed meanwhile; more often than this, it waits. */
 const ATTEMPTS = 10;
 
 /** Incremental and partial updates, deletion and restore. Source: docs/interface.md §4.3, §4.5, §4.6. */
@@ -100,11 +100,11 @@ export function createProductUpdates(
   }
 
   /**
-   * Whether the catalog has one of these products when what was accepted before has taken effect, which is waited for.
-   * Where that takes too long, it may have one.
+   * Whether the catalog has one of these products once everything accepted before has taken effect, which it waits for. If that
+   * takes too long, it may have one.
    */
   async function mayGetAny(projectId: number, identifiers: readonly string[]): Promise<boolean> {
-    // Listed first: what ends between the two is in the catalog then.
+    // Listed first: tasks that end in between are in the catalog then.
     const accepted = (await tasks.listOpen(projectId)).filter(({ isOrdered }) => isOrdered);
     if (await store.hasAny(projectId, identifiers)) return true;
     const last = accepted.at(-1);
@@ -120,9 +120,9 @@ export function createProductUpdates(
     { author, record }: { readonly author: ChangeAuthor } & Recording<TaskAccepted>,
   ): Promise<TaskAccepted> {
     const distinct = new Set<string>();
-    // The present can be judged only while nothing is on its way.
+    // The present state can only be judged if nothing is pending.
     let mayBeKnown = await tasks.hasOpenOrdered(project.id);
-    // 10,000 of the greatest length take 50 ms: other requests come in between.
+    // 10,000 of the greatest length take 50 ms, so other requests get turns in between.
     for (let at = 0; at < identifiers.length; at += SEARCHED_AT_ONCE) {
       const some = identifiers.slice(at, at + SEARCHED_AT_ONCE);
       for (const identifier of some) distinct.add(identifier);
@@ -186,7 +186,7 @@ export function createProductUpdates(
       parts.collectGarbage(projectId);
       return;
     }
-    // The ontology or the relations change faster than products are extracted: the task goes on after a pause.
+    // The ontology or the relations change faster than products are extracted: the task continues after a pause.
     throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
   }
 

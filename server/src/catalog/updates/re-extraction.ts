@@ -22,9 +22,9 @@ import { openPassage } from '../report-lines.ts';
 /** Changes of the ontology, and re-extraction, the task that follows them. Source: docs/interface.md §11.5. */
 export type OntologyChanges = ReturnType<typeof createOntologyChanges>;
 
-/** What follows a change of the ontology. */
+/** What remains to do after a change of the ontology. */
 interface FollowUp {
-  /** Attributes that have other names now. */
+  /** Attributes that were renamed. */
   readonly renamed?: Renamed;
 }
 
@@ -46,9 +46,9 @@ export function createOntologyChanges(parts: CatalogParts) {
   };
 
   async function runExtraction({ renamed }: FollowUp, run: TaskRun): Promise<void> {
-    // After a crash: what the change itself did is not done again.
+    // Repeated after a crash: what the change itself has done is not done again.
     if (renamed) await followRenames(renamed);
-    // Pages take effect one after another, so the task cannot be cancelled without effect after the first.
+    // Pages take effect one by one, so after the first the task cannot be cancelled without effect.
     const done = await run.takeEffect(() => followAll(run));
     await onOntologyFollowed(run);
     await run.log(`looked at the facts of ${done} products`);
@@ -77,7 +77,7 @@ export function createOntologyChanges(parts: CatalogParts) {
     return done;
   }
 
-  /** Only a request that renames something asks what is there. @throws request_invalid */
+  /** Only a request that renames something needs to know what exists. @throws request_invalid */
   async function rename(project: ChosenProject, attributes: readonly SentAttribute[]) {
     const isRenaming = attributes.some(({ renameTo }) => renameTo !== undefined);
     return applyRenames(isRenaming ? (await store.getOntology(project.id)).attributes : [], attributes);
@@ -85,7 +85,7 @@ export function createOntologyChanges(parts: CatalogParts) {
 
   /**
    * `mayBeRepeated`: it came with an idempotency key that has no answer yet.
-   * @returns `changed` false when nothing differs @throws changed_meanwhile
+   * @returns `changed` is false if nothing differs @throws changed_meanwhile
    */
   async function replace(
     project: ChosenProject,
@@ -104,22 +104,22 @@ export function createOntologyChanges(parts: CatalogParts) {
       return await replaceExpected(project, requested, renamed);
     } catch (error) {
       if (!mayBeRepeated || !isOtherState(error)) throw error;
-      // The answer is stored after the ontology, in another transaction: when only that was lost, this is what the caller made.
+      // The answer is stored after the ontology, in another transaction: if only that was lost, the change is the caller's own.
       const present = await store.getOntology(project.id);
       if (!isInPlace(present, requested)) throw error;
-      // Its entry in the audit log was to be stored with the answer, so that is missing too.
+      // Its audit entry would have been stored with the answer, so that is missing too.
       return { ontology: present, changed: true };
     }
   }
 
   async function replaceExpected(project: ChosenProject, requested: RequestedOntology, renamed: Renamed) {
     const present = await store.getOntology(project.id);
-    // The store compares again in its transaction; here it spares a task that would extract nothing.
+    // The store compares again in its transaction; here it saves a task that would extract nothing.
     refuseOtherState(requested.expected, markOfOntology(present));
-    // Comparing what would be stored is the store's; this only spares a task when a client puts back what it got.
+    // The store compares what would be stored; this only saves a task if a client puts back what it got.
     if (isSameOntology(present, requested)) return { ontology: present, changed: false };
-    // The task first: an ontology that changed without it would leave no report and old relations after a crash. It is
-    // held until the ontology is stored; when it began before all the same, there is another.
+    // The task first: an ontology changed without it would leave no report and old relations after a crash. It is held until
+    // the ontology is stored; if it began before nevertheless, another one is accepted.
     const isRenaming = Object.keys(renamed.renames).length > 0;
     const payload = isRenaming ? { renamed } : {};
     const task = await tasks.accept<FollowUp>(extractionTask, { project, payload, isHeld: true });
@@ -132,7 +132,7 @@ export function createOntologyChanges(parts: CatalogParts) {
     }
   }
 
-  /** @returns an attribute as it would be, and, where it would get another name, what names it. @throws request_invalid */
+  /** @returns an attribute as it would be, and, if it would be renamed, what names it. @throws request_invalid */
   async function planRename(project: ChosenProject, sent: SentAttribute) {
     const { attributes, renames } = await rename(project, [sent]);
     const attribute = attributes[0] as RequestedAttribute;
@@ -140,7 +140,7 @@ export function createOntologyChanges(parts: CatalogParts) {
     return { attribute, uses: listUses(await parts.listNaming(project), renames) };
   }
 
-  /** Starts the task for all products whose facts followed an older ontology. */
+  /** Starts the task for all products whose facts follow an older ontology. */
   async function startExtraction(project: Pick<ChosenProject, 'id' | 'name' | 'origin'>): Promise<void> {
     await tasks.accept<FollowUp>(extractionTask, { project, payload: {} });
   }

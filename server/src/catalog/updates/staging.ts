@@ -18,7 +18,7 @@ import {
 import type { CatalogParts } from '../parts.ts';
 import type { StagedBatch } from '../port.ts';
 
-/** A batch that was accepted and is to be staged. */
+/** An accepted batch that is to be staged. */
 interface AcceptedBatch {
   readonly batch: number;
   readonly source: IngestSource;
@@ -33,7 +33,7 @@ interface Session {
   readonly observed: Map<string, Observed>;
   readonly locale: string;
   turn: Promise<void>;
-  /** The last one: it may be under way while the next batch is extracted. */
+  /** The last write, which may be in progress while the next batch is extracted. */
   write: Promise<boolean>;
   failure: unknown;
 }
@@ -42,15 +42,15 @@ interface StagingParts extends Pick<CatalogParts, 'getLocale' | 'store' | 'inges
   readonly database: Pick<Database, 'isShared'>;
 }
 
-/** A batch is extracted again when its products changed meanwhile; more often than this, the caller comes again. */
+/** A batch is extracted again if its products changed meanwhile; more often than this, the caller has to retry. */
 const ATTEMPTS = 10;
-/** Another process takes a second or two for a batch; one that stages nothing for this long counts as dead. */
+/** Another process takes a second or two per batch; one that stages nothing for this long counts as dead. */
 const STALL_TIMEOUT_MS = 5_000;
 const CHECK_EVERY_MS = 100;
-/** Sessions of full updates that another process closed are never heard of again; the oldest go. */
+/** A full update closed by another process is never mentioned again, so the oldest sessions are dropped. */
 const MOST_SESSIONS = 2_000;
 
-/** Takes the batches of full updates into the staging area of their catalogs. */
+/** Puts the batches of full updates into the staging area of their catalogs. */
 export type Staging = ReturnType<typeof createStaging>;
 
 /** @param onStaged called when a batch was written */
@@ -61,8 +61,8 @@ export function createStaging(
   const sessions = new Map<number, Session>();
 
   /**
-   * Stages a batch behind those before it. It never fails, for the batch is accepted: what is not staged now is staged
-   * by `complete`. @returns when there is room for one more
+   * Stages a batch after those before it. Never fails, as the batch is accepted: what is not staged now is staged by
+   * `complete`. @returns when there is room for another
    */
   async function add(projectId: number, fullUpdateId: number, batch: AcceptedBatch): Promise<void> {
     try {
@@ -73,12 +73,12 @@ export function createStaging(
         .then(async () => {
           if (session.failure === undefined) await stage(session, batch);
         })
-        // Its upload was answered: the session keeps the failure, and the commit stages what is missing.
+        // Its upload was answered: the session records the failure, and the commit stages what is missing.
         .catch((error: unknown) => fail(session, error))
         .finally(() => ingest.release(batch.source));
       await before;
     } catch (error) {
-      // Of the session that could not be opened, nothing else is thrown here: the batch is stored, and the commit stages it.
+      // The session could not be opened, the only error thrown here: the batch is stored, and the commit stages it.
       ingest.release(batch.source);
       logFailure(fullUpdateId, error);
     }
@@ -92,15 +92,15 @@ export function createStaging(
   ): Promise<void> {
     const session = await openSession(projectId, fullUpdateId);
     const turn = session.turn.then(() => stageMissing(session, batches));
-    // The caller gets the failure by `turn`; later callers must not fail by it again.
+    // The caller gets the failure from `turn`; later callers must not fail because of it.
     session.turn = turn.catch((error: unknown) => fail(session, error));
     await turn;
   }
 
   /**
-   * Judges batches anew that were staged by another ontology. A type that a later batch overturned calls for nothing:
-   * all values of a new attribute fit it.
-   * @returns the attributes to create; undefined when the ontology changed meanwhile
+   * Judges batches again that were staged under another ontology. A type that a later batch overturned needs nothing: all
+   * values of a new attribute fit it.
+   * @returns the attributes to create; undefined if the ontology changed meanwhile
    */
   async function settle(
     projectId: number,
@@ -118,7 +118,7 @@ export function createStaging(
     return drafts;
   }
 
-  /** @returns what all batches observed, and which of them another ontology judged */
+  /** @returns what all batches observed, and which of them were judged by another ontology */
   async function readNotes(projectId: number, fullUpdateId: number, ontology: Ontology) {
     const { mode, revision } = ontology;
     const known = indexByKey(ontology.attributes);
@@ -132,7 +132,7 @@ export function createStaging(
     return { known, observed, unsettled };
   }
 
-  /** One after another, and others of the thread have their turn in between: what was noted of each may be megabytes. */
+  /** One by one, letting others have their turn in between, as the notes of each may be megabytes. */
   async function* readStaged(projectId: number, fullUpdateId: number): AsyncGenerator<StagedBatch, void> {
     for (const { batch } of await store.listStagedBatches(projectId, fullUpdateId)) {
       const staged = await store.findStagedBatch(projectId, { fullUpdateId, batch });
@@ -167,7 +167,7 @@ export function createStaging(
     return traced({ name: 'stage batch', attributes }, () => extract(session, accepted));
   }
 
-  /** Begins to write the batch, too: `write` says when that is done. */
+  /** Also begins to write the batch; `write` resolves when that is done. */
   async function extract(session: Session, { batch, source }: AcceptedBatch): Promise<void> {
     const { projectId, fullUpdateId, observed: seen, locale } = session;
     const extracted = await ingest.extract(projectId, { source, context: { observed: seen, locale } });
@@ -184,7 +184,7 @@ export function createStaging(
       onStaged(projectId, fullUpdateId);
       return isStaged;
     });
-    // The next batch, or the commit, awaits the write and fails by it; here the session only learns of it at once.
+    // The next batch, or the commit, awaits the write and fails with it; here the session only learns of it at once.
     write.catch((error: unknown) => fail(session, error));
     session.write = write;
   }
@@ -206,7 +206,7 @@ export function createStaging(
     return batches.filter(({ batch }) => !staged.has(batch));
   }
 
-  /** Waits for other processes while they make progress: they have already parsed their batches. */
+  /** Waits for other processes while they make progress, as they have already parsed their batches. */
   async function waitForOthers(session: Session, batches: readonly AcceptedBatch[]): Promise<void> {
     if (!database.isShared) return;
     const countOthers = async () =>
@@ -220,7 +220,7 @@ export function createStaging(
     }
   }
 
-  /** @throws not_ready when products change faster than they are extracted */
+  /** @throws not_ready if products change faster than they are extracted */
   async function stageSurely(session: Session, batch: AcceptedBatch): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       await stage(session, batch);
@@ -236,12 +236,12 @@ export function createStaging(
   }
 
   function logFailure(fullUpdateId: number, error: unknown): void {
-    // The process stops; missing batches are staged when it starts again.
+    // The process is stopping; missing batches are staged when it starts again.
     if (error instanceof ServiceError && error.code === 'not_ready') return;
     logger.error({ err: error, fullUpdateId }, 'a batch could not be staged, the commit stages it again');
   }
 
-  /** What the full update is to create: attributes of its batches that the ontology does not know. */
+  /** The attributes that the full update will create: those of its batches that the ontology does not know. */
   async function findDrafts(
     projectId: number,
     { mode, unitAliases }: Ontology,
@@ -265,7 +265,7 @@ export function createStaging(
   return { add, complete, settle, forget: (fullUpdateId: number) => void sessions.delete(fullUpdateId) };
 }
 
-/** Joined, or judged, in one turn of the event loop: of 100 batches with 10,000 names each, all took seconds. */
+/** How many names are joined, or judged, per turn of the event loop: for 100 batches of 10,000 names each, all took seconds. */
 const NAMES_AT_ONCE = 1_000;
 
 async function inTurns<One>(all: Iterable<One>, work: (one: One) => void): Promise<void> {
@@ -283,7 +283,7 @@ const joinInTurns = (
 ): Promise<void> =>
   inTurns(observed, ([name, one]) => void joined.set(name, joinObserved(joined.get(name), one)));
 
-/** With which definitions the values of a batch were judged. */
+/** The definitions with which the values of a batch were judged. */
 interface ExtractedBy {
   readonly revision: number;
   readonly drafts: readonly (readonly [name: string, definition: string])[];
@@ -296,7 +296,7 @@ const describeExtraction = (revision: number, drafts: readonly Attribute[]): str
     drafts: drafts.map((draft) => [draft.name, describeDefinition(draft)]),
   } satisfies ExtractedBy);
 
-/** Another full update may have created what this one was to create, with other values in mind. */
+/** Another full update may have created an attribute that this one would, from other values. */
 function isSettled(made: ExtractedBy, revision: number, known: ReadonlyMap<string, Attribute>): boolean {
   return (
     made.revision === revision &&

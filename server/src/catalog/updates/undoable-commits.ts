@@ -2,11 +2,11 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
 import type { ChangePage, ChangePlace, CommitChange, RestoreOrder, UndoableCommit } from '../port.ts';
 
-/** The undo depth: the commits and deletes that can be undone, and how far they reach. Source: docs/interface.md §4.5. */
+/** The undo depth: how many commits and deletes can be undone, and how far back. Source: docs/interface.md §4.5. */
 
 const DAY_MS = 24 * 3_600_000;
 
-/** @returns how many commits can be undone, and of which time */
+/** @returns how many commits can be undone, and since when */
 export const undoLimitsOf = (
   { keptCommits, keptDays }: Pick<CatalogSettings, 'keptCommits' | 'keptDays'>,
   now: number,
@@ -20,7 +20,7 @@ export function refuseRestore(commits: readonly UndoableCommit[], order: Restore
   if (last?.id !== ifLast) throw refusalOfRestore(last?.id, order);
 }
 
-/** @param last the last commit, where it is another one than was expected */
+/** @param last the last commit, if it is not the expected one */
 export function refusalOfRestore(last: number | undefined, { commit, ifLast }: RestoreOrder): ServiceError {
   if (last === undefined && commit === undefined) return new ServiceError('nothing_to_restore');
   if (last === undefined)
@@ -36,7 +36,7 @@ type ListedChanges = Omit<ChangePage, 'after'> & { readonly cursor?: string };
 
 const FIRST: ChangePlace = { part: 'present', productId: 0 };
 
-/** What the API shows of the undo log. @throws not_found for a commit that is not in it */
+/** The undo log as the API shows it. @throws not_found for a commit that is not in it */
 export function createUndoableCommits({ store, scans, tasks, getSettings }: CatalogParts) {
   const describe = async (projectId: number, commits: readonly UndoableCommit[]) => {
     const numbers = commits.map(({ id }) => id);
@@ -53,7 +53,7 @@ export function createUndoableCommits({ store, scans, tasks, getSettings }: Cata
     return { keptCommits, keptDays };
   };
   return {
-    /** The last one first. */
+    /** Latest first. */
     async list(projectId: number) {
       const items = await describe(projectId, await store.listUndoableCommits(projectId));
       return { items, ...(await readReach(projectId)) };

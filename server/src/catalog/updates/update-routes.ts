@@ -20,7 +20,7 @@ interface UpdateRouteParts extends RouteTools {
 
 const about = { tags: ['Updates'], failures: { '4xx': wire.ErrorAnswer, 507: wire.ErrorAnswer } };
 const config = { guard: 'project', access: 'write' } as const;
-/** Some connectors PUT what others POST. */
+/** Some connectors use PUT where others use POST. */
 const SENDS = ['POST', 'PUT'] as const;
 
 const onInvalid = Type.Optional(
@@ -39,7 +39,7 @@ const storingBody = (catalog: Catalog) => async (request: FastifyRequest) => {
   request.payload = catalog.openPayload(request.project.id);
 };
 
-/** As PHP (1, 0) and Python (True, False) write it. */
+/** In the spellings of PHP (1, 0) and Python (True, False). */
 async function readPartial(request: FastifyRequest): Promise<void> {
   const query = request.query as Record<string, unknown>;
   if (typeof query.partial !== 'string') return;
@@ -47,7 +47,7 @@ async function readPartial(request: FastifyRequest): Promise<void> {
   query.partial = { '1': 'true', '0': 'false' }[written] ?? written;
 }
 
-/** Gives back the memory of a body that was not taken over, e.g. of a request that repeats another. */
+/** Gives back the memory of a body that was not taken over, e.g. because the request repeats another. */
 async function untilDone<Answer>({ rawBody }: FastifyRequest, work: Promise<Answer>): Promise<Answer> {
   try {
     return await work;
@@ -82,7 +82,7 @@ const DeleteBody = Type.Unsafe<{ identifiers: string[] } | string[]>({
   description: `{"identifiers":["A1",…]} or the bare list, 1 to ${products.PRODUCTS_PER_REQUEST} identifiers`,
 });
 
-/** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. The refusal of up to twice as many names their count. */
+/** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. Up to twice as many are counted in a refusal. */
 const takesIdentifiers = { maxBodyMib: 30, holds: { values: 20_000 } } as const;
 /** Not every client sends a body with DELETE. */
 const DELETE_CALLS = ['DELETE /products', 'POST /products/delete'] as const;
@@ -90,11 +90,11 @@ const DELETE_CALLS = ['DELETE /products', 'POST /products/delete'] as const;
 const listOf = (body: { identifiers: string[] } | string[]) =>
   Array.isArray(body) ? body : body.identifiers;
 
-/** Parameters that name products, as they were given. */
+/** Parameters that name products, as given. */
 const listNamed = ({ identifiers, articleNumber }: Static<typeof DeleteQuery>) =>
   [identifiers, articleNumber].filter((given) => given !== undefined);
 
-/** Connectors name them in the query; where both do, they have to agree. */
+/** Connectors name them in the query; if query and body both do, they must agree. */
 async function takeFromQuery(request: FastifyRequest): Promise<void> {
   const named = listNamed(request.query as Static<typeof DeleteQuery>).flatMap(products.readIdentifierList);
   if (named.length === 0) return;
@@ -107,7 +107,7 @@ async function takeFromQuery(request: FastifyRequest): Promise<void> {
   }
 }
 
-/** PHP sends an empty list where there is nothing to send. */
+/** PHP sends an empty list if there is nothing to send. */
 const isEmpty = (body: unknown) =>
   typeof body !== 'object' || body === null || Object.keys(body).length === 0;
 
@@ -125,7 +125,7 @@ const count = optional.integer({ description: 'left out for a body over 4 MiB or
 const Accepted = Type.Object({ message, status: schemas.success, nrOfSent: count, nrOfParsed: count });
 const ANSWERED = 'pages of a shop are answered and kept nowhere';
 
-/** What connectors send of the pages of a shop, with what they are answered. */
+/** What connectors send about the pages of a shop, with its answers. */
 const CONTENT_CALLS = [
   ['POST /content', schemas.SUCCESS_TEXTS.update],
   ['PUT /content', schemas.SUCCESS_TEXTS.update],
@@ -249,7 +249,7 @@ export const updateRoutes =
       });
 
     const { fullUpdates } = catalog;
-    /** Bodies of other steps than the upload mean nothing; some connectors send the last batch again. */
+    /** Bodies of steps other than the upload are ignored; some connectors send the last batch again. */
     const step = { ...about, config: { ...config, maxBodyMib: uploadMaxMib, body: 'raw' } } as const;
 
     serveOnce(server, 'POST /products/batch/initiate', {
@@ -261,14 +261,14 @@ export const updateRoutes =
 
     const arriving = new WeakMap<FastifyRequest, ArrivingBatch>();
     const hooks: Endpoint['hooks'] = {
-      // Before the body is read: from here on, the store knows of the batch.
+      // Before the body is read, so that from here on the store knows of the batch.
       preParsing: async (request) => {
         const { fullUpdateId } = request.query as { fullUpdateId?: number };
         const batch = await fullUpdates.failedBatches.expect(request.project.id, fullUpdateId);
         if (batch !== undefined) arriving.set(request, batch);
         request.payload = catalog.openPayload(request.project.id);
       },
-      // However a batch fails, a commit right after it would miss its products.
+      // However a batch fails, a commit right after it would lack its products.
       onError: (request, _, error) =>
         fullUpdates.failedBatches.note(readFailedBatch(request, error), arriving.get(request)),
     };
@@ -361,8 +361,8 @@ export const updateRoutes =
   };
 
 /**
- * Without an answer, a connector that sends pages as well as products never gets to its products. Source: docs/interface.md
- * §4.11.
+ * Without an answer, a connector that sends pages as well as products would never get to its products. Source:
+ * docs/interface.md §4.11.
  */
 export const contentRoutes =
   ({ catalog, uploadMaxMib }: UpdateRouteParts): Routes =>
@@ -402,7 +402,7 @@ export const contentRoutes =
     });
   };
 
-/** @returns undefined for a request that says nothing about a batch of the open full update */
+/** @returns undefined for a request that does not concern a batch of the open full update */
 function readFailedBatch(request: FastifyRequest, error: unknown): Omit<FailedBatch, 'at'> | undefined {
   const { project } = request as Partial<FastifyRequest>;
   const code = error instanceof ServiceError ? error.code : undefined;

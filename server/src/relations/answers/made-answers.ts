@@ -13,7 +13,7 @@ import {
   type SearchedRelation,
   searchRelated,
 } from '../search/search.ts';
-/** What is to be answered for each product, in this order. */
+/** The relations to answer for each product, in this order. */
 export interface RequestedTag {
   readonly tag: string;
   readonly relations: readonly { readonly id: number; readonly limit: number }[];
@@ -25,65 +25,65 @@ export interface RelateInput {
   readonly tags: readonly RequestedTag[];
   readonly form: AnswerForm;
   readonly explain: boolean;
-  /** Whether entries name the attributes without a value that they are there by. */
+  /** Whether entries name attributes without a value that they were assumed to match by. */
   readonly assumed: boolean;
   readonly brandAttribute: string;
 }
 
-/** A request, with what its caller has just met of the catalog. */
+/** A request, with the state of the catalog that its caller has just seen. */
 export type MetRelateInput = RelateInput & CatalogMark;
 
 export interface RelateOutput {
-  /** Of the catalog. */
+  /** The version of the catalog. */
   readonly version: number;
-  /** `{"tags":[…]}` for each of the first identifiers, one behind another. */
+  /** `{"tags":[…]}` for each of the first identifiers, concatenated. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   readonly ends: Uint32Array<SharedArrayBuffer>;
 }
 
-/** What answers need of one version of a catalog beside its products. */
+/** What answers need of one version of a catalog besides its products. */
 interface CatalogRules {
   readonly version: number;
   readonly attributes: readonly Attribute[];
-  /** Those that are well configured and built. */
+  /** The well configured, built relations. */
   readonly relations: readonly ServedRelation[];
   /** Whether the target side of a build holds any product. */
   hasTargets(build: number): boolean;
 }
 
 interface AnsweringRelation extends SearchedRelation {
-  /** The answer's members before `matchType`, and between it and `searchResult`. */
+  /** The answer's members before `matchType`, and those between it and `searchResult`. */
   readonly head: string;
   readonly localization: string;
 }
 
-/** A product that is asked about. */
+/** A requested product. */
 interface Requested {
   readonly identifier: string;
   readonly source: FoundSource | undefined;
 }
 
-/** A third of them, read in vain, takes as long as another round trip. */
+/** Reading this many in vain takes three times as long as another round trip. */
 const FEW_ITEMS = 200;
-/** With so many at hand, most of what is asked for next is among them. */
+/** With this many cached, most of the next ones are among them. */
 const MANY_ITEMS = 1_000;
-/** A step of an answer ends behind the product with which it gets as long: products of 2 MB may be related to 5,000. */
+/** A step of an answer ends with the product that makes it this long: products of 2 MB may be related to 5,000. */
 export const STEP_BYTES = 8 * 1024 * 1024;
 export const HIGHEST_RELEVANCE = 1_000_000;
 
-/** Answers by the relations of one version of a catalog. */
+/** Answers with the relations of one version of a catalog. */
 export class CatalogRelations {
   readonly version: number;
   private readonly relations: ReadonlyMap<number, AnsweringRelation>;
   private readonly attributes: ReadonlyMap<string, Attribute>;
   private readonly hasTargets: CatalogRules['hasTargets'];
   private readonly targets = new Map<number, boolean>();
-  /** By path as JSON. */
+  /** By path, as JSON. */
   private readonly categoryIds = new Map<string, number>();
   private readonly ontology: string;
   private readonly items: CachedItems;
 
-  /** `earlier`: of another version of the same catalog, whose items this one takes over. */
+  /** `earlier`: another version of the same catalog, whose items are reused. */
   constructor({ version, attributes, relations, hasTargets }: CatalogRules, earlier?: CatalogRelations) {
     this.ontology = JSON.stringify(attributes);
     this.items = earlier?.ontology === this.ontology ? earlier.items : new CachedItems();
@@ -97,7 +97,7 @@ export class CatalogRelations {
     );
   }
 
-  /** @returns the relations that are answered of those requested, each with its limit */
+  /** @returns those requested relations that give answers, each with its limit */
   listAnswering(tags: readonly RequestedTag[]): { relation: AnsweringRelation; limit: number }[] {
     return tags.flatMap(({ relations }) =>
       relations.flatMap(({ id, limit }) => {
@@ -108,8 +108,7 @@ export class CatalogRelations {
   }
 
   /**
-   * Whether an answer will read many products that none before it has read, or so few that it does no harm to read them
-   * once more.
+   * Whether an answer will read many products that no earlier answer has read, or so few that reading them again does no harm.
    */
   needsProducts({ identifiers, tags, ...requested }: RelateInput): boolean {
     const limits = this.listAnswering(tags).reduce((sum, { limit }) => sum + limit, 0);
@@ -128,7 +127,7 @@ export class CatalogRelations {
       answers.push(answer);
       length += answer.length;
     }
-    // Shared: V8 counts what is transferred, and would collect the whole heap of both threads for it.
+    // Shared: V8 counts transferred memory, and would collect the whole heap of both threads for it.
     const bytes = new Uint8Array(new SharedArrayBuffer(length));
     const ends = new Uint32Array(new SharedArrayBuffer(4 * answers.length));
     let end = 0;
@@ -140,13 +139,13 @@ export class CatalogRelations {
     return { version: this.version, bytes, ends } satisfies RelateOutput;
   }
 
-  /** A relation is left out when its target side holds nothing (§4.8 rule 5); so is a tag without relations. */
+  /** Omits a relation whose target side is empty (§4.8 rule 5), and a tag without relations. */
   private answer(view: RelationView, requested: Requested, input: RelateInput): string {
     const parts = input.tags.flatMap(({ tag, relations }) => {
       const answered = relations.flatMap(({ id, limit }) => {
         const relation = this.findAnswering(id);
         if (relation === undefined) return [];
-        // A view that fetches brings the uploads of answers along with the variants.
+        // A view that fetches gets the uploads for answers together with the variants.
         const isBestEnough = input.form !== 'bulk' && view.share !== undefined;
         const found = search(view, relation, { ...requested, limit, isBestEnough });
         return [this.describeRelation(view, relation, { requested, found, input })];
@@ -209,7 +208,7 @@ export class CatalogRelations {
   }
 }
 
-/** With commas between. `join` would copy the characters, each level those of the one below. */
+/** Joins with commas. `join` would copy all characters again on each level. */
 const chain = (texts: readonly string[]) =>
   texts.reduce((joined, text) => (joined === '' ? text : `${joined},${text}`), '');
 
@@ -232,7 +231,7 @@ const toAnswering = (relation: ServedRelation): AnsweringRelation => ({
   localization: `"localization":${JSON.stringify({ names: relation.definition.names })},`,
 });
 
-/** Of a related product: which conditions held, on both of them, by which values (§12.6 rule 1). */
+/** For a related product: the conditions that held on either side, and by which values (§12.6 rule 1). */
 function explainItem(
   view: RelationView,
   relation: AnsweringRelation,
@@ -248,17 +247,17 @@ type ItemLook = Pick<RelateInput, 'form' | 'brandAttribute'>;
 
 interface CachedItem {
   readonly text: string;
-  /** That it was made of. */
+  /** The document that it was made from. */
   readonly document: number | undefined;
-  /** Of the catalog: the last one in which the product was found to have this document. */
+  /** The last catalog version in which the product was seen to have this document. */
   version: number;
 }
 
 const MOST = 20_000;
 
 /**
- * Items of products that many others lead to, of one ontology. A new version of the catalog leaves most documents as they
- * were, and looking that up takes a twentieth of making an item.
+ * Items of products that many others lead to, for one ontology. A new version of the catalog leaves most documents unchanged,
+ * and checking that takes a twentieth of the time of making an item.
  */
 export class CachedItems {
   private readonly looks = new Map<string, Map<number, CachedItem>>();
@@ -268,7 +267,7 @@ export class CachedItems {
     return this.of(look).size;
   }
 
-  /** @param now  without `findDocument` nothing outlives its version of the catalog */
+  /** @param now without `findDocument` no item outlives its version of the catalog */
   find(
     look: ItemLook,
     productId: number,

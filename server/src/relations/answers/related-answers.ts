@@ -14,7 +14,7 @@ import {
   STEP_BYTES,
 } from './made-answers.ts';
 
-/** What a request asks of relations, as it was sent. */
+/** The relations that a request names, as sent. */
 export interface IncludedRelations {
   readonly includeRelations?: readonly { readonly id: number; readonly limit?: number }[] | undefined;
   readonly includeTags?: readonly { readonly tag: string; readonly limitPerRelation?: number }[] | undefined;
@@ -31,14 +31,14 @@ export interface RelatedRequest extends IncludedRelations {
 /** A part of an answer. */
 export interface RelatedBytes {
   readonly bytes: Buffer;
-  /** Says that the bytes are sent; they may be written over from then on. */
+  /** Call it when the bytes are sent; from then on they may be overwritten. */
   release(): void;
 }
 
-/** Parts of the answer, one behind another. */
+/** Consecutive parts of an answer. */
 export type RelatedSteps = AsyncGenerator<RelatedBytes, void>;
 
-/** A relation with the products that go with one product. */
+/** A relation with the related products of one product. */
 export interface FoundRelation {
   readonly id: number;
   readonly name: string;
@@ -52,7 +52,7 @@ export interface FoundRelation {
   }[];
 }
 
-/** @returns what an answer of the form single says, by relation */
+/** @returns the contents of an answer in the form single, by relation */
 export async function readAnswer(steps: RelatedSteps): Promise<FoundRelation[]> {
   let text = '';
   for await (const { bytes, release } of steps) {
@@ -65,7 +65,7 @@ export async function readAnswer(steps: RelatedSteps): Promise<FoundRelation[]> 
   return tags.flatMap(({ tag, relations }) => relations.map((one) => ({ tag, ...one })));
 }
 
-/** Where answers come from that are not in memory. */
+/** Where answers come from that are not cached. */
 interface AnswerStore {
   open(projectId: number): Promise<{ readonly mark: CatalogMark; readonly relations: readonly Relation[] }>;
   relate(request: MetRelateInput, signal: AbortSignal): Promise<RelateOutput>;
@@ -74,19 +74,19 @@ interface AnswerStore {
 export interface RelatedAnswerParts {
   readonly store: AnswerStore;
   readonly cache: ByteCache;
-  /** Of a project, for its answers (§14.2): read by every request. */
+  /** The settings of a project for its answers (§14.2), which every request reads. */
   recallSettings(
     projectId: number,
   ): Promise<{ readonly brandAttribute: string; readonly priceAttribute: string }>;
 }
 
-/** Groups requested in one step, and products: another request gets its turn between two steps. */
+/** Groups and products per step; between two steps other requests get their turn. */
 const GROUPS_PER_STEP = 5_000;
 const SOURCES_PER_STEP = 100;
 
 /**
- * @returns a function that checks a request and answers it step by step: `{"tags":[…]}` for each identifier, in the order
- * of the request. It throws bad_request and query_invalid before the first step, search_too_long by any.
+ * @returns a function that checks a request and answers it step by step: `{"tags":[…]}` for each identifier, in the order of
+ * the request. It throws bad_request and query_invalid before the first step, search_too_long in any.
  */
 export function createRelatedAnswers({ store, cache, recallSettings }: RelatedAnswerParts) {
   const memory = new AnswerMemory(cache);
@@ -107,7 +107,7 @@ export function createRelatedAnswers({ store, cache, recallSettings }: RelatedAn
   };
 }
 
-/** `mark`: of the catalog, for the first step. */
+/** `mark`: the state of the catalog for the first step. */
 async function* answerInSteps(
   input: RelateInput,
   mark: CatalogMark,
@@ -118,7 +118,7 @@ async function* answerInSteps(
   const size = countSources(input.tags);
   let at = 0;
   do {
-    // Steps that come out of memory end within one turn of the event loop; small requests wait for the next one.
+    // Cached steps end within one turn of the event loop; small requests wait for the next turn.
     if (at > 0) await nextTurn();
     const met = at === 0 ? mark : (await store.open(projectId)).mark;
     const step = { ...input, identifiers: identifiers.slice(at, at + size) };
@@ -135,14 +135,14 @@ export const LARGEST_LIMIT = 100;
 const SOURCES_PER_REQUEST = 1_000;
 const GROUPS_PER_REQUEST = 300_000;
 
-/** @returns the identifiers, each once @throws bad_request when more were sent than are answered, repeated or not */
+/** @returns the identifiers, each once @throws bad_request if too many were sent, counting repeated ones */
 export function checkSources(sent: readonly string[]): readonly string[] {
   if (sent.length <= SOURCES_PER_REQUEST) return [...new Set(sent)];
   const detail = `${sent.length} identifiers, at most ${SOURCES_PER_REQUEST} are answered at once`;
   throw new ServiceError('bad_request', detail);
 }
 
-/** @returns how many products are answered in one step */
+/** @returns how many products a step answers */
 function countSources(tags: readonly RequestedTag[]): number {
   const groups = tags.flatMap(({ relations }) => relations).reduce((sum, { limit }) => sum + limit, 0);
   return Math.max(1, Math.min(SOURCES_PER_STEP, Math.floor(GROUPS_PER_STEP / Math.max(groups, 1))));
@@ -154,24 +154,24 @@ export function checkIncluded(included: IncludedRelations): void {
   throw new ServiceError('bad_request', 'send includeRelations, includeTags or both');
 }
 
-/** What is to be answered for each product. */
+/** The relations to answer for each product. */
 interface AnswerPlan {
   readonly tags: readonly RequestedTag[];
-  /** For one product: as many as are requested, a relation each time that it is mentioned. */
+  /** The number of groups requested for one product, counting a relation each time that it is mentioned. */
   readonly groups: number;
 }
 
-/** Plans that are remembered, of all projects, and the characters of what is requested by one of them. */
+/** Limits of remembered plans, over all projects, and of the characters of the request of each. */
 const PLANS = { most: 1_000, longest: 1_000 };
 
 /**
- * Plans of answers. The pages of a shop request the same few things for one product after another: to plan them anew took a tenth
- * of an answer out of memory.
+ * Plans of answers. The pages of a shop request the same few things for one product after another: planning each anew took a
+ * tenth of the time of a cached answer.
  */
 class Plans {
   private readonly known = new Map<string, AnswerPlan & { readonly relations: readonly Relation[] }>();
 
-  /** @param relations  of the present version of the catalog @throws bad_request */
+  /** @param relations of the present version of the catalog @throws bad_request */
   find(
     projectId: number,
     { includeTags, includeRelations }: IncludedRelations,
@@ -191,7 +191,7 @@ class Plans {
 }
 
 /**
- * Tags in the order of their first mention, `includeTags` first; in a tag relations by id, each once with the larger
+ * Tags in the order of their first mention, those of `includeTags` first; in a tag relations by id, each once with the larger
  * limit. Source: docs/interface.md §4.8 rules 12, 13 and 15.
  */
 function planAnswer(requested: IncludedRelations, relations: readonly Relation[]): AnswerPlan {
@@ -210,7 +210,7 @@ function planAnswer(requested: IncludedRelations, relations: readonly Relation[]
   return { tags: planned, groups };
 }
 
-/** @returns each mention of a relation, by itself or by its tag; without a tag where no relation answers */
+/** @returns each mention of a relation, by itself or by its tag; a tag without relations that give answers has none */
 function listIncluded(
   { includeRelations = [], includeTags = [] }: IncludedRelations,
   relations: readonly Relation[],
@@ -235,18 +235,18 @@ function checkSize(identifiers: number, limits: number): void {
   );
 }
 
-/** Answers of the first products of a step, one behind another. */
+/** Answers of the first products of a step, concatenated. */
 interface FoundAnswers {
   readonly count: number;
   readonly bytes: number;
-  /** Puts an answer at the place. @returns how long it is */
+  /** Writes an answer at a position. @returns its length */
   write(at: number, joined: Buffer, end: number): number;
 }
 
-/** Requests that are the same but for their products share a number: answers are stored by number and product. */
+/** Requests that differ only in their products share a number: answers are stored by number and product. */
 const SIGNATURES = 10_000;
 
-/** Answers in memory, by catalog version, request and product. */
+/** Cached answers, by catalog version, request and product. */
 class AnswerMemory {
   private readonly cache: ByteCache;
   private readonly buffers = createAnswerBuffers();
@@ -260,8 +260,8 @@ class AnswerMemory {
   }
 
   /**
-   * @returns the answers of one version for the first of the products, as many as are `STEP_BYTES` long; out of memory where
-   * they are there, else by `read`, which may answer fewer than it is given
+   * @returns the answers of one version for the first products, up to `STEP_BYTES`: from the cache if they are there, else from
+   * `read`, which may answer fewer than requested
    */
   async find(
     whole: RelateInput,
@@ -274,12 +274,12 @@ class AnswerMemory {
     const places = takeFirst(space, space.findAll(allKeys));
     if (!places.includes(-1)) return joinCached(space, places);
     const request = { ...whole, identifiers: whole.identifiers.slice(0, places.length) };
-    // Taken out now: what is read and stored meanwhile may push it out.
+    // Copied now, as reads and writes in between may evict it.
     const cached = Array.from(places, (place) => (place < 0 ? undefined : copyOut(space, place)));
     const missing = request.identifiers.filter((_, at) => cached[at] === undefined);
     const found = await read({ ...request, identifiers: missing });
     countPassedAtOnce(found.bytes.length);
-    // The catalog has changed, or the reader is behind: one answer is of one version.
+    // The catalog has changed, or the reader lags; one answer must be of one version.
     if (found.version !== version)
       return joinParts(splitAnswers(missing.length < cached.length ? await read(request) : found));
     const answers = splitAnswers(found);
@@ -294,7 +294,7 @@ class AnswerMemory {
     return joinParts(parts);
   }
 
-  /** @returns the answers in `head` and `tail`, in the bulk form each behind its identifier, with commas between */
+  /** @returns the answers between `head` and `tail`, separated by commas, in the bulk form each after its identifier */
   join(
     { count, bytes, write }: FoundAnswers,
     { identifiers, form }: RelateInput,
@@ -334,7 +334,7 @@ class AnswerMemory {
   }
 }
 
-/** @returns the places of answers up to `STEP_BYTES`, of one at least; those that are not in memory count nothing */
+/** @returns the places of answers up to `STEP_BYTES`, at least one; those that are not cached count as empty */
 function takeFirst(space: CacheSpace, places: Int32Array): Int32Array {
   let bytes = 0;
   const end = places.findIndex((place) => {

@@ -34,18 +34,18 @@ const about = {
   tags: ['Related products'],
   why: 'answers are stored as bytes, and long ones are streamed',
 };
-/** 2,000 entries, of which half hold a tag of 255 characters, whatever escapes they are written with. */
+/** 2,000 entries, half of them with a tag of 255 characters, however these are escaped. */
 const takesEntries = {
   ...config,
   maxBodyMib: 4,
   holds: { values: 20_000 },
   takesProjectInBody: true,
 } as const;
-/** And 1,000 identifiers. */
+/** In addition, 1,000 identifiers. */
 const takesSources = { ...takesEntries, maxBodyMib: 7 } as const;
 const hooks = { preValidation: takeNoBody };
 
-/** Before anything else is looked at: the text of the refusal is the contract's. Source: docs/interface.md §4.8 rule 6. */
+/** Checked first: the text of the refusal is part of the contract. Source: docs/interface.md §4.8 rule 6. */
 const common = {
   hooks: {
     onRequest: requestHook(({ query }) => {
@@ -139,7 +139,7 @@ const readRequested = (query: Omit<Static<typeof SingleSentQuery>, 'identifier'>
   ...{ explain: query.explain, assumed: query.assumed },
 });
 
-/** @throws bad_request for nothing, query_invalid where query and body ask for something else */
+/** @throws bad_request if nothing is requested, query_invalid if query and body request different things */
 function joinRequested(
   query: Parameters<typeof readRequested>[0],
   { includeRelations, includeTags, explain, assumed }: Static<typeof SingleBody>,
@@ -149,7 +149,7 @@ function joinRequested(
   return requested;
 }
 
-/** What the schemas say, written out. */
+/** What the schemas say, as code. */
 const LISTED = 1_000;
 const isLimit = (value: unknown) =>
   value === undefined || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= LARGEST_LIMIT);
@@ -172,7 +172,7 @@ function readList<Schema extends TSchema>(
   } catch (error) {
     throw new ServiceError('query_invalid', `/${name} must be a JSON list: ${(error as Error).message}`);
   }
-  // Listing errors interprets the schema, which takes longer than all the rest of a small request.
+  // Listing errors interprets the schema, which takes longer than the rest of a small request.
   if (Array.isArray(list) && list.length <= LISTED && list.every(isGood)) return list as Static<Schema>;
   const errors = [...Value.Errors(schema, list)].map(
     ({ instancePath, message }) => `/${name}${instancePath} ${message}`,
@@ -181,7 +181,7 @@ function readList<Schema extends TSchema>(
   return list as Static<Schema>;
 }
 
-/** The first part is read before anything is sent, so that what fails in it is told; more than one is streamed. */
+/** The first part is read before anything is sent, so that its failure can be answered; more than one part is streamed. */
 const answerBy =
   (relations: Relations) =>
   (project: ChosenProject, reply: FastifyReply, requested: RelatedRequest): Promise<RawAnswer> =>
@@ -198,7 +198,7 @@ const answerBy =
       return sendJson(reply, Readable.from(parts, { objectMode: false }));
     });
 
-/** When a part of a stream is sent is unknown, so none is released. */
+/** It is unknown when a part of a stream is sent, so none is released. */
 async function* resume(read: readonly RelatedBytes[], rest: RelatedSteps): AsyncGenerator<Buffer, void> {
   for (const { bytes } of read) yield bytes;
   for await (const { bytes } of rest) yield bytes;
@@ -244,7 +244,7 @@ const sent = {
 const BulkBody = Type.Object({ identifiers: optional.list(Type.String()), ...sent });
 const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 const SingleBody = Type.Object({ identifier: Type.Optional(Identifier), ...sent });
-/** Of a POST, whose body may name it. */
+/** For a POST, whose body may name it. */
 const SingleSentQuery = Type.Object({
   ...SingleQuery.properties,
   identifier: Type.Optional(Identifier),

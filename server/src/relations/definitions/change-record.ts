@@ -10,7 +10,7 @@ export interface DefinitionRouteParts extends RouteTools {
   readonly database: Pick<Database, 'write'>;
 }
 
-/** @returns what writes the entry of the audit log and the answer beside it (§7.5), when the catalog has the change */
+/** @returns a function that writes the audit entry, with the answer (§7.5), once the catalog has the change */
 export const createRecorder =
   <Resource>(
     { projects, database }: DefinitionRouteParts,

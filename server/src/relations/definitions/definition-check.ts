@@ -12,10 +12,10 @@ import { COMPARISONS_PER_RULE } from './rule.ts';
  */
 
 const MATCHES = 16;
-/** Elements that hold others, and how many at least and at most. */
+/** Elements that contain others, with the fewest and the most of these. */
 const LISTS = { any: [2, 8], together: [2, 6] } as const;
 
-/** More could never work, whatever the ontology becomes. */
+/** More could never work, with any ontology. */
 function checkMatches(path: string, match: readonly MatchElement[]): string[] {
   const errors = match.flatMap((element, at) => checkElement(`${path}/${at}`, element));
   if (errors.length > 0) return errors;
@@ -67,7 +67,7 @@ function checkValue(path: string, value: Match['source']): string[] {
 }
 
 /**
- * @param path of the definition in the body
+ * @param path of the definition within the body
  * @returns the definition with its defaults @throws request_invalid that names every mistake in the filters
  */
 export function checkDefinition(sent: Sent<SentRelation>, path = ''): RelationDefinition {
@@ -118,7 +118,7 @@ const CHECKS: Readonly<
 
 const TOTAL_PARTS = ['total', 'operator', 'limit'] as const;
 
-/** Its parts stand together, and in no other kind. */
+/** The parts of a total must all be there, and only in that kind. */
 function checkTotal(sent: Sent<SentRelation>, path: string): string[] {
   const isTotal = sent.kind === 'total';
   return TOTAL_PARTS.filter((part) => (sent[part] !== undefined) !== isTotal).map((part) =>
@@ -138,14 +138,14 @@ function listFilterErrors(sent: Sent<SentRelation>, path: string): string[] {
   );
 }
 
-/** @returns what a relation of links cannot have: its pairs and their order are chosen already */
+/** @returns the parts that a relation of links cannot have, as its pairs and their order are given */
 function listRuleParts(sent: Sent<SentRelation>, path: string): string[] {
   const filters = SIDES.filter(
     (side) => JSON.stringify(sent[side] ?? EVERY_PRODUCT) !== JSON.stringify(EVERY_PRODUCT),
   );
   return [
     ...filters.map((side) => `${path}/${side} must be left out or {"all":[]} in a relation of links`),
-    // A list says what goes together; of a pair that is not in it, nothing is known.
+    // A list says what goes together, but nothing about pairs that are not in it.
     ...(sent.constraint ? [`${path}/constraint must be left out or false in a relation of links`] : []),
     ...listRuleLists(sent, path, 'link'),
   ];

@@ -1,6 +1,4 @@
-/**
- * The door of definitions: relations as written, checked and compiled to rules. Pure, except for routes.
- */
+/** The door of definitions: relations as written, checked and compiled to rules. Pure, except for routes. */
 export { checkDefinition } from './definition-check.ts';
 export * from './match-truth.ts';
 export * from './relation.ts';

@@ -10,15 +10,15 @@ import { SIDES, type Side } from './relation.ts';
 import { attributeOf, type CompiledElement, type CompiledMatch } from './rule.ts';
 
 /**
- * Whether an element of a rule holds for two products: true, false, or unknown where a value is missing. Pure. Source:
+ * Whether an element of a rule holds for two products: true, false, or unknown if a value is missing. Pure. Source:
  * docs/interface.md §12.3.
  */
 
-/** A value with the row of its product that it belongs to; none: to every row. */
+/** A value with its row within the product; without a row it belongs to every row. */
 export interface RowedValue {
   readonly comparable: Comparable;
   readonly row?: string | undefined;
-  /** As uploaded, where the reader has that. */
+  /** As uploaded, if the reader has that. */
   readonly text?: string;
 }
 
@@ -27,11 +27,11 @@ export type ReadValues = (attribute: ComparedAttribute) => readonly RowedValue[]
 
 type Grouped = Pick<UploadedProduct, 'identifier' | 'groupIdentifier'>;
 
-/** Whether a relation may lead from the one to the other (§12.3 rule 2). */
+/** Whether a relation may lead from one product to the other (§12.3 rule 2). */
 export const isApart = (a: Grouped, b: Grouped, excludeSameGroup: boolean): boolean =>
   a.identifier !== b.identifier && !(excludeSameGroup && a.groupIdentifier === b.groupIdentifier);
 
-/** @returns what reads a product as filters see it */
+/** @returns a function that reads a product as filters see it */
 export const readFrom =
   (view: ProductView): ReadValues =>
   (attribute) => {
@@ -39,16 +39,16 @@ export const readFrom =
     return view.valuesOf(attribute).map((comparable, at) => ({ comparable, row: rows?.[at] }));
   };
 
-/** How an element stands: -1 false, 0 unknown, 1 true. */
+/** The truth of an element: -1 false, 0 unknown, 1 true. */
 export interface Judgement {
   readonly truth: -1 | 0 | 1;
-  /** Attributes without a value that it holds by, each once. */
+  /** Attributes without a value that it is assumed to hold by, each once. */
   readonly assumed: readonly string[];
-  /** Values without which it is unknown. */
+  /** The missing values that make it unknown. */
   readonly missing: readonly { readonly side: Side; readonly attribute: string }[];
-  /** What a match compared, within rows the values of one row; of several matches see `inner`. */
+  /** What a match compared, within rows the values of one row; for several matches see `inner`. */
   readonly values: BothSides;
-  /** Of each inner match; of rows those that come nearest. */
+  /** Of each inner match; for rows, of those that come nearest. */
   readonly inner?: readonly Judgement[];
 }
 
@@ -66,7 +66,7 @@ const judgeAlone = (match: CompiledMatch, read: Readonly<Record<Side, ReadValues
 const NONE: readonly never[] = [];
 const NO_VALUES: BothSides = { source: NONE, target: NONE };
 
-/** One pair of values is enough (§12.2 rule 9). */
+/** One pair of values that fits suffices (§12.2 rule 9). */
 function judgeMatch(match: CompiledMatch, values: BothSides): Judgement {
   const missing = SIDES.filter((side) => values[side].length === 0).map((side) => ({
     side,
@@ -94,7 +94,7 @@ export const isPair = (
 ): boolean =>
   COMPARISONS[operator](compareValues(target, source)) || partners?.get(source)?.includes(target) === true;
 
-/** True by fewer assumptions is better than by more. */
+/** Being true by fewer assumptions is better. */
 const isBetter = (a: Judgement, b: Judgement) =>
   a.truth > b.truth || (a.truth === b.truth && a.assumed.length < b.assumed.length);
 
@@ -141,15 +141,15 @@ const isNearer = (a: Judgement, b: Judgement) =>
 const countHolding = ({ inner = [] }: Judgement) => inner.filter(({ truth }) => truth === 1).length;
 const listOf = (value: RowedValue | undefined) => (value === undefined ? NONE : [value]);
 
-/** A value for each match, or none. */
+/** For each match a value, or none. */
 export type Row = readonly (Comparable | undefined)[];
 
-/** A product has no more; one with many values of several attributes would have millions. */
+/** The limit for a product; one with many values of several attributes would have millions. */
 export const ROWS_PER_PRODUCT = 2_000;
 
 /**
- * @returns the rows of a product that matches look at together: for each row that its values name, and where they name
- * none for all of them, each combination of one value for each attribute
+ * @returns the rows of a product that matches look at together: one for each row that its values name, and if none of them
+ * names a row, each combination of one value for each attribute
  */
 export const listRows = (matches: readonly CompiledMatch[], side: Side, read: ReadValues): Row[] =>
   listRowed(matches, side, read).map((row) => row.map((value) => value?.comparable));
@@ -157,7 +157,7 @@ export const listRows = (matches: readonly CompiledMatch[], side: Side, read: Re
 function listRowed(matches: readonly CompiledMatch[], side: Side, read: ReadValues) {
   const attributes = matches.map((match) => attributeOf(match, side));
   const values = attributes.map(read);
-  // What is computed of an attribute is of the same value as the attribute itself.
+  // A value computed from an attribute belongs with the attribute's own value.
   const names = attributes.map(({ field, name }) => field ?? `"${name}`);
   const firsts = names.map((name) => names.indexOf(name));
   const named = [...new Set(values.flat().flatMap(({ row }) => row ?? []))];
@@ -165,7 +165,7 @@ function listRowed(matches: readonly CompiledMatch[], side: Side, read: ReadValu
   return rows.slice(0, ROWS_PER_PRODUCT);
 }
 
-/** @param firsts for each list the place of the first one that is of the same attribute */
+/** @param firsts for each list, the index of the first one with the same attribute */
 function combine(
   lists: readonly (readonly RowedValue[])[],
   firsts: readonly number[],

@@ -10,9 +10,9 @@ import { markOfRelation, type Relation } from './relation.ts';
 import * as schemas from './relation-schemas.ts';
 
 const config = { guard: 'management', access: 'manage' } as const;
-/** 10,000 identifiers of 255 characters, most of which JSON may escape; and a document of many relations, with tables. */
+/** 10,000 identifiers of 255 characters, mostly escaped in JSON; or a document of many relations, with tables. */
 const takesDefinition = { ...config, maxBodyMib: 16 } as const;
-/** Asked by POST, because it is long; nothing is changed. */
+/** A POST because it is long; it changes nothing. */
 const question = { ...config, role: 'viewer' } as const;
 const PATH = '/management/projects/:id/relations';
 const about = { config, tags: ['Relations'], params: ProjectParams };

@@ -16,14 +16,14 @@ const computed = {
   times: optional.number({ description: 'a factor, exact as a decimal' }),
   plus: Type.Optional(Type.Unsafe<number | string>(plus)),
 };
-/** What is computed of a numeric attribute: times the factor first. */
+/** A value computed from a numeric attribute, which is first multiplied by the factor. */
 export type ComputedValue = Sent<Static<TObject<typeof computed>>>;
 /**
- * An attribute by its name, or a field that every product has; its name alone means the attribute, if there is one. Or what
- * is computed of an attribute.
+ * An attribute by its name, or a field that every product has; the name alone means the attribute, if there is one. Or a value
+ * computed from an attribute.
  */
 export type MatchedValue = string | { readonly field: OwnField } | ComputedValue;
-/** `checkDefinition` checks which members stand together, and says where. */
+/** `checkDefinition` checks which members are allowed together, and says where. */
 const MatchedValue = Type.Unsafe<MatchedValue>({
   ...{ type: ['string', 'object'], title: 'MatchedValue', ...named, additionalProperties: false },
   properties: {
@@ -64,7 +64,7 @@ const WireElement = Type.Unsafe<MatchElement>(
 
 export const RelationParams = Type.Object({ id: Id, relationId: Id });
 
-/** `checkFilter` checks it: it is recursive. */
+/** Recursive, so `checkFilter` checks it. */
 export const WireFilter = Type.Unsafe<Filter>({
   type: 'object',
   title: 'Filter',
@@ -80,9 +80,9 @@ export const MatchElements = Type.Unsafe<MatchElement[]>(
 );
 
 const total = { ...computed, missing: optional.choice(['fails', 'passes']) };
-/** What is added up; `passes`: a product without a value counts nothing. */
+/** What is added up; `passes`: a product without a value counts as nothing. */
 export type TotalValue = Sent<Static<TObject<typeof total>>>;
-/** Of a sum that several values of a product could make, one that compares so is enough. */
+/** Several values of a product make several sums; one that compares so suffices. */
 export const TOTAL_OPERATORS = ['less', 'lessOrEqual', 'greater', 'greaterOrEqual'] as const;
 export type TotalOperator = (typeof TOTAL_OPERATORS)[number];
 
@@ -125,7 +125,7 @@ const definition = {
 type Written = Sent<Static<TObject<typeof definition>>>;
 type Defaulted = 'twoWay' | 'enabled' | 'match' | 'sort' | 'names' | 'excludeSameGroup';
 /**
- * A relation as it is stored, with its defaults. Of `links` a person lists the pairs: the filters then hold every product, and nothing
+ * A relation as stored, with its defaults. For `links` a person lists the pairs: the filters then include every product, and nothing
  * is matched or sorted. A `total` relates no products.
  */
 export type RelationDefinition = Written & Required<Pick<Written, Defaulted>>;
@@ -139,7 +139,7 @@ const answered = {
   updatedAt: optional.integer(),
 };
 
-/** The answer of GET can be sent back: fields that the service adds are ignored. */
+/** The answer of GET can be sent back; fields that the service adds are ignored. */
 export const SentRelation = closedAs('RelationDefinition', {
   ...{ ...definition, ...answered },
   source: Type.Optional({ ...WireFilter, description: 'needed in a rule' }),
@@ -233,7 +233,7 @@ export const Explanation = titled('RelationExplanation', {
 });
 export type Explanation = Sent<Static<typeof Explanation>>;
 
-/** A product in short, with why it is a result. Source: docs/interface.md §12.7 rule 3. */
+/** A short form of a product, with the reason why it is a result. Source: docs/interface.md §12.7 rule 3. */
 const brief = {
   ...{ identifier: Type.String(), groupId: Type.String(), name: Type.String(), image: Type.String() },
   thumbnail: Type.String({ description: 'the first THUMB or SMALL one, else as `image`' }),
@@ -255,7 +255,7 @@ export const PreviewQuery = Type.Object({
 
 const products = Type.Object({ products: Type.Integer() });
 const counted = { count: Type.Integer(), identifiers: Type.Array(Type.String()) };
-/** How a relation does on a catalog. Source: docs/interface.md §12.6. */
+/** The health of a relation on a catalog. Source: docs/interface.md §12.6. */
 const RelationSurvey = Type.Object({
   ...{ source: products, target: products },
   sampled: Type.Boolean({ description: 'true: only some of the sources were looked at' }),
@@ -296,13 +296,13 @@ export const Survey = titled('RelationSurvey', {
   ...Type.Partial(RelationSurvey).properties,
 });
 
-/** @param survey  how a relation does, or why it cannot work */
+/** @param survey the health of a relation, or why it cannot work */
 export const toWireSurvey = <Found extends object>(survey: Found) => ({
   misconfigured: 'problem' in survey,
   ...survey,
 });
 
-/** A product in answers of one product, without its reason. Source: docs/interface.md §2.5. */
+/** A product in answers for one product, without its reason. Source: docs/interface.md §2.5. */
 export const SingleProduct = Type.Object({
   ...{ identifier: Type.String(), groupId: Type.String(), sxId: Type.Integer(), name: Type.String() },
   ...{ brand: Type.String(), category: Type.String(), image: Type.String(), link: Type.String() },

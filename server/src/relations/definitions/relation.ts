@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { type ExpectedStates, markOf } from '../../storage/storage.ts';
 import type { Match, MatchElement, RelationDefinition, WireRelation } from './relation-schemas.ts';
 
-/** @returns the matches of an element; what it is itself, when it is one */
+/** @returns the matches of an element, which may be one itself */
 export function matchesOf(element: MatchElement): readonly Match[] {
   if ('any' in element) return element.any;
   return 'together' in element ? element.together : [element];
@@ -11,7 +11,7 @@ export function matchesOf(element: MatchElement): readonly Match[] {
 export const SIDES = ['source', 'target'] as const;
 export type Side = (typeof SIDES)[number];
 
-/** `building`: its first index is not complete; a ready relation that was changed gives the old answers until then. */
+/** `building`: its first index is not complete; a changed relation stays ready and gives the old answers until then. */
 type Answered = Pick<Static<typeof WireRelation>, 'state' | 'createdAt' | 'updatedAt'>;
 
 export interface Relation extends Readonly<Answered> {
@@ -28,7 +28,7 @@ export interface RemovedRelation {
 }
 
 export interface SavedRelation extends Pick<RemovedRelation, 'expected'> {
-  /** Of the one that is replaced. */
+  /** The id of the relation to replace. */
   readonly id: number | undefined;
   readonly definition: RelationDefinition;
   readonly at: number;
@@ -37,15 +37,15 @@ export interface SavedRelation extends Pick<RemovedRelation, 'expected'> {
 export const isConstraint = ({ kind, constraint = false }: Pick<RelationDefinition, 'kind' | 'constraint'>) =>
   constraint || kind === 'total';
 
-/** Whether products become its members; the others are complete as soon as they are defined. */
+/** Whether products become its members; relations of other kinds are complete as soon as they are defined. */
 export const isIndexed = ({ kind = 'rule' }: Pick<RelationDefinition, 'kind'>) => kind === 'rule';
 
 export const isListed = ({ kind }: Pick<RelationDefinition, 'kind'>) => kind === 'links';
 
-/** The part of a definition that says which products can be related, and in which order. */
+/** The part of a definition that determines which products are related, and in which order. */
 export type RelationRule = Pick<RelationDefinition, 'source' | 'target' | 'match' | 'sort'>;
 
-/** A total compares as a match between its two sides would. */
+/** A total compares like a match between its two sides. */
 export const ruleOf = ({ source, target, match, sort, ...definition }: RelationDefinition): RelationRule => {
   const { total, operator, limit } = definition;
   if (total === undefined || operator === undefined || limit === undefined)

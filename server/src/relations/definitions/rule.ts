@@ -20,8 +20,8 @@ import type { Match, MatchElement, MatchedValue } from './relation-schemas.ts';
 import type { ValueTable } from './table-schemas.ts';
 
 /**
- * A rule with the attributes as they were when it was compiled. It always derives the same from the same upload,
- * whatever happens to the ontology, so nothing has to be derived again.
+ * A rule with the attributes as they were when it was compiled. It always derives the same from the same upload, whatever
+ * happens to the ontology, so nothing has to be derived again.
  */
 export interface BoundRule {
   readonly rule: RelationRule;
@@ -36,7 +36,7 @@ export const listTables = ({ match }: Pick<RelationRule, 'match'>): string[] => 
 ];
 
 /**
- * @param tables those that there are; others than the rule names may be left out
+ * @param tables the existing ones; those that the rule does not name may be missing
  * @returns the rule with its attributes, or why it cannot work (docs/interface.md §12.4)
  */
 export function bindRule(
@@ -69,7 +69,7 @@ function listKeys(attributes: readonly Attribute[]): Map<number, string[]> {
   return keys;
 }
 
-/** The join index has a column for each. */
+/** The number of columns for comparisons in the join index. */
 export const COMPARISONS_PER_RULE = 8;
 
 /** A match between attributes, read from the target. */
@@ -77,9 +77,9 @@ export interface CompiledMatch {
   readonly target: ComparedAttribute;
   readonly operator: Operator;
   readonly source: ComparedAttribute;
-  /** It holds where a side has no value. */
+  /** Whether it holds if a side has no value. */
   readonly passes?: true;
-  /** Values of the target that a value of the source goes with, beside its own. */
+  /** For a value of the source, the target values that it goes with, besides itself. */
   readonly partners?: ReadonlyMap<Comparable, readonly Comparable[]>;
 }
 
@@ -89,7 +89,7 @@ export type CompiledElement =
   | { readonly any: readonly CompiledMatch[] }
   | { readonly together: readonly CompiledMatch[] };
 
-/** @returns the matches of an element; what it is itself, when it is one */
+/** @returns the matches of an element, which may be one itself */
 export function compiledOf(element: CompiledElement): readonly CompiledMatch[] {
   if ('any' in element) return element.any;
   return 'together' in element ? element.together : [element];
@@ -105,12 +105,12 @@ export interface CompiledRule {
   readonly elements: readonly CompiledElement[];
   /** All matches of the elements, as written. */
   readonly matches: readonly CompiledMatch[];
-  /** Whether all must hold, each by itself, and none without a value: then equalities and comparisons say everything. */
+  /** Whether all must hold, each by itself, and none without a value: then equalities and comparisons are the whole rule. */
   readonly isPlain: boolean;
   readonly equalities: readonly CompiledMatch[];
-  /** All others; those that an index seek can answer come first. */
+  /** All others, first those that an index seek can answer. */
   readonly comparisons: readonly CompiledMatch[];
-  /** Of the comparisons. */
+  /** The operators of the comparisons. */
   readonly operators: readonly Operator[];
   readonly sort: readonly CompiledSort[];
 }
@@ -124,7 +124,7 @@ export function compileRule(bound: BoundRule): CompiledRule {
   });
 }
 
-/** @returns what finds the attributes that a rule was bound with */
+/** @returns a function that finds the attributes that a rule was bound with */
 export function finderOf({ attributes }: Pick<BoundRule, 'attributes'>): FindAttribute {
   const byName = new Map(attributes.map((attribute) => [attribute.name, attribute]));
   return (name) => {
@@ -134,7 +134,7 @@ export function finderOf({ attributes }: Pick<BoundRule, 'attributes'>): FindAtt
   };
 }
 
-/** @returns the field of a product that is meant; an attribute of that name goes first where only the name is given */
+/** @returns the field of a product that is meant; if only the name is given, an attribute with that name takes precedence */
 function ownOf(value: MatchedValue, attributes: ReadonlyMap<string, unknown>): ComparedAttribute | undefined {
   if (typeof value !== 'string') return 'field' in value ? OWN[value.field] : undefined;
   return attributes.has(value) || !Object.hasOwn(OWN, value) ? undefined : OWN[value as OwnField];
@@ -186,7 +186,7 @@ function locate<Result>(place: string, make: () => Result): Result {
   }
 }
 
-/** @param isInner of a list: a problem with a side begins with its name */
+/** @param isInner within a list, where a problem with a side begins with its name */
 function compileMatch(
   { target, operator, source, missing, table }: Match,
   names: RuleNames,
@@ -208,7 +208,7 @@ function compileMatch(
   };
 }
 
-/** @throws ComparisonProblem where nothing can be computed of it */
+/** @throws ComparisonProblem if nothing can be computed from it */
 function findMatched(value: MatchedValue, { find, byName }: RuleNames): ComparedAttribute {
   const own = ownOf(value, byName);
   if (own !== undefined) return own;
@@ -218,7 +218,7 @@ function findMatched(value: MatchedValue, { find, byName }: RuleNames): Compared
   return result.computed;
 }
 
-/** A pair with a value that its attribute cannot have goes with nothing. */
+/** A pair with a value that its attribute cannot have matches nothing. */
 function readPartners(
   name: string,
   { source, target }: Readonly<Record<Side, ComparedAttribute>>,
@@ -226,7 +226,7 @@ function readPartners(
 ): Map<Comparable, Comparable[]> {
   const table = tables.find((one) => one.name === name);
   if (table === undefined) throw new ComparisonProblem(`there is no table ${JSON.stringify(name)}`);
-  // What stands in a table is a value, of which nothing is computed.
+  // A table contains plain values, from which nothing is computed.
   const [ofSource, ofTarget] = [source, target].map(({ term, ...attribute }) => attribute);
   const partners = new Map<Comparable, Comparable[]>();
   for (const [from, to] of table.pairs) {

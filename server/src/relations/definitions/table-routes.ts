@@ -8,7 +8,7 @@ import { markOfTable, SentTable, type StoredTable, WireTable } from './table-sch
 
 /** 100,000 pairs of 100 bytes, escaped. */
 const takesTable = { maxBodyMib: 32, holds: { values: 400_000 } } as const;
-/** Of a page; a table alone may have as many. */
+/** Pairs of a page; a single table may have as many. */
 const PAGE = 100;
 
 const nameOf = ({ id }: Chosen<unknown>) => String(id);

@@ -5,7 +5,7 @@ import { markOf } from '../../storage/storage.ts';
 
 /** Source: docs/interface.md §12.9. */
 
-/** Two texts each; a table is read as a whole. */
+/** Two texts each; a table is read completely. */
 export const PAIRS_PER_TABLE = 100_000;
 const Value = { type: 'string', minLength: 1, maxLength: 1_000, pattern: '^[^\\u0000]*$' };
 const table = {
@@ -33,7 +33,7 @@ export const WireTable = titled('ValueTable', {
   updatedAt: Type.Integer(),
 });
 
-/** As it is stored: a list of pairs of values that go together. */
+/** A table as stored: a list of pairs of values that go together. */
 export type StoredTable = Sent<Static<typeof WireTable>>;
 export type ValueTable = Pick<StoredTable, 'name' | 'pairs'>;
 

@@ -13,14 +13,14 @@ import { readFrom, type SingleProduct } from '../definitions/definitions.ts';
 import type { CatalogColumns, PresentUpload, WorkLimit } from '../search/search.ts';
 import { judgeUpload, type SetJudge, type SetProduct } from './judgement.ts';
 
-/** Products that could stand in place of those that do not fit. Source: docs/interface.md §12.10. */
+/** Products that could replace those that do not fit. Source: docs/interface.md §12.10. */
 
-/** Where they are looked for. */
+/** Where alternatives are looked for. */
 export interface AlternativeCatalog {
   readonly attributes: readonly Attribute[];
   readonly brandAttribute: string;
   readonly priceAttribute: string;
-  /** Undefined: the catalog is too large to be looked through. */
+  /** Undefined: the catalog is too large to be scanned. */
   readonly columns: CatalogColumns | undefined;
   findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
 }
@@ -32,14 +32,14 @@ export interface OrderedProduct extends SetProduct {
 export interface AlternativeOrder {
   readonly judge: SetJudge;
   readonly set: readonly OrderedProduct[];
-  /** Identifiers of those that do not fit. */
+  /** Identifiers of the products that do not fit. */
   readonly unfit: ReadonlySet<string>;
-  /** For each of them. */
+  /** The most alternatives for each of them. */
   readonly most: number;
   readonly limit: WorkLimit;
 }
 
-/** @returns for each product that does not fit those of its main category that fit all others of the set, nearest in price first */
+/** @returns for each product that does not fit, those of its main category that fit all others, nearest in price first */
 export async function listAlternatives(catalog: AlternativeCatalog, order: AlternativeOrder) {
   const found = [];
   for (const one of order.set) {
@@ -50,7 +50,7 @@ export async function listAlternatives(catalog: AlternativeCatalog, order: Alter
   return found;
 }
 
-/** Read at once: most that come this far fit, but for a total. */
+/** Read at once: most that get this far fit, except for totals. */
 const CHUNK = 100;
 
 const REASONS = {
@@ -88,13 +88,13 @@ interface Candidate {
   readonly product: UploadedProduct;
 }
 
-/** @returns as JSON */
+/** @returns the path as JSON */
 function mainPathOf({ categories }: UploadedProduct): string | undefined {
   const main = mainCategory(categories);
   return main && JSON.stringify(main.path);
 }
 
-/** @returns the products in their order */
+/** @returns the products in the given order */
 async function readProducts({ findUploads }: AlternativeCatalog, identifiers: readonly string[]) {
   const uploads = await findUploads(identifiers);
   const products = uploads.map(({ productId, raw }) => ({
@@ -155,7 +155,7 @@ function findPrice(attributes: readonly Attribute[], name: string): ComparedAttr
 
 type SingleItem = Static<typeof SingleProduct>;
 
-/** As in an answer of related products of one product. */
+/** As in an answer for one product's related products. */
 function describeAlternative(
   { attributes, brandAttribute }: AlternativeCatalog,
   { productId, product, place }: { productId: number; product: UploadedProduct; place: number },

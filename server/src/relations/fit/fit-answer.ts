@@ -24,7 +24,7 @@ import {
   type Verdict,
 } from './judgement.ts';
 
-/** A question, with what the settings of the project say. */
+/** A question, with the project's settings. */
 export interface FitInput extends FitSelection {
   readonly brandAttribute: string;
   readonly priceAttribute: string;
@@ -34,7 +34,7 @@ export interface FitInput extends FitSelection {
 export interface FitCatalog extends TriedCatalog {
   listAttributes(): Promise<readonly Attribute[]>;
   listRelations(): Promise<readonly Relation[]>;
-  /** @returns those that are there */
+  /** @returns the existing ones */
   findTables(names: readonly string[]): Promise<readonly ValueTable[]>;
 }
 
@@ -46,7 +46,7 @@ interface CatalogConstraints {
 
 const CACHED_CATALOGS = 64;
 
-/** Constraints of catalogs, ready to judge by: to bind them takes longer than to judge ten products. */
+/** Constraints of catalogs, ready for judging: binding them takes longer than judging ten products. */
 export class ConstraintCache {
   private readonly cached = new Map<number, CatalogConstraints>();
 
@@ -66,7 +66,7 @@ export class ConstraintCache {
   }
 }
 
-/** By the ontology as it is, for nothing has to be built. @returns none for a relation that does not judge */
+/** Uses the present ontology, as nothing has to be built. @returns none for a relation that is no constraint */
 function toConstraint(
   relation: Relation,
   attributes: readonly Attribute[],
@@ -87,7 +87,7 @@ function toConstraint(
   ];
 }
 
-/** Where a thread keeps what it read, and how long a question may take. */
+/** What a thread caches, and how long a question may take. */
 export interface FitParts {
   readonly constraints: ConstraintCache;
   readonly columns: ColumnCache;
@@ -97,10 +97,10 @@ export interface FitParts {
 /** Ten times what a catalog of 66,778 takes, once it is in memory. */
 const ALTERNATIVES_MS = 2_000;
 
-/** Of an answer: each takes about 600 bytes of it. */
+/** The limit of an answer, in which each pair takes about 600 bytes. */
 const MOST_PAIRS = 20_000;
 
-/** @returns the answer as JSON @throws request_invalid where too much would be judged */
+/** @returns the answer as JSON @throws request_invalid if too much would have to be judged */
 export async function answerFit(
   catalog: FitCatalog,
   input: FitInput,
@@ -163,7 +163,7 @@ export async function answerFit(
   return JSON.stringify({ ...judged, receipt: { ...receipt, hash: hashOf({ ...judged, receipt }) } });
 }
 
-/** Of categories whose products are looked through. */
+/** Words of the categories whose products are scanned. */
 const listCategoryWords = (set: readonly OrderedProduct[], unfit: ReadonlySet<string>) =>
   listWords(
     ...set.flatMap(({ product: { identifier }, upload: { categories } }) => {
@@ -172,7 +172,7 @@ const listCategoryWords = (set: readonly OrderedProduct[], unfit: ReadonlySet<st
     }),
   );
 
-/** A total judges a product of its source side with each of the other one. */
+/** A total judges a product on its source side with each on the other one. */
 const listPairsOf = ({ source, verdict, total }: TotalVerdict) =>
   total.parts.map(({ identifier: target }) => ({ source, target, verdict }));
 
@@ -188,7 +188,7 @@ function joinVerdicts(verdicts: readonly Verdict[], isAnyUnknown: boolean): Verd
   return verdicts.length > 0 ? 'fits' : 'no_rule';
 }
 
-/** @returns pairs of identifiers, in the order of the set, about which no constraint says anything */
+/** @returns pairs of identifiers, in the order of the set, that no constraint concerns */
 function listUnjudged(
   set: readonly SetProduct[],
   pairs: readonly { readonly source: string; readonly target: string }[],
@@ -206,7 +206,7 @@ function listUnjudged(
 
 const nameOf = (one: string, other: string) => JSON.stringify([one, other]);
 
-/** A reader of the answer can compute it: SHA-256 of its JSON without the hash, members by name, no white space. */
+/** Reproducible by readers of the answer: SHA-256 of its JSON without the hash, members sorted by name, no white space. */
 export const hashOf = (answer: object): string =>
   createHash('sha256').update(JSON.stringify(answer, sortMembers)).digest('hex');
 

@@ -35,7 +35,7 @@ export type FitQuestion = Static<typeof FitQuestion>;
 /** Whether products fit, by all constraints or by those with a tag or an id. */
 export type FitSelection = Readonly<ReturnType<typeof readQuestion>>;
 
-/** @returns what is asked, each identifier once */
+/** @returns the question, with each identifier once */
 export function readQuestion(
   projectId: number,
   { items, tags, relations, alternatives }: Omit<FitQuestion, 'projectId'>,

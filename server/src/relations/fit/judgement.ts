@@ -34,11 +34,11 @@ import { listRead } from '../memberships/memberships.ts';
 import { explainElements } from '../search/search.ts';
 
 /**
- * Whether products can be used together: each pair of them, by every constraint on whose sides the two stand. Pure. Source:
+ * Whether products can be used together: judges each pair by every constraint whose sides they are on. Pure. Source:
  * docs/interface.md §12.10.
  */
 
-/** What is said of a pair, a total or a whole set; `no_rule`: no constraint is about any of its products. */
+/** The verdict on a pair, a total or a whole set; `no_rule`: no constraint concerns any of its products. */
 export type Verdict = 'fits' | 'does_not_fit' | 'unknown' | 'no_rule';
 
 const VERDICTS = { '-1': 'does_not_fit', '0': 'unknown', '1': 'fits' } as const;
@@ -71,15 +71,15 @@ export interface SetProduct {
 /** A relation whose two sides must fit. */
 export interface Constraint {
   readonly relation: { readonly id: number; readonly name: string; readonly tag: string };
-  /** Of its definition. */
+  /** The revision of its definition. */
   readonly revision: string;
   readonly excludeSameGroup: boolean;
   readonly bound: BoundRule;
-  /** It is over a whole set. */
+  /** Set if it applies to a whole set. */
   readonly total?: Pick<RelationDefinition, 'total' | 'operator' | 'limit'>;
 }
 
-/** @returns all that is read of a product to judge it */
+/** @returns all attributes that are read to judge a product */
 export const listAttributes = ({ bound }: Constraint) => listRead(compileRule(bound), bound.attributes);
 
 /** A value that a verdict would need. */
@@ -88,13 +88,13 @@ export interface MissingValue {
   readonly attribute: string;
 }
 
-/** How a product stands on a side, which may be unknown. */
+/** Whether a product is on a side, which may be unknown. */
 export interface Standing {
   readonly one: SetProduct;
   readonly truth: Truth;
 }
 
-/** Judges by one constraint; it keeps how the products of a set stand on its sides. */
+/** Judges by one constraint, and caches which products of a set are on its sides. */
 export class Judge {
   readonly constraint: Constraint;
   private readonly find: FindAttribute;
@@ -111,7 +111,7 @@ export class Judge {
     this.judgeSide = { source: judgeFilter(source, this.find), target: judgeFilter(target, this.find) };
   }
 
-  /** @returns those that stand on the side, or may */
+  /** @returns those that are, or may be, on the side */
   list(side: Side, set: readonly SetProduct[]): Standing[] {
     return set.map((one) => this.stand(side, one)).filter(({ truth }) => truth >= 0);
   }
@@ -139,7 +139,7 @@ type Pair = Readonly<Record<Side, Standing>>;
 export class SetJudge {
   private readonly judges: readonly Judge[];
   private readonly totals: readonly Judge[];
-  /** All that is read of a product. */
+  /** All attributes that are read of a product. */
   readonly attributes: readonly ComparedAttribute[];
 
   constructor(constraints: readonly Constraint[]) {
@@ -149,12 +149,12 @@ export class SetJudge {
     this.totals = judges.filter(({ constraint }) => constraint.total !== undefined);
   }
 
-  /** @returns a verdict for every product on the source side of a total, where any may stand on the other one */
+  /** @returns a verdict for every product on the source side of a total, if any may be on the other one */
   judgeTotals(set: readonly SetProduct[]) {
     return this.totals.flatMap((judge) => listTotals(judge, set).map((total) => describeTotal(judge, total)));
   }
 
-  /** @returns a verdict for every ordered pair that stands, or may stand, on the two sides of a constraint, by the order of the set */
+  /** @returns a verdict for every ordered pair that is, or may be, on the two sides of a constraint, in the order of the set */
   judgePairs(set: readonly SetProduct[]) {
     const places = new Map(set.map(({ product }, at) => [product.identifier, at]));
     const placeOf = (identifier: string) => places.get(identifier) as number;
@@ -163,7 +163,7 @@ export class SetJudge {
       .sort((a, b) => placeOf(a.source) - placeOf(b.source) || placeOf(a.target) - placeOf(b.target));
   }
 
-  /** @returns what judges products, one after another, each together with these */
+  /** @returns functions that judge one product after another, each together with these */
   judgeBeside(others: readonly SetProduct[]) {
     const facing = this.judges
       .flatMap((judge) => [
@@ -177,10 +177,10 @@ export class SetJudge {
         .filter(({ source, targets }) => [source, ...targets].some((standing) => standing.one === one))
         .map(({ truth }) => truth);
     return {
-      /** Whether nothing that is said of the product and another one forbids it; totals are not looked at. */
+      /** Whether no verdict on the product with another one forbids it; totals are ignored. */
       mayFit: (one: SetProduct) =>
         facing.every((side) => pairAcross(side, one).every((pair) => isFit(side.judge, pair))),
-      /** Whether a constraint judges the product with the others, and all that do find that it fits, nothing unknown. */
+      /** Whether a constraint judges the product with the others, and all such constraints say that it fits. */
       fitsStrictly(one: SetProduct): boolean {
         const judged = [
           ...facing.flatMap((side) => pairAcross(side, one).map((pair) => isFit(side.judge, pair))),
@@ -194,9 +194,9 @@ export class SetJudge {
 
 interface Facing {
   readonly judge: Judge;
-  /** Where a product would stand. */
+  /** The side that a product would be on. */
   readonly side: Side;
-  /** Those of the other side. */
+  /** The products on the other side. */
   readonly across: readonly Standing[];
 }
 
@@ -210,7 +210,7 @@ function pairAcross({ judge, side, across }: Facing, one: SetProduct): Pair[] {
     );
 }
 
-/** The same as a verdict that is true, without a look at what comes behind the first element that is not. */
+/** The same as a verdict that is true, but stops at the first element that is not. */
 function isFit({ constraint }: Judge, { source, target }: Pair): boolean {
   if (least([source.truth, target.truth]) < 1) return false;
   const read = { source: source.one.product.read, target: target.one.product.read };
@@ -250,7 +250,7 @@ function judgePair(judge: Judge, pair: Pair) {
 
 const productsOf = ({ source, target }: Pair) => ({ source: source.one.product, target: target.one.product });
 
-/** A match that fails is false on whichever side the products stand. */
+/** A match that fails is false whichever side the products are on. */
 function weigh(judge: Judge, pair: Pair) {
   const { source, target } = productsOf(pair);
   const { elements } = compileRule(judge.constraint.bound);
@@ -261,13 +261,13 @@ function weigh(judge: Judge, pair: Pair) {
   return { judged, truth: matched < 0 ? matched : least([matched, pair.source.truth, pair.target.truth]) };
 }
 
-/** A sum over the target side, against one product of the source side. */
+/** A sum over the target side, for one product of the source side. */
 interface Total {
   readonly source: Standing;
   readonly targets: readonly Standing[];
   readonly sum: ComparableValue;
   readonly limits: readonly RowedValue[];
-  /** Products without a value that is needed. */
+  /** Products that lack a value that is needed. */
   readonly incomplete: readonly JudgedProduct[];
   readonly truth: Truth;
 }
@@ -295,14 +295,14 @@ function listTotals(judge: Judge, set: readonly SetProduct[]): Total[] {
 
 const wantsLess = (operator: Operator) => operator === 'less' || operator === 'lessOrEqual';
 
-/** Of several values the one with which the sum compares so most easily: one is enough (§12.2 rule 9). */
+/** Of several values, the one whose sum compares most easily, as one suffices (§12.2 rule 9). */
 function chooseCounted({ product }: SetProduct, { target, operator }: CompiledMatch): RowedValue | undefined {
   const sign = wantsLess(operator) ? 1 : -1;
   const [best] = product.read(target).toSorted((a, b) => sign * compareValues(a.comparable, b.comparable));
   return best;
 }
 
-/** What is known decides where nothing that lacks can change it: values add to a sum, and never take away from it. */
+/** Known values decide if missing ones cannot change the result: values only ever increase a sum. */
 function compareTotal(
   { sum, limits, isAnyMissing }: Pick<Total, 'sum' | 'limits'> & { readonly isAnyMissing: boolean },
   operator: Operator,

@@ -7,12 +7,12 @@ import type { FitCatalog, FitParts } from './fit-answer.ts';
 import type { MissingValues } from './fit-schemas.ts';
 import { type Constraint, Judge, type JudgedProduct, listAttributes } from './judgement.ts';
 
-/** Which missing values leave verdicts unknown. Source: docs/interface.md §12.10 rule 14. */
+/** Which missing values make verdicts unknown. Source: docs/interface.md §12.10 rule 14. */
 
-/** Between two looks at the time. */
+/** Products between two checks of the time. */
 const CHECKED = 1_000;
 
-/** @returns what is missing, by the number of verdicts @throws search_too_long */
+/** @returns the missing values, ordered by the number of verdicts @throws search_too_long */
 export async function surveyMissing(
   catalog: FitCatalog,
   projectId: number,
@@ -40,7 +40,7 @@ export async function surveyMissing(
     );
 }
 
-/** One after another; of what is in memory each is a view that moves on. */
+/** Yields products one by one; for those in memory, the same view each time, moved on. */
 async function* listJudged(
   catalog: FitCatalog,
   columns: Awaited<ReturnType<FitParts['columns']['read']>>,
@@ -60,10 +60,10 @@ const judgeView = (view: JudgedProduct['view']): JudgedProduct => ({
 
 type Counts = Record<Side, number>;
 
-/** What one constraint is about, and what of that has no value which it needs. */
+/** The products that one constraint concerns, and which of them lack a value that it needs. */
 class ConstraintTally {
   readonly id: number;
-  /** By the name of the attribute. */
+  /** By attribute name. */
   readonly missing = new Map<string, Counts>();
   private readonly standing: Counts = { source: 0, target: 0 };
   private readonly judge: Judge;
@@ -75,7 +75,7 @@ class ConstraintTally {
     this.needs = { source: listNeeds(constraint, 'source'), target: listNeeds(constraint, 'target') };
   }
 
-  /** @returns the names of what the product has no value of */
+  /** @returns the names of attributes that the product has no value of */
   add(product: JudgedProduct): string[] {
     const one = { product, quantity: 1 };
     return SIDES.flatMap((side) => {
@@ -94,14 +94,14 @@ class ConstraintTally {
     });
   }
 
-  /** Pairs of which one product at least has no value. */
+  /** Counts pairs in which at least one product has no value. */
   countPairs(name: string): number {
     const { source, target } = this.missing.get(name) ?? { source: 0, target: 0 };
     return source * this.standing.target + target * this.standing.source - source * target;
   }
 }
 
-/** Where a missing value passes, it decides. */
+/** The attributes that decide. Where a missing value passes, it decides nothing. */
 function listNeeds({ bound, total }: Constraint, side: Side) {
   const matches = compileRule(bound).matches.filter(({ passes }) => !passes);
   const isCounted = side === 'target' && total?.total?.missing === 'passes';

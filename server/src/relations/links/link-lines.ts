@@ -5,22 +5,22 @@ import { isStorableText } from '../../kernel/storable-text.ts';
 
 export interface LinkLine {
   readonly source: string;
-  /** Of a change none: the source is removed. */
+  /** Empty in a change: the source is removed. */
   readonly targets: readonly LinkTarget[];
 }
 
-/** An identifier; with how many of it the source takes, where that is said. */
+/** An identifier, with the quantity that the source takes, if given. */
 export type LinkTarget = string | { readonly identifier: string; readonly quantity?: number };
 
 export const LINES_PER_LIST = 1_000_000;
 export const TARGETS_PER_SOURCE = 1_000;
 /** Source: docs/interface.md §12.10. */
 export const MOST_QUANTITY = 1_000_000;
-/** 1,000 identifiers of 255 characters, each up to four bytes, or six where it is escaped. */
+/** 1,000 identifiers of 255 characters of up to four bytes each, or six if escaped. */
 const LINE_BYTES = 2 * 1024 * 1024;
 const TOO_LONG = `must not be longer than ${LINE_BYTES} bytes`;
 const IDENTIFIER_LENGTH = 255;
-/** A refusal lists at most so many mistakes. */
+/** The most mistakes that a refusal lists. */
 const SHOWN = 20;
 const NEW_LINE = 10;
 
@@ -48,9 +48,9 @@ export class LinkReader {
     this.keep(chunk.subarray(from));
   }
 
-  /** @throws request_invalid, also for a list without a line */
+  /** @throws request_invalid, also for an empty list */
   end(): void {
-    // A list that ends with a line break has no further line.
+    // A trailing line break does not begin another line.
     if (this.restBytes > 0) this.endLine(new Uint8Array());
     if (this.found === 0 && this.problems.length === 0)
       this.problems.push('the body must hold at least one line, {"source":"A1","targets":["B1"]}');
@@ -64,7 +64,7 @@ export class LinkReader {
       this.line += 1;
       this.stop(TOO_LONG);
     }
-    // The chunk may be used again by its owner.
+    // Copied, as the owner may reuse the chunk.
     this.rest.push(part.slice());
   }
 
@@ -83,13 +83,13 @@ export class LinkReader {
     this.problems.push(`line ${this.line}${problem.startsWith('/') ? ':' : ''} ${problem}`);
   }
 
-  /** What follows is not read. */
+  /** The rest is not read. */
   private stop(problem: string): never {
     this.note(problem);
     this.refuse();
   }
 
-  /** @returns what is wrong with the line */
+  /** @returns the problems of the line */
   private read(bytes: Uint8Array): string[] {
     let value: unknown;
     try {
@@ -97,7 +97,7 @@ export class LinkReader {
       if (text.trim() === '') return [];
       value = JSON.parse(text);
     } catch (error) {
-      // Neither UTF-8 nor JSON: the line is named in the refusal, with all others.
+      // Neither UTF-8 nor JSON: the refusal names the line, with all others.
       return [`is not JSON: ${(error as Error).message.slice(0, 200)}`];
     }
     this.found += 1;
@@ -112,7 +112,7 @@ export class LinkReader {
   }
 }
 
-/** @returns what is wrong with a line, by JSON pointers */
+/** @returns the problems of a line, by JSON pointers */
 function listLinkProblems(value: unknown): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return ['must be an object, {"source":"A1","targets":["B1"]}'];
@@ -150,7 +150,7 @@ function listIdentifierProblem(path: string, value: unknown): string[] {
   return isRight ? [] : [`${path} must be an identifier, a string of 1 to ${IDENTIFIER_LENGTH} characters`];
 }
 
-/** Characters are counted as the identifiers of products are: by code point. */
+/** Counted by code point, like identifiers of products. */
 const isShort = (text: string) => text.length <= IDENTIFIER_LENGTH || [...text].length <= IDENTIFIER_LENGTH;
 
 export const unpackLines = (bytes: Uint8Array): LinkLine[] => JSON.parse(Buffer.from(bytes).toString());
@@ -158,10 +158,10 @@ export const unpackLines = (bytes: Uint8Array): LinkLine[] => JSON.parse(Buffer.
 export const identifierOf = (target: LinkTarget): string =>
   typeof target === 'string' ? target : target.identifier;
 
-/** The targets of a source in their order, each once and with its quantity where that is said. */
+/** The targets of a source in order, each once, with its quantity if given. */
 export type MergedTargets = ReadonlyMap<string, number | undefined>;
 
-/** Lines of the same source as one, its targets behind each other; of one that repeats the first counts. */
+/** Joins lines of the same source, with their targets in sequence; of repeated targets the first counts. */
 export function mergeLines(lines: readonly LinkLine[]): Map<string, MergedTargets> {
   const merged = new Map<string, Map<string, number | undefined>>();
   for (const { source, targets } of lines) {
@@ -175,6 +175,6 @@ export function mergeLines(lines: readonly LinkLine[]): Map<string, MergedTarget
   return merged;
 }
 
-/** As lists have it: an object only where there is something to say beside the identifier. */
+/** The form in lists: an object only if there is more than the identifier. */
 export const toTarget = (identifier: string, quantity: number | null | undefined): LinkTarget =>
   quantity ? { identifier, quantity } : identifier;

@@ -11,27 +11,27 @@ import { type LinkLine, TARGETS_PER_SOURCE, unpackLines } from './link-lines.ts'
 
 /** Lists of links become those of a relation by tasks, in the order of the project. Source: docs/interface.md §12.8. */
 
-/** `change`: of the sources that the list names. */
+/** `change`: only for the sources that the list names. */
 export type LinkMode = 'replace' | 'change';
 
-/** A list of links as it came. */
+/** A list of links as received. */
 export interface SentLinks extends RawBody {
   readonly relationId: number;
   readonly maxMib: number;
-  /** Whether the pairs that are there already are counted. */
+  /** Whether the pairs that exist already are counted. */
   readonly isCounted: boolean;
 }
 
 export interface AcceptedLinks {
   /** Pieces of the list, in order, each a JSON list of lines. */
   readonly payloadNames: readonly string[];
-  /** Pairs of the relation, and those of them that the list has too; 0 where they are not counted. */
+  /** Pairs of the relation, and how many of them are in the list too; 0 if not counted. */
   readonly present: number;
   readonly unchanged: number;
 }
 
 export interface StagedPiece {
-  /** Of the staged list. */
+  /** The build of the staged list. */
   readonly build: number;
   readonly lines: readonly LinkLine[];
 }
@@ -50,14 +50,14 @@ export interface ListSize {
 export type LinkResult =
   | ({ readonly kind: 'done' } & ListSize & Record<'created' | 'deleted' | 'unchanged', number>)
   | { readonly kind: 'guarded'; readonly present: number; readonly deleted: number }
-  /** The relation is gone. */
+  /** The relation no longer exists. */
   | { readonly kind: 'missing' };
 
 export interface LinkPage {
   readonly relationId: number;
-  /** Of this source only. */
+  /** Only this source. */
   readonly source: string | undefined;
-  /** The last line read before. */
+  /** The last line that was read before. */
   readonly after: number;
   readonly limit: number;
 }
@@ -82,7 +82,7 @@ export interface LinkTaskParts extends Pick<Base, 'clock' | 'payloads'> {
   readonly tasks: Tasks;
   readonly maxMib: number;
   getSettings(projectId: number): Promise<{ readonly maxDeletePercent: number }>;
-  /** Removes what was staged and is not used. */
+  /** Removes staged lists that are not used. */
   dropOld(projectId: number): Promise<void>;
 }
 
@@ -95,7 +95,7 @@ interface LinkPayload {
   /** The pieces of the list, in order. */
   readonly payloadNames: readonly string[];
   readonly allowDeletes?: number;
-  /** Of a pipeline; holds where it is stricter than the project's. */
+  /** The limit of a pipeline, which applies if it is stricter than the project's. */
   readonly maxDeletePercent?: number;
 }
 
@@ -129,7 +129,7 @@ export async function removeAll(payloads: Payloads, projectId: number, names: re
 
 const PAIRS = { plural: 'pairs', update: 'list of links', call: 'links' };
 
-/** The links of relations: taken, put in place, exported. */
+/** The links of relations: accepted, put in place, exported. */
 export class RelationLinks {
   private readonly parts: LinkTaskParts;
   private readonly task: TaskDefinition<LinkPayload> = {
@@ -181,7 +181,7 @@ export class RelationLinks {
   }
 
   /**
-   * What a long task, such as a run of a pipeline, is about to put in place of a list: JSON lists of lines.
+   * The list that a long task, such as a run of a pipeline, is about to put in place: JSON lists of lines.
    * @throws not_found, links_of_rule
    */
   async gather(task: Task, relationId: number): Promise<GatheredWrites> {
@@ -197,7 +197,7 @@ export class RelationLinks {
     };
   }
 
-  /** @returns lines in their order, a part at a time @throws not_found when the relation goes meanwhile */
+  /** @returns lines in order, part by part @throws not_found if the relation is deleted meanwhile */
   async *read(
     projectId: number,
     list: Pick<LinkPage, 'relationId' | 'source'>,

@@ -18,11 +18,11 @@ interface TableTaskParts extends Pick<Base, 'payloads'> {
   readonly tasks: Tasks;
   find(projectId: number, name: string): Promise<StoredTable | undefined>;
   save(projectId: number, saved: { readonly table: SentTable; readonly isNew: boolean }): Promise<unknown>;
-  /** Builds the relations that use it. */
+  /** Builds the relations that use the table. */
   follow(run: TaskRun): Promise<void>;
 }
 
-/** @returns a function that gathers what a long task is about to put in place of a table */
+/** @returns a function that gathers the table that a long task is about to put in place */
 export function createTableTasks(parts: TableTaskParts) {
   const { payloads, tasks } = parts;
   const task: TaskDefinition<TablePayload> = {

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Comparable } from '../../catalog/filters/filters.ts';
 
 /**
- * Values as bytes that a store compares from the left: equal keys are equal values, ranks and compared values sort as
- * the values do. Numbers take 8 bytes; text is UTF-8 up to a NUL, which no value holds (docs/interface.md §2.3). What an
- * index holds is bounded: a row of PostgreSQL's takes 2,704 bytes in all (nbtree, a third of a page).
+ * Values as bytes that a store compares from the left: equal keys are equal values, and ranks and compared values sort like the
+ * values. Numbers take 8 bytes; text is UTF-8 up to a NUL, which no value contains (docs/interface.md §2.3). Index entries are
+ * bounded, as an index row of PostgreSQL takes at most 2,704 bytes in all (nbtree, a third of a page).
  */
 
 const PRESENT = Buffer.from([0]);
@@ -15,20 +15,20 @@ export const UNMATCHED_KEY = Buffer.from([0]);
 const MATCHED = Buffer.from([1]);
 const HASHED = Buffer.from([2]);
 
-/** A longer key is its SHA-256: keys are compared for equality and nothing else. */
+/** A longer key is replaced by its SHA-256, as keys are only compared for equality. */
 const KEY_BYTES = 512;
 
-/** Of a text, so much decides where a product stands; 8 sorts and the longest key then fit an index row. */
+/** How much of a text determines the position of a product; 8 sorts and the longest key then fit an index row. */
 export const RANK_TEXT_BYTES = 256;
 
-/** Of one value for each equality of a rule. */
+/** Encodes one value for each equality of a rule. */
 export function encodeKey(values: readonly Comparable[]): Buffer {
   const key = Buffer.concat([MATCHED, ...values.map(encodeValue)]);
   if (key.length <= KEY_BYTES) return key;
   return Buffer.concat([HASHED, createHash('sha256').update(key).digest()]);
 }
 
-/** Where a product stands among others: its value for each sort; without one it is last, whatever the direction. */
+/** The position of a product among others: its value for each sort; without one it is last, in either direction. */
 export function encodeRank(
   values: readonly { readonly value: Comparable | undefined; readonly direction: 'asc' | 'desc' }[],
 ): Buffer {
@@ -42,12 +42,12 @@ export function encodeRank(
   );
 }
 
-/** @returns bytes that sort as values of one kind do */
+/** @returns bytes that sort like values of one kind */
 export function encodeValue(value: Comparable): Buffer {
   return typeof value === 'number' ? encodeNumber(value) : Buffer.from(`${value}\0`);
 }
 
-/** A character may be cut: bytes are compared, and never read. */
+/** May cut a character, as bytes are compared but never decoded. */
 function encodeStart(text: string): Buffer {
   const bytes = encodeValue(text);
   if (bytes.length <= RANK_TEXT_BYTES + 1) return bytes;
@@ -56,7 +56,7 @@ function encodeStart(text: string): Buffer {
   return cut;
 }
 
-/** IEEE 754 sorts like its bits once the sign is turned round, and all bits of a negative number. */
+/** IEEE 754 numbers sort like their bits if the sign is inverted, and, for negative numbers, all bits. */
 function encodeNumber(value: number): Buffer {
   const bytes = Buffer.allocUnsafe(8);
   bytes.writeDoubleBE(value);

@@ -5,28 +5,28 @@ import { type GroupedDocument, type MemberRow, sideNumber } from './membership.t
 import { type Encodings, NONE, Numbers } from './numbering.ts';
 
 /**
- * The members of a batch on their way from the thread that derives them to the one that writes them, in the order of the index:
- * by build, side, key, rank and product. A list is what the batch brings of one side with one key; it comes once.
+ * The members of a batch on their way from the thread that derives them to the one that writes them, in index order: by build,
+ * side, key, rank and product. A list has the batch's members of one side with one key; each comes once.
  */
 export interface MemberColumns extends DerivedColumns {
-  /** Of each list five numbers: build, side (0 source, 1 target), key, how many columns it compares, how many members. */
+  /** Five numbers per list: build, side (0 source, 1 target), key, number of compared columns, number of members. */
   readonly lists: Uint32Array<ArrayBuffer>;
   /**
-   * Of each member, list by list: the row of its product in the batch, its rank, and what it compares, 0 for what it does not
-   * have. Those of one rank are in the order of their rows: their products get ids only when they are written.
+   * Per member, list by list: the row of its product in the batch, its rank, and its compared values, 0 for missing ones.
+   * Members of one rank are in the order of their rows, as their products only get ids when they are written.
    */
   readonly members: Uint32Array<ArrayBuffer>;
-  /** Keys, ranks and compared values are numbers from 1 on: number n is in `bytes` from `ends[n - 1]` to `ends[n]`. */
+  /** Keys, ranks and compared values are numbered from 1: number n is in `bytes` from `ends[n - 1]` to `ends[n]`. */
   readonly ends: Uint32Array<ArrayBuffer>;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 const LIST_NUMBERS = 5;
-/** Of a member, before what it compares: the row and the rank. */
+/** Numbers of a member before its compared values: the row and the rank. */
 const MEMBER_NUMBERS = 2;
 
 /**
- * @param documents by row, for every row that has members
+ * @param documents by row, for every row with members
  * @returns the members of each list by rank and product
  */
 export function* placeMembers(
@@ -68,25 +68,25 @@ const listEncoded = (ends: Uint32Array, { buffer }: Uint8Array<ArrayBuffer>): (B
     return number === 0 ? null : Buffer.from(buffer, start, end - start);
   });
 
-/** Of a member as it is collected, before what it compares: its row, rank and key. */
+/** Numbers of a collected member before its compared values: its row, rank and key. */
 const COLLECTED_NUMBERS = 3;
 
 /** A product on a side, by the numbers of its encodings. */
 export interface DescribedMember {
   readonly rank: number;
-  /** None: it can match nothing. */
+  /** Empty if it can match nothing. */
   readonly memberKeys: readonly number[];
-  /** What it compares; of a rule with an index of its own for each key, one behind another. */
+  /** Its compared values; for a rule with an index of its own, for each key in turn. */
   readonly memberCompared: readonly number[];
-  /** From what one key compares to what the next one does. */
+  /** The offset between the compared values of two keys. */
   readonly step: number;
 }
 
-/** A side of a build, with what the numbers of its members stand for. */
+/** A side of a build, with the encodings that the numbers of its members stand for. */
 interface DescribedSide extends Readonly<Record<'ranks' | 'keys' | 'compared', Encodings>> {
   readonly build: number;
   readonly side: Side;
-  /** Columns that it compares. */
+  /** The number of columns that it compares. */
   readonly width: number;
 }
 
@@ -117,7 +117,7 @@ export class SideMembers {
     }
   }
 
-  /** Notes what members have. */
+  /** Marks the encodings that its members use. */
   use(): void {
     const { numbers } = this;
     const { width, ranks, keys, compared } = this.of;
@@ -156,7 +156,7 @@ export class SideMembers {
   }
 }
 
-/** Sorts by places that run on from those of `encodings`: they are counted, not compared. */
+/** Sorts by places that continue those of `encodings`; they are counted, not compared. */
 function sortStable(
   members: Uint32Array,
   placeOf: (member: number) => number,
@@ -179,7 +179,7 @@ function sortStable(
   return sorted;
 }
 
-/** @returns undefined where there are none */
+/** @returns undefined if there are none */
 export function createColumns(sides: readonly SideMembers[]): MemberColumns | undefined {
   const filled = sides.filter(({ count }) => count > 0);
   if (filled.length === 0) return undefined;

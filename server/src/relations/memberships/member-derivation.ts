@@ -26,18 +26,18 @@ import {
   type RuleIndex,
 } from './rule-index.ts';
 
-/** A rule whose index is there or is being made. */
+/** A rule whose index is complete or being built. */
 export interface BuildRule {
   readonly build: number;
   readonly bound: BoundRule;
 }
 
-/** Numbers that are made of the values of a catalog before all are made anew; each takes about 150 bytes. */
+/** How many numbers are given to the values of a catalog before all are given anew; each takes about 150 bytes. */
 const MOST_NUMBERS = 100_000;
 
 /**
- * The rules of one catalog, made ready to look at many products: on which sides of which relations a product stands, and what the
- * join index must know of it there. Pure: the same upload and the same rule give the same for ever.
+ * The rules of one catalog, prepared for looking at many products: on which sides of which relations a product is, and what the
+ * join index must know about it. Pure: the same upload and rule always give the same result.
  */
 export class Memberships {
   private readonly rules: readonly CompiledBuild[];
@@ -56,7 +56,7 @@ export class Memberships {
     return this.rules.length === 0;
   }
 
-  /** Keys of an upload under which rules look. */
+  /** Keys of an upload that rules look at. */
   get keys(): ReadonlySet<string> {
     return new Set(this.numbered.product.byKey.keys());
   }
@@ -68,12 +68,12 @@ export class Memberships {
     return sides.filter(({ test }) => test(view)).map((side) => side.describe(view).toMembership());
   }
 
-  /** @param report hears of a product of which only the first combinations of values count in a build */
+  /** @param report is told of products for which only the first combinations of values count in a build */
   openBatch(source: DerivedSource, report: (identifier: string, build: number) => void): DerivedBatch {
     return new MembershipBatch(this.numbered, source, report);
   }
 
-  /** A batch goes on with those that it began with. */
+  /** A batch continues with the numbers that it began with. */
   private get numbered(): NumberedRules {
     if (this.made === undefined || this.made.size > MOST_NUMBERS) this.made = new NumberedRules(this.rules);
     return this.made;
@@ -87,7 +87,7 @@ interface CompiledBuild {
   readonly attributes: readonly ComparedAttribute[];
 }
 
-/** Rules that use the same attribute in the same way share what was read of it. */
+/** Rules that use the same attribute in the same way share its values. */
 function shareAttribute(
   shared: Map<string, ComparedAttribute>,
   attribute: ComparedAttribute,
@@ -100,7 +100,7 @@ function shareAttribute(
 
 const SIDES = ['source', 'target'] as const;
 
-/** The rules with the numbers of what was read and encoded so far. */
+/** The rules, with numbers for what was read and encoded so far. */
 class NumberedRules {
   readonly sides: readonly RuleSide[];
   readonly product: NumberedProduct;
@@ -113,7 +113,7 @@ class NumberedRules {
     const compared = new Encodings();
     const ranks = new Map<string, Encodings>();
     this.sides = rules.flatMap((one) => {
-      // Relations that sort alike share their ranks.
+      // Relations with the same sorting share their ranks.
       const sorts = JSON.stringify(one.rule.sort);
       const shared = ranks.get(sorts) ?? new Encodings();
       ranks.set(sorts, shared);
@@ -127,13 +127,13 @@ class NumberedRules {
   }
 }
 
-/** @returns all that a rule reads of a product; what it computes of an attribute stands for itself */
+/** @returns all attributes that a rule reads; a value computed from an attribute counts as one of its own */
 export const listRead = (
   { matches }: CompiledRule,
   attributes: readonly ComparedAttribute[],
 ): ComparedAttribute[] => [...attributes, ...matches.flatMap(({ source, target }) => [source, target])];
 
-/** What a side of a rule reads, and where what it makes of that is numbered. */
+/** What a side of a rule reads, and where the results are numbered. */
 interface SideParts {
   readonly read: ReadonlyMap<ComparedAttribute, ReadAttribute>;
   readonly ranks: Encodings;
@@ -143,11 +143,11 @@ interface SideParts {
 interface Equality {
   readonly match: CompiledMatch;
   readonly read: ReadAttribute;
-  /** Whether a value stands for itself alone, without those of a table. */
+  /** Whether values equal only themselves, without those of a table. */
   readonly isOwn: boolean;
 }
 
-/** One side of a rule: describes the product that is looked at as a member of it, until the next one. */
+/** One side of a rule: describes the current product as its member, until the next one. */
 class RuleSide implements DescribedMember {
   readonly build: number;
   readonly width: number;
@@ -164,15 +164,15 @@ class RuleSide implements DescribedMember {
   private readonly rankTuples = new Tuples();
   private readonly keyTuples = new Tuples();
   readonly step: number;
-  /** Keys of an index of its own, by what they are made of. */
+  /** Keys of an index of its own, by their components. */
   private readonly named = new Map<string, number>();
   private readonly comparedValues = new Map<Comparable, number>();
   private readonly head: string;
-  // Written over for each member: a list that is emptied and filled takes new memory each time.
+  // Overwritten for each member: a list that is emptied and refilled takes new memory each time.
   private readonly rankTuple: number[];
   private readonly keyTuple: number[];
   private readonly decided: number[];
-  /** The key of a member that has one, as nearly all do. */
+  /** The key of a member with a single one, as nearly all have. */
   private readonly only = [0];
 
   /** The member that was described last. */
@@ -204,7 +204,7 @@ class RuleSide implements DescribedMember {
     this.head = `[${build},${side === 'source' ? 0 : 1},`;
   }
 
-  /** @param product that is looked at */
+  /** @param product the current one */
   describe(product: NumberedProduct): this {
     product.read();
     this.rank = this.findRank();
@@ -303,7 +303,7 @@ class RuleSide implements DescribedMember {
     };
   }
 
-  /** @returns what `packMembership` makes of the membership, as JSON */
+  /** @returns the membership as `packMembership` would write it, as JSON */
   toText(): string {
     const { memberKeys, memberCompared, values } = this;
     const compared = joinQuoted(memberCompared, this.compared);
@@ -315,7 +315,7 @@ class RuleSide implements DescribedMember {
 
 const NOTHING_COMPARED = ',[],[';
 
-/** No text holds a NUL, and a number is none of the texts that look like it. */
+/** No text contains a NUL, and a number is distinct from a text that looks like it. */
 const nameValue = (value: Comparable) => (typeof value === 'string' ? `"${value}` : `${value}`);
 
 function joinQuoted(numbers: readonly number[], { quoted }: Encodings): string {
@@ -334,11 +334,11 @@ function combine(lists: readonly (readonly number[])[]): (readonly number[])[] {
   return combined;
 }
 
-/** A side that products of some categories may stand on. */
+/** A side that products of some categories may be on. */
 interface Candidate {
   readonly side: RuleSide;
   readonly members: SideMembers;
-  /** Whether the categories alone say that they do. */
+  /** Whether the categories alone determine that they are. */
   readonly isCertain: boolean;
 }
 
@@ -348,7 +348,7 @@ class MembershipBatch implements DerivedBatch {
   private readonly source: LookedAt;
   private readonly report: (identifier: string, build: number) => void;
   private readonly members: readonly SideMembers[];
-  /** By categories: most filters ask for nothing else, and most products have the categories of others. */
+  /** By categories: most filters have no other conditions, and most products share their categories with others. */
   private readonly candidates = new Map<DerivedFrom['categories'], readonly Candidate[]>();
 
   constructor(

@@ -12,47 +12,47 @@ import {
 import { encodeKey, encodeValue, UNMATCHED_KEY } from './index-key.ts';
 import { ENTRIES_PER_PRODUCT, listProbes, type Probe, type RuleIndex } from './rule-index.ts';
 
-/** A relation that answers, with the rule that its index was made by. */
+/** A relation that gives answers, with the rule that its index was made by. */
 export interface ServedRelation {
   readonly id: number;
-  /** As it is stored; the index may be that of the one before. */
+  /** As stored; the index may be that of the previous definition. */
   readonly definition: RelationDefinition;
-  /** Those that the index was made for: the definition may have others by now. */
+  /** The settings that the index was made for: the definition may have others by now. */
   readonly twoWay: boolean;
   readonly excludeSameGroup: boolean;
-  /** A person lists what goes with what. */
+  /** Whether a person lists what goes with what. */
   readonly isListed: boolean;
   readonly build: number;
   readonly bound: BoundRule;
 }
 
 /**
- * On which sides of which relations a product stands, and what the join index must know of it there. Pure: the same
- * upload and the same rule give the same membership for ever.
+ * On which side of which relation a product is, and what the join index must know about it. Pure: the same upload and rule
+ * always give the same membership.
  */
 export interface Membership {
   readonly build: number;
   readonly side: Side;
-  /** Bytes in base64: where the product stands in the relation's order. */
+  /** Bytes in base64: the position of the product in the relation's order. */
   readonly rank: string;
   /**
-   * For each match that is no equality the value that decides, as bytes in base64: where the target must be less, its
-   * smallest and the source's largest, and so on; of an inequality the only value, null when there are several.
+   * For each match that is not an equality the decisive value, as bytes in base64: if the target must be less, its smallest and
+   * the source's largest, and so on; for an inequality its only value, or null if there are several.
    */
   readonly compared: readonly (string | null)[];
-  /** Bytes in base64, one for each combination of values of the equalities; none: it can match nothing. */
+  /** Bytes in base64, one for each combination of values of the equalities; empty if it can match nothing. */
   readonly keys: readonly string[];
   /**
-   * Of a rule with an index of its own: what it compares, JSON in base64. `compared` then has the columns of each
-   * key, one behind another.
+   * For a rule with an index of its own: the values that it compares, JSON in base64. `compared` then has the columns of each
+   * key in turn.
    */
   readonly values?: string;
 }
 
-/** A value alone, or with its row. */
+/** A value, alone or with its row. */
 type PackedValue = Comparable | readonly [Comparable, string];
 
-/** @returns what a rule with an index of its own compares, as a membership has it */
+/** @returns the values that a rule with an index of its own compares, in the form of a membership */
 export function packValues({ attributes }: RuleIndex, side: Side, read: ReadValues): string {
   const values = attributes[side].map((attribute) =>
     read(attribute).map(
@@ -71,14 +71,14 @@ function readValuesOf({ attributes }: RuleIndex, { side, values = '' }: Membersh
     );
 }
 
-/** How a source and a target stand, both on their sides already. */
+/** The judgement of a source and a target that are on their sides already. */
 export interface PairJudgement {
   readonly holds: boolean;
-  /** Attributes without a value that it holds by. */
+  /** Attributes without a value that it is assumed to hold by. */
   readonly assumed: readonly string[];
 }
 
-/** @returns a function that judges members of the other side; what the product itself has is read once */
+/** @returns a function that judges members of the other side; the product's own values are read once */
 export function createJudge(index: RuleIndex, member: Membership): (other: Membership) => PairJudgement {
   const own = readValuesOf(index, member);
   return (other) => {
@@ -96,7 +96,7 @@ export function createJudge(index: RuleIndex, member: Membership): (other: Membe
 
 const FAILS: PairJudgement = { holds: false, assumed: [] };
 
-/** Something to look for in the index: as if a product stood opposite that had this key alone. */
+/** A search in the index, as if a product with only this key were opposite. */
 export interface EncodedProbe {
   readonly opposite: Membership;
   readonly operators: readonly Operator[];
@@ -109,7 +109,7 @@ interface EncodedProbes {
 
 const probed = new WeakMap<Membership, EncodedProbes>();
 
-/** @returns what finds the members that match, see `Probes`; the same for the same membership */
+/** @returns the searches that find matching members, see `Probes`; the same object for the same membership */
 export function findProbes(index: RuleIndex, member: Membership): EncodedProbes {
   const known = probed.get(member) ?? encodeProbes(index, member);
   probed.set(member, known);
@@ -131,14 +131,14 @@ function encodeProbes(index: RuleIndex, { build, side, rank, ...member }: Member
 }
 
 /**
- * Whether a source and a target match, both on their sides already. `operators` are those of the rule's comparisons.
- * Source: docs/interface.md §12.3 rule 1.
+ * Whether a source and a target match that are on their sides already. `operators` are those of the rule's comparisons. Source:
+ * docs/interface.md §12.3 rule 1.
  */
 export function isMatch(source: Membership, target: Membership, operators: readonly Operator[]): boolean {
   if (!source.keys.some((key) => target.keys.includes(key))) return false;
   return operators.every((operator, at) => {
     const [left, right] = [target.compared[at] ?? null, source.compared[at] ?? null];
-    // Only inequalities have none: several values, of which one differs from whatever the other side has.
+    // Only inequalities lack one: of several values, one differs from whatever the other side has.
     if (left === null || right === null) return true;
     return COMPARISONS[operator](Buffer.compare(Buffer.from(left, 'base64'), Buffer.from(right, 'base64')));
   });
@@ -154,7 +154,7 @@ export const describeCut = (identifier: string, relationId: number): ReportLine 
   message: `relation ${relationId} takes the first ${ENTRIES_PER_PRODUCT.toLocaleString('en-US')} combinations of its values; what only others match is not found`,
 });
 
-/** Memberships as they are kept beside a product's document. */
+/** Memberships in the form stored beside a product's document. */
 export function packMemberships(memberships: readonly Membership[]): string {
   return JSON.stringify(memberships.map(packMembership));
 }
@@ -164,7 +164,7 @@ const packMembership = ({ build, side, rank, compared, keys, values }: Membershi
   return values === undefined ? packed : [...packed, values];
 };
 
-/** PostgreSQL reads it too: the statements of `postgres/search-store.ts` know the places of its parts. */
+/** PostgreSQL reads it too: the statements of `postgres/search-store.ts` rely on the positions of its parts. */
 export type PackedMembership = readonly [
   number,
   0 | 1,
@@ -186,11 +186,11 @@ const toMembership = ([build, side, rank, compared, keys, values]: PackedMembers
   ...(values !== undefined && { values }),
 });
 
-/** Whether memberships as they are kept have one of the side. */
+/** Whether stored memberships include one of the side. */
 export const isMember = (packed: string, build: number, side: Side): boolean =>
   packed.includes(`[${build},${sideNumber(side)},`);
 
-/** @returns one membership; of a text only its part is parsed: no brackets stand within base64 */
+/** @returns one membership; of a text only its part is parsed, as base64 contains no brackets */
 export function unpackMember(
   packed: string | readonly PackedMembership[],
   build: number,
@@ -203,12 +203,12 @@ export function unpackMember(
   }
   const start = packed.indexOf(`[${build},${place},`);
   if (start < 0) return undefined;
-  // Behind the values that are compared, the keys and the rest.
+  // The keys and the rest follow the compared values.
   const end = [1, 2, 3].reduce((at) => packed.indexOf(']', at) + 1, start);
   return toMembership(JSON.parse(packed.slice(start, end)) as PackedMembership);
 }
 
-/** The rows of the join index that stand for a document, whichever store keeps them. */
+/** The rows of the join index for a document, in whichever store. */
 export interface MemberRow {
   readonly build: number;
   readonly side: 0 | 1;
@@ -217,7 +217,7 @@ export interface MemberRow {
   readonly productId: number;
   readonly document: number;
   readonly group: string;
-  /** Of the first of `COMPARED_COLUMNS`; the others have none. */
+  /** For the first of `COMPARED_COLUMNS`; the others have none. */
   readonly compared: readonly (Buffer | null)[];
 }
 
@@ -238,9 +238,9 @@ export interface PlacedRow extends GroupedDocument {
 const UNMATCHED = UNMATCHED_KEY.toString('base64');
 
 /**
- * @returns the row of each key of each membership, as they lie in the index, list by list; a membership without a key has a
- * row that matches nothing. A row beside the one before takes half of one at a random place: 50,000 products with 150,000
- * rows take the embedded store 24 in place of 28 µs each, and a larger catalog saves more.
+ * @returns the row of each key of each membership, in index order, list by list; a membership without a key has a row that
+ * matches nothing. A row beside the previous one takes half the time of one at a random place: 50,000 products with 150,000
+ * rows take the embedded store 24 instead of 28 µs each, and a larger catalog saves more.
  */
 export function listMembers(placed: Iterable<PlacedRow>): MemberRow[] {
   const index = new IndexRows();
@@ -248,7 +248,7 @@ export function listMembers(placed: Iterable<PlacedRow>): MemberRow[] {
   return index.list();
 }
 
-/** @returns what is compared of the entry with the key at the place */
+/** @returns the compared values of the entry with the key at the index */
 function comparedAt({ compared, keys, values }: Membership, at: number): Membership['compared'] {
   if (values === undefined) return compared;
   const width = compared.length / Math.max(1, keys.length);
@@ -258,10 +258,10 @@ function comparedAt({ compared, keys, values }: Membership, at: number): Members
 const compareMembers = (a: MemberRow, b: MemberRow) =>
   Buffer.compare(a.rank, b.rank) || a.productId - b.productId || a.document - b.document;
 
-/** Rows by the list in which they lie: the members of a side that have the same key. */
+/** Rows by the list that they belong to: the members of a side with the same key. */
 class IndexRows {
   private readonly sides = new Map<number, Map<string, MemberRow[]>>();
-  /** By their base64. Most stand in many rows: a buffer for each would be the most that a batch holds in memory. */
+  /** By their base64. Most are in many rows, and a buffer for each would be the largest part of a batch in memory. */
   private readonly decoded = new Map<string, Buffer>();
 
   add({ id: document, productId, group }: PlacedRow, membership: Membership): void {
@@ -292,7 +292,7 @@ class IndexRows {
   }
 }
 
-/** @param derived the group, a NUL and the memberships as they are kept: no group holds one (docs/interface.md §2.3) */
+/** @param derived the group, a NUL and the stored memberships: no group contains a NUL (docs/interface.md §2.3) */
 export function splitDerived(derived: string): { readonly group: string; readonly packed: string } {
   const end = derived.indexOf('\0');
   return { group: derived.slice(0, end), packed: derived.slice(end + 1) };

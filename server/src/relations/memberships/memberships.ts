@@ -1,6 +1,4 @@
-/**
- * The door of memberships: which products stand on which side of which relation, by keys that sort as values do.
- */
+/** The door of memberships: which products are on which side of which relation, by keys that sort like values. */
 export { UNMATCHED_KEY } from './index-key.ts';
 export { placeMembers } from './member-columns.ts';
 export { type BuildRule, listRead, Memberships } from './member-derivation.ts';

@@ -11,13 +11,13 @@ import { type Encodings, NONE, Numbers, UNKNOWN } from './numbering.ts';
 
 export const NO_NUMBERS: readonly number[] = [];
 
-/** An attribute with the values that were read of it, equal ones under one number, and those of the product that is looked at. */
+/** An attribute with the values that were read of it, equal ones with the same number, and those of the current product. */
 export class ReadAttribute {
   readonly values: Comparable[] = [];
   present = NO_NUMBERS;
-  /** By the places of the values; undefined: none has one. */
+  /** By the position of the value; undefined if none has one. */
   rows: (string | undefined)[] | undefined;
-  /** By number lists of the number and of its value alone: nearly all products have one value. */
+  /** By number, lists of only that number and only its value: nearly all products have one value. */
   private readonly alone: (readonly number[])[] = [];
   private readonly valuesAlone: (readonly Comparable[])[] = [];
   private readonly encoded = new Numbers(UNKNOWN);
@@ -53,7 +53,7 @@ export class ReadAttribute {
     return number;
   }
 
-  /** @param encodings always the same @returns what the value is there */
+  /** @param encodings must always be the same @returns the encoding of the value */
   encode(number: number, encodings: Encodings): number {
     const known = this.encoded.at(number);
     if (known !== UNKNOWN) return known;
@@ -77,14 +77,14 @@ export class ReadAttribute {
     this.rows[present.length] = String(row);
   }
 
-  /** @returns the values of the product that is looked at */
+  /** @returns the values of the current product */
   list(): readonly Comparable[] {
     const { present, values, valuesAlone } = this;
     if (present.length === 1) return valuesAlone[present[0] as number] as readonly Comparable[];
     return present.map((number) => values[number] as Comparable);
   }
 
-  /** @returns the number of one of several values */
+  /** @returns the number of the chosen one of several values */
   pick(choose: (values: readonly Comparable[]) => Comparable | undefined): number | undefined {
     const value = choose(this.list());
     return value === undefined ? undefined : this.numberOf(value);
@@ -97,10 +97,10 @@ export interface LookedAt extends Pick<DerivedSource, 'readOwn' | 'categoriesOf'
   readTexts(row: number): void;
 }
 
-/** The product that is looked at, as filters and rules see it: another one after each `look`. */
+/** The current product, as filters and rules see it: a different one after each `look`. */
 export class NumberedProduct implements ProductView {
   row = 0;
-  /** Whether more than its categories was looked at. */
+  /** Whether more than its categories was read. */
   isInspected = false;
   readonly attributes: ReadonlyMap<ComparedAttribute, ReadAttribute>;
   readonly byKey = new Map<string, ReadAttribute[]>();
@@ -116,7 +116,7 @@ export class NumberedProduct implements ProductView {
       for (const key of keys) this.byKey.set(key, [...(this.byKey.get(key) ?? []), one]);
   }
 
-  /** @returns the products of a source; what its texts are read as is kept by their numbers */
+  /** @returns the products of a source; the results of reading its texts are cached by their numbers */
   open(source: DerivedSource): LookedAt {
     const readers = source.keys.map((key) =>
       (this.byKey.get(key) ?? []).map((read) => ({ read, numbers: new Numbers(UNKNOWN) })),

@@ -1,26 +1,26 @@
 /**
- * Numbers in place of values, of what is made of several values, and of the bytes that stand for them in the index: most repeat,
- * so a product is read, encoded and sorted by numbers that were made once.
+ * Numbers for values, for combinations of values, and for the bytes that represent them in the index: most repeat, so a product
+ * is read, encoded and sorted by numbers that were made once.
  */
 
-/** Of a text that is no value of an attribute, of bytes that a column does not have. */
+/** The number of a text that is no value of an attribute, or of bytes that a column does not have. */
 export const NONE = -1;
 /** Not looked up yet. */
 export const UNKNOWN = -2;
 
-/** Whole numbers by their places; it grows by doubling. */
+/** Integers by index; grows by doubling. */
 export class Numbers {
   length = 0;
   private ints: Int32Array;
   private readonly filling: number;
 
-  /** @param filling what stands where nothing was set */
+  /** @param filling the value where nothing was set */
   constructor(filling = 0, places = 64) {
     this.filling = filling;
     this.ints = new Int32Array(places).fill(filling);
   }
 
-  /** NONE has no place. */
+  /** NONE has no index. */
   at(place: number): number {
     return place >= 0 && place < this.ints.length ? (this.ints[place] as number) : this.filling;
   }
@@ -46,16 +46,16 @@ export class Numbers {
   }
 }
 
-/** Above every number. */
+/** Larger than any number. */
 const RADIX = 2 ** 26;
 
-/** What was made of lists of numbers, all of one length. */
+/** The results for lists of numbers, all of one length. */
 export class Tuples {
   private readonly levels: Map<number, number>[] = [];
   private readonly made = new Numbers(UNKNOWN);
   private last = 0;
 
-  /** @returns UNKNOWN for a list that is new: `keep` follows */
+  /** @returns UNKNOWN for a new list: call `keep` next */
   find(numbers: readonly number[]): number {
     let node = numbers[0] ?? 0;
     for (let at = 1; at < numbers.length; at += 1) {
@@ -76,17 +76,17 @@ export class Tuples {
   }
 }
 
-/** Bytes of the index by numbers, equal ones under one. */
+/** Bytes of the index by number, equal ones with the same number. */
 export class Encodings {
-  /** Those that a batch uses, see `use`. */
+  /** The numbers that a batch uses, see `use`. */
   readonly used: number[] = [];
-  /** Of each of them its place among all that the batch uses, once they are listed; 0 for what is not used. */
+  /** For each of them its place among all that the batch uses, once they are listed; 0 if not used. */
   readonly places = new Numbers();
   /** The first of these places. */
   first = 0;
-  /** With a character for each byte: they sort as the bytes do. */
+  /** One character per byte, so that they sort like the bytes. */
   readonly bytes: string[] = [];
-  /** JSON of their base64. */
+  /** Their base64 as JSON. */
   readonly quoted: string[] = [];
   private readonly known = new Map<string, number>();
 
@@ -110,7 +110,7 @@ export class Encodings {
     this.used.push(number);
   }
 
-  /** Gives what is used places from `first` on, in the order of the bytes. @returns the bytes */
+  /** Gives used ones places from `first` on, in byte order. @returns the bytes */
   listUsed(first: number): string[] {
     const { bytes, used } = this;
     this.first = first;
@@ -124,7 +124,7 @@ export class Encodings {
     this.used.length = 0;
   }
 
-  /** @returns as `Membership` has it */
+  /** @returns the form used in `Membership` */
   base64(number: number): string {
     return (this.quoted[number] as string).slice(1, -1);
   }

@@ -4,17 +4,17 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { ReportLine, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 
-/** Builds that are made together: reading the documents takes longer than what a rule finds in them. */
+/** Builds that are made together: reading the documents takes longer than applying a rule to them. */
 export interface BuildOrder {
   readonly relationIds: readonly number[];
   readonly at: number;
-  /** Where the page before ended; absent: all begin. */
+  /** Where the previous page ended; absent at the beginning. */
   readonly after?: WalkedPlace | undefined;
   readonly limit: number;
 }
 
 export interface WalkedPlace {
-  /** A relation whose build is none of them was changed meanwhile, and that change builds it. */
+  /** A relation whose build is not among these was changed meanwhile, and that change builds it. */
   readonly builds: readonly number[];
   readonly document: number;
 }
@@ -22,28 +22,28 @@ export interface WalkedPlace {
 export interface BuildPage {
   /** undefined: the indexes are complete, or none is needed. */
   readonly next: WalkedPlace | undefined;
-  /** In percent of the documents. */
+  /** Percentage of the documents. */
   readonly progress: number;
-  /** Of the products of which only the first combinations of values count. */
+  /** Products for which only the first combinations of values count. */
   readonly report?: readonly ReportLine[];
 }
 
 /** Where builds are stored. */
 interface BuildStore {
   listUnbuilt(projectId: number): Promise<readonly number[]>;
-  /** Follows the ontology as it is. @returns relations whose index must be made */
+  /** Applies the present ontology. @returns relations whose index must be built */
   bindRelations(projectId: number, at: number): Promise<readonly number[]>;
   buildPage(projectId: number, order: BuildOrder): Promise<BuildPage>;
   /** @returns whether there may be more to remove */
   dropBuilds(projectId: number): Promise<boolean>;
 }
 
-/** Documents walked in one step for one relation: short enough that an update of the project hardly waits for it. */
+/** Documents per step for one relation, few enough that an update of the project hardly waits for it. */
 const PAGE = 1_000;
 /** For many relations at once. */
 const SMALLEST_PAGE = 200;
 
-/** Making the index of relations whose rule or attributes changed. Source: docs/interface.md §12.4 rule 2. */
+/** Builds the index of relations whose rule or attributes changed. Source: docs/interface.md §12.4 rule 2. */
 export function createRelationBuilds(parts: {
   store: BuildStore;
   tasks: Tasks;
@@ -81,12 +81,12 @@ export function createRelationBuilds(parts: {
     } while (after !== undefined);
   }
 
-  /** Removes rows that nothing reads; what remains when it fails is removed after the next build. */
+  /** Removes rows that nothing reads; if it fails, the rest is removed after the next build. */
   async function dropOld(projectId: number): Promise<void> {
     try {
       while (await store.dropBuilds(projectId));
     } catch (error) {
-      // Nothing answers from old builds; they only take room.
+      // Nothing reads old builds; they only take space.
       logger.warn(
         { err: error, project: projectId },
         'removing old relation builds failed, it goes on later',
@@ -96,8 +96,8 @@ export function createRelationBuilds(parts: {
 
   return {
     /**
-     * Does a change that calls for a build. The build's task is stored first, so that a crash in between loses none, and
-     * held until the change is stored; a change that is refused takes it along.
+     * Makes a change that requires a build. The build's task is stored first, so that a crash in between loses none, and held
+     * until the change is stored; a refused change removes it.
      */
     async changeAndBuild<Result>(
       project: Pick<ChosenProject, 'id' | 'name' | 'origin'>,
@@ -109,16 +109,16 @@ export function createRelationBuilds(parts: {
       try {
         return await change();
       } catch (error) {
-        // Whether a change is stored whose commit got no answer is unknown.
+        // If a commit got no answer, it is unknown whether the change is stored.
         isRefused = error instanceof ServiceError && error.code !== 'not_ready';
         throw error;
       } finally {
         if (isRefused) await tasks.withdraw(task);
-        // It began before the change was stored, because this process seemed to be gone.
+        // The task began before the change was stored, because this process seemed to be gone.
         else if (!(await tasks.release(task))) await tasks.accept<object>(buildTask, newTask);
       }
     },
-    /** Follows a change of the ontology within the task that made its facts: answers change with its end (§11.5). */
+    /** Applies a change of the ontology within the task that made its facts: answers change when it ends (§11.5). */
     async follow(run: TaskRun): Promise<void> {
       await build(run, await store.bindRelations(run.task.projectId, clock.now()));
       await dropOld(run.task.projectId);

@@ -16,43 +16,43 @@ import {
 } from '../definitions/definitions.ts';
 
 /**
- * How the join index holds a rule with alternatives, rows or missing values that pass. A branch is the rule with one choice of its
- * alternatives. A product has an entry for each combination of its values, whose key says which values are missing:
- * so a search knows what it finds by which assumption. Pure. What the index cannot say is judged by the values themselves.
+ * How the join index represents a rule with alternatives, rows or missing values that pass. A branch is the rule with one choice
+ * of its alternatives. A product has an entry for each combination of its values, whose key says which values are missing, so that
+ * a search knows the assumptions behind what it finds. Pure. What the index cannot express is judged by the values.
  */
 export interface RuleIndex {
   readonly rule: CompiledRule;
   readonly branches: readonly Branch[];
-  /** Columns of an entry. */
+  /** The number of columns of an entry. */
   readonly width: number;
-  /** Whether what a search without assumptions finds always holds. */
+  /** Whether whatever a search without assumptions finds always holds. */
   readonly isExact: boolean;
-  /** Whether something may be assumed that keys say nothing of. */
+  /** Whether there may be assumptions that keys do not show. */
   readonly hidesAssumptions: boolean;
-  /** Those whose values are kept with a membership, in this order. */
+  /** The attributes whose values are stored with a membership, in this order. */
   readonly attributes: Readonly<Record<Side, readonly ComparedAttribute[]>>;
 }
 
-/** The matches of a branch, each in its place: what is independent alone, what is of one row together. */
+/** The matches of a branch in factors: independent ones alone, those of one row together. */
 interface Branch {
   readonly no: number;
   readonly factors: readonly (readonly CompiledMatch[])[];
-  /** Of all factors. */
+  /** The slots of all factors. */
   readonly slots: readonly Slot[];
-  /** Of the columns, read from the target. */
+  /** The operators of the columns, read from the target. */
   readonly operators: readonly Operator[];
 }
 
 /**
- * `key`: its value is in the key. `optional`: too, or that it is missing, and an entry more says that whatever it is counts.
- * A number: its column, of a comparison. `none`: the index says nothing of it.
+ * `key`: its value is in the key. `optional`: likewise, or that it is missing, with an additional entry for any value. A
+ * number: its column, for a comparison. `none`: the index does not contain it.
  */
 interface Slot {
   readonly match: CompiledMatch;
   readonly place: 'key' | 'optional' | 'none' | number;
 }
 
-/** What stands for a match in an entry: null for several values of which one differs from whatever it is compared with. */
+/** The value of a match in an entry: null for several values, of which one differs from anything it is compared with. */
 type Held = Comparable | null | undefined;
 
 /** A row of the join index. */
@@ -61,21 +61,21 @@ export interface IndexEntry {
   readonly columns: readonly (Comparable | null)[];
 }
 
-/** What is looked for on the other side; a column without a value may have any. */
+/** A search on the other side; a column without a value may have any. */
 export interface Probe extends IndexEntry {
   readonly operators: readonly Operator[];
 }
 
 /** Each multiplies the entries of a product. */
 const MOST_BRANCHES = 16;
-/** Missing values that keys tell apart beside the optional one: each doubles the searches by assumption. */
+/** How many missing values keys distinguish besides the optional one; each doubles the searches by assumption. */
 const MARKED_COLUMNS = 3;
-/** Further entries of a product are left out, and health says so. */
+/** Further entries of a product are omitted, and its health says so. */
 export const ENTRIES_PER_PRODUCT = 2_000;
 
 const planned = new WeakMap<CompiledRule, RuleIndex>();
 
-/** @returns undefined for a rule whose equalities and comparisons say everything */
+/** @returns undefined for a rule that equalities and comparisons express completely */
 export function planIndex(rule: CompiledRule): RuleIndex | undefined {
   if (rule.isPlain) return undefined;
   const known = planned.get(rule) ?? createIndex(rule);
@@ -106,7 +106,7 @@ function createIndex(rule: CompiledRule): RuleIndex {
   };
 }
 
-/** One entry then stands for several rows with the same key. */
+/** Such an entry stands for several rows with the same key. */
 const comparesRows = ({ factors }: Branch) =>
   factors.some((factor) => factor.length > 1 && factor.some(({ operator }) => operator !== 'equals'));
 
@@ -114,7 +114,7 @@ const listOf = ({ matches }: CompiledRule, side: Side) => [
   ...new Set(matches.map((match) => attributeOf(match, side))),
 ];
 
-/** Those that an index seek can answer come first, and those that must have a value. */
+/** First those that an index seek can answer, and those that must have a value. */
 function createBranch(factors: readonly (readonly CompiledMatch[])[], no: number): Branch {
   const matches = factors.flat();
   const optional = matches.find(({ operator, passes }) => operator === 'equals' && passes);
@@ -136,7 +136,7 @@ function createBranch(factors: readonly (readonly CompiledMatch[])[], no: number
   };
 }
 
-/** @returns what stands for a product in the index, each key once */
+/** @returns the entries of a product in the index, each key once */
 export function listEntries({ branches }: RuleIndex, side: Side, read: ReadValues): IndexEntry[] {
   return branches
     .flatMap((branch) =>
@@ -149,7 +149,7 @@ export function listEntries({ branches }: RuleIndex, side: Side, read: ReadValue
     .slice(0, ENTRIES_PER_PRODUCT);
 }
 
-/** @returns a value for each slot, in each combination; none where a value is missing that must be there */
+/** @returns a value for each slot, in each combination; none if a required value is missing */
 function listHeld({ factors }: Branch, side: Side, read: ReadValues): Held[][] {
   let combined: Held[][] = [[]];
   for (const factor of factors) {
@@ -187,7 +187,7 @@ function listTogether(matches: readonly CompiledMatch[], side: Side, read: ReadV
     );
 }
 
-/** @returns the values that equal ones of the other side, each once; those of a table stand with the source */
+/** @returns the values that equal those of the other side, each once; those of a table count for the source */
 export function listKeyed(
   { partners }: CompiledMatch,
   side: Side,
@@ -197,7 +197,7 @@ export function listKeyed(
   return [...new Set(values.flatMap((value) => [value, ...(partners.get(value) ?? [])]))];
 }
 
-/** @returns the smallest value, or descending the largest; undefined when there is none */
+/** @returns the smallest value, or the largest if descending; undefined if there is none */
 export function extremeOf(values: readonly Comparable[], direction: 'asc' | 'desc'): Comparable | undefined {
   let [best] = values;
   for (const value of values) {
@@ -208,7 +208,7 @@ export function extremeOf(values: readonly Comparable[], direction: 'asc' | 'des
   return best;
 }
 
-/** Of several values the one that any pair could hold with, if one does. */
+/** Of several values, the one with which any pair could hold, if there is one. */
 export function pickDecisive(
   values: readonly Comparable[],
   operator: Operator,
@@ -238,7 +238,7 @@ const isMarked = ({ match: { passes }, place }: Slot) => passes === true && type
 const listColumns = ({ slots, operators }: Branch, held: readonly Held[]): (Comparable | null)[] =>
   operators.map((_, column) => held[slots.findIndex(({ place }) => place === column)] ?? null);
 
-/** @param pattern says which values follow it, so that no key is another's */
+/** @param pattern says which values follow, so that no two keys coincide */
 const describeKey = ({ no, slots }: Branch, held: readonly Held[], pattern: string): Comparable[] => [
   `${no} ${pattern}`,
   ...slots.flatMap(({ place }, at) =>
@@ -246,21 +246,21 @@ const describeKey = ({ no, slots }: Branch, held: readonly Held[], pattern: stri
   ),
 ];
 
-/** What a product looks for. */
+/** The searches of a product. */
 export interface Probes {
-  /** They find whatever holds without assumptions. */
+  /** They find everything that holds without assumptions. */
   readonly strict: readonly Probe[];
-  /** They find whatever holds by assumptions, and perhaps more. */
+  /** They find everything that holds by assumptions, and possibly more. */
   readonly loose: readonly Probe[];
 }
 
-/** @param side where the product stands that looks for those of the other side */
+/** @param side the side of the product that looks for those of the other one */
 export function listProbes(index: RuleIndex, side: Side, read: ReadValues): Probes {
   const strict: Probe[] = [];
   const loose: Probe[] = [];
   for (const branch of index.branches) {
     const probes = listHeld(branch, side, read).flatMap((held) => describeProbes(branch, held));
-    // A row with all values and one without may have the same key: what is found by the one is no answer by the other.
+    // A row with all values and one without may have the same key, but what one finds is no answer for the other.
     const { whole = [], assuming = [] } = Object.groupBy(probes, ({ isStrict }) =>
       isStrict ? 'whole' : 'assuming',
     );
@@ -280,7 +280,7 @@ function describeProbes(branch: Branch, held: readonly Held[]): (Probe & { isStr
   return states.flatMap((state) =>
     listMarks(marked.length).map((marks) => ({
       key: describeKey(branch, held, `${state}${marks}`),
-      // Where the other side has no value there is nothing to compare.
+      // If the other side has no value, there is nothing to compare.
       columns: columns.map((value, column) => {
         const mark = marked.findIndex((at) => slots[at]?.place === column);
         return marks[mark] === '0' ? null : value;
@@ -297,7 +297,7 @@ const listMarks = (count: number): string[] =>
     (marks) => (count === 0 ? '' : marks),
   );
 
-/** @returns one for each key, whose columns are those of all that have it: what any of them could hold with */
+/** @returns one entry for each key, with columns with which any of the entries that share it could hold */
 function joinKeys<Entry extends IndexEntry>(
   entries: readonly Entry[],
   { operators }: Branch,

@@ -7,10 +7,10 @@ import type { StoredUpload } from './related-view.ts';
 import { TRIED_BUILD, type TriedCatalog } from './relation-survey.ts';
 import type { WorkLimit } from './work-limit.ts';
 
-/** Of a text in memory beside its characters, and of an entry in a map. */
+/** Memory of a text besides its characters, and of an entry in a map. */
 const TEXT_BYTES = 24;
 const ENTRY_BYTES = 48;
-/** Of a product beside its texts and values: numbers, its place by identifier and its place in its group. */
+/** Memory of a product besides its texts and values: numbers, and its places by identifier and in its group. */
 const PRODUCT_BYTES = 140;
 /** Two numbers. */
 const VALUE_BYTES = 8;
@@ -18,11 +18,11 @@ const VALUE_BYTES = 8;
 type Categories = DerivedFrom['categories'];
 
 /**
- * What rules look at of all products of one state of a catalog, packed: a text that repeats is there once, and a value is
- * two numbers, those of its key and its text. Products stand by id.
+ * What rules look at, for all products of one state of a catalog, packed: a repeated text is stored once, and a value is two
+ * numbers, for its key and its text. Products are ordered by id.
  */
 export class CatalogColumns implements DerivedSource {
-  /** About, and rather too many than too few. */
+  /** An estimate, rather too high than too low. */
   bytes = 0;
   readonly keys: string[] = [];
   private readonly only: ReadonlySet<string> | undefined;
@@ -35,28 +35,28 @@ export class CatalogColumns implements DerivedSource {
   private readonly places = new Map<string, number>();
   private readonly groupPlaces = new Map<string, number[]>();
   private readonly categories: Categories[] = [];
-  /** Of equal ones the first stands for all. */
+  /** Of equal ones the first is shared. */
   private readonly byPaths = new Map<string, Categories>();
   private readonly keyNumbers = new Map<string, number>();
-  /** By key: readers have a list of numbers for each, which is as long as the texts of its key. */
+  /** By key, as readers have a list of numbers for each, as long as the texts of its key. */
   private readonly texts: string[][] = [];
   private textNumbers: Map<string, number>[] = [];
-  /** Where the values of each product begin. */
+  /** The index of the first value of each product. */
   private readonly starts: number[] = [0];
   private readonly values = new Numbers();
-  /** By the place of the value in `values`. */
+  /** By the index of the value in `values`. */
   private readonly rows = new Map<number, string>();
 
   get count(): number {
     return this.ids.length;
   }
 
-  /** `keys`: of an upload, the only ones whose values are taken. */
+  /** `keys`: of an upload, the only ones whose values are stored. */
   constructor(keys?: ReadonlySet<string>) {
     this.only = keys;
   }
 
-  /** In the order of ids. */
+  /** Call it in the order of ids. */
   add(productId: number, product: UploadedProduct): void {
     const { identifier, groupIdentifier, name } = product;
     const { only, own, values } = this;
@@ -78,7 +78,7 @@ export class CatalogColumns implements DerivedSource {
     this.starts.push(values.length);
   }
 
-  /** All are added. */
+  /** Call it when all are added. */
   end(): void {
     this.textNumbers = [];
   }
@@ -109,7 +109,7 @@ export class CatalogColumns implements DerivedSource {
     return this.groupPlaces.get(group) ?? [];
   }
 
-  /** @returns the products one after another, each as the same view, of which `row` is the place */
+  /** @returns the products one by one, as the same view each time, whose `row` is the index */
   *views(attributes: readonly ComparedAttribute[]): Generator<NumberedProduct, void> {
     const view = new NumberedProduct(attributes);
     const source = view.open(this);
@@ -146,7 +146,7 @@ export class CatalogColumns implements DerivedSource {
   private addToGroup(group: string, place: number): void {
     const places = this.groupPlaces.getOrInsert(group, []);
     if (places.length === 0) this.bytes += weigh(group) + ENTRY_BYTES;
-    // The text of the first one stands for all.
+    // The text of the first product is shared.
     this.own.groupIdentifier.push(places.length === 0 ? group : this.groupAt(places[0] as number));
     places.push(place);
   }
@@ -180,7 +180,7 @@ export class CatalogColumns implements DerivedSource {
   }
 }
 
-/** @returns how many stand before the first one of which it does not hold */
+/** @returns how many precede the first one for which it does not hold */
 export function findEdge<Item>(list: ArrayLike<Item>, isBefore: (item: Item) => boolean): number {
   let [low, high] = [0, list.length];
   while (low < high) {
@@ -191,24 +191,24 @@ export function findEdge<Item>(list: ArrayLike<Item>, isBefore: (item: Item) => 
   return low;
 }
 
-/** Characters outside Latin-1 make two bytes of each of them. */
+/** Characters outside Latin-1 make every character of a text two bytes. */
 const weigh = (text: string): number => TEXT_BYTES + 2 * text.length;
 
 /** Over all catalogs; 66,778 products with 442,510 values take 19 MiB, and count as 24. Of a larger one each preview reads the sides of its rule. */
 const MOST_BYTES = 64 * 1024 * 1024;
-/** An author of a rule comes back sooner. */
+/** The author of a rule returns sooner than this. */
 const IDLE_MS = 5 * 60_000;
 const PAGE = 1_000;
 
 interface CachedColumns {
   readonly version: number;
-  /** Only products with one of these are there; undefined: all are. */
+  /** Contains only products with one of these; undefined: all. */
   readonly words: UploadWords;
-  /** Undefined: there is too much. */
+  /** Undefined if there are too many. */
   readonly columns: CatalogColumns | undefined;
 }
 
-/** The catalogs that rules were tried on last: to read 66,778 products takes half a second, to look at them in memory a tenth. */
+/** The catalogs that rules were last tried on: reading 66,778 products takes half a second, looking at them in memory a tenth. */
 export class ColumnCache {
   private readonly mostBytes: number;
   private readonly idleMs: number;
@@ -221,8 +221,8 @@ export class ColumnCache {
   }
 
   /**
-   * @param words  products without any of them may be left out
-   * @returns the products of this state of the catalog; undefined when there is too much of them
+   * @param words products without any of them may be left out
+   * @returns the products of this state of the catalog; undefined if there are too many
    * @throws search_too_long
    */
   async read(
@@ -235,10 +235,10 @@ export class ColumnCache {
     const known = this.cached.get(projectId);
     this.cached.delete(projectId);
     const isPresent = known?.version === version && known.columns !== undefined;
-    // One that was too large once would be read to the bound for nothing again and again.
+    // Otherwise a catalog that was too large once would be read up to the limit again and again.
     const isTooLarge = known !== undefined && known.columns === undefined && covers(words, known.words);
     const isUsable = isTooLarge || (isPresent && covers(known.words, words));
-    // A second question about other products is seldom the last one: it reads all, so that a third reads none.
+    // A second question about other products is seldom the last: it reads all, so that a third reads none.
     const found = isUsable
       ? known
       : await this.readAll(catalog, { version, words: isPresent ? undefined : words }, limit);
@@ -274,7 +274,7 @@ export class ColumnCache {
   }
 }
 
-/** @param words  products without any of them are left out */
+/** @param words products without any of them are left out */
 export async function* readPages(
   catalog: Pick<TriedCatalog, 'listUploads'>,
   words?: UploadWords,
@@ -286,10 +286,10 @@ export async function* readPages(
   }
 }
 
-/** Texts of which each upload that is meant has one; undefined: any upload may be meant. */
+/** Texts of which each relevant upload contains one; undefined: any upload may be relevant. */
 export type UploadWords = readonly string[] | undefined;
 
-/** @returns what tells most products that no filter takes without parsing them, which takes three quarters of reading them */
+/** @returns words that identify most irrelevant products without parsing them, which takes three quarters of reading */
 export const listWords = (...filters: readonly Filter[]): UploadWords =>
   filters.map(wordsOf).reduce(joinWords, []);
 
@@ -310,21 +310,21 @@ const joinWords = (a: UploadWords, b: UploadWords): UploadWords =>
 const covers = (a: UploadWords, b: UploadWords): boolean =>
   a === undefined || (b?.every((word) => a.includes(word)) ?? false);
 
-/** A text that is escaped may be any. */
+/** An escaped text may be any. */
 const hasAny = (raw: string, words: readonly string[]): boolean =>
   words.some((word) => raw.includes(word)) || raw.includes('\\');
 
-/** With fewer keys a part of them would be a part of the kinds of products; then a part of the products is taken. */
+/** With fewer keys, a part of them would be some of the kinds of products; then a part of the products is taken. */
 const MANY_KEYS = 1_000;
 
 /**
- * The products on the sides of one rule, with the values that it compares. Of sides that take more than `mostBytes` they
- * are a half, a quarter and so on, by the keys of products: those that match stay together, so a source has the same
- * results as in all of the catalog.
+ * The products on the sides of one rule, with the values that it compares. Of sides that take more than `mostBytes` it has a
+ * half, a quarter and so on, chosen by the keys of products: those that match stay together, so a source has the same results
+ * as in the whole catalog.
  */
 export class RuleMembers {
   columns: CatalogColumns;
-  /** All members of the catalog, whatever part of them the columns have. */
+  /** All members in the catalog, whatever part of them the columns have. */
   readonly counts = { source: 0, target: 0 };
   private readonly memberships: Memberships;
   private readonly keys = new Set<string>();

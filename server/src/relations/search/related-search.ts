@@ -24,17 +24,17 @@ import {
 
 export type MatchType = 'FIRST_WAY' | 'SECOND_WAY';
 
-/** A product's related groups, best first; in each its matching variants, best first: product ids. */
+/** A product's related groups, best first; in each its matching variants, best first, as product ids. */
 export interface FoundGroups {
   readonly matchType: MatchType;
   readonly groups: readonly (readonly number[])[];
-  /** Products that match only by assumption, with the attributes that have no value. */
+  /** Products that only match by assumption, with the attributes that have no value. */
   readonly assumed?: ReadonlyMap<number, readonly string[]>;
-  /** Of products, by a list of links. */
+  /** Quantities of products, from a list of links. */
   readonly quantities?: ReadonlyMap<number, number>;
 }
 
-/** A relation as the search needs it. */
+/** The part of a relation that a search needs. */
 export type SearchedRelation = Pick<
   ServedRelation,
   'build' | 'bound' | 'isListed' | 'twoWay' | 'excludeSameGroup'
@@ -43,16 +43,16 @@ export type SearchedRelation = Pick<
 /** The requested product. */
 interface SearchedProduct {
   readonly identifier: string;
-  /** What it is in relations by rules; undefined also for a product that is in none. */
+  /** Its place in relations by rules; undefined for a product that is in none. */
   readonly source: FoundSource | undefined;
   readonly limit: number;
-  /** Whether of each group its best product is enough; a view that fetches may bring the others along. */
+  /** Whether the best product of each group suffices; a view that fetches may also return the others. */
   readonly isBestEnough?: boolean;
 }
 
 /**
- * Finds what goes with a product: along the relation, and where that leads to nothing and the relation is two-way, the
- * other way round. Source: docs/interface.md §4.8 rules 2 and 3, §12.3, §12.5.
+ * Finds related products: along the relation, and if that finds nothing and the relation is two-way, in the other direction.
+ * Source: docs/interface.md §4.8 rules 2 and 3, §12.3, §12.5.
  */
 export function searchRelated(
   view: RelationView,
@@ -67,7 +67,7 @@ export function searchRelated(
     : { matchType: 'FIRST_WAY', groups: [] };
 }
 
-/** `side`: where the related products stand. */
+/** `side`: the side of the related products. */
 export function searchSide(
   view: RelationView,
   relation: SearchedRelation,
@@ -84,12 +84,12 @@ function toFound(listed: readonly ListedGroup[]): Omit<FoundGroups, 'matchType'>
   return { groups: listed.map(({ products }) => products), ...(assumed.size > 0 && { assumed }) };
 }
 
-/** A search of a side, of a rule that is plain or has an index of its own. */
+/** A search of a side, for a rule that is plain or has an index of its own. */
 interface SideSearch extends CandidateSearch {
   readonly index: RuleIndex | undefined;
-  /** The product that is left out. */
+  /** The product to leave out. */
   readonly requested: number | undefined;
-  /** Whether that may be among its own results, in which it then gives its group another place. */
+  /** Whether that product may be among its own results, where it would change the place of its group. */
   readonly isAmong: boolean;
 }
 
@@ -110,12 +110,12 @@ function toSearch(
   };
 }
 
-/** The same for all products with these values: one group more, as each of them leaves its own out. */
+/** The same for all products with these values: one more group, as each of them leaves its own out. */
 const forAll = (query: SideSearch): SideSearch => ({
   ...{ ...query, limit: query.limit + 1, excluded: undefined, requested: undefined },
 });
 
-/** @returns a key that all products with these values have */
+/** @returns a key that all products with these values share */
 function describeSearch({ build, side, limit, opposite }: CandidateSearch): string {
   const compared = opposite.compared.map((value) => value ?? '-');
   if (opposite.values !== undefined) return `${build} ${side} ${limit} ${opposite.values}`;
@@ -124,7 +124,7 @@ function describeSearch({ build, side, limit, opposite }: CandidateSearch): stri
 
 interface ListedGroup {
   readonly group: string;
-  /** Ids. */
+  /** Product ids. */
   readonly products: readonly number[];
   /** Those that match by assumption, with the attributes that have no value. */
   readonly assumed: readonly (readonly [number, readonly string[]])[];
@@ -148,8 +148,8 @@ function listGroups(view: RelationView, query: SideSearch): ListedGroup[] {
 }
 
 /**
- * Finds of each group its best product, which is its first candidate: the other variants are not read. Products with the same
- * values share what is found, but for those that are among it.
+ * Finds the best product of each group, which is its first candidate: the other variants are not read. Products with the same
+ * values share the result, except those that are in it.
  */
 function findBest(view: RelationView, query: SideSearch): Omit<FoundGroups, 'matchType'> {
   const choose = (candidates: Iterable<MatchingCandidate>, chosen = query) =>
@@ -174,7 +174,7 @@ function findBest(view: RelationView, query: SideSearch): Omit<FoundGroups, 'mat
   return isAmong ? choose(shared.first) : shared.best;
 }
 
-/** @returns the first candidate of each group, of as many groups as are requested */
+/** @returns the first candidate of each group, for as many groups as requested */
 function chooseBest(
   candidates: Iterable<MatchingCandidate>,
   { excluded, limit, requested }: SideSearch,
@@ -190,8 +190,8 @@ function chooseBest(
 }
 
 /**
- * @returns the first two products of each group: the first one may be the one that asks. They hold the best ones, whichever product
- * with these values asks.
+ * @returns the first two products of each group, as the first may be the requested one. They include the best ones for any product
+ * with these values.
  */
 function takeFirst(view: RelationView, query: SideSearch): MatchingCandidate[] {
   const groups = new Map<string, Candidate[]>();
@@ -217,7 +217,7 @@ function toJudge({ side, opposite, operators, index }: SideSearch): Judge {
   });
 }
 
-/** @returns the ids of those that match, by assumption last, then by rank, then id */
+/** @returns the ids of matching variants, first those without assumptions, then by rank, then by id */
 function sortVariants(
   variants: readonly Variant[],
   { build, side }: SideSearch,
@@ -245,14 +245,11 @@ function sortVariants(
 }
 
 interface MatchingCandidate extends Candidate {
-  /** Attributes without a value that it matches by. */
+  /** Attributes without a value that it is assumed to match by. */
   readonly assumed?: readonly string[];
 }
 
-/**
- * @returns matching products in the order of the relation, those that match by assumption behind all others; some several
- * times
- */
+/** @returns matching products in the order of the relation, first those without assumptions; some may be repeated */
 function* listMatching(view: RelationView, query: SideSearch): Generator<MatchingCandidate, void> {
   const { index, opposite } = query;
   if (index === undefined) return yield* view.listCandidates(query);
@@ -270,7 +267,7 @@ function* listJudged(
 ): Generator<MatchingCandidate, void> {
   for (const candidate of listProbed(view, query, probes)) {
     const judged = judgeCandidate(view, query, { ...candidate, judge });
-    // What is not fetched yet is taken for a match: whatever is made of it is made again.
+    // What is not fetched yet is assumed to match: the result will be made again.
     if (judged === undefined || (judged.holds && judged.assumed.length > 0 === isAssumed))
       yield { ...candidate, assumed: judged?.assumed ?? [] };
   }
@@ -281,7 +278,7 @@ function listProbed(view: RelationView, query: SideSearch, probes: readonly Enco
   return mergeRanked(probes.map((probe) => view.listCandidates({ ...query, ...probe, isMerged })));
 }
 
-/** @returns how a candidate matches; undefined: what that depends on is not fetched */
+/** @returns how a candidate matches; undefined if that depends on something not fetched yet */
 function judgeCandidate(
   view: RelationView,
   { build, side, excluded }: SideSearch,
@@ -294,15 +291,15 @@ function judgeCandidate(
 }
 
 /**
- * Finds what a product is listed with: groups in the order in which the list first names one of their products, in each
- * of them its products in that order. Source: docs/interface.md §12.8.
+ * Finds what a product is listed with: groups in the order in which the list first names one of their products, and within them
+ * products in that order. Source: docs/interface.md §12.8.
  */
 function searchLinked(
   view: RelationView,
   { build, excludeSameGroup }: { build: number; excludeSameGroup: boolean },
   { identifier, limit, side }: { identifier: string; limit: number; side: Side },
 ): LinkedProduct[][] {
-  // Both are asked for at once: a view that fetches then fetches once.
+  // Both are requested together, so that a view that fetches does so once.
   const linked = view.listLinked({ build, side, identifier });
   const upload = view.findUpload(identifier);
   if (upload === undefined || linked.length === 0) return [];
@@ -321,7 +318,7 @@ function searchListed(
 ): Omit<FoundGroups, 'matchType'> {
   const linked = searchLinked(view, relation, searched);
   const groups = linked.map((products) => products.map(({ productId }) => productId));
-  // A list says how many of a target go with its source, and not the other way round.
+  // A list gives the quantity of a target for its source, but not in the other direction.
   const counted = searched.side === 'source' ? [] : linked.flat();
   const said = counted.flatMap(({ productId, quantity }): [number, number][] =>
     quantity === null ? [] : [[productId, quantity]],
@@ -331,23 +328,23 @@ function searchListed(
 
 const groupOf = (raw: string) => (JSON.parse(raw) as UploadedProduct).groupIdentifier;
 
-/** What goes with many products, by identifier alone: for callers that describe nothing. */
+/** The related products of many products, by identifier only: for callers that describe nothing. */
 
 export interface RelatedSearch {
   readonly relation: SearchedRelation;
   /** Groups for each product. */
   readonly limit: number;
-  /** `from`: what the product leads to, as answers have it. `to`: the products that lead to it. */
+  /** `from`: what the product leads to, as in answers. `to`: the products that lead to it. */
   readonly direction: 'from' | 'to';
 }
 
-/** Identifiers, best first; of a list of links the quantities that its source says. */
+/** Identifiers, best first; for a list of links, with the quantities for its source. */
 export interface RelatedList {
   readonly identifiers: readonly string[];
   readonly quantities?: ReadonlyMap<string, number>;
 }
 
-/** @returns for each product and each requested relation the best product of each related group */
+/** @returns, for each product and each requested relation, the best product of each related group */
 export const listRelated = (
   view: RelationView,
   identifiers: readonly string[],
@@ -365,7 +362,7 @@ export const listRelated = (
     }),
   );
 
-/** Groups that products share are named once; to remember all others would cost more than to name them. */
+/** Groups that products share are converted once; remembering all others would cost more than converting them. */
 const sharedNames = new WeakMap<FoundGroups['groups'], { list?: RelatedList }>();
 
 function nameBest(view: RelationView, found: Omit<FoundGroups, 'matchType'>): RelatedList {

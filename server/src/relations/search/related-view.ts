@@ -3,65 +3,65 @@ import type { Side } from '../definitions/definitions.ts';
 import type { Membership, PackedMembership } from '../memberships/memberships.ts';
 
 /**
- * One state of a catalog, as answers read it. A view may not have fetched yet what it is asked for: it then gives the
- * least that it can (no candidates, nothing found) and takes note. What was made of it is thrown away and made again
- * once that is fetched; so a reader of a view has no effect but its result.
+ * One state of a catalog, as answers read it. A view may not have fetched yet what it is asked for: it then returns the minimum
+ * (no candidates, nothing found) and records that. The result is discarded and made again once the missing part is fetched, so
+ * code that reads a view must have no effect but its result.
  */
 export interface RelationView {
   /**
-   * @returns what `make` makes of the view, out of memory where it lacked nothing the first time. Each has its own key,
-   * and reads by itself whatever it needs of the view.
+   * @returns the result of `make`, cached if it lacked nothing the first time. Each call has its own key, and reads whatever it
+   * needs from the view itself.
    */
   once<Result>(key: string, make: () => Result): Result;
   /** @returns what `make` makes, remembered for other products too; only where everything is at hand */
   readonly share?: ShareLists;
   findSource(identifier: string): FoundSource | undefined;
-  /** @returns matching products by rank, then id; of a product with several matching keys several times */
+  /** @returns matching products by rank, then id; a product with several matching keys is repeated */
   listCandidates(search: CandidateSearch): Iterable<Candidate>;
-  /** @returns the products of a group that stand on any side of any relation */
+  /** @returns the products of a group that are on any side of any relation */
   listVariants(group: string): readonly Variant[];
-  /** @returns what a product is listed with and is in the catalog, in the order of the list, up to `LINKED_AT_MOST` */
+  /** @returns the present products that a product is listed with, in the order of the list, up to `LINKED_AT_MOST` */
   listLinked(search: LinkSearch): readonly LinkedProduct[];
-  /** @returns the id of its document; absent: only together with all that the document holds */
+  /** @returns the id of its document; absent if that is only read together with its contents */
   findDocument?(productId: number): number | undefined;
-  /** @returns its upload as JSON; undefined only when it is not fetched yet: the product is one that the view named */
+  /** @returns its upload as JSON; undefined only if it is not fetched yet, as the view itself named the product */
   findRaw(productId: number): string | undefined;
-  /** @returns the id of a category path, as JSON; undefined only when it is not fetched yet */
+  /** @returns the id of a category path, as JSON; undefined only if it is not fetched yet */
   findCategoryId(path: string): number | undefined;
   findIdentifier(productId: number): string;
   findUpload(identifier: string): StoredUpload | undefined;
 }
 
-/** What is met of a catalog before it is read. */
+/** What is known about a catalog before it is read. */
 export interface CatalogMark {
   readonly version: number;
-  /** Where statements are prepared: which tables are large by now, for another plan is right then. */
+  /** If statements are prepared: which tables are large by now, as those need another plan. */
   readonly scale: number;
 }
 
-/** `weigh`: how many bytes an item takes, about. */
+/** `weigh`: the approximate size of an item in bytes. */
 export type ShareLists = <Item>(
   key: string,
   make: () => readonly Item[],
   weigh: (item: Item) => number,
 ) => readonly Item[];
 
-/** A product that is asked about, with what it is in relations. */
+/** A requested product, with its place in relations. */
 export interface FoundSource {
   readonly productId: number;
   readonly group: string;
   readonly memberships: readonly Membership[];
 }
 
-/** A product on the other side that matches. */
+/** A matching product on the other side. */
 export interface Candidate {
   readonly productId: number;
   readonly group: string;
-  /** Where it stands, as text that sorts so; those of lists that are merged have it. */
+  /** Its rank, as text with the same order; set for lists that are merged. */
   readonly rank?: string;
 }
 
-/** What is looked for in a list: those on `side` that stand with the identifier on the other one. */
+/** A search in a list: entries on `side` that are paired with the identifier on the other one. */
 export interface LinkSearch {
   readonly build: number;
   readonly side: Side;
@@ -69,36 +69,36 @@ export interface LinkSearch {
 }
 
 export interface LinkedProduct extends Candidate {
-  /** Of the target among those of the source, from 0. */
+  /** The position of the target among those of the source, from 0. */
   readonly place: number;
-  /** How many of the target the source takes; null where that is not said. */
+  /** The quantity of the target that the source takes; null if not given. */
   readonly quantity: number | null;
 }
 
 /** A source has no more targets; a target may have any number of sources, of which the first ones count. */
 export const LINKED_AT_MOST = 1_000;
 
-/** What is looked for on a side of a build: what stands opposite to `opposite`. */
+/** A search on a side of a build: for what is opposite `opposite`. */
 export interface CandidateSearch {
   readonly build: number;
   readonly side: Side;
   readonly opposite: Membership;
-  /** Of the rule's comparisons, read from the target. */
+  /** The operators of the rule's comparisons, read from the target. */
   readonly operators: readonly Operator[];
-  /** How many groups. */
+  /** The number of groups. */
   readonly limit: number;
-  /** A group that is left out. */
+  /** A group to leave out. */
   readonly excluded: string | undefined;
-  /** Whether other lists are read in turn with it. */
+  /** Whether it is read alternately with other lists. */
   readonly isMerged?: boolean;
 }
 
-/** @returns what all lists have, by rank, then id */
+/** @returns the entries of all lists, by rank, then id */
 export function* mergeRanked<Ranked extends Candidate>(
   lists: readonly Iterable<Ranked>[],
 ): Generator<Ranked, void> {
   const [only] = lists;
-  // A statement that is read row by row is open until its list ends, or its reader does.
+  // A statement that is read row by row stays open until its list, or its reader, ends.
   if (only !== undefined && lists.length === 1) return yield* only;
   const heads = lists.flatMap((list) => {
     const rest = list[Symbol.iterator]();
@@ -128,24 +128,24 @@ export interface Variant {
 /** A product in the catalog, with its upload. */
 export interface StoredUpload {
   readonly productId: number;
-  /** JSON. */
+  /** As JSON. */
   readonly raw: string;
 }
 
-/** Candidates of the group that is left out. */
+/** Expected candidates of the group to leave out. */
 const OWN_GROUP = 4;
 
-/** @returns how many candidates will do, mostly, for so many groups: some have more than one */
+/** @returns how many candidates usually suffice for a number of groups: some have more than one */
 export const expectCandidates = (limit: number) => limit * 2 + OWN_GROUP;
 
 const LARGEST_PAGE = 4_096;
 
-/** A row costs 1 µs and more: the first page is what is expected to do, the next ones grow. */
+/** A row costs at least 1 µs: the first page is expected to suffice, the next ones grow. */
 export const growPage = (size: number) => Math.min(size * 4, LARGEST_PAGE);
 
 /**
- * Of the rule's comparisons, what a row must have left of the operator, right of which stands the value of `opposite`:
- * matches are read from the target, so for a source they are turned round.
+ * For each of the rule's comparisons, the operator between a row's value on the left and that of `opposite` on the right:
+ * matches are read from the target, so for a source they are reversed.
  */
 export const SQL_OPERATORS: Readonly<Record<Exclude<Operator, 'equals'>, Readonly<Record<Side, string>>>> = {
   notEquals: { target: '<>', source: '<>' },
@@ -155,18 +155,18 @@ export const SQL_OPERATORS: Readonly<Record<Exclude<Operator, 'equals'>, Readonl
   greaterOrEqual: { target: '>=', source: '<=' },
 };
 
-/** What a member of a list must have, as the store writes values. */
+/** A condition for members of a list, in the form of the store's values. */
 export interface Comparison {
-  /** Of the rule's comparisons, from 0. */
+  /** The index among the rule's comparisons, from 0. */
   readonly at: number;
-  /** Left of it stands the member's value, right of it this one. */
+  /** The operator, with the member's value on the left and this one on the right. */
   readonly sql: string;
   readonly value: Uint8Array;
-  /** The value as text that sorts so. */
+  /** The value as text with the same order. */
   readonly text: string;
 }
 
-/** @returns those of a search whose product has a value to compare with */
+/** @returns the comparisons of a search for which its product has a value */
 export const listComparisons = (
   { side, opposite, operators }: CandidateSearch,
   encoding: 'hex' | 'latin1',
@@ -179,7 +179,7 @@ export const listComparisons = (
     return [{ at, sql, value, text: value.toString(encoding) }];
   });
 
-/** @param value  null: of an inequality a member has none when it has several values, of which one differs */
+/** @param value null: for an inequality, a member with several values, of which one differs */
 export function holdsFor({ sql, text }: Comparison, value: string | null): boolean {
   if (value === null) return sql === '<>';
   if (sql === '<>') return value !== text;
@@ -188,15 +188,15 @@ export function holdsFor({ sql, text }: Comparison, value: string | null): boole
 }
 
 /**
- * Fewer than this in reach of a comparison are read and sorted, which takes 1 µs each; else the index is read in the
- * order of rank, where in a million members with 500 in reach each result costs 2,000 rows of 0.15 µs.
+ * If fewer than this are in reach of a comparison, they are read and sorted, at 1 µs each; else the index is read in the order
+ * of rank, where in a million members with 500 in reach each result costs 2,000 rows of 0.15 µs.
  */
 export const SORTED_AT_MOST = 500;
 
 /** The next candidates of a list. */
 export interface VariantSearch extends CandidateSearch {
   readonly size: number;
-  /** Where the page before ended. */
+  /** Where the previous page ended. */
   readonly after: RankedPlace | undefined;
 }
 
@@ -206,7 +206,7 @@ export interface RankedPlace {
   readonly productId: number;
 }
 
-/** Candidates as far as they are read. */
+/** The part of a list of candidates that was read. */
 interface ReadList {
   readonly candidates: Candidate[];
   readonly last: RankedPlace | undefined;
@@ -214,16 +214,16 @@ interface ReadList {
   readonly isComplete: boolean;
 }
 
-/** What a view has of one kind. */
+/** What a view has fetched of one kind. */
 class Fetched<Key, Value> {
-  /** What it was asked for and did not have. */
+  /** Keys that were requested but not there. */
   readonly missing = new Set<Key>();
-  /** How often. */
+  /** How often that happened. */
   misses = 0;
   private readonly known = new Map<Key, Value>();
   private readonly absent: (key: Key) => Value;
 
-  /** @param absent  what stands for what is looked for and does not come */
+  /** @param absent returns the value for a key that was looked for and not found */
   constructor(absent: (key: Key) => Value) {
     this.absent = absent;
   }
@@ -251,8 +251,8 @@ function refuseAbsent(productId: number): never {
 }
 
 /**
- * A view of what was fetched of one state of a catalog that lies elsewhere. It is made with nothing: run the work on
- * it, fetch what it lacked, and run the work again, until it lacks nothing.
+ * A view of what was fetched of one state of a remote catalog. It begins empty: run the work on it, fetch what was missing, and
+ * run the work again, until nothing is missing.
  */
 export class FetchedView implements RelationView {
   readonly sources = new Fetched<string, FoundSource | undefined>(() => undefined);
@@ -263,7 +263,7 @@ export class FetchedView implements RelationView {
   readonly identifiers = new Fetched<number, string>(refuseAbsent);
   readonly uploads = new Fetched<string, StoredUpload | undefined>(() => undefined);
   readonly categories = new Fetched<string, number>(() => 0);
-  /** The next pages of lists that were read to their end. */
+  /** The next pages of lists whose end was reached. */
   readonly pages = new Map<Membership, VariantSearch>();
   private readonly lists = new Map<Membership, ReadList>();
   private readonly made = new Map<string, unknown>();
@@ -314,7 +314,7 @@ export class FetchedView implements RelationView {
     return this.uploads.find(identifier);
   }
 
-  /** Adds the page to what was read of its list. */
+  /** Appends the page to what was read of its list. */
   addPage(
     opposite: Membership,
     { page, last, size }: { page: readonly Candidate[]; last: RankedPlace | undefined; size: number },
@@ -333,7 +333,7 @@ export class FetchedView implements RelationView {
   }
 
   /**
-   * All that was missing has been looked for: what did not come is not there.
+   * Call it when everything missing was looked for: what was not found does not exist.
    * @throws Error for a product that the view itself named
    */
   settle(): void {

@@ -63,7 +63,7 @@ export function explainPair(
   };
 }
 
-/** @returns the elements of a rule with the values that were compared, and what `say` has to say of each */
+/** @returns the elements of a rule with the compared values, and the additions of `say` for each */
 export const explainElements = <More>(
   bound: BoundRule,
   judged: readonly Judgement[],
@@ -86,7 +86,7 @@ export const explainElements = <More>(
     } as ExplainedElement & More;
   });
 
-/** @returns how each element of the rule stands for two products */
+/** @returns the judgement of each element of the rule for two products */
 export const judgeElements = (
   bound: BoundRule,
   { source, target }: Readonly<Record<Side, UploadedProduct>>,
@@ -123,7 +123,7 @@ function explainMatch(
   };
 }
 
-/** Of others, the list of conditions says everything. */
+/** For other filters, the list of conditions is complete. */
 const isNested = (filter: Filter) =>
   'any' in filter || 'not' in filter || ('all' in filter && filter.all.some((one) => isGroup(one)));
 const isGroup = (filter: Filter) => 'all' in filter || 'any' in filter || 'not' in filter;
@@ -216,7 +216,7 @@ export function explainLinked(
   };
 }
 
-/** Why a product is among the results of another, or is not. Source: docs/interface.md §12.6. */
+/** Why a product is, or is not, among the results of another. Source: docs/interface.md §12.6. */
 
 export interface ExplainInput {
   readonly projectId: number;
@@ -227,7 +227,7 @@ export interface ExplainInput {
 
 const SEARCHED_GROUPS = 1_000;
 
-/** @returns the identifier when a product is not there */
+/** @returns the identifier of a product that does not exist */
 export function explainRelation(
   view: RelationView,
   relation: ServedRelation,
@@ -265,7 +265,7 @@ function describeExclusion(
   return isApart(requested, found, excludeSameGroup) ? null : 'same group';
 }
 
-/** What a product leads to and what leads to it, relation by relation, with the reason. Source: docs/interface.md §12.7. */
+/** What a product leads to and what leads to it, by relation, with the reason. Source: docs/interface.md §12.7. */
 
 export interface ProductRelationsInput {
   readonly projectId: number;
@@ -278,7 +278,7 @@ const OPPOSITE: Readonly<Record<Side, Side>> = { source: 'target', target: 'sour
 
 export type ProductRelation = NonNullable<ReturnType<typeof relateProduct>>;
 
-/** @returns undefined when the product is not there */
+/** @returns undefined if the product does not exist */
 export function relateProduct(
   view: RelationView,
   relation: ServedRelation,
@@ -288,7 +288,7 @@ export function relateProduct(
   if (upload === undefined) return undefined;
   const product = JSON.parse(upload.raw) as UploadedProduct;
   const source = view.findSource(identifier);
-  /** Best first; several of a group stand together. */
+  /** Best first; those of a group together. */
   const describeSide = (side: Side) => {
     const across = OPPOSITE[side];
     const matchType = side === 'source' ? 'FIRST_WAY' : 'SECOND_WAY';

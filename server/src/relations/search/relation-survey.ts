@@ -20,8 +20,8 @@ import { isTooLong, type WorkLimit } from './work-limit.ts';
 /** One state of a catalog, for work that takes long. */
 export interface SurveyedCatalog {
   /**
-   * Does the work on a view; more than once when the view lacked something. `searches`: what it will do first.
-   * @throws search_too_long when it takes longer than `limit`; the next work may go on
+   * Does the work on a view, repeatedly if the view lacked something. `searches`: what it will do first.
+   * @throws search_too_long if it exceeds `limit`; the next work may continue
    */
   read<Result>(
     work: (view: RelationView) => Result,
@@ -35,12 +35,12 @@ export interface SurveyedCatalog {
   sampleMembers(build: number, side: Side, every: number): Promise<readonly string[]>;
 }
 
-/** One state of a catalog, on which a rule that is not stored is tried. */
+/** One state of a catalog, on which an unstored rule is tried. */
 export interface TriedCatalog {
   readonly version: number;
   /** @returns products by id, after `after` */
   listUploads(after: number, limit: number): Promise<readonly PresentUpload[]>;
-  /** @returns those that are there, in no order */
+  /** @returns the existing ones, in no order */
   findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
 }
 
@@ -51,27 +51,27 @@ export interface PresentUpload extends StoredUpload {
   readonly updatedAt: number;
 }
 
-/** More sources than this are sampled. */
+/** If there are more sources, they are sampled. */
 const SAMPLE = 10_000;
-/** Most sources looked at in one go: as many as take a moment, for those under way when the time is up do not count. */
+/** The most sources per step: as many as take a moment, as those in progress when the time is up do not count. */
 const CHUNK = 100;
 const MOMENT_MS = 200;
-/** The catalog is read in time, or there is no preview: its first products are no sample of it. */
+/** The whole catalog is read in time, or there is no preview: its first products are not a sample of it. */
 const READING_TIMES = 6;
 const LIMIT = 10;
 const EXAMPLES = 20;
 const MOST_RETURNED = 10;
 
-/** Sources that are shown with their results, and those without any, with what is nearest. */
+/** How many sources are shown with their results, and without any, with the nearest product. */
 export const CARDS = { with: 4, without: 2 } as const;
-/** Products of the other side of which the nearest is one: 20 µs each. */
+/** How many products of the other side the nearest is chosen from: 20 µs each. */
 const NEAREST_AMONG = 300;
 
-/** How long a survey may take. */
+/** Time limits of a survey. */
 export interface SurveyTime {
-  /** Of the caller. */
+  /** The caller's limit. */
   readonly limit: WorkLimit;
-  /** For the search. */
+  /** The time for searching. */
   readonly searchMs: number;
   /** Whether products are described too. */
   readonly hasCards?: boolean;
@@ -80,7 +80,7 @@ export interface SurveyTime {
 export const readingLimit = ({ limit, searchMs }: SurveyTime): WorkLimit =>
   limit.within(searchMs * READING_TIMES);
 
-/** The build of a rule that is not stored. */
+/** The build number of an unstored rule. */
 export const TRIED_BUILD = 0;
 
 /** Looks at as many sources as the time allows. */
@@ -118,7 +118,7 @@ async function readCards(
   { build, bound, isListed, excludeSameGroup }: SearchedRelation,
   { tally, targets: count }: { tally: Tally; targets: number },
 ): Promise<readonly SurveyCard[]> {
-  // Why a product is on a list, and what would be nearest to one, is unknown.
+  // For a list, it is unknown why a product is on it, and what would be nearest.
   if (isListed) return [];
   const shown = tally.listShown();
   const isAnyWithout = shown.some(({ found }) => found.groups.length === 0);
@@ -134,7 +134,7 @@ async function readCards(
   });
 }
 
-/** Searches until all sources are looked at or the time is used up. */
+/** Searches until all sources are done or the time is up. */
 async function searchSources(
   catalog: SurveyedCatalog,
   { relation, tally, limit }: { relation: SearchedRelation; tally: Tally; limit: WorkLimit },
@@ -161,7 +161,7 @@ async function searchSources(
   }
 }
 
-/** @returns the places in an order of which every beginning is an even sample: steps of the golden ratio */
+/** @returns the indexes in an order in which every prefix is an even sample: steps of the golden ratio */
 function scatter(count: number): number[] {
   let step = Math.max(1, Math.round(count * GOLDEN));
   while (divisor(step, count) > 1) step += 1;
@@ -172,20 +172,20 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
 
-/** @returns so many at most, evenly */
+/** @returns an even selection of at most the given number */
 export const spread = <Item>(list: readonly Item[], most: number): Item[] =>
   list.filter(
     (_, at) => Math.floor((at * most) / list.length) !== Math.floor(((at - 1) * most) / list.length),
   );
 
-/** What came of the sources that were looked at. */
+/** The results for the sources looked at. */
 class Tally {
   readonly identifiers: readonly string[];
   looked = 0;
   private readonly returned = new Map<number, number>();
-  /** Places. */
+  /** Indexes of sources without results. */
   private readonly without: number[] = [];
-  /** The first ones by place. */
+  /** The first ones by index. */
   private examples: { place: number; found: FoundGroups }[] = [];
   readonly resultCounts: number[] = Array.from({ length: LIMIT + 1 }, () => 0);
 
@@ -205,7 +205,7 @@ class Tally {
     }
   }
 
-  /** @returns some with results, spread over the examples as variants stand together, and the first without */
+  /** @returns some with results, spread over the examples because variants are adjacent, and the first ones without */
   listShown(): ShownSource[] {
     const nothing: FoundGroups = { matchType: 'FIRST_WAY', groups: [] };
     const without = this.without.toSorted((a, b) => a - b).map((place) => ({ place, found: nothing }));
@@ -243,12 +243,12 @@ interface ShownSource {
   readonly found: FoundGroups;
 }
 
-/** Groups of a card. */
+/** Groups per card. */
 export const RESULTS = 3;
 
 interface OpenCard extends Pick<ShownSource, 'found'> {
   readonly source: UploadedProduct;
-  /** Of the other side: what is nearest to a source without results is looked for among them. */
+  /** Products of the other side, from which the nearest to a source without results is chosen. */
   readonly others: readonly UploadedProduct[];
 }
 
@@ -270,7 +270,7 @@ function readUpload(view: RelationView, identifier: string): UploadedProduct | u
   return upload && (JSON.parse(upload.raw) as UploadedProduct);
 }
 
-/** @returns the target that lacks fewest matches, of several the one whose numbers miss by the smallest share */
+/** @returns the target that fails the fewest matches; among equals, the one whose numbers are off by the smallest share */
 function findNearest(
   bound: BoundRule,
   source: UploadedProduct,
@@ -288,12 +288,12 @@ function findNearest(
   return best?.target;
 }
 
-/** A match without a number on both sides is missed by as much as one can be. */
+/** The distance of a match without a number on both sides, the largest possible. */
 const WHOLLY = 1;
 
 /**
- * @returns 0 for an element that holds, else 1 for each match of it that fails and by how far its numbers are apart, from 0 to
- * 1; of alternatives the nearest
+ * @returns 0 for an element that holds, else 1 for each of its matches that fails plus the distance of its numbers, from 0 to
+ * 1; for alternatives, the nearest
  */
 function countMissed(element: CompiledElement, judged: Judgement): number {
   if (judged.truth === 1) return 0;

@@ -1,6 +1,4 @@
-/**
- * The door of search: related products found from memberships, why they are found, and surveys of a whole relation.
- */
+/** The door of search: finding related products from memberships, explaining them, and surveys of a whole relation. */
 
 export * from './catalog-columns.ts';
 export * from './related-search.ts';

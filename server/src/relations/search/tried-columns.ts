@@ -46,18 +46,18 @@ import {
 } from './relation-survey.ts';
 import type { WorkLimit } from './work-limit.ts';
 
-/** A rule that is not stored, tried on what is in memory of a catalog. */
+/** An unstored rule, tried on the in-memory part of a catalog. */
 
 interface ReadCatalog {
   readonly columns: CatalogColumns;
-  /** Where uploads are fetched: the state that the columns are of. */
+  /** Where uploads are fetched: the state that the columns belong to. */
   readonly catalog: Pick<TriedCatalog, 'findUploads'>;
   readonly share: ShareLists;
-  /** Of members in the catalog, where the columns have a part of them. */
+  /** Numbers of members in the catalog, if the columns have only a part of them. */
   readonly counts?: Readonly<Record<Side, number>>;
 }
 
-/** Products, or their entries, between two looks at the time. */
+/** Products, or their entries, between two checks of the time. */
 const CHECKED = 1_000;
 
 /** @throws search_too_long */
@@ -96,18 +96,18 @@ function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: WorkLimit): S
   };
 }
 
-/** The join index of one rule in memory: it has the same lists as the tables of a store. */
+/** The join index of one rule in memory, with the same lists as the tables of a store. */
 interface Members {
   readonly places: Readonly<Record<Side, number[]>>;
   /** By place, as memberships are stored beside a document; '' for a product on no side. */
   readonly packed: readonly string[];
-  /** Identifiers of products with more combinations of values than count. */
+  /** Identifiers of products with more combinations of values than the limit. */
   readonly cut: readonly string[];
   readonly lists: ReadonlyMap<string, KeyedList>;
 }
 
 interface Known extends ReadCatalog, Members {
-  /** By group: many sources lead to the same ones. */
+  /** By group, as many sources lead to the same ones. */
   readonly variants: Map<string, readonly Variant[]>;
 }
 
@@ -137,7 +137,7 @@ function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: WorkLim
 function listByKey(rows: Iterable<MemberRow>, limit: WorkLimit): Map<string, KeyedList> {
   const texts = new Map<Buffer, string>();
   const lists = new Map<string, KeyedList>();
-  // Most bytes stand in several rows, as the same object.
+  // Most bytes are in several rows, as the same object.
   const textOf = (bytes: Buffer): string => texts.getOrInsertComputed(bytes, toLatin1);
   let read = 0;
   for (const { side, key, rank, productId, group, compared } of rows) {
@@ -211,7 +211,7 @@ class ColumnView extends FetchedView implements RelationView {
   }
 }
 
-/** A member of a list, with bytes as text that sorts as they do. */
+/** A member of a list, with bytes as text with the same order. */
 interface ListedMember extends Candidate {
   readonly rank: string;
   readonly compared: readonly (string | null)[];
@@ -220,7 +220,7 @@ interface ListedMember extends Candidate {
 /** The members of a side with one key, by rank. */
 interface KeyedList {
   readonly members: ListedMember[];
-  /** The same by the value of the first comparison; made when it is needed first. */
+  /** The same, sorted by the value of the first comparison; made on demand. */
   byFirst?: readonly ListedMember[];
 }
 
@@ -233,7 +233,7 @@ function* listInReach(list: KeyedList, conditions: readonly Comparison[]): Gener
     if (rest.every((one) => holdsFor(one, member.compared[one.at] ?? null))) yield member;
 }
 
-/** @returns those in reach, by rank; undefined where they are many, or the values are in no order that helps */
+/** @returns those in reach, by rank; undefined if there are many, or the order of values does not help */
 function findNear(list: KeyedList, comparison: Comparison): ListedMember[] | undefined {
   if (comparison.at !== 0 || comparison.sql === '<>') return undefined;
   list.byFirst ??= list.members.toSorted((a, b) => compare(firstOf(a), firstOf(b)));
@@ -252,7 +252,7 @@ const byRank = (a: ListedMember, b: ListedMember): number =>
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
-/** What a total looks at, as it relates no products. @throws search_too_long */
+/** A survey of a total, which relates no products. @throws search_too_long */
 export async function surveyTotal(
   catalog: TriedCatalog,
   bound: BoundRule,
@@ -268,7 +268,7 @@ export async function surveyTotal(
   };
 }
 
-/** Some products with a limit, each with some that are added up, as if one of those were all. */
+/** Some products with a limit, each with some that are added up, as if each of those were the only one. */
 async function readCards({ findUploads }: TriedCatalog, bound: BoundRule, columns: CatalogColumns) {
   const { isOn } = compileRule(bound);
   const sides = { source: [] as string[], target: [] as string[] };

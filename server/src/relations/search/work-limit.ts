@@ -1,10 +1,10 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { StopFlag } from '../../storage/threads/threads.ts';
 
-/** How often work that waits elsewhere is looked after. */
+/** How often work that waits elsewhere is checked. */
 const LOOK_EVERY_MS = 100;
 
-/** How long a question may be worked on, and whether anybody still waits for its answer. */
+/** The time limit of a question, and whether anybody still waits for its answer. */
 export class WorkLimit {
   private readonly ms: number;
   private readonly stop: StopFlag | undefined;
@@ -16,7 +16,7 @@ export class WorkLimit {
     this.until = performance.now() + ms;
   }
 
-  /** @returns a limit of its own for a part of the work */
+  /** @returns a separate limit for a part of the work */
   within(ms: number): WorkLimit {
     return new WorkLimit(ms, this.stop);
   }
@@ -25,13 +25,13 @@ export class WorkLimit {
     return Math.max(1, Math.ceil(this.until - performance.now()));
   }
 
-  /** Costs little enough to be asked before every statement. @throws search_too_long, not_ready */
+  /** Cheap enough to be called before every statement. @throws search_too_long, not_ready */
   check(): void {
     const end = this.findEnd();
     if (end !== undefined) throw end;
   }
 
-  /** @returns why the work ends now */
+  /** @returns why the work has to end now */
   findEnd(): ServiceError | undefined {
     if (this.stop !== undefined && Atomics.load(this.stop, 0) !== 0)
       return new ServiceError('not_ready', { retryAfterSeconds: 1 });
@@ -42,7 +42,7 @@ export class WorkLimit {
     return new ServiceError('search_too_long', { values: [this.ms / 1000] });
   }
 
-  /** Does work that waits for a database; the signal is aborted with the reason when it ends. */
+  /** Does work that waits for a database; the signal is aborted with the reason when the limit is reached. */
   async heed<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const ended = new AbortController();
     const timer = setInterval(() => {

@@ -33,16 +33,16 @@ import {
 import type { BuildRule, ServedRelation } from '../memberships/memberships.ts';
 import { findTable, findTables } from './table-store.ts';
 
-/** Definitions of relations, and their tables; call those that change them in a transaction of the catalog. */
+/** Definitions of relations, and their tables; call changes in a transaction of the catalog. */
 
 interface RelationRow {
   readonly id: number;
-  /** JSON. */
+  /** As JSON. */
   readonly definition: string;
   readonly problem: string | null;
-  /** The build that answers. */
+  /** The build that answers use. */
   readonly active: number | null;
-  /** The build of the rule as it is. */
+  /** The build of the present rule. */
   readonly next: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -54,7 +54,7 @@ function toRelation({ definition, problem, active, next, ...stored }: RelationRo
   return { ...stored, definition: JSON.parse(definition), problem: problem ?? undefined, state };
 }
 
-/** Whether a relation wants another index than the one that answers. */
+/** Whether a relation needs another index than the one that answers use. */
 export const isUnbuilt = ({ active, next }: Pick<RelationRow, 'active' | 'next'>) =>
   next !== null && next !== active;
 
@@ -77,7 +77,7 @@ export interface ListedRelations {
   readonly relations: readonly Relation[];
 }
 
-/** One statement: the relations are of the version that comes with them. */
+/** One statement, so that the relations are of the version that comes with them. */
 export function* readListed(): Program<ListedRelations> {
   const found = yield* rows<{ version: number | null } & RelationRow>`select (${VERSION}) as version, r.*
     from (select 1) one left join (${RELATION}) r on true order by r.id`;
@@ -92,12 +92,12 @@ export function* findRelation(id: number): Program<Relation | undefined> {
 
 const findRow = (id: number) => row<RelationRow>`${RELATION} and id = ${id}`;
 
-/** @returns relations whose requested index is not the one that answers */
+/** @returns relations whose needed index is not the one that answers use */
 export function* listUnbuilt(): Program<number[]> {
   return (yield* listRows()).filter(isUnbuilt).map(({ id }) => id);
 }
 
-/** @returns relations that are well configured and built, whether or not they are enabled */
+/** @returns well configured, built relations, whether or not they are enabled */
 export function* listBuilt(): Program<ServedRelation[]> {
   const found = yield* rows<
     Record<'id' | 'build' | 'twoWay' | 'excludeSameGroup', number> & Record<'definition' | 'rule', string>
@@ -117,19 +117,19 @@ export function* listBuilt(): Program<ServedRelation[]> {
 const LIVE_BUILDS = sql`from relation_build b join relation r on ${own('r')} and r.id = b.relation_id
   where ${own('b')} and b.kind = 'rule' and (b.id = r.active_build or b.id = r.wanted_build)`;
 
-/** The rules of indexes that are complete or being built: new documents are added to both. */
+/** The rules of indexes that are complete or being built; new documents are added to both. */
 export function* listBuilds(): Program<(BuildRule & { readonly relationId: number })[]> {
   const found = yield* rows<{ build: number; relationId: number; rule: string }>`select b.id as build,
     r.id as "relationId", b.rule ${LIVE_BUILDS} order by b.id`;
   return found.map(({ rule, ...build }) => ({ ...build, bound: JSON.parse(rule) }));
 }
 
-/** Numbers instead of the revision: a build that is no longer needed raises none, but is no longer derived. */
+/** Compared instead of the revision: a build that is no longer needed does not raise that, but is no longer derived. */
 export function* listBuildNumbers(): Program<string> {
   return (yield* column<number>`select b.id ${LIVE_BUILDS} order by b.id`).join();
 }
 
-/** Creates a relation, or replaces one. @returns undefined when the one to be replaced is not there */
+/** Creates or replaces a relation. @returns undefined if the one to replace does not exist */
 export function* saveRelation(
   catalog: ChangedCatalog,
   { id, expected, definition, at }: SavedRelation,
@@ -150,7 +150,7 @@ export function* saveRelation(
   return yield* findRelation(known);
 }
 
-/** @returns whether it was there */
+/** @returns whether it existed */
 export function* deleteRelation(
   catalog: ChangedCatalog,
   { id, expected, at }: RemovedRelation & { readonly at: number },
@@ -164,7 +164,7 @@ export function* deleteRelation(
   return true;
 }
 
-/** What became of a relation, for an endpoint that wants it; call it while the relation is there. */
+/** Records the event for a changed relation, if an endpoint subscribes to it; call it while the relation exists. */
 export function* announceRelation(
   id: number,
   at: number,
@@ -178,7 +178,7 @@ export function* announceRelation(
   yield* announce([{ type, at, data: { relationId: id, name, tag, ...what } }]);
 }
 
-/** Follows the present ontology. @returns relations whose index must be built */
+/** Applies the present ontology. @returns relations whose index must be built */
 export function* bindRelations(catalog: ChangedCatalog, at: number): Program<number[]> {
   const unbuilt: number[] = [];
   for (const { id } of yield* listRows()) if (yield* bindRelation(catalog, id, at)) unbuilt.push(id);
@@ -187,9 +187,9 @@ export function* bindRelations(catalog: ChangedCatalog, at: number): Program<num
 
 export interface SavedTable {
   readonly table: SentTable;
-  /** Whether it is created; else one with its name is replaced. */
+  /** Whether to create it; else one with its name is replaced. */
   readonly isNew: boolean;
-  /** Whether the caller builds the relations that name it; without, nothing is stored where there are any. */
+  /** Whether the caller builds the relations that name it; otherwise nothing is stored if there are any. */
   readonly isFollowed: boolean;
   readonly expected?: ExpectedStates | undefined;
   readonly at: number;
@@ -197,7 +197,7 @@ export interface SavedTable {
 
 /**
  * Creates or replaces a table, and binds the relations that name it anew.
- * @returns without a table when the one to be replaced is not there @throws table_exists, changed_meanwhile
+ * @returns without a table if the one to replace does not exist @throws table_exists, changed_meanwhile
  */
 export function* saveTable(
   catalog: ChangedCatalog,
@@ -220,7 +220,7 @@ export function* saveTable(
   return { table: yield* findTable(name) };
 }
 
-/** @returns whether it was there @throws table_in_use, changed_meanwhile */
+/** @returns whether it existed @throws table_in_use, changed_meanwhile */
 export function* deleteTable(
   catalog: ChangedCatalog,
   { name, expected }: { readonly name: string; readonly expected?: ExpectedStates | undefined },
@@ -262,7 +262,7 @@ function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program
   return false;
 }
 
-/** The build is one that the relation has with this rule, or a new one. */
+/** Uses the relation's build for this rule, or a new one. */
 function* bindToBuild(
   catalog: ChangedCatalog,
   relation: RelationRow,
@@ -286,13 +286,11 @@ function* bindToBuild(
 interface NewBuild {
   readonly relationId: number;
   readonly rule: string;
-  /** `staged`: of links, until they are in place. */
+  /** `staged`: a list of links until it is put in place. */
   readonly kind: 'rule' | 'links' | 'staged';
 }
 
-/**
- * From now on new documents get rows in it, because the derivation revision is raised; `buildPage` walks the older ones.
- */
+/** From now on new documents get rows in it, because the derivation revision is raised; `buildPage` handles the older ones. */
 function* insertBuild(catalog: ChangedCatalog, { relationId, rule, kind }: NewBuild): Program<number> {
   const id = catalog.takeId('build');
   if (kind === 'rule') catalog.affect('derivation');
@@ -302,7 +300,7 @@ function* insertBuild(catalog: ChangedCatalog, { relationId, rule, kind }: NewBu
   return id;
 }
 
-/** A list of links that takes the place of the relation's own later. @returns undefined when there is none to replace */
+/** A list of links that will replace the relation's own. @returns undefined if there is none to replace */
 export function* insertStagedList(catalog: ChangedCatalog, relationId: number): Program<number | undefined> {
   const relation = yield* findRow(relationId);
   if (relation?.next == null) return undefined;

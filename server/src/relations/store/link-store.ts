@@ -38,34 +38,33 @@ import {
 import { announceRelation, insertStagedList } from './definition-store.ts';
 
 /**
- * Lists of links. A list is a build: it is staged piece by piece, and takes the place of the one before, or changes it,
- * in one transaction.
+ * Lists of links. A list is a build: it is staged piece by piece, and replaces or changes the present one in one transaction.
  */
 
-/** Lets go of a list that was staged and not put in place: it goes with unused builds. */
+/** Releases a staged list that was not put in place; it is removed with unused builds. */
 export function* freeLinks(build: number): Program<void> {
   yield* run`update relation_build set kind = 'links' where ${own()} and id = ${build} and kind = 'staged'`;
 }
 
 /**
- * Lets go of what earlier tasks and processes staged: link tasks of a project run one after another.
- * @returns the staged list; undefined when there is no such relation
+ * Releases what earlier tasks and processes staged: link tasks of a project run one after another.
+ * @returns the staged list; undefined if there is no such relation
  */
 export function* beginLinks(catalog: ChangedCatalog, relationId: number): Program<number | undefined> {
   yield* run`update relation_build set kind = 'links' where ${own()} and kind = 'staged'`;
   return yield* insertStagedList(catalog, relationId);
 }
 
-/** @throws not_ready when the list was let go: two processes ran its task for a moment, and one that goes on stages anew */
+/** @throws not_ready if the list was released: two processes ran its task for a moment, and the remaining one stages anew */
 function* requireStaged(build: number): Program<void> {
   const found = yield* row`select 1 from relation_build where ${own()} and id = ${build} and kind = 'staged'`;
   if (found === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
 }
 
 /**
- * Adds lines to a staged list: those of a source that it has go behind its targets.
- * @returns sources with more targets than a source may have, whose further ones are left out
- * @throws not_ready when the list was let go
+ * Adds lines to a staged list: for a source that it already has, after its targets.
+ * @returns sources that exceed the limit of targets, whose further ones are omitted
+ * @throws not_ready if the list was released
  */
 export function* stageLinks({ build, lines }: StagedPiece): Program<string[]> {
   yield* requireStaged(build);
@@ -121,7 +120,7 @@ function* lastLine(build: number): Program<number> {
   return last ?? 0;
 }
 
-/** Puts a staged list in place, or changes the present one by it. @throws not_ready when the staged list was let go */
+/** Puts a staged list in place, or applies it to the present one. @throws not_ready if the staged list was released */
 export function* applyLinks(
   catalog: ChangedCatalog,
   order: LinkOrder,
@@ -147,13 +146,13 @@ export function* applyLinks(
   };
 }
 
-/** The list that answers, and the one that its task has staged. */
+/** The list that answers use, and the one that its task has staged. */
 interface Lists {
   readonly active: number;
   readonly staged: number;
 }
 
-/** @returns how many sources and pairs a list has */
+/** @returns the number of sources and pairs in a list */
 export function* countList(build: number): Program<ListSize> {
   const found = yield* row<ListSize>`select (select count(*) from relation_link_source where ${own()}
     and build_id = ${build}) as sources,
@@ -161,7 +160,7 @@ export function* countList(build: number): Program<ListSize> {
   return found ?? { sources: 0, pairs: 0 };
 }
 
-/** @returns how many links of the active list the staged one does not have; of a change, of the sources that it names */
+/** @returns how many links of the active list are not in the staged one; for a change, of the sources that it names */
 function* countLost({ active, staged }: Lists, mode: LinkOrder['mode']): Program<number> {
   const named = sql`from relation_link_source s
     ${lookupJoin('relation_link_source', 'n', sql`n.build_id = ${staged} and n.source = s.source`)}
@@ -189,7 +188,7 @@ function* putInPlace(relationId: number, { active, staged }: Lists): Program<voi
   yield* dropEmptySources(staged);
 }
 
-/** The sources that the staged list names get its targets; they stay where they are, new ones come last. */
+/** Gives the sources that the staged list names its targets; they keep their places, new ones come last. */
 function* changeList({ active, staged }: Lists): Program<void> {
   const last = yield* lastLine(active);
   yield* run`delete from relation_link where ${own()} and build_id = ${active} and line in (
@@ -212,7 +211,7 @@ function* changeList({ active, staged }: Lists): Program<void> {
   );
 }
 
-/** PostgreSQL would take a parameter in a sum for text. */
+/** PostgreSQL would treat a parameter in a sum as text. */
 const BIGINT = byEngine({ sqlite: text(''), postgres: text('::bigint') });
 
 const dropEmptySources = (build: number, which: Sql = sql`true`) =>
@@ -220,7 +219,7 @@ const dropEmptySources = (build: number, which: Sql = sql`true`) =>
     from relation_link l
     where ${own('l')} and l.build_id = ${build} and l.line = relation_link_source.line limit 1) is null`;
 
-/** @returns lines of the list that answers, in its order; undefined when the relation has none */
+/** @returns lines of the list that answers use, in order; undefined if the relation has none */
 export function* readLinks({
   relationId,
   source,
@@ -259,7 +258,7 @@ const findList = (relationId: number) =>
   cell<number>`select b.id from relation r join relation_build b on ${own('b')} and b.id = r.active_build
     where ${own('r')} and r.id = ${relationId} and b.kind = 'links'`;
 
-/** @returns the links of these lines that the present list has, each by a number of its own */
+/** @returns the links of these lines that the present list has, as distinct numbers */
 function* findUnchanged(relationId: number, lines: readonly LinkLine[]): Program<number[]> {
   const list = yield* findList(relationId);
   if (list === undefined) return [];
@@ -279,14 +278,14 @@ function* countLinks(relationId: number): Program<number> {
   return list === undefined ? 0 : (yield* countList(list)).pairs;
 }
 
-/** Reads lists of links as they come, and stores them in pieces that a task stages one after another. */
+/** Reads lists of links as received, and stores them in pieces that a task stages one after another. */
 
 interface LinkReaderParts {
   readonly payloads: PayloadFiles;
   read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
 }
 
-/** What one piece of a list holds, which is stored and staged at once. */
+/** Links per piece, which is stored and staged at once. */
 const PIECE_LINKS = 10_000;
 
 /** @throws request_invalid, body_too_large, body_not_unpacked, storage_full; then nothing is stored */
@@ -309,7 +308,7 @@ export async function acceptLinks(
     const lines = piece;
     [piece, links] = [[], 0];
     const next = `${name}-${payloadNames.length}`;
-    // Named before it is there, so that one that was written by half goes too.
+    // Listed before it exists, so that a partly written one is removed too.
     payloadNames.push(next);
     await payloads.write(projectId, next, Buffer.from(JSON.stringify(lines)));
     if (isCounted) unchanged.add(await read(projectId, findUnchanged(relationId, lines)));
@@ -325,21 +324,21 @@ export async function acceptLinks(
     const present = isCounted ? await read(projectId, countLinks(relationId)) : 0;
     return { payloadNames, present, unchanged: unchanged.count() };
   } catch (error) {
-    // The refusal is what counts; payloads that stay are removed at a later start.
+    // The refusal is what matters; payloads that remain are removed at a later start.
     for (const one of payloadNames) await payloads.remove(projectId, one).catch(() => {});
     throw error;
   }
 }
 
-/** What is read of a body at a time. */
+/** How much of a body is read at a time. */
 const CHUNK_BYTES = 256 * 1024;
 
 function* cut(bytes: Uint8Array): Generator<Uint8Array> {
-  // Shared memory is copied: decoders take none.
+  // Shared memory is copied, as decoders do not accept it.
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.slice(at, at + CHUNK_BYTES);
 }
 
-/** Numbers, some of them several times, at eight bytes each. */
+/** A set of numbers that may be added repeatedly, at eight bytes each. */
 class DistinctNumbers {
   private numbers = new Float64Array(1_024);
   private length = 0;

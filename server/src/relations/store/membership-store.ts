@@ -28,12 +28,12 @@ import { announceRelation, isUnbuilt, listBuildNumbers, listBuilds } from './def
 
 /** The join index, written beside the documents that it is derived from. */
 
-/** A document with all that is derived for it from now on, and what of that it has no rows for yet. */
+/** A document with everything derived for it, and the part for which it has no rows yet. */
 export interface ExtendedDocument extends PlacedRow {
   readonly added: PlacedRow['memberships'];
 }
 
-/** Adds to documents memberships that they do not have yet, as an engine writes them. */
+/** Adds new memberships to documents, in the way of the engine. */
 export type ExtendIndex = (extended: readonly ExtendedDocument[]) => Program<void>;
 
 /** The compiled rules of a list of builds. */
@@ -72,11 +72,11 @@ export function* findMemberships(documents: readonly number[]): Program<Readonly
 /** A catalog that is changed, with its join index. */
 export interface ChangedIndex extends ChangedCatalog {
   readonly extend: ExtendIndex;
-  /** Removes a part of what rows that are gone had elsewhere. @returns whether there may be more */
+  /** Removes a part of what deleted rows had elsewhere. @returns whether there may be more */
   removeStray(): boolean;
 }
 
-/** Walks a part of the documents that are older than the next builds; the last part makes them those that answer. */
+/** Processes a part of the documents that are older than the next builds; the last part makes those the active ones. */
 export function* buildPage(
   catalog: ChangedIndex,
   { relationIds, after, at, limit }: BuildOrder,
@@ -101,22 +101,22 @@ export function* buildPage(
   return described;
 }
 
-/** The build that a relation wants. */
+/** The build that a relation needs. */
 export interface PlannedBuild {
   readonly relationId: number;
   readonly active: number | null;
   readonly next: number;
-  /** JSON. */
+  /** As JSON. */
   readonly rule: string;
   /** The last document that is older than the build. */
   readonly last: number;
 }
 
-/** @returns those that are made in one walk from `after` on */
+/** @returns those that are built in one walk from `after` on */
 export const chooseWalked = (next: readonly PlannedBuild[], after: WalkedPlace | undefined): PlannedBuild[] =>
   next.filter((one) => isUnbuilt(one) && (after === undefined || after.builds.includes(one.next)));
 
-/** @param walk `last`: of the documents that are walked */
+/** @param walk `last`: the last document of the walk */
 export function describePage(
   page: readonly WalkedDocument[],
   { builds, last, limit }: { builds: readonly number[]; last: number; limit: number },
@@ -134,7 +134,7 @@ const listPlannedBuilds = (relationIds: readonly number[]) =>
 const RAW = byEngine({ sqlite: sql`cast(raw as text) as raw`, postgres: sql`raw` });
 
 interface WalkedDocument extends PlacedDocument {
-  /** JSON of the upload. */
+  /** The upload as JSON. */
   readonly raw: string;
 }
 
@@ -142,7 +142,7 @@ const listDocuments = ({ from, last, limit }: { from: number; last: number; limi
   rows<WalkedDocument>`select id, product_id as "productId", ${RAW} from document
     where ${own()} and id > ${from} and id <= ${last} order by id limit ${limit}`;
 
-/** Of documents that are products'; others are there only to be restored. */
+/** For documents of present products; others only exist to be restored. */
 function* reportCut(derived: readonly PlacedRow[], builds: readonly PlannedBuild[]): Program<ReportLine[]> {
   const cut = derived.flatMap(({ id, memberships }) =>
     listCutBuilds(memberships).map((build) => ({ build, id })),
@@ -165,7 +165,7 @@ const derivePage = (page: readonly WalkedDocument[], rules: Memberships): Placed
     return memberships.length === 0 ? [] : [{ id, productId, group: product.groupIdentifier, memberships }];
   });
 
-/** A page that is walked again, e.g. after a crash, adds nothing. What builds had that are gone is left out. */
+/** Processing a page again, e.g. after a crash, adds nothing. Memberships of removed builds are left out. */
 function* extendDocuments(extend: ExtendIndex, derived: readonly PlacedRow[]): Program<void> {
   if (derived.length === 0) return;
   const present = yield* findMemberships(derived.map(({ id }) => id));

@@ -54,16 +54,16 @@ interface Limited {
 interface LimitedWork {
   readonly projectId: number;
   readonly limit: WorkLimit;
-  /** Whether it must see what was just written: a replica may lag. */
+  /** Whether it must see what was just written, as a replica may lag. */
   readonly isFresh?: boolean;
 }
 
 /** Where the threads that answer relations read catalogs. */
 export interface RelationCatalogs {
   readonly payloads: PayloadFiles;
-  /** What was just written, too. */
+  /** Includes what was just written. */
   read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
-  /** Runs the work on one state of the catalog; again when the view lacked something. */
+  /** Runs the work on one state of the catalog, again if the view lacked something. */
   answer<Result>(
     request: { readonly input: MetRelateInput; readonly limit: WorkLimit },
     work: (relations: CatalogRelations, view: RelationView) => Result,
@@ -90,7 +90,7 @@ export const toInspected = (
   listAttributes: async () => (await perform(readOntology())).attributes,
   listRelations: () => perform(listRelations()),
   findTables: (names: readonly string[]) => perform(findTables(names)),
-  /** @returns a relation that is well configured and built, whether or not it is enabled */
+  /** @returns a well configured, built relation, whether or not it is enabled */
   findBuilt: async (id: number) => (await perform(listBuilt())).find((relation) => relation.id === id),
   listBuilt: () => perform(listBuilt()),
   countList: (build: number) => perform(countList(build)),
@@ -104,8 +104,8 @@ export interface InProject {
 type Parts = FitParts & SurveyTime & { readonly surveys: SurveyCache };
 
 /**
- * The operations of the threads that answer relations, each on one state of the catalog. When its time is up, a survey
- * returns what it has, and a question about one product is refused.
+ * The operations of the threads that answer relations, each on one state of the catalog. When its time is up, a survey returns
+ * what it has, and a question about one product is refused.
  */
 export function readerOperations(catalogs: RelationCatalogs, columns = new ColumnCache()) {
   const constraints = new ConstraintCache();
@@ -151,13 +151,13 @@ export type ReaderOperations = ReturnType<typeof readerOperations>;
 
 export interface TriedRelation extends InProject {
   readonly definition: RelationDefinition;
-  /** Of the relation whose links are taken. */
+  /** The relation whose links are used. */
   readonly id?: number | undefined;
   /** Whether products are described too. */
   readonly hasCards?: boolean | undefined;
 }
 
-/** The build of no relation. */
+/** A build that no relation has. */
 const NO_LIST = 0;
 
 async function tryRelation(
@@ -223,7 +223,7 @@ async function surveyLinks(
   return { ...survey, links: await catalog.countList(surveyed.build) };
 }
 
-/** Relation by relation: a view keeps everything it fetched. */
+/** Relation by relation, as a view retains everything it fetched. */
 async function relateProductToAll(
   catalog: InspectedCatalog,
   input: ProductRelationsInput,
@@ -231,7 +231,7 @@ async function relateProductToAll(
   const found: ProductRelation[] = [];
   if ((await catalog.read((view) => view.findUpload(input.identifier))) === undefined) return undefined;
   for (const relation of await catalog.listBuilt()) {
-    // Both ways, whatever the relation answers: that is what a two-way one does where it finds nothing.
+    // In both directions, whatever the relation answers, as a two-way relation does if it finds nothing.
     const searches = [{ relation: { ...relation, twoWay: true }, limit: input.limit }];
     const related = await catalog.read((view) => relateProduct(view, relation, input), searches);
     if (related !== undefined) found.push(related);
@@ -244,14 +244,14 @@ export interface PassedProduct {
   readonly identifier: string;
 }
 
-/** One state of a catalog, for a pass over all of it with what goes with its products. */
+/** One state of a catalog, for a pass over all of it with related products. */
 export interface CatalogPass extends TriedCatalog {
   readonly attributes: readonly Attribute[];
-  /** Those that answer. */
+  /** The relations that give answers. */
   readonly relations: readonly ServedRelation[];
   /**
-   * @param products  by id
-   * @returns for each product and each requested relation what it leads to
+   * @param products by id
+   * @returns, for each product and each requested relation, what it leads to
    */
   listRelated(
     products: readonly PassedProduct[],
@@ -259,7 +259,7 @@ export interface CatalogPass extends TriedCatalog {
   ): Promise<readonly (readonly RelatedList[])[]>;
 }
 
-/** Where a thread of its own reads whole catalogs; the state lasts until the work ends. */
+/** Where a dedicated thread reads whole catalogs; the state lasts until the work ends. */
 export interface CatalogPasses {
   pass<Result>(projectId: number, work: (pass: CatalogPass) => Promise<Result>): Promise<Result>;
 }
@@ -275,16 +275,16 @@ export const openPass = async (
   listUploads: (after, limit) => perform(listUploads(after, limit)),
 });
 
-/** Characters of all surveys that are remembered, and of the longest of them: most have 5,000. */
+/** Limits in characters, of all remembered surveys and of a single one: most have 5,000. */
 const SURVEYS = { most: 8 * 1024 * 1024, longest: 1024 * 1024 };
 
-/** Surveys of stored relations, which take up to seconds and stay as they are until their catalog changes. */
+/** Surveys of stored relations, which take up to seconds and stay valid until their catalog changes. */
 export class SurveyCache {
   private readonly cached = new Map<string, { readonly version: number; readonly survey: RelationSurvey }>();
-  /** Also of those that others took the place of since all were forgotten. */
+  /** Includes replaced ones, until all are dropped. */
   private characters = 0;
 
-  /** @param version  of the catalog. @returns the survey of this version, from `make` unless it is remembered */
+  /** @param version of the catalog. @returns the survey of this version, from `make` unless it is remembered */
   async read(name: string, version: number, make: () => Promise<RelationSurvey>): Promise<RelationSurvey> {
     const known = this.cached.get(name);
     if (known?.version === version) return known.survey;
@@ -301,12 +301,12 @@ export class SurveyCache {
   }
 }
 
-/** Bytes over all catalogs, about. */
+/** Approximate bytes over all catalogs. */
 const MOST = 32 * 1024 * 1024;
 
 /**
- * Lists that products of one version of a catalog share, in memory as long as there are few. `of`: an object that stands for
- * the version.
+ * Lists that products of one version of a catalog share, cached while there are few. `of`: an object that represents the
+ * version.
  */
 export function createSharedLists(most = MOST): { of(version: object): ShareLists } {
   let catalogs = new WeakMap<object, Map<string, readonly unknown[]>>();

@@ -17,12 +17,12 @@ import { LINKED_AT_MOST, type PresentUpload } from '../search/search.ts';
 
 /** Reads whole sides of relations, and whole catalogs. */
 
-/** The members one by one: the embedded store has runs of them. */
+/** The members one by one, as the embedded store has runs of them. */
 const MEMBERS = byEngine({ sqlite: text('relation_entry'), postgres: text('relation_member') });
 
-/** @returns those of the builds whose target side holds any product, matching or not */
+/** @returns the builds whose target side has any product, matching or not */
 export const listTargetBuilds = (builds: readonly number[]): Program<number[]> =>
-  // Subqueries with a limit, so that PostgreSQL stops at the first one.
+  // Subqueries with a limit, so that PostgreSQL stops at the first row.
   column`select b.value from ${listed('b', 'bigint', builds)} where (select 1 from ${MEMBERS} m
     where ${own('m')} and m.build_id = b.value and m.side = ${sideNumber('target')}
       and (select p.document_id from product p where ${own('p')} and p.id = m.product_id) = m.document_id
@@ -31,10 +31,10 @@ export const listTargetBuilds = (builds: readonly number[]): Program<number[]> =
       and (select p.id from product p where ${own('p')} and p.identifier = l.target) is not null
     limit 1) is not null`;
 
-/** `cross join` keeps SQLite from walking all products. */
+/** `cross join` keeps SQLite from scanning all products. */
 const JOIN = byEngine({ sqlite: text('cross join'), postgres: text('join') });
 
-/** Its products, each once; of a list the sources or the targets that are there. */
+/** The products of a side, each once; for a list, the present sources or targets. */
 const productsOf = (build: number, side: Side): Sql =>
   sql`(select m.product_id as id from ${MEMBERS} m ${JOIN} product p
     on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
@@ -51,7 +51,7 @@ export function* countMembers(build: number, side: Side): Program<number> {
   return (yield* cell<number>`select count(*) as count from ${productsOf(build, side)}`) ?? 0;
 }
 
-/** @returns the products of which a build has as many entries as it takes: they may have more */
+/** @returns the products with as many entries of a build as allowed, which may have more */
 export const listCut = (build: number): Program<string[]> =>
   column`select p.identifier from (select m.product_id as id from ${MEMBERS} m ${JOIN} product p
       on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
@@ -74,11 +74,11 @@ const UPLOADS = sql`select p.id as "productId", p.document_id as document, p.upd
 export const listUploads = (after: number, limit: number): Program<PresentUpload[]> =>
   rows`${UPLOADS} where ${own('p')} and p.id > ${after} order by p.id limit ${limit}`;
 
-/** @returns those that are there, in no order */
+/** @returns the existing ones, in no order */
 export const findUploads = (identifiers: readonly string[]): Program<PresentUpload[]> =>
   rows`${UPLOADS} where ${own('p')} and p.identifier ${among(identifiers)}`;
 
-/** Reads what a product is listed with, by the source or by the target, of those that are in the catalog. */
+/** Reads what a product is listed with, by the source or by the target, among present products. */
 
 /** Parts of the statement that name what is searched for. */
 interface SearchSql {
@@ -92,7 +92,7 @@ const GROUP = byEngine({
   postgres: text("d.raw::json ->> 'groupIdentifier'"),
 });
 
-/** The products themselves: `cross join` keeps SQLite from beginning with them, a lateral join PostgreSQL. */
+/** The products themselves: `cross join` keeps SQLite from starting with them, a lateral join PostgreSQL. */
 const productOf = (identifier: string): Sql =>
   byEngine({
     sqlite: sql`cross join product p on p.identifier = ${text(identifier)}
@@ -103,9 +103,9 @@ const productOf = (identifier: string): Sql =>
   });
 
 /**
- * `more`: further columns, of the document `d`.
- * @returns the statement for the place of a list; of a source its targets in their order, of a target its sources in
- * the order of the lines
+ * `more`: additional columns of the document `d`.
+ * @returns the statement for the place of a list; for a source its targets in order, for a target its sources in the order of
+ * the lines
  */
 export function describeLinked({ build, side, identifier }: SearchSql, more: Sql = text('')): Sql {
   const columns = sql`p.id as "productId", ${GROUP} as "group", l.place, l.quantity, l.${side === 'target' ? text('place') : text('line')} as at${more}`;

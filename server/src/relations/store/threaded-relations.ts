@@ -26,7 +26,7 @@ export interface RelationReads {
   readMark(projectId: number): Promise<CatalogMark>;
   /** For decisions, and to read what was just written: never from a replica. */
   read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
-  /** For answers: may lag as much as a replica may. */
+  /** For answers, which may lag as much as a replica may. */
   readForAnswers<Result>(projectId: number, program: Program<Result>): Promise<Result>;
 }
 
@@ -90,7 +90,7 @@ export function writerOperations({ read, transact }: RelationWriter): Record<str
     ),
     applyLinks: ([projectId, order]: [number, LinkOrder]) =>
       transact(projectId, () => applyFromOutside(order, (catalog) => applyLinks(catalog, order))),
-    // Those that may have nothing to do check that without the catalog's lock.
+    // Changes that may have nothing to do check that without the catalog's lock.
     async bindRelations([projectId, at]: [number, number]) {
       const isAny = (await read(projectId, listRelations())).length > 0;
       return isAny ? change(projectId, (changed) => bindRelations(changed, at)) : [];
@@ -102,10 +102,10 @@ export function writerOperations({ read, transact }: RelationWriter): Record<str
 
 const LISTED_PROJECTS = 1_000;
 
-/** Relations and their join index are stored with the catalog, so that both change in one instant. */
+/** Relations and their join index are stored with the catalog, so that both change at the same instant. */
 export type RelationStore = ReturnType<typeof createThreadedRelations>;
 
-/** A store whose writes and long reads run on threads. Questions end when their `signal` is aborted. */
+/** A store whose writes and long reads run in threads. Questions end when their `signal` is aborted. */
 export function createThreadedRelations(
   reads: RelationReads,
   { writers, readers, surveyors, relationMs: limitMs }: RelationThreads,
@@ -134,7 +134,7 @@ export function createThreadedRelations(
       reads.read(projectId, listTables(after, limit)),
     listUnbuilt: (projectId: number) => reads.read(projectId, listUnbuilt()),
     readLinks: (projectId: number, page: LinkPage) => reads.read(projectId, readLinks(page)),
-    /** @returns the relations for an answer, as old as answers may be; cached by catalog version: every answer needs them */
+    /** @returns the relations for an answer, as old as answers may be; cached by catalog version, as every answer needs them */
     async open(projectId: number) {
       const mark = await reads.readMark(projectId);
       const known = listed.get(projectId);
@@ -146,13 +146,13 @@ export function createThreadedRelations(
     },
     acceptLinks: (projectId: number, sent: SentLinks) =>
       ask(surveyors, 'acceptLinks')({ projectId, ...sent }),
-    /** Tries a definition on the catalog. @returns how it does, or why it cannot work @throws search_too_long */
+    /** Tries a definition on the catalog. @returns its health, or why it cannot work @throws search_too_long */
     tryDefinition: ask(surveyors, 'tryRelation'),
-    /** @returns how a relation does; undefined when it is not built */
+    /** @returns the health of a relation; undefined if it is not built */
     survey: ask(surveyors, 'surveyRelation'),
-    /** @returns undefined when the relation is not built, the identifier when a product is not there @throws search_too_long */
+    /** @returns undefined if the relation is not built, the identifier if a product does not exist @throws search_too_long */
     explain: ask(readers, 'explainRelation'),
-    /** @returns what each relation that is built does with a product; undefined when that is not there @throws search_too_long */
+    /** @returns what each built relation finds for a product; undefined if that does not exist @throws search_too_long */
     relateProduct: ask(readers, 'relateProduct'),
     /** Alternatives are looked for among the products that previews read. @returns the answer as JSON @throws request_invalid, search_too_long */
     judgeFit: (input: FitInput, signal: AbortSignal) =>

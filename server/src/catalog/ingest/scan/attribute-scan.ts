@@ -29,15 +29,15 @@ import { IntList, SpanNumbers } from './span-table.ts';
 export interface ScannedKey {
   readonly name: string;
   readonly number: number;
-  /** What stands before its values, from the opening brace on. */
+  /** What precedes its values, from the opening brace on. */
   lead: CountedSpan;
-  /** The keys that came after it last and before that: products that follow each other differ by an attribute or two. */
+  /** The keys that followed it most recently and before that: consecutive products differ by an attribute or two. */
   next: ScannedKey | undefined;
   other: ScannedKey | undefined;
   observed: ontology.Observed | undefined;
-  /** What a number looks like that says nothing new. */
+  /** The form of numbers that add nothing new. */
   measure: KnownMeasure | undefined;
-  /** Text stays text, whatever else comes. */
+  /** Text stays text, whatever follows. */
   isText: boolean;
   /** Whether a value was empty, for the report. */
   hasBlank: boolean;
@@ -50,7 +50,7 @@ const createKey = (name: string, number: number): ScannedKey => ({
 
 const { key: KeySchema, value: TextSchema, row: RowSchema } = ValueSchema.properties;
 const [KEY, VALUE] = [sizesOf(KeySchema), sizesOf(TextSchema)];
-/** Of a body; each takes memory of its own. */
+/** The limit for a body; each takes memory of its own. */
 const MOST_KEYS = 16_384;
 const SPACE = 0x20;
 const ASCII = 0x80;
@@ -59,14 +59,14 @@ const ASCII = 0x80;
 const mayBeBlank = (first = QUOTE) =>
   first <= SPACE || first === QUOTE || first === BACKSLASH || first >= ASCII;
 
-/** Reads the attributes of products, and notes of their values what a draft of the ontology needs. */
+/** Reads the attributes of products, and notes what a draft of the ontology needs to know about their values. */
 export class AttributeScan {
   readonly observed = new Map<string, ontology.Observed>();
   /** By their numbers. */
   readonly distinct: ScannedKey[] = [];
-  /** Of each value the number of its key, where it begins and where it ends; those that are null are left out. */
+  /** For each value the number of its key, its start and its end; null values are left out. */
   readonly values = new IntList();
-  /** Where the rows of values begin and end, by the place of the value in `values`. */
+  /** Start and end of the values' rows, by the index of the value in `values`. */
   private readonly rows = new Map<number, readonly [start: number, end: number]>();
   private readonly bytes: Buffer;
   private readonly numbers: SpanNumbers;
@@ -118,7 +118,7 @@ export class AttributeScan {
     return this.afterAny(at);
   };
 
-  /** Nearly always: what followed the last key before follows it again. @returns where the value is */
+  /** Nearly always, the key that followed the last one follows again. @returns where the value is */
   private afterLead(at: number): number {
     const { bytes, key } = this;
     const { next, other } = key;
@@ -153,7 +153,7 @@ export class AttributeScan {
     return end;
   }
 
-  /** @returns the row of the value at a place of `values` */
+  /** @returns the row of the value at an index in `values` */
   rowAt(place: number): string | number | undefined {
     const span = this.rows.size === 0 ? undefined : this.rows.get(place);
     return span && (JSON.parse(this.bytes.toString('utf8', ...span)) as string | number);
@@ -178,7 +178,7 @@ export class AttributeScan {
     return key;
   }
 
-  /** It may stand before its key. */
+  /** It may precede its key. */
   private afterTextOf(at: number): number {
     this.valueAt = at;
     this.irregularBefore = irregularities.count;
@@ -218,7 +218,7 @@ export class AttributeScan {
   }
 }
 
-/** @returns what a number may look like that fits the same forms as those before it */
+/** @returns the form of a number that fits the same forms as those before it */
 function knowMeasure({ misfits }: ontology.Observed, unit: Span | undefined): KnownMeasure | undefined {
   if (unit === undefined) return undefined;
   if (misfits.comma !== undefined) return { unit, decimal: POINT };
@@ -227,21 +227,21 @@ function knowMeasure({ misfits }: ontology.Observed, unit: Span | undefined): Kn
 }
 
 const PLUS = 0x2b;
-/** A letter outside ASCII, such as a no-break space. */
+/** A character outside ASCII, such as a no-break space. */
 const BEYOND_ASCII = 0x80;
 
-/** Numbers of an attribute that say nothing new. */
+/** The form of an attribute's numbers that add nothing new. */
 interface KnownMeasure {
-  /** What stands behind the number: the unit, if any, and the closing quote. */
+  /** What follows the number: the unit, if any, and the closing quote. */
   readonly unit: Span;
-  /** undefined: whole numbers only, other forms need the decimal sign. */
+  /** undefined: only integers, as other forms need the decimal sign. */
   readonly decimal: number | undefined;
 }
 
 /**
- * A string that is a number beyond doubt, with this unit and its closing quote. Anything else is UNCERTAIN and may be one all
- * the same, e.g. with an escape.
- * @param at where the opening quote is
+ * Matches a string that is certainly a number, with this unit and its closing quote. Anything else is UNCERTAIN, though it may
+ * be one, e.g. with an escape.
+ * @param at the position of the opening quote
  */
 function endOfMeasure(bytes: Uint8Array, at: number, { unit, decimal }: KnownMeasure): number {
   const start = afterSign(bytes, at + 1);
@@ -256,11 +256,11 @@ function endOfMeasure(bytes: Uint8Array, at: number, { unit, decimal }: KnownMea
 const afterSign = (bytes: Uint8Array, at: number) =>
   bytes[at] === PLUS || bytes[at] === MINUS ? at + 1 : at;
 
-/** @returns what stands behind the number of a string that is a measure; undefined when that is not sure */
+/** @returns what follows the number in a string that is a measure; undefined if uncertain */
 function findUnit(bytes: Uint8Array, start: number, end: number): Span | undefined {
   let at = afterSign(bytes, start + 1);
   while (isOfNumber(bytes[at] as number)) at += 1;
-  // A space may stand between groups of digits.
+  // A space may separate groups of digits.
   const isClear = bytes[at] === QUOTE || (bytes[at] === SPACE && !isOfNumber(bytes[at + 1] as number));
   return isClear && (bytes[at + 1] as number) < BEYOND_ASCII ? { start: at, length: end - at } : undefined;
 }
@@ -269,7 +269,7 @@ const NINE = 0x39;
 const isOfNumber = (byte: number) => (byte >= ZERO && byte <= NINE) || byte === POINT || byte === COMMA;
 
 const [TRUE, FALSE] = [Buffer.from('"true"'), Buffer.from('"false"')];
-/** The bit in which small letters differ from capitals. */
+/** The bit by which lower case letters differ from capitals. */
 const SMALL = 0x20;
 
 /** @returns whether a string is true or false in any case, without an escape */

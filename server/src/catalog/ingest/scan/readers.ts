@@ -1,4 +1,4 @@
-/** Reads one value of a body. @returns where it ends; UNCERTAIN when it is not certainly valid */
+/** Reads one value of a body. @returns where it ends; UNCERTAIN if it is not certainly valid */
 export type Reader = (at: number) => number;
 
 const literalOf = (text: string) => Uint8Array.from(Buffer.from(text));
@@ -59,7 +59,7 @@ const oneOf = (bytes: Buffer, words: readonly string[]): Reader => {
   };
 };
 
-/** A whole number with fewer digits than these; one with as many may be valid too. */
+/** An integer with fewer digits than these; one with as many may be valid too. */
 const integer =
   (bytes: Buffer, { least, most }: Sizes): Reader =>
   (at) => {
@@ -96,7 +96,7 @@ interface Member {
   readonly reader: Reader;
   /** All members of the object. */
   readonly all: readonly Member[];
-  /** A client writes its objects in one way: what followed this member last, and the bytes from the comma to its value. */
+  /** A client writes its objects in one way: the member that last followed this one, and the bytes up to its value. */
   next: Member | undefined;
   lead: CountedSpan;
 }
@@ -118,7 +118,7 @@ export function object(
 }
 
 interface Shape {
-  /** What is followed by the first member. */
+  /** Precedes the first member. */
   readonly first: Member;
   readonly needed: number;
 }
@@ -154,7 +154,7 @@ function findNext(bytes: Buffer, at: number, last: Member): number {
   return value;
 }
 
-/** As much of JSON Schema as the schemas of products use; `additionalProperties` is always false there. */
+/** The part of JSON Schema that schemas of products use; `additionalProperties` is always false there. */
 interface ProductSchema {
   readonly type: string | readonly string[];
   readonly enum?: readonly string[];
@@ -169,10 +169,10 @@ interface ProductSchema {
   readonly required?: readonly string[];
 }
 
-/** Readers that note what they read, in place of those that a schema would get. */
+/** Readers that note what they read, replacing the default ones of a schema. */
 type NotingReaders = ReadonlyMap<object, Reader>;
 
-/** One schema for the validator and for this. @returns a reader of values that the schema certainly allows */
+/** The validator uses the same schema. @returns a reader of values that the schema certainly allows */
 export function readerOf(bytes: Buffer, schema: object, noting: NotingReaders): Reader {
   const reader = noting.get(schema) ?? createReader(bytes, schema as ProductSchema, noting);
   return (schema as ProductSchema).type.includes('null') ? orNull(bytes, reader) : reader;
@@ -212,15 +212,15 @@ export function sizesOf(schema: object): Sizes {
 }
 
 /**
- * JSON read over its bytes, without making anything of it. Each function takes where something begins and returns where it
- * ends, or UNCERTAIN: not what was expected, or not certain. The caller then leaves the whole body to the
- * validator. It is a place before the bytes, so that nothing is found there either.
+ * JSON read from its bytes, without building anything. Each function takes a start position and returns the end position, or
+ * UNCERTAIN if it is not as expected or not certain, in which case the whole body is left to the validator. UNCERTAIN is a
+ * position before the bytes, so that nothing is found there either.
  */
 export const UNCERTAIN = -1;
 
 /**
- * Counts what JSON.stringify writes otherwise: white space, other escapes, members in another order, null for nothing. A body
- * is read without a pause, so what is counted meanwhile is its own.
+ * Counts what JSON.stringify would write differently: white space, other escapes, other member orders, null for nothing. A body
+ * is read without a pause, so the count is its own.
  */
 export const irregularities = { count: 0 };
 
@@ -235,10 +235,10 @@ const NINE = 0x39;
 export const BACKSLASH = 0x5c;
 const LOWER_U = 0x75;
 const SLASH = 0x2f;
-/** What `null` begins with. */
+/** The first byte of `null`. */
 export const LOWER_N = 0x6e;
 
-/** @returns where the next thing begins that is no white space */
+/** @returns the position of the next non-space byte */
 export function skipSpace(bytes: Uint8Array, at: number): number {
   if ((bytes[at] as number) > SPACE) return at;
   irregularities.count += 1;
@@ -254,7 +254,7 @@ function skipMoreSpace(bytes: Uint8Array, at: number): number {
 const isSpace = (byte: number | undefined) =>
   byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** @returns where the value begins whose name ends here */
+/** @returns where the value begins, for a name that ends here */
 function afterColon(bytes: Uint8Array, at: number): number {
   const colon = skipSpace(bytes, at);
   return bytes[colon] === COLON ? skipSpace(bytes, colon + 1) : UNCERTAIN;
@@ -273,13 +273,13 @@ function afterLiteral(bytes: Uint8Array, at: number, literal: Uint8Array): numbe
   return at + literal.length;
 }
 
-/** A part of the same bytes that was read before and may come again. */
+/** A span of the same bytes that was read before and may repeat. */
 export interface Span {
   readonly start: number;
   readonly length: number;
 }
 
-/** A part whose irregularities count each time. */
+/** A span whose irregularities count each time. */
 export interface CountedSpan extends Span {
   readonly irregularities: number;
 }
@@ -301,12 +301,12 @@ export function afterSameAgain(bytes: Uint8Array, at: number, span: CountedSpan)
 
 /**
  * @param at after the opening quote
- * @returns where the closing quote is; UNCERTAIN for what is no string, or one that no store keeps
+ * @returns the position of the closing quote; UNCERTAIN for an invalid string, or one that no store accepts
  */
 function endOfString(bytes: Uint8Array, at: number): number {
   let next = at;
   for (;;) {
-    // Beyond the end it is 0, a control character; so it is at UNCERTAIN.
+    // Beyond the end it is 0, a control character; likewise at UNCERTAIN.
     const byte = (bytes[next] as number) | 0;
     if (byte === QUOTE) return next;
     if (byte < SPACE) return UNCERTAIN;
@@ -319,7 +319,7 @@ export function hasEscape(bytes: Uint8Array, start: number, end: number): boolea
   return false;
 }
 
-/** 1 for what stands for itself or for one control character behind a backslash. */
+/** 1 for characters that stand for themselves or for one control character after a backslash. */
 const SHORT_ESCAPES = new Uint8Array(256);
 for (const byte of Buffer.from('"\\/bfnrt')) SHORT_ESCAPES[byte] = 1;
 
@@ -330,7 +330,7 @@ function afterEscape(bytes: Uint8Array, at: number): number {
   return SHORT_ESCAPES[byte] === 1 ? at + 1 : UNCERTAIN;
 }
 
-/** NUL and surrogates that are no pair are no text. Source: docs/interface.md §2.3 rule 9. */
+/** NUL and lone surrogates are not text. Source: docs/interface.md §2.3 rule 9. */
 function afterUnit(bytes: Uint8Array, at: number): number {
   const unit = readUnit(bytes, at);
   if (unit <= 0) return UNCERTAIN;

@@ -29,14 +29,14 @@ import { ScannedProducts } from './scanned-products.ts';
 import { SpanNumbers } from './span-table.ts';
 
 /**
- * The door of the scan: a body of products is checked and its names are listed in one pass over its bytes, where it is
- * certainly valid. What is not is for the validator.
+ * The door of the scan: a body of products that is certainly valid is checked, and its names are listed, in one pass over its
+ * bytes. Others are left to the validator.
  */
 export { TextNumbers } from './span-table.ts';
 
-/** What is known of a body of products after one pass over its bytes. */
+/** What one pass over the bytes of a body of products found out. */
 export interface ScannedBody {
-  /** All with identifiers of their own. */
+  /** The number of products, all with distinct identifiers. */
   readonly sent: number;
   /** What the values of each attribute key look like, in the order in which the keys came. */
   readonly observed: ReadonlyMap<string, Observed>;
@@ -53,8 +53,8 @@ const { image, images } = UploadProduct.properties as unknown as { image: object
 const IMAGE_SCHEMAS: readonly object[] = [image, images.items];
 
 /**
- * Checks a body of a full or incremental update and lists its names without parsing it: at a fifth of the time.
- * @returns undefined when the body is not certainly valid, or when an identifier is repeated; the validator decides then
+ * Checks a body of a full or incremental update and lists its names without parsing it, in a fifth of the time.
+ * @returns undefined if the body is not certainly valid, or repeats an identifier; the validator decides then
  */
 export function scanBody(bytes: Buffer): ScannedBody | undefined {
   if (!isUtf8(bytes)) return undefined;
@@ -63,9 +63,9 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
   const categories = scanCategories(bytes);
   const products = new ScannedProducts(bytes, attributes);
   let sent = 0;
-  /** Whether an identifier may be one of the others in another spelling. */
+  /** Whether an identifier may be another one in a different spelling. */
   let isEscaped = false;
-  /** Of the product, the one that stands alone among them. */
+  /** The number of images of the product, with the single one. */
   let images = 0;
 
   const countImage =
@@ -76,12 +76,12 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
     };
   const afterIdentifier: Reader = (at) => {
     const end = afterText(bytes, at, IDENTIFIER);
-    // Those that were chosen to fall on one place have larger numbers.
+    // Identifiers chosen to collide get larger numbers.
     if (end < 0 || identifiers.add(at, end) >= PRODUCTS_PER_REQUEST) return UNCERTAIN;
     isEscaped ||= hasEscape(bytes, at, end);
     return end;
   };
-  /** A member that is null was not sent. */
+  /** A null member counts as not sent. */
   const noteMember =
     (name: string, reader: Reader): Reader =>
     (start) => {
@@ -124,7 +124,7 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
 
 const { path, categoryId } = CategorySchema.properties;
 
-/** Reads the categories of products, and keeps the paths that came without an id. */
+/** Reads the categories of products, and stores the paths that came without an id. */
 function scanCategories(bytes: Buffer) {
   const numbers = new SpanNumbers(bytes);
   /** Numbers of paths, each once, in the order in which they came. */
@@ -135,7 +135,7 @@ function scanCategories(bytes: Buffer) {
   const readPath = readerOf(bytes, path, new Map());
   const readId = readerOf(bytes, categoryId, new Map());
 
-  /** Products of one category often follow each other. */
+  /** Products of one category are often consecutive. */
   const afterPath: Reader = (at) => {
     const same = number < 0 ? UNCERTAIN : afterSameAgain(bytes, at, last);
     if (same >= 0) return same;

@@ -7,9 +7,9 @@ import { IntList, SpanNumbers } from './span-table.ts';
 
 interface Member {
   readonly name: string;
-  /** What stands before its value in the stored form. */
+  /** What precedes its value in the stored form. */
   readonly lead: Buffer;
-  /** What stands for one that was not sent; undefined: nothing, not even its name. */
+  /** The text for a member that was not sent; undefined: nothing, not even its name. */
   readonly missing: Buffer | undefined;
 }
 
@@ -32,22 +32,22 @@ const OWN_MEMBERS: Readonly<Record<OwnField, number>> = {
 const NO_CATEGORIES: DerivedFrom['categories'] = [];
 const NUMBERS = new Map(MEMBERS.map(({ name }, number) => [name, number]));
 const CLOSES = Buffer.from('}');
-/** Settings without a member are none. */
+/** Settings without a member count as none. */
 const EMPTY_LENGTH = 2;
 
-/** Of a product: where it begins and ends, its first value, whether it is odd, and where its members begin and end. */
+/** Per product: its start and end, its first value, whether it is irregular, and the start and end of each member. */
 const [START, STOP, VALUES, IS_IRREGULAR, SPANS] = [0, 1, 2, 3, 4] as const;
 const INTS = SPANS + 2 * MEMBERS.length;
 
-/** A member as it lies in a body. */
+/** A member at its place in a body. */
 interface NotedMember {
   readonly start: number;
   readonly end: number;
-  /** Whether JSON.stringify writes the value otherwise. */
+  /** Whether JSON.stringify would write the value differently. */
   readonly isIrregular: boolean;
 }
 
-/** Where the products of a scanned body lie in its bytes. */
+/** The positions of a scanned body's products in its bytes. */
 export class ScannedProducts {
   private readonly bytes: Buffer;
   private readonly attributes: AttributeScan;
@@ -81,13 +81,13 @@ export class ScannedProducts {
     return Array.from({ length: this.ints.length / INTS }, (_, row) => this.readText(row, IDENTIFIER));
   }
 
-  /** @returns '' for what was not sent */
+  /** @returns '' for a member that was not sent */
   private readText(row: number, number: number): string {
     const [start, end] = this.spanOf(row, number);
     return end === 0 ? '' : decodeText(this.bytes, start, end);
   }
 
-  /** @param names of all keys, by their numbers @param read those whose values are read */
+  /** @param names of all keys, by number @param read those whose values are read */
   openDerived(names: readonly string[], read: ReadonlySet<string>): DerivedSource {
     const { bytes } = this;
     const { values } = this.attributes;
@@ -120,7 +120,7 @@ export class ScannedProducts {
     };
   }
 
-  /** Calls for each value of a product of one of these keys, with the number of the key. */
+  /** Calls `visit` for each value of a product with one of these keys, with the number of the key. */
   visitValues(row: number, isVisited: readonly boolean[], visit: (key: number, value: string) => void): void {
     const { values } = this.attributes;
     this.visitPlaces(row, isVisited, (key, at) =>
@@ -128,7 +128,7 @@ export class ScannedProducts {
     );
   }
 
-  /** @param visit gets the place of the value in the scan */
+  /** @param visit gets the index of the value in the scan */
   private visitPlaces(
     row: number,
     isVisited: readonly boolean[],
@@ -148,7 +148,7 @@ export class ScannedProducts {
     return normaliseProduct(JSON.parse(this.bytes.toString('utf8', start, end)));
   }
 
-  /** Writes what JSON.stringify makes of `read`. */
+  /** Writes the same as JSON.stringify of `read`. */
   write(row: number, packer: ProductPacker): void {
     const { bytes, ints } = this;
     if (ints.at(row * INTS + IS_IRREGULAR) === 1) {
@@ -165,7 +165,7 @@ export class ScannedProducts {
     copier.close(ints.at(row * INTS + STOP));
   }
 
-  /** @returns [0, 0] for what was not sent */
+  /** @returns [0, 0] for a member that was not sent */
   private spanOf(row: number, number: number): readonly [number, number] {
     const at = row * INTS + SPANS + 2 * number;
     const [start, end] = [this.ints.at(at), this.ints.at(at + 1)];
@@ -174,7 +174,7 @@ export class ScannedProducts {
   }
 }
 
-/** Joins values with what stands before them; what stands in the body as it is stored is copied in one piece. */
+/** Joins values with what precedes them; parts of the body that are in stored form are copied at once. */
 class RunCopier {
   private readonly bytes: Buffer;
   private readonly packer: ProductPacker;

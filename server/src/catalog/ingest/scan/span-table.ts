@@ -1,7 +1,7 @@
-/** Entries that one lookup may pass before it gives up: bytes can be chosen so that all fall on one place. */
+/** Entries that a lookup may pass before it gives up: bytes can be chosen so that all collide. */
 const MOST_PROBES = 64;
 
-/** Numbers distinct texts from 0 on. */
+/** Numbers distinct texts from 0. */
 export class TextNumbers {
   readonly texts: string[] = [];
   private readonly numbers = new Map<string, number>();
@@ -15,19 +15,18 @@ export class TextNumbers {
 }
 
 /**
- * Numbers the distinct parts of a body from 0 on; one that is written in two ways has two numbers. It makes no strings: a Map of them
- * takes five times as long. Parts are compared with copies that lie close together: those in the body are all over the memory, which
- * takes three times as long.
+ * Numbers the distinct spans of a body from 0; two spellings get two numbers. It makes no strings, as a Map of them takes five times
+ * as long. Spans are compared with adjacent copies: comparing those scattered over the body takes three times as long.
  */
 export class SpanNumbers {
   private readonly bytes: Buffer;
   private copies = Buffer.allocUnsafe(1_024);
-  /** By number, where its copy begins, which is where the one before ends. */
+  /** By number, the start of its copy, which is the end of the previous one. */
   private readonly starts = [0];
   private readonly hashes: number[] = [];
-  /** The number of a part and 1, at the place of its hash; half of them are free. */
+  /** The number of a span plus 1, by its hash; half of the slots are free. */
   private slots = new Int32Array(256);
-  /** Of those that the slots do not take. */
+  /** Spans that the slots do not take. */
   private readonly others = new TextNumbers();
 
   constructor(bytes: Buffer) {
@@ -51,7 +50,7 @@ export class SpanNumbers {
     return FIRST_OTHER + this.others.add(this.bytes.toString('utf8', start, end));
   }
 
-  /** @returns as it is written */
+  /** @returns the span as written */
   textOf(number: number): string {
     if (number >= FIRST_OTHER) return this.others.texts[number - FIRST_OTHER] as string;
     return this.copies.toString('utf8', this.starts[number], this.starts[number + 1]);
@@ -91,7 +90,7 @@ export class SpanNumbers {
   }
 }
 
-/** Above the numbers of parts in slots. */
+/** Above the numbers of spans in slots. */
 const FIRST_OTHER = 2 ** 20;
 
 /** FNV-1a. */
@@ -101,7 +100,7 @@ function hashSpan(bytes: Uint8Array, start: number, end: number): number {
   return hash ^ (hash >>> 15);
 }
 
-/** Whole numbers without an object for each; it grows by doubling. */
+/** Integers without an object for each; grows by doubling. */
 export class IntList {
   length = 0;
   private ints = new Int32Array(256);

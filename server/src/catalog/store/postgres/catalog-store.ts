@@ -50,7 +50,7 @@ interface PostgresCatalogParts extends lookup.LookupParts {
   readonly postgres: Postgres;
   /** Where lookups read: a replica or the primary. */
   readonly readPostgres: () => Postgres;
-  /** Threads that write; one project's writes of this process run one after another. */
+  /** Threads that write; one project's writes in this process run one after another. */
   readonly writers: ThreadPool;
 }
 
@@ -62,7 +62,7 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
   const read: operations.Perform = (projectId, program) => performOn(postgres, projectId, program);
   const readState: operations.Perform = (projectId, program) =>
     postgres.snapshot((session) => performOn(session, projectId, program));
-  /** Of those catalogs that were ever written to. */
+  /** Only includes catalogs that were ever written. */
   const readVersion = lookup.coalesceReads(async (projectIds: readonly number[]) => {
     const rows = await readPostgres().rows<{ id: number; version: number }>(
       'select project_id as id, catalog_version as version from catalog where project_id = any($1)',
@@ -97,7 +97,7 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
 /** Catalogs whose writers are cached. */
 const CACHED_CATALOGS = 32;
 
-/** What makes answers of one catalog. */
+/** The writers of answers for one catalog. */
 function createCatalogAnswers() {
   const paths = lookup.createPathIds();
   return { paths, writer: new lookup.CachedWriter(paths.idOf) };
@@ -105,13 +105,13 @@ function createCatalogAnswers() {
 
 interface ServedRow {
   readonly version: number | null;
-  /** JSON, in the first row and when another version was known. */
+  /** JSON, in the first row, if another version was known. */
   readonly ontology: string | null;
   readonly identifier: string | null;
   readonly id: number;
   readonly document: number;
   readonly updatedAt: number;
-  /** null: the answer in memory was made of the same, or the uploads are too long together. */
+  /** null: the cached answer was made from the same document, or the uploads are too long together. */
   readonly raw: string | null;
 }
 
@@ -124,9 +124,9 @@ const ONTOLOGY = `select json_build_object('mode', c.ontology_mode, 'revision', 
 const VERSION = '(select catalog_version from catalog where project_id = $1)';
 
 /**
- * Products of project $1 with the identifiers $2, and the uploads of those that are not of the document $4 and the time $5, of which the
- * answer in memory is. Found one by one by the index, which `limit` makes sure of. Compared with `any` or joined as they are, PostgreSQL
- * may read the whole table instead, when it has no statistics yet or plans for any list: 14 s for 10,000 of 60,000 products.
+ * Products of project $1 with the identifiers $2, and the uploads of those whose document and time differ from $4 and $5, those of the
+ * cached answer. Found one by one by the index, which `limit` ensures: with `any` or a plain join PostgreSQL may read the whole table
+ * instead, if it has no statistics yet or plans for any list: 14 s for 10,000 of 60,000 products.
  */
 const SERVED = `select ${VERSION} as version,
     case when row_number() over () = 1 and ${VERSION} is distinct from $3::bigint then (${ONTOLOGY}) end as ontology, f.*
@@ -138,7 +138,7 @@ const SERVED = `select ${VERSION} as version,
       (select * from document where project_id = $1 and id = p.document_id
         and (p.document_id, p.updated_at) is distinct from (w.document, w.at) limit 1) d on true) f on true`;
 
-/** Answers of catalogs in PostgreSQL, made of the uploads of those products that are not in memory as they are. */
+/** Answers of catalogs in PostgreSQL, made from the uploads of products whose present version is not cached. */
 function createPostgresAnswers(answers: lookup.LookupAnswers) {
   const catalogs = new Map<number, ReturnType<typeof createCatalogAnswers>>();
 
@@ -152,8 +152,8 @@ function createPostgresAnswers(answers: lookup.LookupAnswers) {
   }
 
   /**
-   * One statement, so products are of the version that comes with them.
-   * @param origins  of what the answers in memory are made, in the order of the identifiers
+   * One statement, so that products are of the version that comes with them.
+   * @param origins what the cached answers were made from, in the order of the identifiers
    */
   async function read(
     session: SqlSession,
@@ -172,7 +172,7 @@ function createPostgresAnswers(answers: lookup.LookupAnswers) {
     return { rows, paths, present };
   }
 
-  /** Uploads are read of products that changed since they were answered, and of all after a change of the ontology. */
+  /** Reads the uploads of products that changed since they were answered, and of all after a change of the ontology. */
   async function readChanged(
     session: SqlSession,
     last: lookup.AnsweredCatalog | undefined,
@@ -184,7 +184,7 @@ function createPostgresAnswers(answers: lookup.LookupAnswers) {
     return read(session, projectId, { identifiers, origins: [] });
   }
 
-  /** Another statement where category paths are new. */
+  /** Needs another statement if category paths are new. */
   return async (
     session: SqlSession,
     last: lookup.AnsweredCatalog | undefined,
@@ -209,7 +209,7 @@ function createPostgresAnswers(answers: lookup.LookupAnswers) {
         const row = found.get(identifier);
         return row && { document: row.document, at: row.updatedAt };
       },
-      /** Without its upload all are long together, or its answer went out of memory meanwhile. */
+      /** Without its upload, all together are long, or its answer was evicted meanwhile. */
       find: (identifier: string) => made.get(identifier) ?? (found.has(identifier) ? 'long' : undefined),
     };
   };
@@ -226,7 +226,7 @@ function readOntologyRow(json: string | null | undefined): Ontology {
   return toOntology(stored, attributes ?? []);
 }
 
-/** What a writing thread changes catalogs with. */
+/** What a writing thread needs to change catalogs. */
 interface PostgresWriter {
   readonly postgres: Postgres;
   readonly derivation: BatchDerivation;
@@ -251,7 +251,7 @@ export function postgresWriterOperations({
 }
 
 const DOCUMENT = copyInto('document', ['project_id', 'id', 'product_id', 'raw']);
-/** Of a row beside its texts. */
+/** Size of a row besides its texts. */
 const ROW_BYTES = 64;
 
 const writeTo = (tx: SqlTransaction, projectId: number, derivation: BatchDerivation): DocumentWriter => ({
@@ -268,7 +268,7 @@ const writeTo = (tx: SqlTransaction, projectId: number, derivation: BatchDerivat
   tidyDerived: () => false,
 });
 
-/** Removes all rows of a project's catalog, also those that a running change is about to write. */
+/** Removes all rows of a project's catalog, including those that a change in progress is about to write. */
 function* removeRows(): Program<void> {
   for (const table of DISTRIBUTED) yield* run(sql`delete from ${text(table)} where ${own()}`);
 }

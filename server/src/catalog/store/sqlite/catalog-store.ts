@@ -12,18 +12,18 @@ import * as operations from '../operations.ts';
 import type { DocumentWriter } from '../staged-store.ts';
 import { readOntology } from '../state-store.ts';
 
-/** Statements that only read a catalog file; used by the thread that serves and by those that parse. */
+/** Statements that only read a catalog file, for the serving thread and the parsing ones. */
 
 /** Raised by every change that a reader can see. */
 export const readCatalogVersion = (file: CatalogFile): number =>
   Number(file.prepare("select value from meta where name = 'catalog_version'").get()?.value);
 
-/** Each for the rest of a turn of the event loop. */
+/** Each valid for the rest of a turn of the event loop. */
 const versionsOfTurn = new Map<CatalogFile, number>();
 
 /**
- * The same, read once in a turn of the event loop: who was told of a change asks in a later turn. Of requests that come together each
- * read took 10 µs, a tenth of an answer out of memory.
+ * The same, read once per turn of the event loop: a caller who was told of a change asks in a later turn. For simultaneous requests
+ * each read took 10 µs, a tenth of the time of a cached answer.
  */
 export function readVersionOfTurn(file: CatalogFile): number {
   const version = versionsOfTurn.get(file) ?? readCatalogVersion(file);
@@ -32,12 +32,12 @@ export function readVersionOfTurn(file: CatalogFile): number {
   return version;
 }
 
-/** What no commit leaves behind: a damaged file does, and such a product would look absent. */
+/** A state that no commit leaves but a damaged file may have, in which such a product would look absent. */
 export const PRODUCTS_WITHOUT_DOCUMENT = `select identifier as "without document" from product p
   where not exists (select 1 from document d where d.id = p.document_id) limit 10`;
 
 /**
- * What the lookup serves of one product, `long` for an upload of more than `most` bytes. Relies on the unique index of identifier.
+ * What the lookup serves for one product, `long` for an upload of more than `most` bytes. Uses the unique index of identifier.
  * @throws catalog_damaged
  */
 function findServed(file: CatalogFile, identifier: string, most: number) {
@@ -60,7 +60,7 @@ const findOrigin = (file: CatalogFile, identifier: string) =>
     .prepare('select document_id as document, updated_at as "at" from product where identifier = ?')
     .get(identifier) as { document: number; at: number } | undefined;
 
-/** Read for each path of each product that an answer is made of: a program costs more than the read. */
+/** Called for each path of each product in an answer, for which a program would cost more than the read. */
 export function findCategoryId(file: CatalogFile, path: string): number | undefined {
   return file.prepare('select id from category where path = ?').get(path)?.id as number | undefined;
 }
@@ -91,7 +91,7 @@ interface SqliteCatalogParts extends lookup.LookupParts {
   readonly readers: ThreadPool;
 }
 
-/** The embedded store: a file per catalog, read here, written by threads. */
+/** The embedded store: a file per catalog, read in this thread, written by others. */
 export function createSqliteCatalogStore({
   files,
   writers,
@@ -99,7 +99,7 @@ export function createSqliteCatalogStore({
   ...parts
 }: SqliteCatalogParts): CatalogStore {
   const answers = new lookup.LookupAnswers(parts);
-  /** Each for as long as its file is open. */
+  /** Each lives as long as its file is open. */
   const answerWriters = new WeakMap<CatalogFile, lookup.CachedWriter>();
   const writes = operations.createCatalogWrites(writers);
   const reads = operations.createCatalogReads(
@@ -108,7 +108,7 @@ export function createSqliteCatalogStore({
   );
   return {
     ...reads,
-    // Of a catalog that was never written there is no file, and to make one takes 10 ms: a start asks for that of every channel.
+    // A catalog that was never written has no file, and creating one takes 10 ms: a start reads the version for every channel.
     readVersion: async (projectId) =>
       existsSync(files.pathOf(projectId)) ? reads.readVersion(projectId) : 0,
     ...callsOfThreads<CatalogComparisons>(operations.COMPARISONS, (operation, projectId, input) =>
@@ -148,7 +148,7 @@ const readStateOf =
     return file.snapshot(() => file.perform(program));
   };
 
-/** Answers made of uploads, up to so many bytes: then an answer is 'long'. Call it on a snapshot. */
+/** Makes answers from uploads, up to a number of bytes: the next answer is then 'long'. Call it on a snapshot. */
 function serveFrom(file: CatalogFile, writer: AnswerWriter) {
   writer.begin();
   let left = lookup.MADE_AT_ONCE_BYTES;

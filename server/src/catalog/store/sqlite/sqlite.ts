@@ -1,4 +1,2 @@
-/**
- * The door of the embedded store: one SQLite file a project.
- */
+/** The door of the embedded store: one SQLite file per project. */
 export * from './catalog-store.ts';

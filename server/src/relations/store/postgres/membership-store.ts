@@ -40,12 +40,12 @@ export function relationBatchDerivation(): BatchDerivation {
   };
 }
 
-/** A document with what is kept for it. */
+/** A document with what is stored for it. */
 interface KeptDocument extends GroupedDocument {
   readonly packed: string;
 }
 
-/** @returns how programs extend the join index of a project */
+/** @returns a function with which programs extend the join index of a project */
 export const extendIn =
   (tx: SqlTransaction, projectId: number): ExtendIndex =>
   (extended) =>
@@ -94,9 +94,9 @@ async function copyMembers(
 }
 
 /**
- * Their keys are read from what is kept beside the documents, with conditions that keep the estimate small, as in
- * `search-store.ts`. By row address, so that no plan walks through the index
- * of a whole project; the project's one writer holds its lock, so that no address changes meanwhile.
+ * The keys are read from what is stored beside the documents, with conditions that keep the estimate small, as in
+ * `search-store.ts`. Rows are deleted by their address, so that no plan walks through the index of a whole project; the
+ * project's only writer holds its lock, so that no address changes meanwhile.
  */
 async function removeMemberships(
   tx: SqlTransaction,

@@ -51,7 +51,7 @@ export function createPostgresRelationStore({
 }
 
 interface PostgresReaders {
-  /** The primary: a preview sees the ontology that was just written. */
+  /** The primary, so that a preview sees the ontology that was just written. */
   readonly postgres: Postgres;
   /** Where reads may go: a replica or the primary. */
   readPostgres(): Postgres;
@@ -97,7 +97,7 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCata
         } catch (error) {
           if (!(error instanceof CatalogMoved)) throw error;
         }
-        // The catalog changed in between: read all of it in one snapshot, with a few more round trips.
+        // The catalog changed in between: reads everything in one snapshot, with a few more round trips.
         return reader.snapshot(async (session) => {
           const relations = await open(session, projectId);
           const prefetch = describePrefetch(relations, input);
@@ -127,7 +127,7 @@ const stoppable = (reader: Postgres, signal: AbortSignal): SqlSession => ({
   rows: (sql, values) => reader.rows(sql, values, signal),
 });
 
-/** Several statements: call it on a snapshot. */
+/** Several statements, so call it on a snapshot. */
 async function readRelations(session: SqlSession, projectId: number): Promise<CatalogRelations> {
   const { version } = await readMark(session, projectId);
   const { attributes } = await performOn(session, projectId, readOntology());
@@ -162,7 +162,7 @@ function createTimeout(session: SqlSession) {
   };
 }
 
-/** Whole catalogs in PostgreSQL, each in one transaction that only reads. */
+/** Whole catalogs in PostgreSQL, each in one read-only transaction. */
 export function createPostgresPasses(postgres: Postgres): CatalogPasses {
   return {
     pass: (projectId, work) =>

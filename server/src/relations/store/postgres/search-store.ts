@@ -27,27 +27,27 @@ export interface Prefetch {
   readonly searches: readonly { readonly relation: SearchedRelation; readonly limit: number }[];
   /** Whether the served answers of candidates are prefetched too. */
   readonly products: boolean;
-  /** `false`: those of candidates' groups are not read, as the first one of each is enough. */
+  /** `false`: the variants of candidates' groups are not read, as the first one of each suffices. */
   readonly variants?: false;
 }
 
 const NO_PREFETCH: Prefetch = { searches: [], products: false };
 
-/** A statement has seen another state of the catalog than those before. */
+/** A statement has seen a different state of the catalog than those before. */
 export class CatalogMoved extends Error {}
 
 interface ReadOrder {
   readonly session: SqlSession;
   readonly projectId: number;
-  /** Of the tables, see `CatalogMark`. */
+  /** The size of the tables, see `CatalogMark`. */
   readonly scale: number;
-  /** Undefined: the session sees one state only. */
+  /** Undefined if the session sees only one state. */
   readonly version?: number;
   readonly prefetch?: Prefetch;
 }
 
 /**
- * Runs the work on one state of the catalog: on an empty view first, then again with what it lacked.
+ * Runs the work on one state of the catalog: on an empty view first, then again with what was missing.
  * @throws CatalogMoved when a statement sees another version than `version`
  */
 export async function readCatalog<Result>(
@@ -65,10 +65,10 @@ export async function readCatalog<Result>(
   }
 }
 
-/** @returns the versions of the catalog that were met */
+/** @returns the versions of the catalog that were seen */
 async function fetchAll(view: FetchedView, order: ReadOrder): Promise<number[]> {
   if (view.links.missing.size === 0) return [await fetchMissing(view, order)];
-  // Side by side, each by a connection of its own; a session of one state has only one.
+  // In parallel, each on its own connection; a session with one state has only one.
   if (order.version !== undefined) return Promise.all([fetchLinks(view, order), fetchMissing(view, order)]);
   return [await fetchLinks(view, order), await fetchMissing(view, order)];
 }
@@ -81,7 +81,7 @@ async function fetchLinks(
   const limits = new Map(prefetch.searches.map(({ relation, limit }) => [relation.build, limit]));
   const searches = [...view.links.missing].map((key, no) => {
     const links = JSON.parse(key) as LinkSearch;
-    // The uploads of so many products come along: most are the only ones of their group.
+    // The uploads of this many products are fetched too: most are the only ones of their group.
     return { ...links, key, no, raws: prefetch.products ? 2 * (limits.get(links.build) ?? 0) : 0 };
   });
   const lists = (['target', 'source'] as const).map((side) => {
@@ -119,7 +119,7 @@ async function fetchMissing(
   view: FetchedView,
   { session, projectId, scale, prefetch = NO_PREFETCH }: ReadOrder,
 ): Promise<number> {
-  // What is looked for by an index of its own is known only when the source is.
+  // The searches in an index of its own are only known when the source is.
   const rules = prefetch.searches.filter(
     ({ relation }) => !relation.isListed && compileRule(relation.bound).isPlain,
   );
@@ -229,11 +229,11 @@ function readVariants(text: string) {
 }
 
 /**
- * The one statement that reads what answers about related products need: a request is one round trip, and what it
- * reads is of one state. There is one way only to run it, whether or not the tables have statistics: subqueries with
- * `offset 0` or a limit are entered row by row and read by an index. PostgreSQL takes JSON for 100 rows wherever it is
- * unfolded; conditions on its type, which always hold, but which it takes for rare, keep the estimate of small lists
- * small, without which it would compile the statement (`jit`) for half a second.
+ * The single statement that reads what answers about related products need: a request is one round trip, and what it reads is
+ * of one state. It can only run in one way, whether or not the tables have statistics: subqueries with `offset 0` or a limit
+ * are entered row by row and read by an index. PostgreSQL assumes 100 rows wherever JSON is unfolded; conditions on its type,
+ * which are always true but which it considers rare, keep the estimate of small lists small, without which it would compile the
+ * statement (`jit`) for half a second.
  */
 
 /** The kind of a row, with the contents of its columns `id`, `a`, `b` and `c`. */
@@ -242,7 +242,7 @@ const FETCHED = {
   version: 0,
   /** id: of the product; its identifier, group and memberships. */
   source: 1,
-  /** Of a source, id; a: `build side`; b: JSON of product ids, of groups and, of a page, of ranks; c: the last rank. */
+  /** For a source, id; a: `build side`; b: JSON of product ids, of groups and, for a page, of ranks; c: the last rank. */
   sourceList: 2,
   /** id: the index of the requested page; the rest as above. */
   page: 3,
@@ -295,9 +295,9 @@ interface PageOrder extends Omit<SourceListOrder, 'excludes'> {
 const texts = new Map<string, string>();
 
 /**
- * @returns the statement for rules of so many comparisons, another one for each scale. Its values: project, identifiers of sources, JSON of
- * `SourceListOrder`s, JSON of `PageOrder`s, groups, ids of products whose uploads are read, whether those of candidates
- * are read too, identifiers of uploads, ids of products whose identifiers are asked for, category paths
+ * @returns the statement for rules with this many comparisons, a different one for each scale. Its values: project, identifiers of sources,
+ * JSON of `SourceListOrder`s, JSON of `PageOrder`s, groups, ids of products whose uploads are read, whether those of candidates are read
+ * too, identifiers of uploads, ids of products whose identifiers are requested, category paths
  */
 export function describeFetch(comparisons: number, scale: number): string {
   const key = `${comparisons} ${scale}`;
@@ -306,7 +306,7 @@ export function describeFetch(comparisons: number, scale: number): string {
   return text;
 }
 
-/** A member whose document is not its product's present one is staged, or kept for a restore. */
+/** A member whose document is not its product's present one is staged, or retained for a restore. */
 const isPresent = (row: string) =>
   `(select p.document_id from product p where p.project_id = $1 and p.id = ${row}.product_id) = ${row}.document_id`;
 
@@ -376,8 +376,8 @@ cross join lateral (select c.id from category c
   where c.project_id = $1 and md5(c.path) = md5(u.path) and c.path = u.path limit 1) c`;
 
 /**
- * The variants that will be shown, nearly: those that stand on the side and have the key of a list that chose their
- * group. Grouped, not joined: with estimates as small as these a join would compare each with each.
+ * The variants that will be shown, approximately: those on the side with the key of a list that chose their group. Grouped, not
+ * joined: with such small estimates a join would compare each with each.
  */
 const writeMatching = () => `select v.id from (
     select array_agg(x.tag) filter (where x.tag is not null) as tags,
@@ -400,7 +400,7 @@ cross join lateral (select d.raw from document d
 
 const range = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
-/** Of each comparison at most one: what a candidate's value must reach, stay below or differ from. */
+/** For each comparison at most one bound: what a candidate's value must reach, stay below or differ from. */
 const writeLists = (comparisons: number) => `select row_number() over () as no, l.*,
     case json_array_length(l.keys) when 1 then l.keys->>0 end as key${range(comparisons)
       .map(
@@ -431,12 +431,12 @@ const writeLists = (comparisons: number) => `select row_number() over () as no, 
 
 const IN_LIST = `m.project_id = $1 and m.build_id = l.build and m.side = l.side and m.match_key = k.key`;
 
-/** What the index of the first comparison holds is cut; no value begins with as many bytes of 255 as the upper end. */
+/** The index of the first comparison holds truncated values; no value begins with as many bytes of 255 as the upper end. */
 const IN_REACH = `m.c1 is not null
   and substring(m.c1 for 512) >= coalesce(substring(l.from1 for 512), ''::bytea)
   and substring(m.c1 for 512) <= coalesce(substring(l.below1 for 512), '\\x${'ff'.repeat(9)}'::bytea)`;
 
-/** The keys of a list, and how many members the first comparison reaches; without a comparison, many. */
+/** The keys of a list, and how many members are in reach of the first comparison; without one, many. */
 function writeKeys(comparisons: number): string {
   const keys = `select decode(k #>> '{}', 'base64') as key from json_array_elements(l.keys) k
       where json_typeof(k) = 'string'`;
@@ -447,7 +447,7 @@ function writeKeys(comparisons: number): string {
       from (${keys}) k offset 0`;
 }
 
-/** If the first comparison reaches few members, they are read and sorted; many are read by rank until enough match. */
+/** If few members are in reach of the first comparison, they are read and sorted; many are read by rank until enough match. */
 function writeCandidates(comparisons: number): string {
   const matches = `(m.rank, m.product_id) > (l.rank, l.product)${range(comparisons)
     .map(
@@ -474,9 +474,9 @@ function writeCandidates(comparisons: number): string {
 }
 
 /**
- * A prepared statement keeps a plan that was made when its tables were small and reads them whole, until PostgreSQL
- * analyses them, a minute after a load at the earliest. So statements that read row by row get another text once a
- * table is large: with more than a few pages every plan uses the index.
+ * A prepared statement retains a plan made when its tables were small and reads them completely, until PostgreSQL analyses
+ * them, a minute after a load at the earliest. So statements that read row by row get a different text once a table is large:
+ * with more than a few pages every plan uses the index.
  */
 const LARGE_BYTES = 64 * 1024;
 const TABLES = ['product', 'document', 'relation_document', 'relation_member'];

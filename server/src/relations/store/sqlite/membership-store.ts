@@ -43,7 +43,7 @@ export function relationDerivation(): Derivation {
   };
 }
 
-/** @returns how programs extend the join index of a file */
+/** @returns a function with which programs extend the join index of a file */
 export const extendIn =
   (file: CatalogFile): ExtendIndex =>
   (extended) =>
@@ -52,7 +52,7 @@ export const extendIn =
       writeMembers(file, listMembers(extended.map((row) => ({ ...row, memberships: row.added }))));
     });
 
-/** `or replace` would copy a page of 16 KiB for each row, to be able to take the row back: 8 in place of 2 µs. */
+/** `or replace` would copy a page of 16 KiB for each row, to be able to undo the row: 8 instead of 2 µs. */
 function writeDocument(file: CatalogFile, { id, productId, group }: GroupedDocument, packed: string): void {
   file
     .prepare(
@@ -63,8 +63,8 @@ function writeDocument(file: CatalogFile, { id, productId, group }: GroupedDocum
 }
 
 /**
- * A member of a run, with what is compared of it: bytes in hexadecimal, which sorts as they do and costs less than bytes to
- * pass on.
+ * A member of a run, with its compared values: bytes in hexadecimal, which has the same order and costs less to pass on than
+ * bytes.
  */
 export type RunMember = readonly [
   first: string | null,
@@ -75,11 +75,11 @@ export type RunMember = readonly [
   ...others: (string | null)[],
 ];
 
-/** A list: the members of a side that have the same key. */
+/** A list: the members of a side with the same key. */
 type List = Pick<MemberRow, 'build' | 'side' | 'key'>;
 
 const RUN_MEMBERS = 64;
-/** Fewer are a row each: what is known of their list would cost as much as the rows. */
+/** Fewer are a row each: the bookkeeping of their list would cost as much as the rows. */
 const SHORTEST_RUN = 4;
 
 const bytesOf = (hex: string | null) => (hex === null ? null : Buffer.from(hex, 'hex'));
@@ -110,7 +110,7 @@ function writeMembers(file: CatalogFile, members: Iterable<MemberRow>): void {
   }
 }
 
-/** Each value that is bound costs, and most rows have none to compare. */
+/** Each bound value costs, and most rows have none to compare. */
 function prepareInsert(file: CatalogFile, compared: number): StatementSync {
   const columns = [KEY, 'group_identifier', ...COMPARED_COLUMNS.slice(0, compared)];
   const values = `?, ?, ?, ?, ?, ?, ?${', ?'.repeat(compared)}`;
@@ -136,7 +136,7 @@ interface Line extends Pick<StoredRun, 'rank' | 'productId' | 'document'> {
   readonly text: string;
 }
 
-/** As `JSON.stringify` would write a `RunMember`, in a third of the time: hexadecimal has nothing to escape. */
+/** Writes a `RunMember` like `JSON.stringify`, in a third of the time: hexadecimal needs no escaping. */
 function writeLine(
   { rank: bytes, productId, document, group, compared }: MemberRow,
   toHex: (bytes: Buffer) => string,
@@ -202,7 +202,7 @@ function noteRemoved(file: CatalogFile, { build, side, key }: List, members: num
   return Number(file.prepare(sql).run(members, members, build, side, key).changes) > 0;
 }
 
-/** Members of a list with runs stay until it is merged: they count only while their document is their product's present one. */
+/** Members of a list with runs stay until it is merged: they only count while their document is their product's present one. */
 function removeMemberships(file: CatalogFile, documents: readonly number[]): void {
   const dropMember = file.prepare(
     `delete from relation_member where build_id = ? and side = ? and match_key = ? and rank = ? and product_id = ?
@@ -219,19 +219,19 @@ function removeMemberships(file: CatalogFile, documents: readonly number[]): voi
   for (const { id } of found) dropDocument.run(id);
 }
 
-/** A row of the index as it is read, with its bytes in hexadecimal. */
+/** A row of the index as read, with its bytes in hexadecimal. */
 export interface StoredRun {
   readonly rank: string;
   readonly productId: number;
   readonly document: number;
   readonly group: string;
-  /** null: the row is one member. */
+  /** null: the row is a single member. */
   readonly run: number | null;
 }
 
 /**
- * Line by line: of most runs a few members are looked at.
- * @param comparisons  by their columns; judged where the values stand: to parse a line takes as long as to judge ten
+ * Line by line, as only a few members of most runs are looked at.
+ * @param comparisons by their columns; judged on the text in place: parsing a line takes as long as judging ten
  */
 export function* parseRun(
   members: string,
@@ -257,19 +257,19 @@ function isMatching(members: string, line: number, comparisons: readonly Compari
 const QUOTE = 34;
 const END = 93;
 
-/** Character by character, of which the first ones differ: a slice would be compared at ten times the cost. */
+/** Compares character by character, and the first ones usually differ: comparing a slice would cost ten times as much. */
 function holdsAt(members: string, at: number, { sql, text }: Comparison): boolean {
   if (members.charCodeAt(at + 1) !== QUOTE) return sql === '<>';
   const start = at + 2;
   let same = 0;
   while (same < text.length && members.charCodeAt(start + same) === text.charCodeAt(same)) same += 1;
-  // Behind a value stands a quote, which is before all digits.
+  // A value is followed by a quote, which sorts before all digits.
   const order = members.charCodeAt(start + same) - (same < text.length ? text.charCodeAt(same) : QUOTE);
   if (order === 0) return sql.endsWith('=');
   return sql === '<>' || sql.startsWith('<') === order < 0;
 }
 
-/** @param at  of the character before the value: behind the last one, where the others are null, the end of the line */
+/** @param at of the character before the value: after the last one, where the others are null, the end of the line */
 const readValue = (members: string, at: number) =>
   members.charCodeAt(at + 1) === QUOTE ? members.slice(at + 2, members.indexOf('"', at + 2)) : null;
 
@@ -278,7 +278,7 @@ function passValue(members: string, at: number): number {
   return members.charCodeAt(at + 1) === QUOTE ? members.indexOf('"', at + 2) + 1 : at + ',null'.length;
 }
 
-/** From the first compared value to the second: a group may have quotes. */
+/** From the first compared value to the second: a group may contain quotes. */
 function passGroup(members: string, line: number): number {
   const rankEnd = members.indexOf('"', passValue(members, line) + 2);
   let end = members.indexOf('"', rankEnd + 1);
@@ -293,7 +293,7 @@ function isEscaped(members: string, at: number): boolean {
   return (at - start) % 2 === 1;
 }
 
-/** @returns the members of rows that come in order, in order */
+/** @returns the members of ordered rows, in order */
 export function* mergeRuns<Row extends StoredRun>(
   rows: Iterable<Row>,
   membersOf: (row: Row) => Iterable<RunMember>,
@@ -321,7 +321,7 @@ const placeOf = ({ rank, productId, document }: StoredRun): RunMember => [
   '',
 ];
 
-/** By their places: to take arrays apart would cost as much as to parse a line. */
+/** Compares by index: destructuring arrays would cost as much as parsing a line. */
 function isBefore(a: RunMember, b: RunMember): boolean {
   if (a[1] !== b[1]) return a[1] < b[1];
   return a[2] === b[2] ? a[3] < b[3] : a[2] < b[2];
@@ -344,21 +344,21 @@ function* takeBefore(open: OpenRun[], end?: RunMember): Generator<RunMember, voi
   }
 }
 
-/** @returns its members, a line each */
+/** @returns its members, one per line */
 export const readRun = (file: CatalogFile, run: number): string =>
   String(file.prepare('select members from relation_run where id = ?').get(run)?.members);
 
-/** Members that merges read at once, 13 ms of processor: an update of the project waits for them. */
+/** Members that a merge step reads, 13 ms of processor time: an update of the project waits for it. */
 const MERGED_AT_ONCE = 8_000;
-/** What a member takes whose document may be gone, in members that are not looked up. */
+/** The cost of a member whose document may be gone, in members that are not looked up. */
 const LOOKED_UP = 2;
 
-/** A list of which a quarter came in runs or went out of them since it was merged. */
+/** A list of which a quarter was added or removed in runs since it was merged. */
 interface DueList extends List {
   readonly size: number;
   /** Members whose document may be gone. */
   readonly gone: number;
-  /** Members before the place where the merge is. */
+  /** Members before the current place of the merge. */
   readonly merged: number;
   readonly rank: Uint8Array | null;
   readonly productId: number | null;
@@ -368,9 +368,9 @@ const FIND_DUE = `select build_id as build, side, match_key as key, size, gone, 
   at_product as productId
   from relation_list indexed by relation_list_due where (at_rank is not null) + (changed > 64 and changed * 4 > size) > 0 limit 1`;
 
-/** Merges a part of the lists that are due; each step leaves lists that answer. @returns whether there may be more */
+/** Merges a part of the due lists; every step leaves lists that can answer. @returns whether there may be more */
 function mergeSome(file: CatalogFile): boolean {
-  // Of what is left last too few members would be ready when the step ends.
+  // A smaller remainder is left, as too few members would be ready when the step ends.
   for (let left = MERGED_AT_ONCE; left > MERGED_AT_ONCE / 4; ) {
     const due = file.prepare(FIND_DUE).get() as (DueList & { readonly key: Uint8Array }) | undefined;
     if (due === undefined) return removeRuns(file);
@@ -382,7 +382,7 @@ function mergeSome(file: CatalogFile): boolean {
 
 const REMOVED_AT_ONCE = 2_000;
 
-/** Runs that no row has any more. @returns whether there may be more */
+/** Removes runs that no row refers to. @returns whether there may be more */
 export function removeRuns(file: CatalogFile): boolean {
   const some = `select id from relation_dropped_run order by id limit ${REMOVED_AT_ONCE}`;
   file.prepare(`delete from relation_run where id in (${some})`).run();
@@ -390,8 +390,8 @@ export function removeRuns(file: CatalogFile): boolean {
 }
 
 /**
- * Without members whose document is gone.
- * @param most  members that are read: a run goes beyond it, and what is written of one product
+ * Leaves out members whose document is gone.
+ * @param most members to read; a run, and the rows written for one product, may exceed it
  * @returns how many were read
  */
 function mergePart(file: CatalogFile, list: DueList, most: number): number {
@@ -409,7 +409,7 @@ function mergePart(file: CatalogFile, list: DueList, most: number): number {
 
 const NONE_GONE: ReadonlySet<Line> = new Set();
 
-/** To parse it takes twice as long, and it is written as it is. */
+/** Parsing it takes twice as long, and it is written unchanged. */
 function toLine(text: string): Line {
   const rankAt = passValue(text, 0) + ',"'.length;
   const rankEnd = text.indexOf('"', rankAt);
@@ -422,7 +422,7 @@ function toLine(text: string): Line {
   };
 }
 
-/** Most ranks stand in many lines: to compare all lines would take three times as long. */
+/** Most ranks are in many lines: comparing all lines would take three times as long. */
 function sortLines(lines: Iterable<Line>): Line[] {
   const byRank = new Map<string, Line[]>();
   for (const line of lines) {
@@ -439,7 +439,7 @@ const compareProducts = (a: Line, b: Line) => a.productId - b.productId || a.doc
 const isBehind = (line: Line, { rank, productId }: StoredRun) =>
   line.rank > rank || (line.rank === rank && line.productId >= productId);
 
-/** The rows from where the merge is. */
+/** Drops the rows from the place of the merge on. */
 function dropPart(
   file: CatalogFile,
   { build, side, key, rank, productId }: DueList,
@@ -454,8 +454,8 @@ function dropPart(
 }
 
 /**
- * What comes while a merge is under way counts for the next one; and while members go, those before the place where it is may be
- * gone afterwards.
+ * What is added during a merge counts for the next one; and if members are removed meanwhile, those before its place may include
+ * them.
  */
 function noteMerged(
   file: CatalogFile,
@@ -484,8 +484,8 @@ function noteMerged(
 }
 
 /**
- * By their products, in the order in which those lie: their rows are a quarter of those of documents, and most documents are the
- * present ones.
+ * Looked up by product, in storage order: product rows take a quarter of those of documents, and most documents are the present
+ * ones.
  */
 function findGone(file: CatalogFile, lines: readonly Line[]): ReadonlySet<Line> {
   const ordered = lines.toSorted(compareProducts);
@@ -505,7 +505,7 @@ type ReadRow = StoredRun & { readonly compared: string };
 
 const HEX_OF = (column: string) => `iif(${column} is null, null, lower(hex(${column})))`;
 
-/** Columns without a value behind the last one with one are those that the rule does not compare. */
+/** Columns without a value after the last one with a value are those that the rule does not compare. */
 function readAlone({ rank, productId, document, group, compared }: ReadRow): Line {
   const values = JSON.parse(compared) as (string | null)[];
   const width = values.findLastIndex((value) => value !== null) + 1;
@@ -514,7 +514,7 @@ function readAlone({ rank, productId, document, group, compared }: ReadRow): Lin
   return { rank, productId, document, text: JSON.stringify(member) };
 }
 
-/** @returns members of a list in rows from where its merge is, and the row behind them */
+/** @returns members of a list in rows from the place of its merge on, and the row after them */
 function readPart(file: CatalogFile, { build, side, key, rank, productId }: DueList, most: number) {
   const rows = file
     .prepare(

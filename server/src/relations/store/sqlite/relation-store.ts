@@ -41,7 +41,7 @@ const performIn =
   async <Result>(projectId: number, program: Program<Result>): Promise<Result> =>
     files.open(projectId).perform(program);
 
-/** The embedded store: relations are in the catalog's file. `files`: those of the serving thread. */
+/** The embedded store, with relations in the catalog's file. `files`: those of the serving thread. */
 export function createSqliteRelationStore({
   files,
   ...threads
@@ -83,7 +83,7 @@ function openCatalogs(files: CatalogFiles): Omit<RelationCatalogs, 'payloads'> {
     },
     async inspect({ projectId, limit }, work) {
       const file = files.open(projectId);
-      // A survey looks at up to 10,000 sources, of which many have the same values.
+      // A survey looks at up to 10,000 sources, many of which have the same values.
       const share = createSharedLists().of(file);
       return file.snapshot(() =>
         work(
@@ -99,7 +99,7 @@ function openCatalogs(files: CatalogFiles): Omit<RelationCatalogs, 'payloads'> {
 
 /** Related products that many others lead to: 10 MB of identifiers. */
 const CACHED_IDENTIFIERS = 100_000;
-/** Bytes: a million products have some 30,000 lists of a rule of four equalities, at 1 KB each. */
+/** In bytes: a million products have some 30,000 lists for a rule of four equalities, at 1 KB each. */
 const SHARED = 64 * 1024 * 1024;
 
 /** Whole catalogs in files. The thread must run nothing else meanwhile. */

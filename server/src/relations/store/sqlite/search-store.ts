@@ -27,13 +27,13 @@ import { mergeRuns, parseRun, type RunMember, readRun, type StoredRun } from './
 
 interface ViewParts {
   readonly limit: WorkLimit;
-  /** Keeps what was read of this version of the catalog. */
+  /** Caches what was read of this version of the catalog. */
   readonly share: ShareLists;
 }
 
 /**
- * @returns a view of the caller's snapshot, in which nothing is ever missing. `limit` is checked before statements that
- * may take long: a running one cannot be stopped.
+ * @returns a view of the caller's snapshot, in which nothing is ever missing. `limit` is checked before statements that may
+ * take long, as a running one cannot be stopped.
  */
 export function createFileView(file: CatalogFile, { limit, share }: Partial<ViewParts> = {}): RelationView {
   return {
@@ -78,13 +78,13 @@ const toSource = ({ packed, ...source }: SourceRow): FoundSource => ({
 });
 
 function findSource(file: CatalogFile, identifier: string): FoundSource | undefined {
-  // An unpaired surrogate would be read as U+FFFD, which another product may have.
+  // A lone surrogate would be read as U+FFFD, which another product may have.
   if (!identifier.isWellFormed()) return undefined;
   const row = file.prepare(`${SOURCE} where p.identifier = ?`).get(identifier) as SourceRow | undefined;
   return row && toSource(row);
 }
 
-/** @param products by id. @returns by identifier what they are in relations by rules: `findSource` for many at once */
+/** @param products by id. @returns by identifier their places in relations by rules: `findSource` for many at once */
 export function listSources(file: CatalogFile, products: readonly PassedProduct[]): Map<string, FoundSource> {
   const identifiers = new Map(products.map(({ productId, identifier }) => [productId, identifier]));
   const sources = file
@@ -98,7 +98,7 @@ export function listSources(file: CatalogFile, products: readonly PassedProduct[
   );
 }
 
-/** A candidate with its rank in hexadecimal, which sorts as the bytes do and is cheaper to pass on. */
+/** A candidate with its rank in hexadecimal, which has the same order as the bytes and is cheaper to pass on. */
 interface RankedCandidate extends Candidate {
   readonly rank: string;
 }
@@ -137,11 +137,11 @@ function* listOfKey(
   }
 }
 
-/** Members that are looked at where those that are expected to do were not all present. */
+/** How many more members are read if some of the expected ones were not present. */
 const FEW_MORE = 8;
 
 /**
- * A member whose document is not its product's present one is staged, or kept for a restore. One statement for many: a seek
+ * A member whose document is not its product's present one is staged, or retained for a restore. One statement for many: a seek
  * for each takes 1.5 µs, this 0.5.
  */
 function* takePresent(
@@ -227,7 +227,7 @@ function describeList(
   return { sql, values: [...place, value, ...values, value, ...texts] };
 }
 
-/** A row costs 2 µs and more: no more are read than are looked at. The statement is used for nothing else meanwhile. */
+/** A row costs at least 2 µs, so none are read ahead. The statement is not used for anything else meanwhile. */
 function* listInOrder(file: CatalogFile, { sql, values, limit }: ReadList): Generator<StoredRun, void> {
   let read = 0;
   for (const row of file.prepare(`${sql} ${ORDER}`).iterate(...values)) {
@@ -244,7 +244,7 @@ const RUNS_SORTED_AT_MOST = 32;
 const FIRST_ROWS = 4;
 const MOST_ROWS = 500;
 
-/** Several lists are read in turn by the same statement, so each gives it back after a page. */
+/** The same statement reads several lists in turn, so each gives it back after a page. */
 function* listInPages(file: CatalogFile, { sql, values, limit }: ReadList): Generator<StoredRun, void> {
   let last: StoredRun | undefined;
   for (let size = FIRST_ROWS; ; size = Math.min(growPage(size), MOST_ROWS)) {
@@ -259,7 +259,7 @@ function* listInPages(file: CatalogFile, { sql, values, limit }: ReadList): Gene
   }
 }
 
-/** @returns the first comparison, if it is a range: it has indexes; and the others */
+/** @returns the first comparison if it is a range, for which there are indexes; and the others */
 function splitComparisons(compared: readonly Comparison[]) {
   const [first, ...others] = compared;
   const isRange = first?.at === 0 && first.sql !== '<>';
@@ -275,7 +275,7 @@ function listVariants(file: CatalogFile, group: string): Variant[] {
     .all(group) as unknown as Variant[];
 }
 
-/** @throws Error for a product that is not there: the join index has named it */
+/** @throws Error for a product that does not exist, although the join index has named it */
 function findRaw(file: CatalogFile, productId: number): string {
   const found = file
     .prepare(

@@ -1,6 +1,4 @@
-/**
- * The door of relations in the embedded store, in the same file as the project's catalog.
- */
+/** The door of relations in the embedded store, in the same file as the project's catalog. */
 export { relationDerivation } from './membership-store.ts';
 export {
   createSqlitePasses,
