@@ -248,7 +248,7 @@ function toBackup(settings: Environment) {
     forcePathStyle: pathStyle === undefined ? undefined : pathStyle === 'true',
   };
   return {
-    /** undefined: there is none. */
+    /** undefined: no continuous backup. */
     url: settings.RELATA_BACKUP_URL,
     s3: s3 || undefined,
     key: readSecretKey(settings.RELATA_BACKUP_KEY ?? ''),

@@ -134,7 +134,7 @@ function embeddedFolder(command: string): string {
   );
 }
 
-/** Nobody reads more; the first ones show where to look. */
+/** The first ones show where to look; more would not be read. */
 const SHOWN_DIFFERENCES = 20;
 
 /** `relata migrate-store --from … --to …`: from a data directory to PostgreSQL or back, while neither is served. */

@@ -18,7 +18,7 @@ export async function serveCommand(flags: { role?: Role; standby?: string } = {}
   if (!isStandby) await makeFirstKey(app, config);
   warnOfReaders(app, config);
   app.server.prepareChecks();
-  // Of what was loaded and compiled 30 MiB are alive; without it the process takes 40 MiB more for as long as it runs.
+  // Of what was loaded and compiled only 30 MiB are live; otherwise the process would take 40 MiB more as long as it runs.
   collectAll();
   const address = await app.start();
   app.startThreads();

@@ -78,7 +78,7 @@ export const suggestionRoutes =
 interface NotedChange {
   readonly tx: ControlTransaction;
   readonly action: 'dismissed' | 'restored';
-  /** Of what was suggested. */
+  /** The name of what was suggested. */
   readonly name?: string;
 }
 

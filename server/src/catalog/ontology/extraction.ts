@@ -104,7 +104,7 @@ function judge(
   if (why !== null) listener.onUnextracted(identifier, { attribute, value, why });
 }
 
-/** Whether all values that look like this make facts; false does not mean that others do not. */
+/** Whether all values that look like this are certain to make facts; false proves nothing. */
 function allFit({ type, unitName = '', decimal, unitAliases }: Attribute, observed: Observed): boolean {
   if (type === 'BOOLEAN_ATTRIBUTE') return observed.isBoolean;
   const { units, misfits } = observed;

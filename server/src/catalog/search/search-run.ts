@@ -99,7 +99,7 @@ class Hit {
 
 type GroupRange = Pick<ShopQuestion, 'offset' | 'limit'>;
 
-/** The number of products for which a limit of size applies. */
+/** A number of products for which the limit of an answer's size applies. */
 const MANY = 2;
 /** Groups whose names complete a word. */
 const SUGGESTED_FROM = 20;
@@ -534,7 +534,7 @@ class FormerHits {
   }
 }
 
-/** What is shown of a hit: its upload may be large. */
+/** The part of a hit that is shown, as its upload may be large. */
 interface ShownHit {
   readonly item: ReturnType<typeof toItem>;
   readonly place: HitPlace;

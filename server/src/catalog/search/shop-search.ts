@@ -52,7 +52,7 @@ export interface FoundGroups {
   readonly facets: readonly Facet[];
   readonly categories: readonly CountedCategory[];
   readonly byKey: ReadonlyMap<string, Attribute>;
-  /** By path as JSON. */
+  /** The ids of categories, by path as JSON. */
   readonly categoryIds: ReadonlyMap<string, number>;
   readonly isPartial: boolean;
 }

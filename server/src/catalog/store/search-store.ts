@@ -33,8 +33,8 @@ import { type CatalogState, planForLexemes, planForParts } from './state-store.t
 const NOTHING = text('select 1 where false');
 
 /**
- * A file gets its tables at the first search, so that a catalog without searches has none. Lexemes without places, which
- * no query needs; the index of their beginnings makes `b*` as fast as a word.
+ * A file gets its tables at the first search, so that a catalog without searches has none. Lexemes without positions,
+ * which no query needs; the prefix index makes `b*` as fast as a word.
  */
 const TABLES = [
   `create virtual table if not exists search_lexeme using fts5(lexemes, content='', contentless_delete=1, detail=none,

@@ -292,7 +292,7 @@ function chooseRelated(
   return { related, notes: [{ field: 'related', code: 'related_left_out', message }] };
 }
 
-/** What an expression sees: attributes under their keys, several values of one as a list. */
+/** A product as expressions see it: attributes under their keys, several values of one as a list. */
 function toInput({ attributes, settings: _, ...product }: UploadedProduct): object {
   const values: Record<string, string | string[]> = Object.create(null);
   for (const { key, value, userGroups } of attributes) {

@@ -21,7 +21,7 @@ import { readPieces } from './served-files.ts';
 export interface BuildOrder {
   readonly projectId: number;
   readonly definition: ChannelDefinition;
-  /** What the names of its payloads begin with. */
+  /** The prefix of the names of its payloads. */
   readonly pieceName: string;
   /** For a build of changes: what was published before; absent where the build has to be whole. */
   readonly before?: PublishedBefore | undefined;

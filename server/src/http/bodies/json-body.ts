@@ -263,7 +263,7 @@ export async function readJsonBody(raw: RawBody, terms: JsonTerms): Promise<unkn
   const plain = unpackSmall(raw, terms.maxMib);
   const counts = plain && countJson(plain, capLimits(limits));
   if (plain === undefined || counts === undefined || !isDecided(counts, limits)) return readLarge(raw, terms);
-  // The check of so large a body has to be compiled, which takes 104 ms for that of a pipeline.
+  // For so large a body the check has to be compiled, which takes 104 ms for a pipeline.
   if (counts.values > SMALL_BODY_VALUES && isLargeSchema(terms.schema)) return readLarge(raw, terms);
   if (encoding === 'identity') memory?.release();
   else memory?.shrink(bytes.length + plain.length);
@@ -319,7 +319,7 @@ function parseCounted(plain: Uint8Array, counts: JsonCounts, limits: JsonLimits)
   const excess = describeExcess(counts, limits);
   if (excess !== undefined) throw new ServiceError('request_invalid', excess);
   try {
-    // The parser leaves out one mark of the byte order: a second one is no JSON.
+    // The parser skips one byte order mark; a second one is not JSON.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(plain);
     return parseJson(text, NO_PROTOTYPE);
   } catch (error) {

@@ -161,12 +161,12 @@ function endConnectionsOnClose(server: Server, closeMs: number): void {
   );
 }
 
-/** An answer waits no longer for those that are made after it; the short ones take a tenth of it each. */
+/** The longest that an answer waits for later ones of its turn, of which short ones take a tenth of this each. */
 const TOGETHER_MS = 0.5;
 
 /**
- * Sends the answers of one turn of the event loop one behind another. A reader who sleeps has to be woken by each that comes alone, in a
- * virtual machine for 30 µs: of 8 connections, each answer out of memory took 134 µs of the processor, and takes 79.
+ * Sends the answers of one turn of the event loop together. A sleeping reader has to be woken for each that comes alone, in a
+ * virtual machine for 30 µs: with 8 connections, each cached answer took 134 µs of processor time, and now takes 79.
  */
 function sendTogether(): onSendHookHandler {
   let waiting: ((error?: Error) => void)[] = [];
@@ -178,7 +178,7 @@ function sendTogether(): onSendHookHandler {
       try {
         send();
       } catch (error) {
-        // Such as that of a header that cannot be written: it is answered as one of the handler.
+        // For example a header that cannot be written: answered like an error of the handler.
         send(error as Error);
       }
     }

@@ -3,7 +3,7 @@ import { optional } from '../../kernel/optional.ts';
 import { type ByteStream, Peekable } from '../streams.ts';
 import { FormatProblem, type ReadingNotes, type TextStream } from './format.ts';
 
-/** What an owner may choose; what a file may name by itself are all labels of the WHATWG standard. */
+/** The encodings that an owner may choose; a file itself may name any label of the WHATWG standard. */
 const ENCODINGS = [
   'utf-8',
   'utf-16le',
@@ -28,7 +28,7 @@ export const encoding = optional.choice([...ENCODINGS], {
     'default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger',
 });
 
-/** What Excel and older shops write in the west; every file can be read by it. */
+/** The encoding that Excel and older shops use in the west; it can decode every file. */
 const OLD_ENCODING = 'windows-1252';
 const MARKS = [
   { encoding: 'utf-32', bytes: [0xff, 0xfe, 0, 0] },
@@ -129,7 +129,7 @@ function endOfAscii(chunk: Uint8Array): number {
   return isAscii(chunk) ? chunk.length : chunk.findIndex((byte) => byte > 0x7f);
 }
 
-/** The length of the character that begins with this byte; 5, which is never reached, if it begins none. */
+/** The length of the character that begins with this byte; without a byte 5, which is never reached. */
 function lengthOfSequence(lead: number | undefined): number {
   if (lead === undefined) return 5;
   if (lead >= 0xf0) return 4;

@@ -219,7 +219,7 @@ export function pickDecisive(
   return extremeOf(values, wantsLess === (side === 'target') ? 'asc' : 'desc');
 }
 
-/** Of the optional match: `v` with a value, `m` missing, `a` any. */
+/** The state of the optional match: `v` with a value, `m` missing, `a` any. */
 type State = 'v' | 'm' | 'a' | '';
 
 function describeEntries(branch: Branch, held: readonly Held[]): IndexEntry[] {

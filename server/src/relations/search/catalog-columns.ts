@@ -194,7 +194,7 @@ export function findEdge<Item>(list: ArrayLike<Item>, isBefore: (item: Item) => 
 /** Characters outside Latin-1 make every character of a text two bytes. */
 const weigh = (text: string): number => TEXT_BYTES + 2 * text.length;
 
-/** Over all catalogs; 66,778 products with 442,510 values take 19 MiB, and count as 24. Of a larger one each preview reads the sides of its rule. */
+/** Over all catalogs; 66,778 products with 442,510 values take 19 MiB, counted as 24. Of a larger one each preview reads its rule's sides. */
 const MOST_BYTES = 64 * 1024 * 1024;
 /** The author of a rule returns sooner than this. */
 const IDLE_MS = 5 * 60_000;

@@ -224,7 +224,7 @@ interface KeyedList {
   byFirst?: readonly ListedMember[];
 }
 
-/** @returns those for which all holds, by rank; few in reach of the first comparison are sorted rather than all looked at */
+/** @returns the members for which all conditions hold, by rank; a few in reach of the first are sorted, not all scanned */
 function* listInReach(list: KeyedList, conditions: readonly Comparison[]): Generator<ListedMember, void> {
   const [first, ...others] = conditions;
   const near = first === undefined ? undefined : findNear(list, first);

@@ -46,7 +46,7 @@ function countAllocated(bytes: number): void {
   all += bytes;
 }
 
-/** Collects all garbage of this thread and gives its memory back to the system: 0.1 s of processor after the start of a service. */
+/** Collects all garbage of this thread and returns its memory to the system: 0.1 s of processor time after a start. */
 export const collectAll = () => collect({ type: 'major', flavor: 'last-resort' });
 
 const collect = exposeCollector();

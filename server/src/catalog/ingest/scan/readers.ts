@@ -3,7 +3,7 @@ export type Reader = (at: number) => number;
 
 const literalOf = (text: string) => Uint8Array.from(Buffer.from(text));
 
-/** Of a text in characters, of a list in items. */
+/** Limits of a text in characters, of a list in items. */
 interface Sizes {
   readonly least: number;
   readonly most: number;

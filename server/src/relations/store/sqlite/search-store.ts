@@ -181,7 +181,7 @@ interface ReadList {
   readonly limit: WorkLimit | undefined;
 }
 
-/** Rows of a list that may have a match: those that match, and runs that all comparisons reach. */
+/** Rows of a list that may contain a match: matching members, and runs in reach of all comparisons. */
 function describeList(
   file: CatalogFile,
   place: Place,
