@@ -176,6 +176,11 @@ export type Fields<Name extends Table> = {
 
 /** Statements on rows of the control database that have certain values. */
 export const control = {
+  /** @returns the first row with these values */
+  async find<Name extends Table>(rows: Rows, table: Name, where: Fields<Name>) {
+    const find = sql<Row<Name>>`select * from ${sql.table(table)} where ${areEqual(where)}`;
+    return (await find.execute(rows)).rows[0];
+  },
   /** @returns the row as it is stored */
   async insert<Name extends Table>(tx: ControlTransaction, table: Name, fields: Fields<Name>) {
     const names = sql.join(entriesOf(fields).map(([name]) => sql.ref(name)));

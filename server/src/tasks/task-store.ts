@@ -225,11 +225,6 @@ export async function saveReport(
 }
 
 /** @returns one part of the report as NDJSON; undefined after the last one */
-export async function findReportPart(database: Database, { projectId, number }: TaskKey, part: number) {
-  const row = await database.read
-    .selectFrom('task_report')
-    .select('lines')
-    .where((is) => is.and({ project_id: projectId, task_number: number, part }))
-    .executeTakeFirst();
-  return row?.lines;
+export async function findReportPart({ read }: Database, { projectId, number }: TaskKey, part: number) {
+  return (await control.find(read, 'task_report', { projectId, taskNumber: number, part }))?.lines;
 }

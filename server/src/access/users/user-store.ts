@@ -50,11 +50,7 @@ export async function findUser(
   rows: Rows,
   filter: { readonly id: number } | { readonly email: string } | Identity,
 ): Promise<StoredUser | undefined> {
-  const row = await rows
-    .selectFrom('console_user')
-    .selectAll()
-    .where((is) => is.and(filter))
-    .executeTakeFirst();
+  const row = await control.find(rows, 'console_user', filter);
   return row && { ...toUser(row), passwordHash: row.password_hash || undefined };
 }
 

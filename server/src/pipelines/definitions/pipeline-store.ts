@@ -117,13 +117,8 @@ export async function saveStamp(
 }
 
 /** @returns what a run has stored; `read` once the writes are accepted */
-export async function findRun(database: Database, { projectId, number }: TaskKey) {
-  const row = await database.read
-    .selectFrom('pipeline_run')
-    .select(['upload', 'read'])
-    .where('project_id', '=', projectId)
-    .where('task_number', '=', number)
-    .executeTakeFirst();
+export async function findRun(database: Database, { projectId, number: taskNumber }: TaskKey) {
+  const row = await control.find(database.read, 'pipeline_run', { projectId, taskNumber });
   return (
     row && {
       upload: row.upload === null ? undefined : (JSON.parse(row.upload) as UploadedFile),
