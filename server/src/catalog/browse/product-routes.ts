@@ -104,8 +104,8 @@ async function listRange(
   { identifierPrefix, cursor, limit, form }: Listing,
 ): Promise<ListedPage> {
   const range = planRange(identifierPrefix, readCursor(cursor));
-  const asked = { ...range, limit: limit + 1, isWhole: form === 'upload' };
-  const { rows, isCut } = await store.listRange(projectId, asked);
+  const order = { ...range, limit: limit + 1, isWhole: form === 'upload' };
+  const { rows, isCut } = await store.listRange(projectId, order);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   const hasMore = isCut || rows.length > limit;

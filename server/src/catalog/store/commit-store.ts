@@ -387,10 +387,10 @@ const OPENED = byEngine({
 
 function* dropUndo(): Program<boolean> {
   // The newest entries stay.
-  const oldest = yield* row<{ id: number | null; kept: number | null }>`select (select min(undo_id)
-    from undo_change where ${own()}) as id, (select min(id) from undo_log where ${own()}) as kept`;
+  const oldest = yield* row<{ id: number | null; logged: number | null }>`select (select min(undo_id)
+    from undo_change where ${own()}) as id, (select min(id) from undo_log where ${own()}) as logged`;
   const over = oldest?.id ?? Number.POSITIVE_INFINITY;
-  if (over >= (oldest?.kept ?? Number.POSITIVE_INFINITY)) return false;
+  if (over >= (oldest?.logged ?? Number.POSITIVE_INFINITY)) return false;
   const ofEntry = sql`${own()} and undo_id = ${over}`;
   const last = yield* cell<number>`select product_id as id from undo_change where ${ofEntry}
     order by product_id limit 1 offset ${text(String(STEP - 1))}`;

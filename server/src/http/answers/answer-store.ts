@@ -64,11 +64,11 @@ export async function dropAnswersBefore(
     await sql`delete from idempotent_answer where (caller, idempotency_key) in (
         select caller, idempotency_key from (
           select caller, idempotency_key,
-            sum(${bytes}) over (partition by caller order by created_at desc, idempotency_key) as kept
+            sum(${bytes}) over (partition by caller order by created_at desc, idempotency_key) as bytes
           from idempotent_answer where caller in (
             select caller from idempotent_answer group by caller having sum(${bytes}) > ${bytesOfCaller}
           )
-        ) as sized where kept > ${bytesOfCaller}
+        ) as sized where bytes > ${bytesOfCaller}
       )`.execute(tx);
   });
 }

@@ -109,9 +109,9 @@ suite('connections (§8)', { concurrency: true }, () => {
     for (const socket of sockets) socket.write('?\r\n\r\n');
     await untilNoneIsLeft();
     const lines = log.map((line) => JSON.parse(line)).filter(({ msg }) => /refused by the parser/.test(msg));
-    const untold = lines.reduce((sum, line) => sum + (line.untold ?? 0), 0);
-    const told = lines.filter((line) => line.untold === undefined).length;
-    assert.equal(told + untold, 40);
+    const leftOut = lines.reduce((sum, line) => sum + (line.leftOut ?? 0), 0);
+    const told = lines.filter((line) => line.leftOut === undefined).length;
+    assert.equal(told + leftOut, 40);
     assert.ok(told <= 20, `${told} lines`);
   });
 
@@ -196,7 +196,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     for (const [status] of await Promise.all(asked)) assert.equal(status, 400);
     await untilNoneIsLeft();
     const readLines = () => log.map((line) => JSON.parse(line)).filter(({ msg }) => /^request/.test(msg));
-    const countAll = () => readLines().reduce((sum, { untold = 1 }) => sum + untold, 0);
+    const countAll = () => readLines().reduce((sum, { leftOut = 1 }) => sum + leftOut, 0);
     await untilSo('40 requests are in the log', () => countAll() >= 40);
     assert.equal(countAll(), 40);
     assert.ok(log.length <= 22, `${log.length} lines`);
@@ -222,7 +222,7 @@ suite('connections (§8)', { concurrency: true }, () => {
     for (let at = 0; at < 20; at += 1) await server.inject({ url: '/refused', headers });
     const readLines = () => log.map((line) => JSON.parse(line)).filter(({ msg }) => /^request/.test(msg));
     const readOpen = () => readLines().filter((line) => !isKnown(line));
-    const countOpen = () => readOpen().reduce((sum, { untold = 1 }) => sum + untold, 0);
+    const countOpen = () => readOpen().reduce((sum, { leftOut = 1 }) => sum + leftOut, 0);
     await untilSo('40 requests are in the log', () => countOpen() >= 40);
     assert.equal(countOpen(), 40);
     assert.ok(readOpen().length <= 22, `${readOpen().length} lines`);

@@ -75,7 +75,7 @@ export function createRefusalLog(message: string): (log: Server['log'], facts: o
     if (count === 1) {
       setTimeout(() => {
         const unreported = count - REFUSALS_PER_SECOND;
-        if (unreported > 0) log.info({ untold: unreported }, `${message}: more within a second`);
+        if (unreported > 0) log.info({ leftOut: unreported }, `${message}: more within a second`);
         count = 0;
       }, 1_000).unref();
     }

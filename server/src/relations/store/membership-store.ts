@@ -171,10 +171,10 @@ function* extendDocuments(extend: ExtendIndex, derived: readonly PlacedRow[]): P
   const present = yield* findMemberships(derived.map(({ id }) => id));
   const live = new Set((yield* listBuilds()).map(({ build }) => build));
   const extended = derived.flatMap((row): ExtendedDocument[] => {
-    const kept = (present.get(row.id)?.memberships ?? []).filter(({ build }) => live.has(build));
-    const known = new Set(kept.map(({ build }) => build));
+    const former = (present.get(row.id)?.memberships ?? []).filter(({ build }) => live.has(build));
+    const known = new Set(former.map(({ build }) => build));
     const added = row.memberships.filter(({ build }) => !known.has(build));
-    return added.length === 0 ? [] : [{ ...row, memberships: [...kept, ...added], added }];
+    return added.length === 0 ? [] : [{ ...row, memberships: [...former, ...added], added }];
   });
   if (extended.length > 0) yield* extend(extended);
 }

@@ -30,7 +30,7 @@ export function relationBatchDerivation(): BatchDerivation {
       return builds.derive;
     },
     async place(tx, projectId, { documents: placed, columns }) {
-      const documents: KeptDocument[] = [];
+      const documents: PackedDocument[] = [];
       for (const { row, id, productId, derived } of placed)
         documents[row] = { id, productId, ...splitDerived(derived) };
       await copyDocuments(tx, projectId, Object.values(documents));
@@ -41,7 +41,7 @@ export function relationBatchDerivation(): BatchDerivation {
 }
 
 /** A document with what is stored for it. */
-interface KeptDocument extends GroupedDocument {
+interface PackedDocument extends GroupedDocument {
   readonly packed: string;
 }
 
@@ -65,7 +65,7 @@ const DOCUMENT_COLUMNS = ['project_id', 'document_id', 'product_id', 'group_iden
 async function copyDocuments(
   tx: SqlTransaction,
   projectId: number,
-  placed: readonly KeptDocument[],
+  placed: readonly PackedDocument[],
 ): Promise<void> {
   if (placed.length === 0) return;
   const rows = new CopyRows(DOCUMENT_COLUMNS.length);
