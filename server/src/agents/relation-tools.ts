@@ -199,7 +199,7 @@ export const explainRelation = defineTool({
     matches: Type.Array(Type.Object({ match: Type.String(), holds: Type.Boolean() })),
     conditions: Type.Array(ExplainedCondition),
     moreConditions: Type.Integer({ description: 'that had no room' }),
-    listed: optional.text({ description: 'in a relation of links: who lists the other' }),
+    listed: optional.text('in a relation of links: who lists the other'),
   },
   async answer({ relations, project, signal }, { relationId, source, target }) {
     const request = { projectId: project.id, id: relationId, source, target };
@@ -242,7 +242,7 @@ export const previewRelation = defineTool({
     sourceProducts: optional.integer(),
     targetProducts: optional.integer(),
     sampled: optional.flag(),
-    shareWithResults: optional.number({ description: 'of the sources, from 0 to 1' }),
+    shareWithResults: optional.number('of the sources, from 0 to 1'),
     withoutResults: optional.list(Type.String()),
     examples: optional.list(Type.Object({ source: Type.String(), results: Type.Array(Type.String()) })),
   },

@@ -1,21 +1,28 @@
 import {
   type TArrayOptions,
   type TNumberOptions,
+  type TObjectOptions,
+  type TProperties,
   type TSchema,
   type TSchemaOptions,
   type TStringOptions,
   Type,
 } from 'typebox';
 
-/** Schemas of members that may be left out. */
+/** A text is the description. */
+const read = <Options extends TSchemaOptions>(about: Options | string = {} as Options): Options =>
+  typeof about === 'string' ? ({ description: about } as Options) : about;
+
+/** Schemas of optional members. */
 export const optional = {
-  text: (about?: TStringOptions) => Type.Optional(Type.String(about)),
-  integer: (about?: TNumberOptions) => Type.Optional(Type.Integer(about)),
-  number: (about?: TNumberOptions) => Type.Optional(Type.Number(about)),
-  flag: (description?: string) =>
-    Type.Optional(Type.Boolean(description === undefined ? {} : { description })),
-  list: <Element extends TSchema>(element: Element, about?: TArrayOptions) =>
-    Type.Optional(Type.Array(element, about)),
-  choice: <Words extends string[]>(words: readonly [...Words], about?: TSchemaOptions) =>
-    Type.Optional(Type.Enum(words, about)),
+  text: (about?: TStringOptions | string) => Type.Optional(Type.String(read(about))),
+  integer: (about?: TNumberOptions | string) => Type.Optional(Type.Integer(read(about))),
+  number: (about?: TNumberOptions | string) => Type.Optional(Type.Number(read(about))),
+  flag: (about?: TSchemaOptions | string) => Type.Optional(Type.Boolean(read(about))),
+  list: <Element extends TSchema>(element: Element, about?: TArrayOptions | string) =>
+    Type.Optional(Type.Array(element, read(about))),
+  choice: <Words extends string[]>(words: readonly [...Words], about?: TSchemaOptions | string) =>
+    Type.Optional(Type.Enum(words, read(about))),
+  object: <Members extends TProperties>(members: Members, about?: TObjectOptions | string) =>
+    Type.Optional(Type.Object(members, read(about))),
 };

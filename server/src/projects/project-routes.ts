@@ -146,7 +146,7 @@ const ManagedProject = wire.titled('ManagedProject', {
   tags: Type.Array(Type.String()),
   settings: SentSettings,
   createdAt: wire.Instant,
-  deletedAt: optional.integer({ description: 'only in the list of deleted projects' }),
+  deletedAt: optional.integer('only in the list of deleted projects'),
 });
 
 const toFields = fieldsOf(ManagedProject);
@@ -156,7 +156,7 @@ const toManagedProject = ({ deletedAt, ...project }: Project) =>
 const ManagedProjectChange = Type.Partial(Type.Object(projectFields), { additionalProperties: false });
 
 const ProjectDeletionQuery = Type.Object({
-  confirm: optional.text({ description: 'the exact name of the project' }),
+  confirm: optional.text('the exact name of the project'),
 });
 
 const AuditPage = wire.pageOf(AuditEntry, 'newest first');

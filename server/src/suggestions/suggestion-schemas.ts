@@ -66,9 +66,7 @@ const CountedValues = Type.Array(
 const AttributeDraftSchema = Type.Object(
   {
     attribute: AttributeSchema,
-    deleted: optional.list(Type.Integer(), {
-      description: 'ids of attributes whose keys the attribute takes over',
-    }),
+    deleted: optional.list(Type.Integer(), 'ids of attributes whose keys the attribute takes over'),
   },
   { title: 'AttributeDraft', description: 'the body of POST …/ontology/preview' },
 );

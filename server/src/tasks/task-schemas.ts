@@ -34,9 +34,7 @@ export const WireTaskSchema = titled('Task', {
   progress: Type.Integer({ minimum: 0, maximum: 100 }),
   logCounter: Type.Integer(),
   error: Type.Optional(Failure),
-  warnings: optional.list(Type.String(), {
-    description: 'what readers of the task should know, a sentence each',
-  }),
+  warnings: optional.list(Type.String(), 'what readers of the task should know, a sentence each'),
   counts: Type.Optional(
     Type.Record(Type.String(), Type.Integer(), {
       description: 'of the build of a channel: what it counted',

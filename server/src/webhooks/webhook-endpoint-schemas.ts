@@ -41,7 +41,7 @@ export const WireEndpoint = titled('WebhookEndpoint', endpointFields);
 
 export const WireMadeEndpoint = titled('NewWebhookEndpoint', {
   ...endpointFields,
-  secret: optional.text({ description: 'shown once, so a repetition by Idempotency-Key has none' }),
+  secret: optional.text('shown once, so a repetition by Idempotency-Key has none'),
 });
 
 export const SentEndpoint = closed({ url: Url, events: Events, scope: WireScope });

@@ -50,7 +50,7 @@ const WireApiKey = titled('ApiKey', wireKeyFields);
 /** Source: docs/interface.md §14.2 rules 6 and 7. */
 const WireMadeKey = titled('NewApiKey', {
   ...wireKeyFields,
-  key: optional.text({ description: 'the value: shown once, so a repetition by Idempotency-Key has none' }),
+  key: optional.text('the value: shown once, so a repetition by Idempotency-Key has none'),
 });
 
 const NewApiKey = closed({

@@ -64,7 +64,7 @@ const FoundLink = Type.Object({
   type: Type.Union([Type.Literal('owner'), Type.Literal('invitation')]),
   role: RoleWord,
   expiresAt: wire.Instant,
-  email: optional.text({ description: 'of an invitation' }),
+  email: optional.text('of an invitation'),
 });
 const NewInvitation = wire.closed({ email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) });
 const UserChange = Type.Partial(Type.Object({ name: wire.Name, role: RoleWord, roles: NewPartRoles }), {
@@ -96,9 +96,7 @@ const CompanySignInStart = Type.Object({ url: Type.String({ description: 'where 
 
 const SignedOut = Type.Object({
   status: Type.Literal('success'),
-  providerSignOutUrl: optional.text({
-    description: 'where a user with a company account signs out there too',
-  }),
+  providerSignOutUrl: optional.text('where a user with a company account signs out there too'),
 });
 
 const wireUserFields = {
@@ -152,9 +150,7 @@ const WireInvitation = wire.titled('Invitation', wireInvitationFields);
 
 const WireMadeInvitation = wire.titled('NewInvitation', {
   ...wireInvitationFields,
-  link: optional.text({
-    description: 'to be passed on: shown once, so a repetition by Idempotency-Key has none',
-  }),
+  link: optional.text('to be passed on: shown once, so a repetition by Idempotency-Key has none'),
 });
 
 const toUser = fieldsOf(SignedInUser);

@@ -83,7 +83,7 @@ const Effect = titled('AttributeEffect', {
   gained: Counted,
   lost: Counted,
   problems: Problems,
-  uses: optional.list(Use, { description: 'with renameTo: what names the attribute' }),
+  uses: optional.list(Use, 'with renameTo: what names the attribute'),
 });
 
 type SurveyRouteParts = http.RouteTools & { readonly catalog: Catalog };

@@ -148,7 +148,7 @@ const Fact = wire.titled('Fact', {
   valueId: Type.Integer({ description: 'up to 53 bits' }),
   value: Type.String({ description: 'as uploaded' }),
   type: Type.String(),
-  userGroups: Type.Optional(Type.Array(Type.String())),
+  userGroups: optional.list(Type.String()),
   row: UploadedRow,
 });
 
@@ -206,7 +206,7 @@ export const AttributeSchema = wire.closedAs('Attribute', {
   // How numbers are written; absent: with a decimal point and no groups, as programs do.
   decimal: Type.Optional(wire.oneOf(['point', 'comma'])),
   // Other upload keys for this attribute.
-  synonyms: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 })),
+  synonyms: optional.list(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 }),
   reason: optional.text({
     maxLength: 1_000,
     description: 'why a full update gave the attribute its type; set by the service, ignored in a PUT',
@@ -310,7 +310,7 @@ export const CategoryPage = Type.Object({
 const DescribedValue = wire.titled('DescribedValue', {
   key: Type.String(),
   value: Type.String({ description: 'as uploaded' }),
-  userGroups: Type.Optional(Type.Array(Type.String())),
+  userGroups: optional.list(Type.String()),
   row: UploadedRow,
   attribute: wire.orNull(Type.String(), 'null: the ontology does not know it'),
   fact: wire.orNull(
@@ -318,11 +318,11 @@ const DescribedValue = wire.titled('DescribedValue', {
       attributeId: Type.Integer(),
       valueId: Type.Integer({ description: 'up to 53 bits' }),
       type: Type.String(),
-      number: optional.number({ description: 'in the unit of the attribute' }),
+      number: optional.number('in the unit of the attribute'),
       unit: optional.text(),
     }),
   ),
-  code: optional.text({ description: 'why there is no fact' }),
+  code: optional.text('why there is no fact'),
   message: optional.text(),
 });
 

@@ -15,7 +15,7 @@ const FacetSchema = titled('Facet', {
   unitName: optional.text(),
   count: Type.Integer({ description: 'of products with a value' }),
   values: Type.Array(Type.Object({ value: Type.String(), count: Type.Integer() }), { maxItems: 10 }),
-  min: optional.number({ description: 'of a numeric attribute, in its unit' }),
+  min: optional.number('of a numeric attribute, in its unit'),
   max: optional.number(),
 });
 

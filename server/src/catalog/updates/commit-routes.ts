@@ -42,8 +42,8 @@ const ProductHistory = Type.Object({
 const CommitParams = Type.Object({ ...ProjectParams.properties, commitId: Id });
 const ChangeQuery = Type.Object({
   kind: Type.Optional(change.kind),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-  cursor: Type.Optional(Type.String({ maxLength: 100, description: 'nextCursor of the page before' })),
+  limit: optional.integer({ minimum: 1, maximum: 100, default: 20 }),
+  cursor: optional.text({ maxLength: 100, description: 'nextCursor of the page before' }),
 });
 const RestoreQuery = Type.Object({
   ...ProjectQuery.properties,

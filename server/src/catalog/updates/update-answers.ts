@@ -28,7 +28,7 @@ export const UpdateAnswer = Type.Object({
   ...TaskStarted.properties,
   nrOfSent: Type.Integer(),
   nrOfParsed: Type.Integer(),
-  nr_of_products: optional.integer({ description: 'of the form that Shopware 5 sends: its items' }),
+  nr_of_products: optional.integer('of the form that Shopware 5 sends: its items'),
   validation: optional.list(
     Type.Object({
       product: Type.Union([
@@ -38,7 +38,7 @@ export const UpdateAnswer = Type.Object({
       schemaErrors: Type.Array(Type.String()),
       errors: Type.Array(Type.String()),
     }),
-    { description: 'with onInvalid=skip: the products that were left out' },
+    'with onInvalid=skip: the products that were left out',
   ),
 });
 export type ProductsAccepted = Sent<Static<typeof UpdateAnswer>>;

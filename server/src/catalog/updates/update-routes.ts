@@ -121,7 +121,7 @@ function describeDelete({ caller, project: { id, name } }: FastifyRequest, ident
 }
 
 const message = Type.String();
-const count = optional.integer({ description: 'left out for a body over 4 MiB or 20,000 pages' });
+const count = optional.integer('left out for a body over 4 MiB or 20,000 pages');
 const Accepted = Type.Object({ message, status: schemas.success, nrOfSent: count, nrOfParsed: count });
 const ANSWERED = 'pages of a shop are answered and kept nowhere';
 
@@ -137,7 +137,7 @@ const CONTENT_CALLS = [
 
 const FullUpdateQuery = Type.Object({
   ...wire.ProjectQuery.properties,
-  fullUpdateId: optional.integer({ description: 'refuse when another full update is open' }),
+  fullUpdateId: optional.integer('refuse when another full update is open'),
 });
 const UploadQuery = Type.Object({ ...FullUpdateQuery.properties, onInvalid });
 const StartQuery = Type.Object({

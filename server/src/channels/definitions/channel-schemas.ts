@@ -20,7 +20,7 @@ const Format = Type.Object(
       maxLength: 32,
       description: `${FORMATS.map(({ type, variants }) => `${type}: ${Object.keys(variants).join(', ')}`).join('; ')}; default the first`,
     }),
-    compression: optional.choice(['gzip', 'none'], { description: 'default none; gzip for openai as jsonl' }),
+    compression: optional.choice(['gzip', 'none'], 'default none; gzip for openai as jsonl'),
   },
   { additionalProperties: false, title: 'ChannelFormat', 'x-formats': FORMATS.map(describeFormat) },
 );
@@ -173,7 +173,7 @@ export const WireChannel = titled('Channel', {
   url: Type.String({ description: 'the published address; who has it can read it without a key' }),
   createdAt: Instant,
   updatedAt: Instant,
-  nextBuildAt: optional.integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
+  nextBuildAt: optional.integer('of a schedule: when it is due, epoch milliseconds'),
   published: orNull(Published, 'null until the first build'),
   lastBuild: orNull(LastBuild),
 });

@@ -32,12 +32,10 @@ const Text = Type.String({ maxLength: 1_000 });
 const SearchRequest = Type.Object({
   query: optional.text({ maxLength: 500 }),
   filters: Type.Optional(UcpFilters),
-  pagination: Type.Optional(
-    Type.Object({
-      cursor: optional.text({ pattern: '^[0-9]{1,9}$' }),
-      limit: optional.integer({ minimum: 1 }),
-    }),
-  ),
+  pagination: optional.object({
+    cursor: optional.text({ pattern: '^[0-9]{1,9}$' }),
+    limit: optional.integer({ minimum: 1 }),
+  }),
 });
 /** The limit of a request; more are `request_too_large`. */
 const MOST_IDS = 100;

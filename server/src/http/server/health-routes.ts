@@ -7,20 +7,16 @@ import { type Server, serve } from './endpoint.ts';
 const HealthAnswer = titled('Health', { status: Type.Literal('ok') });
 const ReadyAnswer = titled('Readiness', {
   status: Type.Literal('ok'),
-  problems: optional.list(Type.String(), {
-    description: 'what an operator has to mend; requests are served all the same',
-  }),
-  backup: Type.Optional(
-    Type.Object(
-      {
-        behindSeconds: Type.Number({ description: 'how far the target is behind; 0: it has everything' }),
-        lastInstant: orNull(
-          Type.String({ format: 'date-time' }),
-          'what was sent last, or what a standby has; null: nothing since the start',
-        ),
-      },
-      { description: 'of the continuous backup, if there is one' },
-    ),
+  problems: optional.list(Type.String(), 'what an operator has to mend; requests are served all the same'),
+  backup: optional.object(
+    {
+      behindSeconds: Type.Number({ description: 'how far the target is behind; 0: it has everything' }),
+      lastInstant: orNull(
+        Type.String({ format: 'date-time' }),
+        'what was sent last, or what a standby has; null: nothing since the start',
+      ),
+    },
+    'of the continuous backup, if there is one',
   ),
 });
 

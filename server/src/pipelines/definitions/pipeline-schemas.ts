@@ -31,8 +31,8 @@ const WebhookTrigger = wire.closed({
     ...{ minimum: 0, maximum: YEAR_SECONDS },
     description: 'between two accepted calls; default 3600',
   }),
-  id: optional.text({ description: 'the last part of the URL; set by the service' }),
-  url: optional.text({ description: 'complete, to be copied; set by the service' }),
+  id: optional.text('the last part of the URL; set by the service'),
+  url: optional.text('complete, to be copied; set by the service'),
 });
 type SentTrigger = Static<typeof ManualTrigger | typeof ScheduleTrigger | typeof WebhookTrigger>;
 const PipelineTrigger = wire.byType<SentTrigger>(
@@ -129,7 +129,7 @@ export const WirePipeline = wire.titled('Pipeline', {
   mode: Mode,
   createdAt: wire.Instant,
   updatedAt: wire.Instant,
-  nextRunAt: optional.integer({ description: 'of a schedule: when it is due, epoch milliseconds' }),
+  nextRunAt: optional.integer('of a schedule: when it is due, epoch milliseconds'),
   lastRun: wire.orNull(LastRun),
 });
 
@@ -168,15 +168,13 @@ export const SentPreview = wire.closedAs('PipelineToTry', {
     ...wire.Id,
     description: 'a stored pipeline that masked headers of the source are taken from',
   }),
-  file: Type.Optional(
-    Type.Object(
-      {
-        name: Type.String({ minLength: 1, maxLength: 255 }),
-        base64: Type.String({ description: 'up to 8 MiB' }),
-        isBeginning: optional.flag('the file goes on behind these bytes; not for xlsx and zip'),
-      },
-      { additionalProperties: false, description: 'for an upload source' },
-    ),
+  file: optional.object(
+    {
+      name: Type.String({ minLength: 1, maxLength: 255 }),
+      base64: Type.String({ description: 'up to 8 MiB' }),
+      isBeginning: optional.flag('the file goes on behind these bytes; not for xlsx and zip'),
+    },
+    { additionalProperties: false, description: 'for an upload source' },
   ),
   catalog: optional.flag('also say what catalog the rows would make; for the modes full and incremental'),
 });
@@ -222,7 +220,7 @@ export const WirePreview = wire.titled('PipelinePreview', {
       number: Type.Integer(),
       values: Type.Record(Type.String(), Type.Unknown()),
       product: Type.Optional(Type.Unsafe<MappedProduct>(Type.Record(Type.String(), Type.Unknown()))),
-      problems: Type.Optional(Type.Array(CellProblem)),
+      problems: optional.list(CellProblem),
       isFiltered: optional.flag(),
     }),
     { description: 'the first rows of the source' },
@@ -230,11 +228,9 @@ export const WirePreview = wire.titled('PipelinePreview', {
   suggestion: Type.Object({
     mapping: MappingSchema,
     reasons: Type.Array(SuggestionReason),
-    format: Type.Optional(
-      Type.Object(
-        { type: Type.String(), reason: Type.String() },
-        { description: 'the file is written in another format than the one it was read as' },
-      ),
+    format: optional.object(
+      { type: Type.String(), reason: Type.String() },
+      'the file is written in another format than the one it was read as',
     ),
   }),
   lists: Type.Array(FoundList, {

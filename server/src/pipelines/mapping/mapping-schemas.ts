@@ -45,17 +45,15 @@ const transformations = {
   ),
   split: filledText(100, 'makes several values of one: the text between them'),
   case: optional.choice(['upper', 'lower']),
-  number: Type.Optional(
-    Type.Object(
-      {
-        decimal: Type.Enum(['comma', 'point'], { description: 'how the source writes decimals' }),
-        group: text(
-          1,
-          'what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing',
-        ),
-      },
-      { ...closed, description: 'makes 1299.00 of 1.299,00; a text that is no such number rejects the row' },
-    ),
+  number: optional.object(
+    {
+      decimal: Type.Enum(['comma', 'point'], { description: 'how the source writes decimals' }),
+      group: text(
+        1,
+        'what stands between thousands: default the other one of comma and point, a space or an apostrophe; empty: nothing',
+      ),
+    },
+    { ...closed, description: 'makes 1299.00 of 1.299,00; a text that is no such number rejects the row' },
   ),
   unit: filledText(50, 'stands behind each value after one space, unless it is there'),
   default: text(65_536, 'where the source has nothing'),
@@ -86,9 +84,10 @@ const ImageColumn = either(
   Type.Object(
     {
       ...columnSpec,
-      type: optional.choice(['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE'], {
-        description: 'default LARGE for the first image of a product and ALTERNATIVE for the others',
-      }),
+      type: optional.choice(
+        ['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE'],
+        'default LARGE for the first image of a product and ALTERNATIVE for the others',
+      ),
     },
     closed,
   ),
@@ -194,10 +193,10 @@ export const MappingSchema = Type.Object(
     }),
     ignore: optional.list(ColumnName, { maxItems: 2_000, description: 'columns that "*" leaves out' }),
     filter: Type.Optional(FilterSchema),
-    emptyCells: optional.choice(['keep', 'remove'], {
-      description:
-        'mode partial: what an empty cell of an attribute does to it; keep (default) leaves it as it is. In every other mode empty cells are not sent',
-    }),
+    emptyCells: optional.choice(
+      ['keep', 'remove'],
+      'mode partial: what an empty cell of an attribute does to it; keep (default) leaves it as it is. In every other mode empty cells are not sent',
+    ),
     source: Type.Optional(ColumnSchema),
     targets: Type.Optional(MappedTargets),
     quantity: Type.Optional({

@@ -29,9 +29,7 @@ export interface FileChoice {
 
 /** `all`: a catalog may come in parts. `newest`: of dated exports only the last one counts. */
 export const takeOption = (files: string) =>
-  optional.choice(['all', 'newest'], {
-    description: `all matching ${files} (default), or the newest one alone`,
-  });
+  optional.choice(['all', 'newest'], `all matching ${files} (default), or the newest one alone`);
 
 interface Matching<File> {
   /** All names; undefined for those that do not match. */

@@ -221,12 +221,8 @@ const IncludeTags = Type.Array(
 );
 
 const included = {
-  includeRelations: optional.text({
-    description: 'JSON list of {"id": relation id, "limit": 1 to 100, default 10}',
-  }),
-  includeTags: optional.text({
-    description: 'JSON list of {"tag", "limitPerRelation": 1 to 100, default 10}',
-  }),
+  includeRelations: optional.text('JSON list of {"id": relation id, "limit": 1 to 100, default 10}'),
+  includeTags: optional.text('JSON list of {"tag", "limitPerRelation": 1 to 100, default 10}'),
   explain: optional.flag('adds to each product which conditions held, by which values'),
   assumed: optional.flag('adds to a product the attributes without a value that it is there by'),
 };
@@ -267,9 +263,7 @@ const DataPoint = titled('DataPoint', {
   unit: optional.text(),
 });
 const explained = {
-  assumed: optional.list(Type.String(), {
-    description: 'attributes without a value that it is there by (§12.3)',
-  }),
+  assumed: optional.list(Type.String(), 'attributes without a value that it is there by (§12.3)'),
   explain: Type.Optional(RelatedReason),
 };
 const { relevance } = SingleProduct.properties;

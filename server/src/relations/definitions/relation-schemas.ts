@@ -13,7 +13,7 @@ const plus = {
 };
 const computed = {
   attribute: AttributeName,
-  times: optional.number({ description: 'a factor, exact as a decimal' }),
+  times: optional.number('a factor, exact as a decimal'),
   plus: Type.Optional(Type.Unsafe<number | string>(plus)),
 };
 /** A value computed from a numeric attribute, which is first multiplied by the factor. */
@@ -39,9 +39,10 @@ const match = {
   target: MatchedValue,
   operator: Type.Enum([...OPERATORS]),
   source: MatchedValue,
-  missing: optional.choice(['fails', 'passes'], {
-    description: 'default fails; passes: it holds where the target or the source has no value',
-  }),
+  missing: optional.choice(
+    ['fails', 'passes'],
+    'default fails; passes: it holds where the target or the source has no value',
+  ),
   table: optional.text({ ...named, description: 'of equals: a table whose pairs hold too (§12.9)' }),
 };
 const Match = closedAs('Match', match);
@@ -55,10 +56,11 @@ export type MatchElement =
 const WireElement = Type.Unsafe<MatchElement>(
   closedAs('MatchElement', {
     ...Type.Partial(Type.Object(match)).properties,
-    any: optional.list(Match, { description: '2 to 8 matches, of which one must hold' }),
-    together: optional.list(Match, {
-      description: '2 to 6 matches that one row of the target satisfies with one row of the source',
-    }),
+    any: optional.list(Match, '2 to 8 matches, of which one must hold'),
+    together: optional.list(
+      Match,
+      '2 to 6 matches that one row of the target satisfies with one row of the source',
+    ),
   }),
 );
 
@@ -88,9 +90,10 @@ export type TotalOperator = (typeof TOTAL_OPERATORS)[number];
 
 /** Source: docs/interface.md §12.1. */
 const definition = {
-  kind: optional.choice(['rule', 'links', 'total'], {
-    description: 'default rule; links: the pairs are listed (§12.8); total: a constraint over a sum (§12.10)',
-  }),
+  kind: optional.choice(
+    ['rule', 'links', 'total'],
+    'default rule; links: the pairs are listed (§12.8); total: a constraint over a sum (§12.10)',
+  ),
   name: Name,
   tag: Name,
   description: optional.text({ maxLength: 4_096 }),
@@ -107,19 +110,15 @@ const definition = {
   }),
   excludeSameGroup: optional.flag('default true'),
   constraint: optional.flag('default false; products on its two sides must satisfy it to fit (§12.10)'),
-  total: Type.Optional(
-    Type.Object(total, {
-      additionalProperties: false,
-      description: 'of a total: the numeric attribute whose sum over the target side is compared',
-    }),
-  ),
+  total: optional.object(total, {
+    additionalProperties: false,
+    description: 'of a total: the numeric attribute whose sum over the target side is compared',
+  }),
   operator: optional.choice([...TOTAL_OPERATORS]),
-  limit: Type.Optional(
-    Type.Object(computed, {
-      additionalProperties: false,
-      description: 'of a total: what the sum is compared with, of the source side',
-    }),
-  ),
+  limit: optional.object(computed, {
+    additionalProperties: false,
+    description: 'of a total: what the sum is compared with, of the source side',
+  }),
 };
 
 type Written = Sent<Static<TObject<typeof definition>>>;
@@ -152,7 +151,7 @@ export const WireRelation = titled('Relation', {
   id: Type.Integer(),
   state: Type.Enum(['building', 'ready', 'misconfigured']),
   misconfigured: Type.Boolean(),
-  problem: optional.text({ description: 'why it cannot work' }),
+  problem: optional.text('why it cannot work'),
   createdAt: Type.Integer({ description: 'epoch milliseconds' }),
   updatedAt: Type.Integer({ description: 'epoch milliseconds' }),
 });
@@ -211,7 +210,7 @@ const explainedPair = {
   source: Explained,
   target: Explained,
   match: Type.Array(ExplainedElement, { description: 'an entry for each element of the definition' }),
-  assumed: optional.list(Type.String(), { description: 'attributes without a value that it holds by' }),
+  assumed: optional.list(Type.String(), 'attributes without a value that it holds by'),
   listed: Type.Optional(
     orNull(
       Type.Object({
@@ -263,11 +262,7 @@ const RelationSurvey = Type.Object({
   endedEarly: Type.Optional(
     Type.Literal(true, { description: 'the time was used up before the whole sample was looked at' }),
   ),
-  cut: Type.Optional(
-    Type.Object(counted, {
-      description: 'products with more combinations of values than count (§12.2 rule 11)',
-    }),
-  ),
+  cut: optional.object(counted, 'products with more combinations of values than count (§12.2 rule 11)'),
   withResults: Type.Integer(),
   share: Type.Number({ description: 'of the sources that were looked at, from 0 to 1' }),
   withoutResults: Type.Object(counted),
@@ -275,15 +270,14 @@ const RelationSurvey = Type.Object({
   examples: Type.Array(
     Type.Object({ source: Type.String(), results: Type.Array(Type.Array(Type.String())) }),
   ),
-  links: Type.Optional(
-    Type.Object(
-      { sources: Type.Integer(), pairs: Type.Integer() },
-      { description: 'of a relation of links: its size, with pairs of products that are not there' },
-    ),
+  links: optional.object(
+    { sources: Type.Integer(), pairs: Type.Integer() },
+    'of a relation of links: its size, with pairs of products that are not there',
   ),
-  resultCounts: optional.list(Type.Integer(), {
-    description: 'how many sources have 0, 1, … 9, and 10 or more groups of results',
-  }),
+  resultCounts: optional.list(
+    Type.Integer(),
+    'how many sources have 0, 1, … 9, and 10 or more groups of results',
+  ),
   cards: optional.list(SurveyCard),
 });
 export type RelationSurvey = Sent<Static<typeof RelationSurvey>>;

@@ -63,7 +63,8 @@ export function bindRule(
   return { bound: { rule, attributes: [...used.values()], ...(bound.length > 0 && { tables: bound }) } };
 }
 
-function listKeys(attributes: readonly Attribute[]): Map<number, string[]> {
+/** @returns the keys of each attribute, by its id */
+export function listKeys(attributes: readonly Attribute[]): Map<number, string[]> {
   const keys = new Map<number, string[]>();
   for (const [key, { id }] of indexByKey(attributes)) keys.getOrInsert(id, []).push(key);
   return keys;

@@ -9,7 +9,7 @@ import { makeItem } from '../../catalog/lookup/lookup.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
 import { HIGHEST_RELEVANCE } from '../answers/answers.ts';
-import { readFrom, type SingleProduct } from '../definitions/definitions.ts';
+import { listKeys, readFrom, type SingleProduct } from '../definitions/definitions.ts';
 import type { CatalogColumns, PresentUpload, WorkLimit } from '../search/search.ts';
 import { judgeUpload, type SetJudge, type SetProduct } from './judgement.ts';
 
@@ -149,8 +149,7 @@ const leastOf = (values: readonly Comparable[]) =>
 function findPrice(attributes: readonly Attribute[], name: string): ComparedAttribute | undefined {
   const attribute = attributes.find((one) => one.name === name && one.type === 'NUMERIC_ATTRIBUTE');
   if (attribute === undefined) return undefined;
-  const keys = [...indexByKey(attributes)].filter(([, { id }]) => id === attribute.id).map(([key]) => key);
-  return toCompared(attribute, keys);
+  return toCompared(attribute, listKeys(attributes).get(attribute.id) ?? []);
 }
 
 type SingleItem = Static<typeof SingleProduct>;

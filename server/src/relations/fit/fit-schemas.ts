@@ -97,7 +97,7 @@ export const FitAnswer = titled('FitAnswer', {
     Type.Object({
       insteadOf: Type.String(),
       products: Type.Array(SingleProduct),
-      reason: optional.text({ description: 'why there are none, or the search ended early' }),
+      reason: optional.text('why there are none, or the search ended early'),
     }),
   ),
   lastUpdateTs: orNull(Type.Integer(), 'epoch milliseconds: the latest change to one of the products'),

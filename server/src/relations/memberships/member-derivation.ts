@@ -9,6 +9,7 @@ import {
   compileRule,
   type ReadValues,
   readFrom,
+  SIDES,
   type Side,
 } from '../definitions/definitions.ts';
 import { encodeKey, encodeRank, encodeValue } from './index-key.ts';
@@ -46,7 +47,8 @@ export class Memberships {
   constructor(builds: readonly BuildRule[]) {
     const shared = new Map<string, ComparedAttribute>();
     this.rules = builds.map(({ build, bound }) => {
-      const attributes = bound.attributes.map((one) => shareAttribute(shared, one));
+      // Rules that use the same attribute in the same way share what was read of it.
+      const attributes = bound.attributes.map((one) => shared.getOrInsert(JSON.stringify(one), one));
       const rule = compileRule({ ...bound, attributes });
       return { build, rule, index: planIndex(rule), attributes };
     });
@@ -87,19 +89,6 @@ interface CompiledBuild {
   readonly attributes: readonly ComparedAttribute[];
 }
 
-/** Rules that use the same attribute in the same way share its values. */
-function shareAttribute(
-  shared: Map<string, ComparedAttribute>,
-  attribute: ComparedAttribute,
-): ComparedAttribute {
-  const signature = JSON.stringify(attribute);
-  const known = shared.get(signature) ?? attribute;
-  shared.set(signature, known);
-  return known;
-}
-
-const SIDES = ['source', 'target'] as const;
-
 /** The rules, with numbers for what was read and encoded so far. */
 class NumberedRules {
   readonly sides: readonly RuleSide[];
@@ -114,9 +103,7 @@ class NumberedRules {
     const ranks = new Map<string, Encodings>();
     this.sides = rules.flatMap((one) => {
       // Relations with the same sorting share their ranks.
-      const sorts = JSON.stringify(one.rule.sort);
-      const shared = ranks.get(sorts) ?? new Encodings();
-      ranks.set(sorts, shared);
+      const shared = ranks.getOrInsertComputed(JSON.stringify(one.rule.sort), () => new Encodings());
       return SIDES.map((side) => new RuleSide(one, side, { read, ranks: shared, compared }));
     });
     this.sized = [...read.values(), compared, ...ranks.values(), ...this.sides.map(({ keys }) => keys)];
@@ -281,16 +268,12 @@ class RuleSide implements DescribedMember {
 
   private findNamed(key: readonly Comparable[]): number {
     const name = key.map(nameValue).join('\0');
-    const known = this.named.get(name) ?? this.keys.add(encodeKey(key));
-    this.named.set(name, known);
-    return known;
+    return this.named.getOrInsertComputed(name, () => this.keys.add(encodeKey(key)));
   }
 
   private findCompared(value: Comparable | null): number {
     if (value === null) return NONE;
-    const known = this.comparedValues.get(value) ?? this.compared.add(encodeValue(value));
-    this.comparedValues.set(value, known);
-    return known;
+    return this.comparedValues.getOrInsertComputed(value, (one) => this.compared.add(encodeValue(one)));
   }
 
   toMembership(): Membership {

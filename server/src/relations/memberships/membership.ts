@@ -111,9 +111,7 @@ const probed = new WeakMap<Membership, EncodedProbes>();
 
 /** @returns the searches that find matching members, see `Probes`; the same object for the same membership */
 export function findProbes(index: RuleIndex, member: Membership): EncodedProbes {
-  const known = probed.get(member) ?? encodeProbes(index, member);
-  probed.set(member, known);
-  return known;
+  return probed.getOrInsertComputed(member, () => encodeProbes(index, member));
 }
 
 function encodeProbes(index: RuleIndex, { build, side, rank, ...member }: Membership): EncodedProbes {
@@ -267,8 +265,7 @@ class IndexRows {
   add({ id: document, productId, group }: PlacedRow, membership: Membership): void {
     const { build, keys } = membership;
     const side = sideNumber(membership.side);
-    const lists = this.sides.get(2 * build + side) ?? new Map<string, MemberRow[]>();
-    this.sides.set(2 * build + side, lists);
+    const lists = this.sides.getOrInsertComputed(2 * build + side, () => new Map<string, MemberRow[]>());
     const rank = this.decode(membership.rank);
     for (const [at, name] of (keys.length === 0 ? [UNMATCHED] : keys).entries()) {
       const compared = comparedAt(membership, at).map((one) => (one === null ? null : this.decode(one)));

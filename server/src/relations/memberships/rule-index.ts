@@ -77,10 +77,7 @@ const planned = new WeakMap<CompiledRule, RuleIndex>();
 
 /** @returns undefined for a rule that equalities and comparisons express completely */
 export function planIndex(rule: CompiledRule): RuleIndex | undefined {
-  if (rule.isPlain) return undefined;
-  const known = planned.get(rule) ?? createIndex(rule);
-  planned.set(rule, known);
-  return known;
+  return rule.isPlain ? undefined : planned.getOrInsertComputed(rule, createIndex);
 }
 
 function createIndex(rule: CompiledRule): RuleIndex {
