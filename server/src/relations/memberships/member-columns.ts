@@ -25,23 +25,28 @@ const LIST_NUMBERS = 5;
 /** Numbers of a member before its compared values: the row and the rank. */
 const MEMBER_NUMBERS = 2;
 
-/**
- * @param documents by row, for every row with members
- * @returns the members of each list by rank and product
- */
-export function* placeMembers(
-  derived: DerivedColumns,
+/** A list of a batch. */
+interface PlacedList {
+  readonly build: number;
+  readonly side: 0 | 1;
+  readonly key: number;
+  /** How many columns it compares. */
+  readonly width: number;
+  /** Where the numbers of each member begin, by rank and product. */
+  readonly places: readonly number[];
+}
+
+/** @param documents by row, for every row with members */
+export function* placeLists(
+  { lists, members }: MemberColumns,
   documents: readonly GroupedDocument[],
-): Generator<MemberRow, void> {
-  const { lists, members, ends, bytes } = derived as MemberColumns;
-  const encoded = listEncoded(ends, bytes);
+): Generator<PlacedList, void> {
   let start = 0;
   for (let list = 0; list < lists.length; list += LIST_NUMBERS) {
     const [build, side, key, width, count] = lists.subarray(
       list,
       list + LIST_NUMBERS,
     ) as Iterable<number> as [number, 0 | 1, number, number, number];
-    const encodedKey = encoded[key] as Buffer;
     const size = MEMBER_NUMBERS + width;
     const numberAt = (place: number) => members[place] as number;
     const documentAt = (place: number) => documents[numberAt(place)] as GroupedDocument;
@@ -50,23 +55,42 @@ export function* placeMembers(
     places.sort(
       (a, b) => numberAt(a + 1) - numberAt(b + 1) || documentAt(a).productId - documentAt(b).productId,
     );
-    for (const place of places) {
-      const { id, productId, group } = documentAt(place);
-      const compared: (Buffer | null)[] = [];
-      for (let at = place + MEMBER_NUMBERS; at < place + size; at += 1)
-        compared.push(encoded[numberAt(at)] ?? null);
-      const rank = encoded[numberAt(place + 1)] as Buffer;
-      yield { build, side, key: encodedKey, rank, productId, document: id, group, compared };
-    }
-    start += places.length * size;
+    yield { build, side, key, width, places };
+    start += count * size;
   }
 }
 
-const listEncoded = (ends: Uint32Array, { buffer }: Uint8Array<ArrayBuffer>): (Buffer | null)[] =>
-  Array.from(ends, (end, number) => {
-    const start = number === 0 ? 0 : (ends[number - 1] as number);
-    return number === 0 ? null : Buffer.from(buffer, start, end - start);
-  });
+/**
+ * @param documents by row, for every row with members
+ * @returns the members of each list by rank and product
+ */
+export function* placeMembers(
+  derived: DerivedColumns,
+  documents: readonly GroupedDocument[],
+): Generator<MemberRow, void> {
+  const columns = derived as MemberColumns;
+  const { members, bytes } = columns;
+  const encoded = listEncoded(columns, (start, end) => Buffer.from(bytes.buffer, start, end - start));
+  const encodedAt = (place: number) => encoded[members[place] as number] ?? null;
+  for (const { build, side, key: number, width, places } of placeLists(columns, documents)) {
+    const key = encoded[number] as Buffer;
+    for (const place of places) {
+      const { id, productId, group } = documents[members[place] as number] as GroupedDocument;
+      const compared: (Buffer | null)[] = [];
+      for (let at = place + MEMBER_NUMBERS; at < place + MEMBER_NUMBERS + width; at += 1)
+        compared.push(encodedAt(at));
+      const rank = encodedAt(place + 1) as Buffer;
+      yield { build, side, key, rank, productId, document: id, group, compared };
+    }
+  }
+}
+
+/** @returns keys, ranks and compared values by their numbers */
+export const listEncoded = <Encoded>(
+  { ends }: MemberColumns,
+  cut: (start: number, end: number) => Encoded,
+): (Encoded | null)[] =>
+  Array.from(ends, (end, number) => (number === 0 ? null : cut(ends[number - 1] as number, end)));
 
 /** Numbers of a collected member before its compared values: its row, rank and key. */
 const COLLECTED_NUMBERS = 3;

@@ -1,14 +1,15 @@
-import type { StatementSync } from 'node:sqlite';
 import type { Derivation } from '../../../catalog/catalog.ts';
 import type { CatalogFile } from '../../../storage/sqlite/sqlite.ts';
 import { ask } from '../../../storage/storage.ts';
 import {
   COMPARED_COLUMNS,
   type GroupedDocument,
+  listEncoded,
   listMembers,
+  type MemberColumns,
   type MemberRow,
   packMemberships,
-  placeMembers,
+  placeLists,
   splitDerived,
 } from '../../memberships/memberships.ts';
 import type { Comparison } from '../../search/search.ts';
@@ -36,7 +37,7 @@ export function relationDerivation(): Derivation {
         writeDocument(file, document, packed);
         documents[row] = document;
       }
-      if (columns !== undefined) writeMembers(file, placeMembers(columns, documents));
+      if (columns !== undefined) writeColumns(file, columns as MemberColumns, documents);
     },
     remove: removeMemberships,
     tidy: mergeSome,
@@ -49,7 +50,8 @@ export const extendIn =
   (extended) =>
     ask(() => {
       for (const row of extended) writeDocument(file, row, packMemberships(row.memberships));
-      writeMembers(file, listMembers(extended.map((row) => ({ ...row, memberships: row.added }))));
+      const members = listMembers(extended.map((row) => ({ ...row, memberships: row.added })));
+      for (const list of listsOf(members)) writeMembers(file, list[0] as MemberRow, list.map(lineOf));
     });
 
 /** `or replace` would copy a page of 16 KiB for each row, to be able to undo the row: 8 instead of 2 µs. */
@@ -84,38 +86,54 @@ const SHORTEST_RUN = 4;
 
 const bytesOf = (hex: string | null) => (hex === null ? null : Buffer.from(hex, 'hex'));
 
-function writeMembers(file: CatalogFile, members: Iterable<MemberRow>): void {
-  const inserts: StatementSync[] = [];
-  const known = new Map<Buffer, string>();
-  const toHex = (bytes: Buffer): string => {
-    const hex = known.get(bytes) ?? bytes.toString('hex');
-    known.set(bytes, hex);
-    return hex;
-  };
-  for (const list of listsOf(members)) {
-    const [first] = list as [MemberRow];
-    if (list.length >= SHORTEST_RUN) {
-      writeRuns(
-        file,
-        first,
-        list.map((member) => writeLine(member, toHex)),
-      );
-      noteAdded(file, first, list.length);
-      continue;
-    }
-    for (const { build, side, key, rank, productId, document, group, compared } of list) {
-      inserts[compared.length] ??= prepareInsert(file, compared.length);
-      inserts[compared.length]?.run(build, side, key, rank, productId, document, group, ...compared);
-    }
+/** From numbers to lines at once: rows between would take half as long again. */
+function writeColumns(
+  file: CatalogFile,
+  columns: MemberColumns,
+  documents: readonly GroupedDocument[],
+): void {
+  const { members, bytes } = columns;
+  const all = Buffer.from(bytes.buffer).toString('hex');
+  const encoded = listEncoded(columns, (start, end) => all.slice(2 * start, 2 * end));
+  const hexAt = (place: number) => encoded[members[place] as number] ?? null;
+  // A product has several lines.
+  const products = documents.map(writeProduct);
+  for (const { build, side, key, width, places } of placeLists(columns, documents)) {
+    const lines = places.map((place): Line => {
+      const row = members[place] as number;
+      const { productId, id: document } = documents[row] as GroupedDocument;
+      const rank = hexAt(place + 1) as string;
+      const first = width === 0 ? null : hexAt(place + 2);
+      let rest = products[row] as string;
+      for (let at = place + 3; at < place + 2 + width; at += 1) rest = addValue(rest, hexAt(at));
+      return { rank, productId, document, text: writeLine(first, rank, rest) };
+    });
+    writeMembers(file, { build, side, key: bytesOf(encoded[key] as string) as Buffer }, lines);
   }
 }
 
-/** Each bound value costs, and most rows have none to compare. */
-function prepareInsert(file: CatalogFile, compared: number): StatementSync {
-  const columns = [KEY, 'group_identifier', ...COMPARED_COLUMNS.slice(0, compared)];
-  const values = `?, ?, ?, ?, ?, ?, ?${', ?'.repeat(compared)}`;
-  return file.prepare(`insert into relation_member (${columns.join(', ')}) values (${values})`);
+/** @param lines in order */
+function writeMembers(file: CatalogFile, list: List, lines: readonly Line[]): void {
+  if (lines.length >= SHORTEST_RUN) {
+    writeRuns(file, list, lines);
+    noteAdded(file, list, lines.length);
+    return;
+  }
+  const { build, side, key } = list;
+  for (const { text } of lines) {
+    const [first, rank, productId, document, group, ...others] = JSON.parse(text) as RunMember;
+    const compared = first === null && others.length === 0 ? [] : [first, ...others].map(bytesOf);
+    file
+      .prepare(INSERTS[compared.length] as string)
+      .run(build, side, key, bytesOf(rank), productId, document, group, ...compared);
+  }
 }
+
+/** By the number of compared values: each bound value costs, and most rows have none. */
+const INSERTS = [...COMPARED_COLUMNS.keys(), COMPARED_COLUMNS.length].map((compared) => {
+  const columns = [KEY, 'group_identifier', ...COMPARED_COLUMNS.slice(0, compared)];
+  return `insert into relation_member (${columns.join(', ')}) values (?, ?, ?, ?, ?, ?, ?${', ?'.repeat(compared)})`;
+});
 
 /** @param members list by list; the key of a list is the same object */
 function* listsOf(members: Iterable<MemberRow>): Generator<readonly MemberRow[], void> {
@@ -136,18 +154,21 @@ interface Line extends Pick<StoredRun, 'rank' | 'productId' | 'document'> {
   readonly text: string;
 }
 
-/** Writes a `RunMember` like `JSON.stringify`, in a third of the time: hexadecimal needs no escaping. */
-function writeLine(
-  { rank: bytes, productId, document, group, compared }: MemberRow,
-  toHex: (bytes: Buffer) => string,
-): Line {
-  const rank = toHex(bytes);
-  const [first = null, ...others] = compared.map((value) => value && toHex(value));
-  const more = others.map((hex) => `,${quote(hex)}`).join('');
-  const text = `[${quote(first)},"${rank}",${productId},${document},${JSON.stringify(group)}${more}]`;
-  return { rank, productId, document, text };
+function lineOf({ rank: bytes, productId, document, group, compared }: MemberRow): Line {
+  const rank = bytes.toString('hex');
+  const [first = null, ...others] = compared.map((value) => value?.toString('hex') ?? null);
+  let rest = writeProduct({ id: document, productId, group });
+  for (const value of others) rest = addValue(rest, value);
+  return { rank, productId, document, text: writeLine(first, rank, rest) };
 }
 
+/** Writes a `RunMember` like `JSON.stringify`, in a third of the time: hexadecimal needs no escaping. */
+const writeLine = (first: string | null, rank: string, rest: string) => `[${quote(first)},"${rank}",${rest}]`;
+
+const writeProduct = ({ id, productId, group }: GroupedDocument) =>
+  `${productId},${id},${JSON.stringify(group)}`;
+
+const addValue = (text: string, hex: string | null) => `${text},${quote(hex)}`;
 const quote = (hex: string | null) => (hex === null ? 'null' : `"${hex}"`);
 
 /** @param lines in order */
