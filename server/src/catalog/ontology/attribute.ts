@@ -63,21 +63,21 @@ export interface Attribute extends Omit<Sent<Static<typeof AttributeSchema>>, 'i
 /** Whether the next full update judges the values of an existing attribute. */
 export const isWaiting = (attribute: Attribute | undefined): boolean => attribute?.typing === 'automatic';
 
-/** An attribute as a row of either store. */
-export interface AttributeRow {
-  readonly id: number;
-  readonly name: string;
-  readonly type: Attribute['type'];
-  readonly unitName: string | null;
-  readonly decimal: 'point' | 'comma' | null;
-  /** JSON list. */
-  readonly synonyms: string;
-  readonly reason?: string | null;
-  readonly typing?: 'automatic' | null;
-}
+/** An attribute as either store lists its columns. */
+export type AttributeRow = readonly [
+  id: number,
+  name: string,
+  type: Attribute['type'],
+  unitName: string | null,
+  decimal: 'point' | 'comma' | null,
+  /** JSON list */
+  synonyms: string,
+  reason?: string | null,
+  typing?: 'automatic' | null,
+];
 
 function toAttribute(row: AttributeRow, unitAliases: UnitAliases): Attribute {
-  const { id, name, type, unitName, decimal, synonyms, reason = null, typing = null } = row;
+  const [id, name, type, unitName, decimal, synonyms, reason = null, typing = null] = row;
   const others = synonyms === '[]' ? [] : (JSON.parse(synonyms) as string[]);
   return {
     id,

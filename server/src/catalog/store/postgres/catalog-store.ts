@@ -117,8 +117,8 @@ interface ServedRow {
 
 const ONTOLOGY = `select json_build_object('mode', c.ontology_mode, 'revision', c.ontology_revision,
     'unitAliases', c.unit_aliases, 'attributes',
-    (select json_agg(json_build_object('id', a.id, 'name', a.name, 'type', a.type, 'unitName', a.unit_name,
-       'decimal', a.decimal, 'synonyms', a.synonyms) order by a.id) from attribute a where a.project_id = $1))::text
+    (select json_agg(json_build_array(a.id, a.name, a.type, a.unit_name, a.decimal, a.synonyms) order by a.id)
+     from attribute a where a.project_id = $1))::text
   from catalog c where c.project_id = $1`;
 
 const VERSION = '(select catalog_version from catalog where project_id = $1)';
