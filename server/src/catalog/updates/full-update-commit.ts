@@ -7,7 +7,7 @@ import type * as port from '../port.ts';
 import { openPassage } from '../report-lines.ts';
 import { refuseDeletes } from './delete-guard.ts';
 import * as fullUpdateStore from './full-update-store.ts';
-import type { Staging } from './staging.ts';
+import { inTurns, type Staging } from './staging.ts';
 import { undoLimitsOf } from './undoable-commits.ts';
 
 interface CommitPayload {
@@ -107,7 +107,7 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
       throw refusal;
     }
     await parts.onOntologyFollowed(run);
-    for (const attribute of newAttributes) run.report(describeCreated(attribute));
+    await inTurns(newAttributes, (attribute) => run.report(describeCreated(attribute)));
     await reportCommit(run, fullUpdateId, result.counts);
     // The commit is reported before its bodies are removed, which takes 2 ms for each of 15 MB.
     const bodies = await end(projectId, fullUpdateId, 'committed');
