@@ -1,10 +1,13 @@
+import { hash } from 'node:crypto';
 import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
-import { computeValueId } from '../products/products.ts';
+
+/** Hexadecimal, so that the number is exact. */
+const EDITION_DIGITS = 13;
 
 /** Writes the answers of one version of a catalog. */
 export interface VersionWriter {
   readonly version: number;
-  /** A number for the ontology, 53 bits: answers with one edition are from one ontology, even if another writer made them. */
+  /** A number for the ontology, 52 bits: answers with one edition are from one ontology, even if another writer made them. */
   readonly edition: number;
   readonly writer: AnswerWriter;
 }
@@ -33,7 +36,7 @@ export class CachedWriter {
     const signature = JSON.stringify(ontology);
     const known = signature === this.signature ? this.followed : undefined;
     const { edition, writer } = known ?? {
-      edition: computeValueId(0, signature),
+      edition: Number.parseInt(hash('sha256', signature).slice(0, EDITION_DIGITS), 16),
       writer: new AnswerWriter(ontology.attributes, this.categoryIdOf),
     };
     this.signature = signature;

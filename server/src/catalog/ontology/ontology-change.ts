@@ -57,7 +57,8 @@ function explainType({ reason, typing, ...requested }: Attribute, present: Attri
 
 /** @returns an ontology in the form of an answer */
 export function documentOf({ mode, unitAliases, attributes }: Omit<Ontology, 'revision'>) {
-  const own = attributes.map(({ unitAliases: _, ...attribute }) => attribute);
+  const own =
+    unitAliases === undefined ? attributes : attributes.map(({ unitAliases: _, ...attribute }) => attribute);
   return { mode, ...knownAliases(unitAliases), attributes: own };
 }
 
