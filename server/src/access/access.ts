@@ -1,7 +1,7 @@
 /**
- * The door of access: API keys and users, whom a presented key or console session identifies, what they may do and how often.
- * The server calls it before every request. It stores hashes and never a value, and leaves decisions about projects to
- * projects. It only wakes by itself to record when keys were used.
+ * The door of access: API keys and users, whom a presented key or console session identifies, what they may
+ * do and how often. The server calls it before every request. It stores hashes and never a value, and leaves
+ * decisions about projects to projects. It only wakes by itself to record when keys were used.
  */
 import { commandAuthor, type Projects } from '../projects/projects.ts';
 import type { Postgres } from '../storage/postgres/postgres.ts';

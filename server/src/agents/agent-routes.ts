@@ -36,8 +36,8 @@ interface ListenedAt {
 }
 
 /**
- * Refuses pages in a browser other than our own: through a name that leads to this machine (DNS rebinding) they could reach a
- * service that only listens on loopback. @throws origin_refused, host_refused
+ * Refuses pages in a browser other than our own: through a name that leads to this machine (DNS rebinding)
+ * they could reach a service that only listens on loopback. @throws origin_refused, host_refused
  */
 function refuseForeign(
   { origin, host = '' }: FastifyRequest['headers'],

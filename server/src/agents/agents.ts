@@ -1,6 +1,6 @@
 /**
- * The door of agents: the tools by which programs that speak MCP find products, ask for related ones and the reasons, and see
- * changes. They shorten what the rooms to the left answer; none of them changes a catalog.
+ * The door of agents: the tools by which programs that speak MCP find products, ask for related ones and the
+ * reasons, and see changes. They shorten what the rooms to the left answer; none of them changes a catalog.
  */
 import {
   createMcpHandler,

@@ -269,8 +269,8 @@ export const previewRelation = defineTool({
 type Term = { readonly times?: number; readonly plus?: number | string } | undefined;
 
 /**
- * @returns the condition, as `Tyre width 54 mm ≤ Maximum tyre width 60 mm`, `… or …` (those that hold, or all), `… and … in one row`. With
- * `isJudged`, the fact instead: `62 mm > 50 mm` if it does not hold, `≤?` if a value is missing
+ * @returns the condition, as `Tyre width 54 mm ≤ Maximum tyre width 60 mm`, `… or …` (those that hold, or all), `… and …
+ * in one row`. With `isJudged`, the fact instead: `62 mm > 50 mm` if it does not hold, `≤?` if a value is missing
  */
 export function describeMatch(element: ExplainedElement, { isJudged = false } = {}): string {
   const list = (inner: readonly ExplainedElement[], joint: string) =>

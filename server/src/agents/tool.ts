@@ -53,8 +53,8 @@ export const defineTool = <Input extends TProperties, Output extends TProperties
 };
 
 /**
- * An answer should stay under 4,000 tokens, and an agent gets it twice: structured and as text. Tokens are an upper estimate:
- * three ASCII letters each, and one for every other character.
+ * An answer should stay under 4,000 tokens, and an agent gets it twice: structured and as text. Tokens are an
+ * upper estimate: three ASCII letters each, and one for every other character.
  */
 export const TOKENS = 1_700;
 const LETTERS_PER_TOKEN = 3;

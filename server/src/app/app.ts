@@ -1,6 +1,6 @@
 /**
- * The composition root: what is served, and in which order everything starts and stops. `parts.ts` assembles the rooms; parts get
- * what they need as parameters, and nothing is found by name.
+ * The composition root: what is served, and in which order everything starts and stops. `parts.ts` assembles
+ * the rooms; parts get what they need as parameters, and nothing is found by name.
  */
 import { addHealthRoutes } from '../http/server/health-routes.ts';
 import { listenOn, measureRequests, serveMetrics } from '../http/server/server.ts';

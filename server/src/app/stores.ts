@@ -82,8 +82,8 @@ const guardWrites = (database: Database, backup: Backup): Database => ({
 });
 
 /**
- * The keys of the settings, then those of the data directory, so that a service can move from one to the other. Processes on
- * PostgreSQL need the same key, so none of them creates one.
+ * The keys of the settings, then those of the data directory, so that a service can move from one to the
+ * other. Processes on PostgreSQL need the same key, so none of them creates one.
  * @throws Error that names the setting or the file that cannot be read
  */
 export function openSecrets({ secretKeys, secretKeysFile, database, dataDir }: Config): Secrets {

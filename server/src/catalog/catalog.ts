@@ -1,8 +1,8 @@
 /**
- * The door of the catalog: it accepts products (full, incremental and partial updates, deletion, restore), turns their
- * attributes into facts by the ontology, and answers lookups. Changes of one project are tasks that take effect in order; a
- * commit is one transaction, so readers see the catalog before it or after it. The catalog does not know what goes with what:
- * relations are to its right.
+ * The door of the catalog: it accepts products (full, incremental and partial updates, deletion, restore),
+ * turns their attributes into facts by the ontology, and answers lookups. Changes of one project are tasks
+ * that take effect in order; a commit is one transaction, so readers see the catalog before it or after it.
+ * The catalog does not know what goes with what: relations are to its right.
  */
 import type { CatalogFiles } from '../storage/sqlite/sqlite.ts';
 import type { Task } from '../tasks/tasks.ts';

@@ -5,9 +5,9 @@ import type { OwnField } from './filters/filters.ts';
 import * as products from './products/products.ts';
 
 /**
- * What rooms to the right derive from products and store in the catalog's file, e.g. on which sides of relations a product is.
- * It is derived where products are parsed, and written in the transaction that writes their document, so a reader never sees
- * one without the other.
+ * What rooms to the right derive from products and store in the catalog's file, e.g. on which sides of
+ * relations a product is. It is derived where products are parsed, and written in the transaction that writes
+ * their document, so a reader never sees one without the other.
  */
 export interface Derivation {
   /** @returns the present derivation; call it on a snapshot */

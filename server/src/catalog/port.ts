@@ -76,15 +76,15 @@ export interface CatalogRepeatables {
 type OfProject = [projectId: number];
 
 /**
- * Where catalogs are stored. Every method handles a whole batch, never a single row, so that a store across a network can
- * implement it too.
+ * Where catalogs are stored. Every method handles a whole batch, never a single row, so that a store across a
+ * network can implement it too.
  */
 export interface CatalogStore
   extends Calls<CatalogReads & CatalogStateReads & CatalogComparisons, OfProject>,
     Calls<CatalogWrites & CatalogRepeatables, OfProject> {
   /**
-   * @returns the answers of the products found, in the order of the request, each once, without unknown ones; undefined if they
-   * are so large that another thread must make them
+   * @returns the answers of the products found, in the order of the request, each once, without unknown ones;
+   * undefined if they are so large that another thread must make them
    */
   findAnswers(order: AnswerOrder): Promise<JoinedAnswers | undefined>;
   /** The same in another thread, for any length. @throws answer_too_large */

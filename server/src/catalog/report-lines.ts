@@ -33,8 +33,8 @@ const writeCount = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
 
 /**
- * Passes lines of the parsing threads on to a task's report. An unknown attribute is reported once per task, and so are empty
- * values, as a count, however many batches contain them.
+ * Passes lines of the parsing threads on to a task's report. An unknown attribute is reported once per task,
+ * and so are empty values, as a count, however many batches contain them.
  */
 export function openPassage(run: TaskRun) {
   const unknown = new Set<string>();
@@ -76,8 +76,8 @@ export function openPassage(run: TaskRun) {
       for (const [attribute, one] of dropped) addDropped(attribute, one);
     },
     /**
-     * Reports the counts: empty values in the report, dropped facts in the log, as a report is about present values. Call it
-     * last. @returns what is stored with the result of the task
+     * Reports the counts: empty values in the report, dropped facts in the log, as a report is about present
+     * values. Call it last. @returns what is stored with the result of the task
      */
     async end(): Promise<TaskNotes> {
       for (const [attribute, count] of empty) run.report(countEmpty(attribute, count));

@@ -1,7 +1,7 @@
 /**
- * The door of channels: a catalog for others, as files that they read. A channel is a stored definition; a build of it is a
- * task, which reads one version of the catalog with related products, writes an immutable snapshot and replaces the published
- * one at once. Channels know catalogs and relations, and never how either is stored.
+ * The door of channels: a catalog for others, as files that they read. A channel is a stored definition; a build
+ * of it is a task, which reads one version of the catalog with related products, writes an immutable snapshot and
+ * replaces the published one at once. Channels know catalogs and relations, and never how either is stored.
  */
 import type { Catalog } from '../catalog/catalog.ts';
 import { createDefinitions, type SentChange, type Shown } from '../definitions/definitions.ts';

@@ -63,8 +63,8 @@ async function makeFirstKey(app: App, { accountKey, database, dataDir }: Config)
 }
 
 /**
- * As long as no user can sign in, each start shows a link. Without a terminal it goes to the log, whose reader can become the
- * owner within the hour. Source: docs/interface.md §14.5.
+ * As long as no user can sign in, each start shows a link. Without a terminal it goes to the log, whose
+ * reader can become the owner within the hour. Source: docs/interface.md §14.5.
  */
 async function showOwnerLink(app: App, config: Config): Promise<void> {
   const { log } = app.server;

@@ -1,7 +1,7 @@
 /**
- * The door of definitions: how resources that people define are stored, paged, changed, audited, sealed, planned and run, whatever their
- * kind. The room that owns a kind provides a record of it, which is data and plain functions; docs/decisions/0026-kinds-are-records.md
- * says how to add one. Definitions never know what a kind is for.
+ * The door of definitions: how resources that people define are stored, paged, changed, audited, sealed, planned and
+ * run, whatever their kind. The room that owns a kind provides a record of it, which is data and plain functions;
+ * docs/decisions/0026-kinds-are-records.md says how to add one. Definitions never know what a kind is for.
  */
 
 import { isDeepStrictEqual } from 'node:util';

@@ -25,8 +25,8 @@ export function checkSchedule({ cron, timeZone }: Schedule, now: number): string
 }
 
 /**
- * A local time that a clock change skips is due at the instant of the change, and one that occurs twice is due the first
- * time; an hourly schedule stays hourly.
+ * A local time that a clock change skips is due at the instant of the change, and one that occurs twice is
+ * due the first time; an hourly schedule stays hourly.
  * @returns the next due instant; undefined if there is none
  */
 export function findNextRun({ cron, timeZone }: Schedule, after: number): number | undefined {
@@ -82,8 +82,8 @@ export const createSchedule = <Resource extends Due, Place>({
   });
 
 /**
- * Starts a due run. The next time is written in the transaction that accepts the run, so that only one of all processes
- * starts it.
+ * Starts a due run. The next time is written in the transaction that accepts the run, so that only one of all
+ * processes starts it.
  * @param busy the refusal of `start` while another run is open
  * @returns false while another run is open
  */

@@ -19,8 +19,8 @@ import {
 } from '../storage/storage.ts';
 
 /**
- * The outbox: an event is a row beside the change that it reports, written by the same transaction. If no endpoint subscribes
- * to it, nothing is written.
+ * The outbox: an event is a row beside the change that it reports, written by the same transaction. If no
+ * endpoint subscribes to it, nothing is written.
  */
 
 /** Endpoints `e` that are switched on, and the projects `p` within their scopes. */

@@ -1,6 +1,6 @@
 /**
- * A lone surrogate in JSON makes strict readers, such as PHP's, refuse all of it: nothing is cut inside a pair, and a lone
- * one that was sent becomes U+FFFD.
+ * A lone surrogate in JSON makes strict readers, such as PHP's, refuse all of it: nothing is cut inside a
+ * pair, and a lone one that was sent becomes U+FFFD.
  * @returns the first characters of a text, counted as in schemas
  */
 export function cutText(text: string, most: number): string {

@@ -14,8 +14,8 @@ export interface Parts {
 }
 
 /**
- * `page`: related products and fit, for a page that shoppers open and whose key they can see. `read`: projects, lookups, relations, reading tasks. `write`: also updates and cancelling tasks. `manage`: all that the
- * scope allows.
+ * `page`: related products and fit, for a page that shoppers open and whose key they can see. `read`: projects,
+ * lookups, relations, reading tasks. `write`: also updates and cancelling tasks. `manage`: all that the scope allows.
  */
 export type Access = 'page' | 'read' | 'write' | 'manage';
 

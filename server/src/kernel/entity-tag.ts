@@ -1,6 +1,6 @@
 /**
- * Whether the tags of an `If-None-Match` name a state. A weak tag suffices: it does not matter whether bytes or only their
- * meaning are the same, and a proxy that compresses an answer weakens its tag. Source: RFC 9110 §13.1.2.
+ * Whether the tags of an `If-None-Match` name a state. A weak tag suffices: it does not matter whether bytes or only
+ * their meaning are the same, and a proxy that compresses an answer weakens its tag. Source: RFC 9110 §13.1.2.
  * @param tag in quotes
  */
 export const namesTag = (ifNoneMatch: string, tag: unknown): boolean =>

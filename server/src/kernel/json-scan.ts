@@ -39,9 +39,9 @@ function findEndOfString(bytes: Uint8Array, from: number): number {
 }
 
 /**
- * Counts the values in a JSON text from its bytes: a parser makes up to 60 bytes of three, and a text that was sent packed is
- * a thousandth of what it becomes. The parser decides whether the text is JSON. The fields are integers and nothing is
- * allocated, as it counts up to 8 million times in a large body.
+ * Counts the values in a JSON text from its bytes: a parser makes up to 60 bytes of three, and a text that
+ * was sent packed is a thousandth of what it becomes. The parser decides whether the text is JSON. The fields
+ * are integers and nothing is allocated, as it counts up to 8 million times in a large body.
  */
 export class JsonCounts {
   /** Commas, lists and objects, which is about the number of values; an empty list counts twice. */

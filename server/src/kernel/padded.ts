@@ -1,6 +1,6 @@
 /**
- * A list in a statement makes a different text for each length, and every text is prepared on every connection. Padded, there
- * is one for each power of two.
+ * A list in a statement makes a different text for each length, and every text is prepared on every
+ * connection. Padded, there is one for each power of two.
  * @returns the list with its last entry repeated; only for statements in which repetition has no effect
  */
 export function padToPowerOfTwo<Entry>(list: readonly Entry[]): readonly Entry[] {

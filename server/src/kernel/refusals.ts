@@ -1,6 +1,6 @@
 /**
- * All intentional refusals: the text of each on the wire, by status and code. `$1`, `$2`, … in a text are filled from the values of
- * the error. Source: docs/interface.md §7.4.
+ * All intentional refusals: the text of each on the wire, by status and code. `$1`, `$2`, … in a text are
+ * filled from the values of the error. Source: docs/interface.md §7.4.
  */
 const TEXTS = {
   400: {

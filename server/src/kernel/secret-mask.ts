@@ -19,8 +19,8 @@ export function isSecretName(name: string, plainName?: string): boolean {
 }
 
 /**
- * Masks secrets in a text that may be truncated or malformed: JSON by its members, whatever they hold, everything else by
- * `name: value`. Reads each character once or twice.
+ * Masks secrets in a text that may be truncated or malformed: JSON by its members, whatever they hold,
+ * everything else by `name: value`. Reads each character once or twice.
  */
 export function maskSecrets(text: string, plainName?: string): string {
   return maskMembers(text, plainName)

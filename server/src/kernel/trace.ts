@@ -2,8 +2,8 @@ import * as api from '@opentelemetry/api';
 import { ServiceError } from './errors.ts';
 
 /**
- * Spans, using the OpenTelemetry API: without an SDK, which app/traces.ts starts if configured, its calls do nothing. A span has
- * ids, kinds and counts, but nothing that a caller sent, and no message of an error.
+ * Spans, using the OpenTelemetry API: without an SDK, which app/traces.ts starts if configured, its calls do
+ * nothing. A span has ids, kinds and counts, but nothing that a caller sent, and no message of an error.
  */
 export interface SpanFacts {
   readonly name: string;

@@ -1,7 +1,7 @@
 /**
- * Which addresses the service may fetch from: globally reachable unicast. All others (the machine itself, its neighbours, the
- * metadata service of a cloud) would be reached with the rights of the service. Source: docs/interface.md §13.4, the
- * special-purpose address registries of IANA (RFC 6890).
+ * Which addresses the service may fetch from: globally reachable unicast. All others (the machine itself, its
+ * neighbours, the metadata service of a cloud) would be reached with the rights of the service. Source:
+ * docs/interface.md §13.4, the special-purpose address registries of IANA (RFC 6890).
  */
 
 import { BlockList, isIP, isIPv4 } from 'node:net';
@@ -45,9 +45,9 @@ const globalV6 = toBlockList([IPV6_GLOBAL]);
 export type AllowedAddresses = (address: string) => boolean;
 
 /**
- * @returns the problem of an address, as `a loopback address`; undefined if it may be fetched from An allowed range does not
- * open the addresses embedded in it: allowing `64:ff9b::/96`, to reach IPv4 from a network without it, does not allow
- * 127.0.0.1 behind it.
+ * @returns the problem of an address, as `a loopback address`; undefined if it may be fetched from An allowed
+ * range does not open the addresses embedded in it: allowing `64:ff9b::/96`, to reach IPv4 from a network
+ * without it, does not allow 127.0.0.1 behind it.
  */
 export function refuseAddress(address: string, allows: AllowedAddresses): string | undefined {
   if (isIP(address) === 0) return 'no address';
@@ -123,8 +123,8 @@ export function ipv6WordsOf(address: string): number[] {
 export const URL_LENGTH = 4_096;
 
 /**
- * Reads an address, or that of a redirect relative to `base`. The parser turns every notation of an IPv4 address (`0x7f.1`,
- * `2130706433`, `127。1`) into four numbers and refuses IPv6 zones, so what is checked is what is reached.
+ * Reads an address, or that of a redirect relative to `base`. The parser turns every notation of an IPv4 address
+ * (`0x7f.1`, `2130706433`, `127。1`) into four numbers and refuses IPv6 zones, so what is checked is what is reached.
  * @throws OutboundProblem url
  */
 export function readHttpUrl(text: string, base?: URL): URL {

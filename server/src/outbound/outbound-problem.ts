@@ -9,8 +9,8 @@ export type OutboundReason =
   | 'broken_off';
 
 /**
- * Why an outside address could not be reached, in words for the person who gave it. The text never contains the value of a
- * header or the query of a URL, as both may be secret. `Reason`: callers have additional ones.
+ * Why an outside address could not be reached, in words for the person who gave it. The text never contains
+ * the value of a header or the query of a URL, as both may be secret. `Reason`: callers have additional ones.
  */
 export class OutboundProblem<Reason extends string = OutboundReason> extends Error {
   override readonly name = 'OutboundProblem';

@@ -69,9 +69,9 @@ interface PinnedRequest extends Outbound {
 
 const HEADER_BYTES = 32 * 1024;
 /**
- * Sends one request. The host is looked up once, every address is checked, and the connection goes to one of the checked
- * addresses: a name that changes a moment later (DNS rebinding) gains nothing. Host header, TLS name and certificate check
- * stay those of the URL. Redirects are not followed.
+ * Sends one request. The host is looked up once, every address is checked, and the connection goes to one of
+ * the checked addresses: a name that changes a moment later (DNS rebinding) gains nothing. Host header, TLS
+ * name and certificate check stay those of the URL. Redirects are not followed.
  * @throws OutboundProblem address, connection, timeout
  */
 export async function sendPinned(url: URL, request: PinnedRequest): Promise<IncomingMessage> {

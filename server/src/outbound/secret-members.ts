@@ -35,8 +35,8 @@ export function pickSecrets(place: object, secrets: SecretMembers<never> | undef
 
 /**
  * Fills in masked values.
- * @returns undefined if there is no such value, or its destination has changed: a caller who may change the address but not
- * read the secret could have it sent to their own server
+ * @returns undefined if there is no such value, or its destination has changed: a caller who may change the
+ * address but not read the secret could have it sent to their own server
  */
 export function fillMembers<Place extends object>(
   sent: Place,

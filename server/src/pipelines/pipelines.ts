@@ -1,7 +1,7 @@
 /**
- * The door of pipelines: they feed a catalog without a client. A pipeline is a stored definition; a run of it is a task. What
- * starts one (a call, an upload, a schedule, a webhook) is decided here, across processes by the database; what a run does is
- * in `runs/`. Pipelines know catalogs but not how products are stored.
+ * The door of pipelines: they feed a catalog without a client. A pipeline is a stored definition; a run of it
+ * is a task. What starts one (a call, an upload, a schedule, a webhook) is decided here, across processes by
+ * the database; what a run does is in `runs/`. Pipelines know catalogs but not how products are stored.
  */
 import { createDefinitions, openStored, type SentChange, type Shown } from '../definitions/definitions.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
@@ -65,8 +65,8 @@ export function createPipelines(parts: PipelineParts) {
 
     /**
      * Maps the first rows of the real source, and stores nothing.
-     * @throws request_invalid, not_found for the stored pipeline, rate_limited, not_ready, and any refusal of the source or its
-     * format
+     * @throws request_invalid, not_found for the stored pipeline, rate_limited, not_ready, and any refusal of
+     * the source or its format
      */
     async preview(project: ChosenProject, sent: SentPreview, signal?: AbortSignal): Promise<Preview> {
       const { id: projectId, accountId } = project;

@@ -1,7 +1,7 @@
 /**
- * The door of projects: accounts, their project groups and projects, how a call finds its project, and the audit log in which
- * every room to the right records changes. It knows what a caller reaches, but not whether a key is valid, which is access.
- * It never touches a catalog; a purge calls every room that listens.
+ * The door of projects: accounts, their project groups and projects, how a call finds its project, and the
+ * audit log in which every room to the right records changes. It knows what a caller reaches, but not whether
+ * a key is valid, which is access. It never touches a catalog; a purge calls every room that listens.
  */
 import { type AtOnce, andThen } from '../kernel/at-once.ts';
 import { type Caller, type ChosenProject, originOf, type PartScope, type Scope } from '../kernel/caller.ts';
@@ -141,8 +141,8 @@ interface ManagementParts extends ProjectsParts {
 }
 
 /**
- * Unknown, deleted and unreached projects are not_found alike. The key of a project may read it but change no project:
- * scope_refused. Source: docs/interface.md §14.1 and §14.2.
+ * Unknown, deleted and unreached projects are not_found alike. The key of a project may read it but change no
+ * project: scope_refused. Source: docs/interface.md §14.1 and §14.2.
  */
 function createProjectManagement(parts: ManagementParts & { readonly onWritten: () => void }) {
   const { clock } = parts;

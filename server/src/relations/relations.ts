@@ -1,8 +1,8 @@
 /**
- * The door of relations: what goes with what, by rules that people write. A relation is a join index beside the products,
- * changed in the transaction that changes them, so an answer never shows a product that does not exist. When a rule or the
- * ontology has changed, a task walks the products again, while the old answers stay. Relations know the catalog; the catalog
- * never knows them.
+ * The door of relations: what goes with what, by rules that people write. A relation is a join index beside
+ * the products, changed in the transaction that changes them, so an answer never shows a product that does
+ * not exist. When a rule or the ontology has changed, a task walks the products again, while the old answers
+ * stay. Relations know the catalog; the catalog never knows them.
  */
 import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';

@@ -1,8 +1,8 @@
 /**
- * The door of statistics: what happened over time, in minutes for two days and in hours for longer. It is told of every
- * answered request and every change of a catalog, counts in memory, and every ten seconds adds its counts to those of other
- * processes; no request waits for it. It never decides anything: access counts for the limits of keys. What a process has
- * counted since its last write is lost when it dies.
+ * The door of statistics: what happened over time, in minutes for two days and in hours for longer. It is
+ * told of every answered request and every change of a catalog, counts in memory, and every ten seconds adds
+ * its counts to those of other processes; no request waits for it. It never decides anything: access counts
+ * for the limits of keys. What a process has counted since its last write is lost when it dies.
  */
 import type { MeasuredRequest, SentRequest } from '../http/server/server.ts';
 import { isUser } from '../kernel/caller.ts';

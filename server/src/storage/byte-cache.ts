@@ -318,8 +318,8 @@ class SlabRing {
   }
 
   /**
-   * Keeps the valid entries of a stale slab, or those of another slab used since, up to half a slab; they must be used again
-   * to stay another time.
+   * Keeps the valid entries of a stale slab, or those of another slab used since, up to half a slab; they
+   * must be used again to stay another time.
    */
   private compact(slab: Slab): void {
     const base = this.present << SLAB_POSITION_BITS;
@@ -358,8 +358,8 @@ const openSpace = (ring: SlabRing, id: number, isOver: () => boolean) => ({
   /** @returns their offsets. 100 of them take half the time of 100 `find`: memory is read for all at once. */
   findAll: (keys: readonly string[]) => ring.findAll(id, keys),
   /**
-   * Stores a copy, replacing one of another origin. A full cache takes only some entries, and no large ones; a version that has
-   * ended takes none.
+   * Stores a copy, replacing one of another origin. A full cache takes only some entries, and no large ones;
+   * a version that has ended takes none.
    */
   keep(key: string, bytes: Uint8Array, origin?: Origin): void {
     if (!isOver()) ring.keep(id, key, { bytes, origin });
@@ -380,10 +380,10 @@ export type CacheSpace = ReturnType<typeof openSpace>;
 export type ByteCache = ReturnType<typeof createByteCache>;
 
 /**
- * Bytes by key in memory, outside V8's heap: entries are consecutive in slabs, and a table of integers indexes them. So the
- * collector visits one object for a thousand answers; with a Map of arrays it visited 66,000 at every collection of the
- * serving thread, and a lookup took twice the time (bench lookup). An entry is valid for one version of its space. The limit
- * in bytes covers all spaces, in whole MiB; the index takes up to 32 bytes an entry on top.
+ * Bytes by key in memory, outside V8's heap: entries are consecutive in slabs, and a table of integers indexes them. So
+ * the collector visits one object for a thousand answers; with a Map of arrays it visited 66,000 at every collection of
+ * the serving thread, and a lookup took twice the time (bench lookup). An entry is valid for one version of its space.
+ * The limit in bytes covers all spaces, in whole MiB; the index takes up to 32 bytes an entry on top.
  */
 export function createByteCache(limitBytes: number) {
   const spaces = new Map<string, { version: number; id: number; space: CacheSpace }>();

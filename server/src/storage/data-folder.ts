@@ -145,8 +145,8 @@ export function findLastBackup({ lastBackup }: DataFolder): LastBackup | undefin
 }
 
 /**
- * Keeps a second server out of a data folder. The lock is SQLite's exclusive lock on a file of its own: the operating system
- * drops it with the process, so a crash leaves none behind.
+ * Keeps a second server out of a data folder. The lock is SQLite's exclusive lock on a file of its own: the
+ * operating system drops it with the process, so a crash leaves none behind.
  * @throws Error when another server holds the folder, or it cannot be locked
  */
 export function lockDataFolder(root: string): DatabaseSync {

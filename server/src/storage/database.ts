@@ -206,8 +206,8 @@ export const control = {
 };
 
 /**
- * What a write locks while it runs. `all`: every other write with this scope, for example of keys and projects. A project's
- * id: writes of that project. `rows`: only what its statements lock. The embedded store has one writer for all.
+ * What a write locks while it runs. `all`: every other write with this scope, for example of keys and projects. A
+ * project's id: writes of that project. `rows`: only what its statements lock. The embedded store has one writer for all.
  */
 export type WriteScope = 'all' | 'rows' | number;
 

@@ -72,8 +72,8 @@ export const USER_VERSION_AT = 60;
 const MAGIC = 'SQLite format 3';
 
 /**
- * Reads the version of a file that this process does not have open: closing any handle drops SQLite's locks on it. Without a
- * WAL the header is enough: 10,000 files take 0.1 to 0.3 s, with SQLite 2.9 s.
+ * Reads the version of a file that this process does not have open: closing any handle drops SQLite's locks
+ * on it. Without a WAL the header is enough: 10,000 files take 0.1 to 0.3 s, with SQLite 2.9 s.
  * @returns 0 for a file without a schema
  */
 export function readVersion(path: string): number {

@@ -11,8 +11,8 @@ export interface SqlSession {
 }
 
 /**
- * Statements that both engines run. A value fills a hole of the template and becomes a parameter. `own` and similar parts differ
- * by engine: a row in PostgreSQL belongs to a project, a file holds one project.
+ * Statements that both engines run. A value fills a hole of the template and becomes a parameter. `own` and
+ * similar parts differ by engine: a row in PostgreSQL belongs to a project, a file holds one project.
  */
 export type Sql = Text | Difference;
 
@@ -252,8 +252,8 @@ export async function performOn<Result>(
 }
 
 /**
- * A table of operations is an interface: a method for each, from its input to its result. Its programs and the calls that other
- * rooms make are derived from it by type; a call finds its program by name, in this thread or in another.
+ * A table of operations is an interface: a method for each, from its input to its result. Its programs and the calls
+ * that other rooms make are derived from it by type; a call finds its program by name, in this thread or in another.
  */
 
 /** A program for each operation. */

@@ -21,9 +21,9 @@ const CODES = {
 
 /**
  * @param projectId whose catalog was in use; without one a damaged file is the control database
- * @returns `catalog_damaged` for a file that SQLite cannot read as its own; `storage_full` when the disk is full, `storage_failed` when it cannot
- * read or write, whether SQLite or the file system reported it; `not_ready` when another program (for example `relata restore`) holds the file, or
- * too many files are open; any other error unchanged
+ * @returns `catalog_damaged` for a file that SQLite cannot read as its own; `storage_full` when the disk is full,
+ * `storage_failed` when it cannot read or write, whether SQLite or the file system reported it; `not_ready` when another
+ * program (for example `relata restore`) holds the file, or too many files are open; any other error unchanged
  */
 export function translateSqliteError(error: unknown, projectId?: number): unknown {
   if (!(error instanceof Error) || error instanceof ServiceError) return error;

@@ -1,7 +1,7 @@
 /**
- * The door of storage. The control database holds accounts, projects, keys and tasks; each project's catalog is a file of
- * its own; payload files hold accepted bodies until their tasks have ended. Statements are in the `*-store.ts` of the
- * room that owns the rows. Storage does not know what a row means.
+ * The door of storage. The control database holds accounts, projects, keys and tasks; each project's catalog
+ * is a file of its own; payload files hold accepted bodies until their tasks have ended. Statements are in
+ * the `*-store.ts` of the room that owns the rows. Storage does not know what a row means.
  */
 
 import { createHash, randomBytes } from 'node:crypto';

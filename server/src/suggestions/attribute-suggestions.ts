@@ -22,8 +22,8 @@ import type {
 } from './suggestion-schemas.ts';
 
 /**
- * Attributes whose values are of another type than the ontology says, or that it lacks. A full update makes an attribute text
- * as soon as one value is not a number; here a few are tolerated, and a person decides.
+ * Attributes whose values are of another type than the ontology says, or that it lacks. A full update makes
+ * an attribute text as soon as one value is not a number; here a few are tolerated, and a person decides.
  */
 
 /** A lower share would lose more than it gains, and leave more values to look at. */
@@ -119,8 +119,8 @@ const unitOf = ({ units }: Observed, { unitAliases }: DraftSettings): string =>
   nameInTable(units[0]?.[0] ?? '', unitAliases);
 
 /**
- * Two attributes with one meaning: their names differ in case, separators or a letter (Color, Colour), and products have one
- * or the other. No list of words: similar names count only if the values are the same.
+ * Two attributes with one meaning: their names differ in case, separators or a letter (Color, Colour), and
+ * products have one or the other. No list of words: similar names count only if the values are the same.
  */
 
 /** Share of the rarer one's products. A product with both distinguishes them. */

@@ -8,8 +8,8 @@ import { type Attribute, indexByKey, isBlank, type Ontology } from '../catalog/o
 import type { UploadedProduct } from '../catalog/products/products.ts';
 
 /**
- * The sample that the rules of suggestions look at: products with their distinct values, and their categories. Bounded for
- * any catalog: 20,000 products with 15 values each take about 25 MB.
+ * The sample that the rules of suggestions look at: products with their distinct values, and their
+ * categories. Bounded for any catalog: 20,000 products with 15 values each take about 25 MB.
  */
 
 /** A distinct value of one key. */

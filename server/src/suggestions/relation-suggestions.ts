@@ -18,8 +18,8 @@ import {
 import type { RelationDraft, RelationSuggestion, SharedValue } from './suggestion-schemas.ts';
 
 /**
- * Pairs of categories whose products share the values of an attribute: most of them, and each with few of the others. In a
- * good relation nearly every source has results, but only a few.
+ * Pairs of categories whose products share the values of an attribute: most of them, and each with few of the
+ * others. In a good relation nearly every source has results, but only a few.
  */
 
 /** Share of sources with results; an owner would not accept more without. */
@@ -27,8 +27,8 @@ const SOURCES = 0.9;
 /** Share of targets with results. */
 const TARGETS = 0.6;
 /**
- * The largest share of all targets that one source may have: most of them for a standard such as DDR5, which half of the
- * products follow, and nearly all if products list several values. A rule that holds for all pairs means nothing.
+ * The largest share of all targets that one source may have: most of them for a standard such as DDR5, which half of
+ * the products follow, and nearly all if products list several values. A rule that holds for all pairs means nothing.
  */
 const SPREAD = { plain: 0.5, standard: 0.75, listed: 0.9, limit: 0.97 } as const;
 /** The least score of a named limit, unless the limit excludes hardly anything. */
@@ -381,8 +381,8 @@ const FITS =
 const SIZES = /^(?:size|diameter|größe|grösse|durchmesser)$/;
 
 /**
- * Standard sizes are unevenly spaced, as 160, 165, 190 and 216 mm; sizes in steps of 10 mm are often equal by chance. Three of them
- * suffice if both names mention a size.
+ * Standard sizes are unevenly spaced, as 160, 165, 190 and 216 mm; sizes in steps of 10 mm are often equal by
+ * chance. Three of them suffice if both names mention a size.
  */
 function areSizes(shared: readonly Comparable[], [a, b]: AttributePair): boolean {
   if (a.unitName === undefined || shared.length < 3) return false;
@@ -468,8 +468,8 @@ const singular = (name: string) => name.replace(/s$/, '');
 const ALIKE = 0.5;
 
 /**
- * Whether two categories hold things of one kind, by their names (wired and wireless network cards) or by their attributes: a
- * person with one does not look for the other.
+ * Whether two categories hold things of one kind, by their names (wired and wireless network cards) or by
+ * their attributes: a person with one does not look for the other.
  */
 function areAlike([a, b]: Pair, profiles: Profiles): boolean {
   const [ofA, ofB] = [profiles.get(a), profiles.get(b)];

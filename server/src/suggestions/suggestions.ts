@@ -1,7 +1,7 @@
 /**
- * The door of suggestions: drafts derived from the data only, which a person accepts or dismisses: relations, types of
- * attributes, attributes with one meaning. Nothing is ever applied. The rules are pure; the scanning thread applies them to a
- * sample of the catalog, once for each of its states.
+ * The door of suggestions: drafts derived from the data only, which a person accepts or dismisses: relations,
+ * types of attributes, attributes with one meaning. Nothing is ever applied. The rules are pure; the scanning
+ * thread applies them to a sample of the catalog, once for each of its states.
  */
 
 import type { OpenTally, SurveyResult } from '../catalog/browse/browse.ts';

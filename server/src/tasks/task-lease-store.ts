@@ -5,8 +5,8 @@ import type { Lane, LogLine, Task } from './task.ts';
 import { endTask, isOpen, readTask, type TaskEnd, type TaskKey } from './task-store.ts';
 
 /**
- * Which process may run a task. The database decides, by its own clock, so that any number of processes agree. An expired
- * lease means that its process is gone.
+ * Which process may run a task. The database decides, by its own clock, so that any number of processes
+ * agree. An expired lease means that its process is gone.
  */
 
 /** Another process resumes a task within 15 s: this, and the time until it polls. */

@@ -76,8 +76,8 @@ export function createTaskLeases({ database, logger }: { database: Database; log
     has: ({ number }: Task) => leases.has(number),
     drop: ({ number }: Task) => void leases.delete(number),
     /**
-     * Verifies a lease before a task takes effect: a process that was suspended may have lost it without knowing. A task
-     * whose lease is lost is handed back.
+     * Verifies a lease before a task takes effect: a process that was suspended may have lost it without
+     * knowing. A task whose lease is lost is handed back.
      * @throws not_ready, storage_full
      */
     async confirm({ number }: Task): Promise<void> {

@@ -109,13 +109,13 @@ export interface TaskRun {
   /** Records what the task has done, in figures; stored with its end. */
   count(result: object): void;
   /**
-   * Does what cannot be cancelled once begun, nor after a failure that may have been stored, until it was retried or the
-   * doubt is cleared. @throws AbortError when the task was cancelled before
+   * Does what cannot be cancelled once begun, nor after a failure that may have been stored, until it was
+   * retried or the doubt is cleared. @throws AbortError when the task was cancelled before
    */
   takeEffect<Result>(work: () => Promise<Result>): Promise<Result>;
   /**
-   * Accepts the parts that write for the task. From then on the task is cancelled with all of them or not at all: otherwise a
-   * cancel just before would end it although they still write. @throws as takeEffect
+   * Accepts the parts that write for the task. From then on the task is cancelled with all of them or not at
+   * all: otherwise a cancel just before would end it although they still write. @throws as takeEffect
    */
   passOn<Result>(accept: () => Promise<Result>): Promise<Result>;
   /** Tells that the run knows what earlier ones stored, so that it can be cancelled again before it takes effect. */
@@ -157,8 +157,8 @@ export interface NewTaskRequest<Payload extends object> {
   /** Replaces the definition's name. */
   readonly name?: string;
   /**
-   * Keeps the task from running until it is released, e.g. because it belongs to a change that is made next. It runs anyway
-   * if this process dies first. It is PENDING.
+   * Keeps the task from running until it is released, e.g. because it belongs to a change that is made next.
+   * It runs anyway if this process dies first. It is PENDING.
    */
   readonly isHeld?: boolean;
   /** For unordered tasks: those of another lane run beside it. */

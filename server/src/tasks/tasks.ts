@@ -1,10 +1,10 @@
 /**
- * The door of tasks: everything slow is a task, a stored payload plus the code that runs it, safe to run twice. The ordered
- * tasks of one project take effect one after another in the order of their acceptance; those of different projects do not
- * wait for each other. A process that runs a task has claimed it in the database and holds a lease on it; an expired lease
- * means that its process is gone, and another process runs the task. An embedded store has one process, so all open tasks are
- * free when it starts. Tasks never know what a product is. They wake by themselves: to renew leases, and, on a shared
- * database, to see what other processes did.
+ * The door of tasks: everything slow is a task, a stored payload plus the code that runs it, safe to run twice.
+ * The ordered tasks of one project take effect one after another in the order of their acceptance; those of
+ * different projects do not wait for each other. A process that runs a task has claimed it in the database and
+ * holds a lease on it; an expired lease means that its process is gone, and another process runs the task. An
+ * embedded store has one process, so all open tasks are free when it starts. Tasks never know what a product is.
+ * They wake by themselves: to renew leases, and, on a shared database, to see what other processes did.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -123,8 +123,8 @@ export interface PartRequest {
 const PART_CHECK_MS = 60_000;
 
 /**
- * The writes of a task that takes long to prepare and takes its place among the ordered tasks of its project only when it
- * begins to write: they are tasks of their own, accepted together and not listed.
+ * The writes of a task that takes long to prepare and takes its place among the ordered tasks of its project
+ * only when it begins to write: they are tasks of their own, accepted together and not listed.
  */
 function createTaskParts(work: TaskWork) {
   const { database, clock } = work.parts;

@@ -154,8 +154,8 @@ async function findChange(root: string, { path, bytes, sha256 }: BackupFile): Pr
 const NOTHING_MISSING = { problems: [], empty: [] };
 
 /**
- * Lists what the control database of a backup or a data folder names but the folder lacks. A project gets its file with its
- * first product or reader, so a project without one may be new.
+ * Lists what the control database of a backup or a data folder names but the folder lacks. A project gets its
+ * file with its first product or reader, so a project without one may be new.
  */
 export function findMissingIn(folder: storage.DataFolder) {
   using control = openControl(folder.control);
@@ -231,9 +231,9 @@ const TAKE_END = `update task set status = o.status, progress = o.progress, fini
    failure = o.failure, result = o.result, log_counter = o.log_counter, leased_by = null, lease_until = null`;
 
 /**
- * Brings the copied control database up to the catalogs, which were copied later. Tasks that ended in between are read
- * from the original: an ordered task ends before the next one takes effect, so only the last of those in a catalog may
- * still be open.
+ * Brings the copied control database up to the catalogs, which were copied later. Tasks that ended in between
+ * are read from the original: an ordered task ends before the next one takes effect, so only the last of
+ * those in a catalog may still be open.
  * @throws Error when the body of a task that has not taken effect is missing
  */
 export function settleControl(

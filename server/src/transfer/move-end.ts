@@ -112,8 +112,8 @@ export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[])
     },
 
     /**
-     * Reads the lengths of a page's rows first, then as many rows as fit: an engine that had to stop in the middle of an
-     * answer would have read more of it than memory holds.
+     * Reads the lengths of a page's rows first, then as many rows as fit: an engine that had to stop in the
+     * middle of an answer would have read more of it than memory holds.
      * @returns the rows behind a place in the order of the key; undefined at the end
      */
     async read({ table, projectId }: Unit, after: MovedRow | undefined): Promise<Page | undefined> {

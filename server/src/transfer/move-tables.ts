@@ -26,8 +26,8 @@ export type Engine = 'embedded' | 'postgres';
 export type ValueKind = 'integer' | 'number' | 'text' | 'bytes';
 
 /**
- * Columns that no move copies: the lease of a task, because the target does not know its process and would count as served for as
- * long as a killed process holds the lease; and runs of members, which are spread into rows before.
+ * Columns that no move copies: the lease of a task, because the target does not know its process and would count as
+ * served for as long as a killed process holds the lease; and runs of members, which are spread into rows before.
  */
 export const NOT_MOVED_COLUMNS: ReadonlySet<string> = new Set([
   ...['task.leased_by', 'task.lease_until'],

@@ -17,9 +17,9 @@ import { createPostgresDriver, hidePassword, openMoved, refuseServed } from './m
 import { describeMove, packRow } from './move-tables.ts';
 
 /**
- * Moves a store from a data folder to PostgreSQL or back: everything, ids included. It can be interrupted at any moment
- * and run again: the progress is written to the target in the transaction that brings the rows. Until both are compared
- * the target is marked, and no service uses it.
+ * Moves a store from a data folder to PostgreSQL or back: everything, ids included. It can be interrupted at
+ * any moment and run again: the progress is written to the target in the transaction that brings the rows.
+ * Until both are compared the target is marked, and no service uses it.
  */
 
 export interface MoveOptions {
@@ -195,8 +195,8 @@ function refuseForeign(root: string): void {
 }
 
 /**
- * Reads both stores again in full, and compares the counts and hashes of each table of each catalog, the bodies, and the
- * next numbers. @returns the differences, a sentence each
+ * Reads both stores again in full, and compares the counts and hashes of each table of each catalog, the
+ * bodies, and the next numbers. @returns the differences, a sentence each
  */
 async function compareAll(ends: Ends, found: Found, onProgress: Report): Promise<string[]> {
   const { source, target } = ends;
@@ -329,7 +329,7 @@ export function createMeter(
 const workOf = ({ rows, bytes }: UnitSize): number => bytes + rows * ROW_COST_BYTES;
 
 /**
- * What a row costs besides its bytes, expressed in bytes, to estimate the time left. Measured on 2 cores: a document of 3
- * KB takes 50 µs, a member of a relation of 170 bytes 28 µs, a product of 90 bytes 17 µs.
+ * What a row costs besides its bytes, expressed in bytes, to estimate the time left. Measured on 2 cores: a
+ * document of 3 KB takes 50 µs, a member of a relation of 170 bytes 28 µs, a product of 90 bytes 17 µs.
  */
 const ROW_COST_BYTES = 1_500;

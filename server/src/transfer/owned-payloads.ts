@@ -38,8 +38,8 @@ function namesOfTask(payload: string): string[] {
 }
 
 /**
- * Bodies that open tasks and open full updates still need, pieces of files that runs have yet to read, and what channels
- * have published. A payload not named here is removed from a running service, and is in no backup.
+ * Bodies that open tasks and open full updates still need, pieces of files that runs have yet to read, and what
+ * channels have published. A payload not named here is removed from a running service, and is in no backup.
  * @returns each once, ordered by project and name
  */
 export function ownedPayloads(rows: readonly OwningRow[]): OwnedPayload[] {

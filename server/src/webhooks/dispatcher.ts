@@ -40,8 +40,8 @@ type Outcome = Readonly<{
 }>;
 
 /**
- * Sends recorded events until it is closed; every process that runs tasks has one. Deliveries are polled and leased like
- * tasks, but a lease is for a lane, whose deliveries are sent one after another with one write each.
+ * Sends recorded events until it is closed; every process that runs tasks has one. Deliveries are polled and
+ * leased like tasks, but a lease is for a lane, whose deliveries are sent one after another with one write each.
  */
 export function createDispatcher({ catalogs, clock, database, logger, send }: DispatcherParts) {
   const owner = randomBytes(8).toString('hex');
@@ -235,8 +235,8 @@ const STEP = 100;
 const PENDING_DELIVERIES = 20_000;
 
 /**
- * Creates the deliveries of a project's oldest events. Those of the catalog are removed only after that: should the process
- * die in between, they are read again and recognised by their ids.
+ * Creates the deliveries of a project's oldest events. Those of the catalog are removed only after that:
+ * should the process die in between, they are read again and recognised by their ids.
  * @returns whether there may be more
  */
 async function fanOut(

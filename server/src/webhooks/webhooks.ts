@@ -1,7 +1,7 @@
 /**
- * The door of webhooks: endpoints, to which events are sent, and their deliveries. A recorded event becomes a delivery for
- * each endpoint that listens to it; these are sent in order, at least once, and repeated after a failure. Webhooks never know
- * what an event means.
+ * The door of webhooks: endpoints, to which events are sent, and their deliveries. A recorded event becomes a
+ * delivery for each endpoint that listens to it; these are sent in order, at least once, and repeated after a
+ * failure. Webhooks never know what an event means.
  */
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../kernel/errors.ts';
@@ -237,9 +237,9 @@ function planChange(before: Endpoint, { enabled, ...given }: EndpointChange, upd
 }
 
 /**
- * Includes `failingSince` and `switchedOff`: the author of a change has seen that it fails. Of secrets it only includes their
- * ends, as sealing them anew is no change. The order of the fields matters, and must not follow the columns: the same state has
- * the same mark in all versions.
+ * Includes `failingSince` and `switchedOff`: the author of a change has seen that it fails. Of secrets it
+ * only includes their ends, as sealing them anew is no change. The order of the fields matters, and must not
+ * follow the columns: the same state has the same mark in all versions.
  */
 export function markOfEndpoint({ secrets, ...endpoint }: Endpoint): string {
   const { id, accountId, scope, createdAt, createdBy, url, events, ...state } = endpoint;

@@ -111,8 +111,8 @@ export interface RateWindow {
 }
 
 /**
- * Counts one request for all processes, in one statement and by the database's clock, as those of the processes differ. An
- * ended window begins anew.
+ * Counts one request for all processes, in one statement and by the database's clock, as those of the
+ * processes differ. An ended window begins anew.
  */
 export async function countInWindow(
   postgres: Postgres,

@@ -1,6 +1,6 @@
 /**
- * The door of keys: API keys, their scope and access, how often they may call, and whom a presented key identifies. Knows no
- * passwords or sessions.
+ * The door of keys: API keys, their scope and access, how often they may call, and whom a presented key
+ * identifies. Knows no passwords or sessions.
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -151,10 +151,10 @@ export function createLastUse(database: Database) {
 const WINDOW_SECONDS = 60;
 
 /**
- * A window begins with a key's first request and ends 60 s later. The limit is compared here and not where requests are
- * counted, so that a changed limit applies at once, within the current window. Where several processes serve, they count
- * together, in their database; not by RateLimiterPostgres, which uses the clock of each process, so that one that is ahead
- * would end the windows of others (docs/decisions/0001).
+ * A window begins with a key's first request and ends 60 s later. The limit is compared here and not where
+ * requests are counted, so that a changed limit applies at once, within the current window. Where several
+ * processes serve, they count together, in their database; not by RateLimiterPostgres, which uses the clock
+ * of each process, so that one that is ahead would end the windows of others (docs/decisions/0001).
  */
 export function createRateLimits(postgres: Postgres | undefined) {
   const here = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS });

@@ -1,6 +1,6 @@
 /**
- * The door of oidc: signing in at the company's provider (OpenID Connect), and the roles that its groups give. It knows no
- * users or sessions of ours.
+ * The door of oidc: signing in at the company's provider (OpenID Connect), and the roles that its groups
+ * give. It knows no users or sessions of ours.
  */
 import { createHmac } from 'node:crypto';
 import * as client from 'openid-client';

@@ -67,8 +67,8 @@ export interface Entered {
 }
 
 /**
- * Opens a session of the user whom `find` finds or creates, always with a new value: against session fixation, a value from the
- * request is never used. The browser's previous session ends.
+ * Opens a session of the user whom `find` finds or creates, always with a new value: against session
+ * fixation, a value from the request is never used. The browser's previous session ends.
  */
 export const enter = (
   parts: UserParts,

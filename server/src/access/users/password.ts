@@ -43,8 +43,8 @@ interface Derivation {
 }
 
 /**
- * What an unknown user's password is compared with, so that it takes as long as for a known one. Nothing hashes to it except
- * by chance.
+ * What an unknown user's password is compared with, so that it takes as long as for a known one. Nothing
+ * hashes to it except by chance.
  */
 const UNKNOWN_USER = format({ ...PARAMETERS, salt: randomBytes(SALT_BYTES) }, randomBytes(TAG_BYTES));
 
@@ -62,8 +62,8 @@ export async function isPassword(given: string, stored: string | undefined): Pro
 }
 
 /**
- * Length is what counts (NIST SP 800-63B), and the schema requires it; this refuses passwords that are long enough but would
- * be guessed first.
+ * Length is what counts (NIST SP 800-63B), and the schema requires it; this refuses passwords that are long
+ * enough but would be guessed first.
  * @throws request_invalid that names the field and never shows the password
  */
 export function refuseWeakPassword(
@@ -123,9 +123,9 @@ interface Attempt {
 }
 
 /**
- * The limits of password attempts. One address may try few; many addresses together may try more for one user, but far too few
- * to guess, and so many that locking a user out takes many addresses. The keys are hashed, because addresses that were tried
- * are private, above all those of unknown users. Source: docs/interface.md §5.6 rule 9.
+ * The limits of password attempts. One address may try few; many addresses together may try more for one user, but
+ * far too few to guess, and so many that locking a user out takes many addresses. The keys are hashed, because
+ * addresses that were tried are private, above all those of unknown users. Source: docs/interface.md §5.6 rule 9.
  */
 function limitsOf({ email, address }: Attempt) {
   const place = networkOf(address);

@@ -32,8 +32,8 @@ type UserWriter = Writer<User, Author>;
 type InvitationWriter = Writer<userStore.Invitation, Author>;
 
 /**
- * The users of the caller's account; those of another are not_found. Owners and account keys that may manage may call this;
- * others are refused. Source: docs/interface.md §14.6.
+ * The users of the caller's account; those of another are not_found. Owners and account keys that may manage
+ * may call this; others are refused. Source: docs/interface.md §14.6.
  */
 export function createUserManagement(parts: UserParts) {
   const users = createResources<User, Author>(parts, {
@@ -218,8 +218,8 @@ export function createLinks(parts: UserParts) {
       }),
 
     /**
-     * Creates the user of the link, or gives the one with that address in the account the role and the new password. All
-     * links of the account end. @throws link_ended, email_taken, request_invalid
+     * Creates the user of the link, or gives the one with that address in the account the role and the new
+     * password. All links of the account end. @throws link_ended, email_taken, request_invalid
      */
     async createOwner(
       { token, name, password, ...given }: Acceptance & { readonly email: string },

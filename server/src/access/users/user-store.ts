@@ -55,8 +55,8 @@ export async function findUser(
 }
 
 /**
- * Counts owners who sign in with a password, whom no provider or change of groups can take away. Over all accounts, if none
- * is given.
+ * Counts owners who sign in with a password, whom no provider or change of groups can take away. Over all
+ * accounts, if none is given.
  */
 export async function countLocalOwners(rows: Rows, accountId?: number): Promise<number> {
   const { count } = await rows
@@ -394,8 +394,8 @@ export const findWindows = (rows: Rows, keys: readonly string[], now: number): P
     .execute();
 
 /**
- * Counts an attempt for each key, in one statement, so that simultaneous attempts are all counted. An ended window begins
- * anew.
+ * Counts an attempt for each key, in one statement, so that simultaneous attempts are all counted. An ended
+ * window begins anew.
  */
 export async function countAttempt(
   database: Database,

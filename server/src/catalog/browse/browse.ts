@@ -1,6 +1,6 @@
 /**
- * The door of browse: catalogs for people to read. Lists by identifier, a product's page, commits and the coverage of the
- * ontology. Reads whole catalogs part by part and never changes one.
+ * The door of browse: catalogs for people to read. Lists by identifier, a product's page, commits and the
+ * coverage of the ontology. Reads whole catalogs part by part and never changes one.
  */
 
 import { ServiceError } from '../../kernel/errors.ts';
@@ -181,8 +181,8 @@ function describeValue(uploaded: AttributeValue, attribute: Attribute | undefine
 }
 
 /**
- * Counting over a catalog, or an even sample of it, part by part, in the scanning thread. The counts so far stay in the thread,
- * under the handle of the survey. Source: docs/interface.md §11.6.
+ * Counting over a catalog, or an even sample of it, part by part, in the scanning thread. The counts so far
+ * stay in the thread, under the handle of the survey. Source: docs/interface.md §11.6.
  */
 
 interface SurveyOrder {
@@ -355,8 +355,8 @@ function* listAll(largest: number): Generator<port.IdRange, undefined> {
 }
 
 /**
- * Scans of catalogs for the serving thread: in one thread, which yields to all others, part by part, so that waiting accounts
- * get their turns. A `signal` withdraws a part that still waits.
+ * Scans of catalogs for the serving thread: in one thread, which yields to all others, part by part, so that
+ * waiting accounts get their turns. A `signal` withdraws a part that still waits.
  */
 export type Scans = ReturnType<typeof createScans>;
 

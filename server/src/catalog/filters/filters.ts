@@ -1,6 +1,6 @@
 /**
- * The door of filters: the one language for selecting things, and the one comparison of values. Relations, lists of products
- * and mappings use it. Pure.
+ * The door of filters: the one language for selecting things, and the one comparison of values. Relations,
+ * lists of products and mappings use it. Pure.
  */
 import * as ontology from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
@@ -17,8 +17,8 @@ export interface ComparedAttribute
   /** Set if it is not an attribute but a field that every product has. */
   readonly field?: OwnField;
   /**
-   * The dimension of its unit: numbers are compared in the base unit. Set when the attribute is prepared for comparing, because
-   * what was derived before units were converted has other numbers.
+   * The dimension of its unit: numbers are compared in the base unit. Set when the attribute is prepared for
+   * comparing, because what was derived before units were converted has other numbers.
    */
   readonly dimension?: string;
   /** A computation on its values before comparing, see `compute`. */
@@ -150,8 +150,8 @@ function readInstant(value: string): number {
 }
 
 /**
- * A value of a filter as the attribute reads it: a number in the attribute's unit, or text with a unit of the same dimension;
- * true and false; text. Source: docs/interface.md §12.2 rules 4 to 6.
+ * A value of a filter as the attribute reads it: a number in the attribute's unit, or text with a unit of the
+ * same dimension; true and false; text. Source: docs/interface.md §12.2 rules 4 to 6.
  */
 export function readOperand(value: unknown, attribute: ComparedAttribute): Comparable | undefined {
   const kind = kindOf(attribute);
@@ -182,8 +182,8 @@ function readOperandMeasure(
 }
 
 /**
- * A filter is written by a program or a person: with a decimal point whatever the uploads have, else in the attribute's form,
- * else in any unambiguous form. `1,234` is ambiguous.
+ * A filter is written by a program or a person: with a decimal point whatever the uploads have, else in the
+ * attribute's form, else in any unambiguous form. `1,234` is ambiguous.
  */
 function readOperandNumber(number: string, { decimal }: ComparedAttribute): string | undefined {
   const own = ontology.readPlain(number, 'plain') ?? (decimal && ontology.readPlain(number, decimal));
@@ -490,8 +490,8 @@ const OPERANDS = {
 };
 
 /**
- * False, unknown or true: Kleene's strong logic (Introduction to Metamathematics, 1952, §64), in which the unknown stays so
- * unless the rest decides. Source: docs/interface.md §12.10.
+ * False, unknown or true: Kleene's strong logic (Introduction to Metamathematics, 1952, §64), in which the
+ * unknown stays so unless the rest decides. Source: docs/interface.md §12.10.
  */
 export type Truth = -1 | 0 | 1;
 

@@ -1,6 +1,6 @@
 /**
- * The door of ingest: a body becomes checked products, their facts and their stored form, in parsing threads. Never writes a
- * catalog.
+ * The door of ingest: a body becomes checked products, their facts and their stored form, in parsing threads.
+ * Never writes a catalog.
  */
 import { randomInt } from 'node:crypto';
 import type { IncomingPayload, RawBody } from '../../http/bodies/bodies.ts';
@@ -39,8 +39,8 @@ export interface Packed extends Extracted {
 }
 
 /**
- * Bodies up to this size are checked in the serving thread, 64 KiB in about a millisecond, so that a small update never queues
- * behind a batch of 15 MB.
+ * Bodies up to this size are checked in the serving thread, 64 KiB in about a millisecond, so that a small
+ * update never queues behind a batch of 15 MB.
  */
 const SMALL_BODY_BYTES = 64 * 1024;
 const FIRST_PACKED_BYTES = 1024 * 1024;
@@ -166,8 +166,8 @@ async function acceptBoth(
 const HELD_BYTES = 96 * 1024 * 1024;
 
 /**
- * The memory of bodies that wait in a parsing thread for their extraction, by handle. A body whose memory is no longer held has
- * another handle, under which a thread reads it from its payload.
+ * The memory of bodies that wait in a parsing thread for their extraction, by handle. A body whose memory is
+ * no longer held has another handle, under which a thread reads it from its payload.
  */
 export function createHeldBodies() {
   const loans = new Map<number, Loan>();

@@ -92,8 +92,8 @@ type ByKey = ReadonlyMap<string, ontology.Attribute>;
 const UPLOADS_AT_ONCE = 100;
 
 /**
- * Reports present facts that an update removes because of values that make none. It only reads the present uploads of products
- * whose new values make no fact.
+ * Reports present facts that an update removes because of values that make none. It only reads the present
+ * uploads of products whose new values make no fact.
  */
 export async function reportDropped(
   report: ReportWriter,

@@ -5,8 +5,8 @@ const LARGEST_BYTES = 4 * 1024 * 1024;
 const IDLE = 16;
 
 /**
- * Buffers for answers, reused once their answer is sent: a fresh buffer of 130 KB is memory that the kernel must first clear
- * page by page, which took longer than filling it.
+ * Buffers for answers, reused once their answer is sent: a fresh buffer of 130 KB is memory that the kernel
+ * must first clear page by page, which took longer than filling it.
  */
 export function createAnswerBuffers() {
   const free = new Map<number, Buffer[]>();

@@ -1,6 +1,6 @@
 /**
- * Coalesces concurrent reads into batches. A caller joins the next batch, never the one in progress, whose answer may be older
- * than the request: eight connections that ask for a catalog's version need one or two statements, not eight.
+ * Coalesces concurrent reads into batches. A caller joins the next batch, never the one in progress, whose answer may be
+ * older than the request: eight connections that ask for a catalog's version need one or two statements, not eight.
  */
 export function coalesceReads<Key, Value>(
   read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>,

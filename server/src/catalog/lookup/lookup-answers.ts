@@ -123,8 +123,8 @@ export class LookupAnswers {
   }
 
   /**
-   * @returns answers from the cache, if the product is unchanged, or from `find`, in the order of the request, each once, of
-   * one version; undefined if `find` or joining would take long
+   * @returns answers from the cache, if the product is unchanged, or from `find`, in the order of the
+   * request, each once, of one version; undefined if `find` or joining would take long
    */
   answer(
     catalog: AnsweredCatalog,

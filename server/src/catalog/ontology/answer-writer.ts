@@ -30,8 +30,8 @@ interface KnownAttribute {
 }
 
 /**
- * Writes answers of the lookup, without id and time, from stored uploads: bytes are copied, and only rare forms are parsed.
- * Source: docs/interface.md §2.2, §11.4.
+ * Writes answers of the lookup, without id and time, from stored uploads: bytes are copied, and only rare
+ * forms are parsed. Source: docs/interface.md §2.2, §11.4.
  */
 export class AnswerWriter {
   private readonly byKey: ReadonlyMap<string, Attribute>;

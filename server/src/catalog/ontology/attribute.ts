@@ -4,8 +4,8 @@ import type { AttributeSchema, OntologyDocument } from '../products/products.ts'
 import { isSameUnit, type UnitAliases } from './units.ts';
 
 /**
- * How numbers are written. `plain`: a decimal point and nothing else, as programs write them. `comma` and `point`: with that
- * decimal sign, and thousands in groups, as `1.234,50` and `1,234.50`. Source: docs/interface.md §11.3.
+ * How numbers are written. `plain`: a decimal point and nothing else, as programs write them. `comma` and `point`:
+ * with that decimal sign, and thousands in groups, as `1.234,50` and `1,234.50`. Source: docs/interface.md §11.3.
  */
 export const NUMBER_FORMS = ['plain', 'comma', 'point'] as const;
 export type NumberForm = (typeof NUMBER_FORMS)[number];
@@ -176,8 +176,8 @@ export const isFact = (value: string, attribute: Attribute): boolean =>
   readValue(value, attribute).kind !== 'none';
 
 /**
- * `number space unit` and nothing else if the attribute has a unit, only a number if it has none: guessing the unit would make
- * a wrong product comparable. @returns the number as a program writes it
+ * `number space unit` and nothing else if the attribute has a unit, only a number if it has none: guessing
+ * the unit would make a wrong product comparable. @returns the number as a program writes it
  */
 export function readMeasure(
   value: string,

@@ -139,8 +139,8 @@ function tallyAttribute(attribute: Attribute | { readonly name: string; readonly
 /** What a changed attribute would do to the facts of a catalog. Source: docs/interface.md §11.6. */
 
 /**
- * Finds the attribute that a changed one replaces: by its id, else by its name. `deleted`: ids of others that are deleted with
- * the change, so that their keys are free.
+ * Finds the attribute that a changed one replaces: by its id, else by its name. `deleted`: ids of others that
+ * are deleted with the change, so that their keys are free.
  * @returns the present attributes, and the changed one as it would be
  * @throws request_invalid for an attribute that could not be added to the ontology
  */

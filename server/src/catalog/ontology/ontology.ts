@@ -1,6 +1,6 @@
 /**
- * The door of the ontology: attributes with types and units, the facts that they make of raw values, and the effects of changes
- * on a catalog.
+ * The door of the ontology: attributes with types and units, the facts that they make of raw values, and the
+ * effects of changes on a catalog.
  */
 
 export * from './answer-writer.ts';

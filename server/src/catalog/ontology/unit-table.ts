@@ -1,8 +1,8 @@
 /**
- * Units of measurement as data. Factors are exact: SI Brochure, 9th edition (BIPM 2019), tables 2 to 8; NIST SP 811 (2008), appendix B, for
- * non-SI units (inch, pound, gallon: of 1959); ISO/IEC 80000-13 for binary multiples; DIN 66036 for PS. For each dimension its units: the
- * symbol, which names the unit where several spellings meet; the factor of the first unit, a decimal or a quotient, with any preceding offset;
- * other spellings. Those with four letters or more are matched in any case, shorter ones exactly: mW is not MW.
+ * Units of measurement as data. Factors are exact: SI Brochure, 9th edition (BIPM 2019), tables 2 to 8; NIST SP 811 (2008), appendix
+ * B, for non-SI units (inch, pound, gallon: of 1959); ISO/IEC 80000-13 for binary multiples; DIN 66036 for PS. For each dimension its
+ * units: the symbol, which names the unit where several spellings meet; the factor of the first unit, a decimal or a quotient, with
+ * any preceding offset; other spellings. Those with four letters or more are matched in any case, shorter ones exactly: mW is not MW.
  */
 export const UNIT_TABLE: Readonly<Record<string, string>> = {
   length: `

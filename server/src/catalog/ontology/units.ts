@@ -102,8 +102,8 @@ export const dimensionOf = (spelling: string, aliases?: UnitAliases): string | u
 
 /**
  * @param plain a number as `readPlain` returns it
- * @returns the number in the base unit of the dimension, rounded once at the end: equal quantities are equal numbers, and
- * others keep their order
+ * @returns the number in the base unit of the dimension, rounded once at the end: equal quantities are equal
+ * numbers, and others keep their order
  */
 export function convertToBase(plain: string, spelling: string, aliases?: UnitAliases): number {
   const unit = findUnit(spelling, aliases);

@@ -5,8 +5,8 @@ import { sampleBytes } from '../../storage/threads/threads.ts';
 export type DerivedColumns = Readonly<Record<string, Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer>>>;
 
 /**
- * Products on their way from a parsing thread to a writing one: text as bytes in shared memory, columns in buffers that are
- * transferred, as the serving thread in between never reads them.
+ * Products on their way from a parsing thread to a writing one: text as bytes in shared memory, columns in
+ * buffers that are transferred, as the serving thread in between never reads them.
  */
 export interface PackedProducts {
   readonly bytes: Uint8Array<SharedArrayBuffer>;

@@ -47,9 +47,9 @@ const checks = {
 type CheckOptions = AjvOptions & { isText?: (value: string) => boolean };
 
 /**
- * One schema, compiled up to four times. The first two stop at the first error and count UTF-16 units, which is quick and never
- * less than characters; what they refuse is checked again by the third, which counts characters. The last reports every error:
- * up to three per value, each with its own text.
+ * One schema, compiled up to four times. The first two stop at the first error and count UTF-16 units, which
+ * is quick and never less than characters; what they refuse is checked again by the third, which counts
+ * characters. The last reports every error: up to three per value, each with its own text.
  */
 function compileChecks(schema: object) {
   return {

@@ -79,8 +79,8 @@ function readSettings(sent: SentProduct['settings']): ProductSettings | undefine
 }
 
 /**
- * Changes only what is sent: a top-level field is replaced as a whole, and all values of a named attribute are replaced, in the
- * place of the first. Source: docs/interface.md §4.3.
+ * Changes only what is sent: a top-level field is replaced as a whole, and all values of a named attribute
+ * are replaced, in the place of the first. Source: docs/interface.md §4.3.
  */
 export function patchProduct(present: UploadedProduct, patch: SentPatch): UploadedProduct {
   const settings = patch.settings ? readSettings(patch.settings) : present.settings;

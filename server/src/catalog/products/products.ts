@@ -1,6 +1,6 @@
 /**
- * The door of products: the form of a product on the wire and in a pack, how it is checked, and the ids computed from it. Pure
- * rules, without I/O.
+ * The door of products: the form of a product on the wire and in a pack, how it is checked, and the ids
+ * computed from it. Pure rules, without I/O.
  */
 
 export * from './identifiers.ts';

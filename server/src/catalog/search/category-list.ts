@@ -24,8 +24,8 @@ interface Listed {
 const COMPARED = 20;
 
 /**
- * The catalog knows every path that a product has ever had; those without products now, according to the index, are left out. A
- * page ends early when its time is up.
+ * The catalog knows every path that a product has ever had; those without products now, according to the
+ * index, are left out. A page ends early when its time is up.
  */
 export async function listCategories(
   index: OpenIndex,

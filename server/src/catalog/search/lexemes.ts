@@ -14,8 +14,8 @@ import {
 } from './words.ts';
 
 /**
- * The lexemes of products as bytes: most words, values and categories occurred in earlier products, so what is known about these
- * is copied.
+ * The lexemes of products as bytes: most words, values and categories occurred in earlier products, so what
+ * is known about these is copied.
  */
 
 const FIRST_BYTES = 1 << 16;

@@ -6,9 +6,9 @@ import { isInTier, type SearchTiers, type WordedSearch } from './tiers.ts';
 import { hasWords } from './words.ts';
 
 /**
- * The index of search: the lexemes of every document, made at the first search and updated after every later change, so that
- * updates pay nothing for it before. It follows documents, which never change: entries of removed documents are dead, and a
- * restored product is found by its former document.
+ * The index of search: the lexemes of every document, made at the first search and updated after every later
+ * change, so that updates pay nothing for it before. It follows documents, which never change: entries of
+ * removed documents are dead, and a restored product is found by its former document.
  */
 
 /** The progress of building and tidying the index, a row of `search_progress`. */
@@ -53,8 +53,8 @@ const mayBeIncomplete = (
 export interface IndexOrder {
   readonly projectId: number;
   /**
-   * Whether an answer may lack products of a change that is not in the index yet: `never`, `far` if the index is far behind, or
-   * `most`, once the caller has waited for it. Without an index, as many products are read as time allows.
+   * Whether an answer may lack products of a change that is not in the index yet: `never`, `far` if the index is far
+   * behind, or `most`, once the caller has waited for it. Without an index, as many products are read as time allows.
    */
   readonly allowIncomplete: 'never' | 'far' | 'most';
 }

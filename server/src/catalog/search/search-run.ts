@@ -596,8 +596,8 @@ interface Ranked {
 }
 
 /**
- * Hits ordered by an attribute: by the smallest value, or the largest if descending; those without one come last, ties by id,
- * as in answers of relations.
+ * Hits ordered by an attribute: by the smallest value, or the largest if descending; those without one come
+ * last, ties by id, as in answers of relations.
  */
 class SortedHits {
   private readonly sort: SearchSort;

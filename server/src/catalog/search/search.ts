@@ -1,6 +1,6 @@
 /**
- * The door of search: products found by words and filters, with an index beside the catalog. The index is derived from
- * documents, made at the first search, and never part of an update.
+ * The door of search: products found by words and filters, with an index beside the catalog. The index is
+ * derived from documents, made at the first search, and never part of an update.
  */
 export { LexemeWriter } from './lexemes.ts';
 export { createProductSearch } from './product-search.ts';

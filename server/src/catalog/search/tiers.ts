@@ -3,8 +3,8 @@ import { joinWords } from './words.ts';
 
 export interface SearchTiers {
   /**
-   * Best first: the identifier itself, then all words in identifier, name and brand, whole and as prefixes, then anywhere, then
-   * those with typing errors, in both ways.
+   * Best first: the identifier itself, then all words in identifier, name and brand, whole and as prefixes,
+   * then anywhere, then those with typing errors, in both ways.
    */
   readonly ranked: readonly SearchTier[];
   /** The same products in fewer parts, for counting. */

@@ -28,8 +28,8 @@ export function listMeant(word: string, known: Iterable<string>): string[] {
 }
 
 /**
- * The Damerau-Levenshtein distance: letters inserted, removed, replaced, or swapped with the next one. Stops counting above
- * `most`.
+ * The Damerau-Levenshtein distance: letters inserted, removed, replaced, or swapped with the next one. Stops
+ * counting above `most`.
  */
 export function countErrors(a: string, b: string, most: number): number {
   let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, at) => at)];

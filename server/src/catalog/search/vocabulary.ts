@@ -10,8 +10,8 @@ const FIRST_BYTES = 1 << 18;
 const SEED = (Math.random() * 2 ** 32) | 0;
 
 /**
- * Words of recent products, each with a number and its bytes: recognising a word within a text takes a third of the time of
- * creating a string and finding that in a set.
+ * Words of recent products, each with a number and its bytes: recognising a word within a text takes a third
+ * of the time of creating a string and finding that in a set.
  */
 export class Vocabulary {
   /** UTF-8 of all words, concatenated. */

@@ -3,9 +3,9 @@ import type { PlacedRow } from '../port.ts';
 import { computeValueId } from '../products/products.ts';
 
 /**
- * The lexemes of a product, whose kind is their first letter. `n`: words of its identifier, name and brand, `a`: words of these and of all
- * values, `i`: its whole identifier; then numbers for a key, a key with a value, a category and its ancestors, the exact identifier, the
- * group. Letters, digits and characters beyond U+FFFF, which both engines take unchanged.
+ * The lexemes of a product, whose kind is their first letter. `n`: words of its identifier, name and brand, `a`: words of these
+ * and of all values, `i`: its whole identifier; then numbers for a key, a key with a value, a category and its ancestors, the
+ * exact identifier, the group. Letters, digits and characters beyond U+FFFF, which both engines take unchanged.
  */
 
 /** Longer words are truncated, in products and in questions. */

@@ -30,8 +30,8 @@ export function* announceProducts(order: ChangeOrder, products: readonly Changed
 }
 
 /**
- * Records the products of an entry of the undo log, page by page, as the whole catalog may have changed. `isReversed`: the
- * entry is about to be reverted.
+ * Records the products of an entry of the undo log, page by page, as the whole catalog may have changed.
+ * `isReversed`: the entry is about to be reverted.
  */
 export function* announceEntry(order: ChangeOrder, undoId: number, isReversed = false): Program<void> {
   yield* planForParts();

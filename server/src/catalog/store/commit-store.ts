@@ -413,8 +413,8 @@ function* dropDocuments({ removeDerived }: DocumentWriter): Program<boolean> {
 }
 
 /**
- * A document is in use by its product, or by an entry of the undo log: a product that only gained facts has the same one before
- * and after its commit. In PostgreSQL row by row: comparing tables would read them completely.
+ * A document is in use by its product, or by an entry of the undo log: a product that only gained facts has the
+ * same one before and after its commit. In PostgreSQL row by row: comparing tables would read them completely.
  */
 const GARBAGE = byEngine({
   sqlite: sql`select g.document_id as id, exists (select 1 from document d join product p on p.id = d.product_id

@@ -19,8 +19,8 @@ import * as states from './state-store.ts';
 import * as undo from './undo-store.ts';
 
 /**
- * The programs of the operations that `../port.ts` names, by how they are run. Operations that each engine does in its own way
- * are not included.
+ * The programs of the operations that `../port.ts` names, by how they are run. Operations that each engine
+ * does in its own way are not included.
  */
 
 const READS: Programs<port.CatalogReads> = {

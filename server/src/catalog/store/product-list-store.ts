@@ -54,14 +54,14 @@ const within = ({ from, isAfter, to }: port.IdentifierRange): Sql =>
 const BY_IDENTIFIER = text('p.identifier');
 
 /**
- * Bytes of uploads per page, 1,000 ordinary products, as the serving thread reads them: 4 MiB took it up to 30 ms. To find the
- * front of an upload SQLite reads all of it, which is much cheaper than processing it.
+ * Bytes of uploads per page, 1,000 ordinary products, as the serving thread reads them: 4 MiB took it up to
+ * 30 ms. To find the front of an upload SQLite reads all of it, which is much cheaper than processing it.
  */
 const PAGE_BYTES = { whole: 2 * 1024 * 1024, front: 4 * 1024 * 1024 };
 
 /**
- * Rows in order, at least one, as far as their documents have at most this many bytes; each with `found`, the total number. The
- * sizes are read without the documents.
+ * Rows in order, at least one, as far as their documents have at most this many bytes; each with `found`, the
+ * total number. The sizes are read without the documents.
  * @param given rows with a document `d`, whose columns are `columns`
  */
 export const fittingRows = (

@@ -89,8 +89,8 @@ function writeTier({ all, except }: port.SearchTier, engine: keyof typeof QUERIE
 }
 
 /**
- * In a file the three characters of a number are encoded as one token character of FTS5, a byte from 0xC0 on followed by bytes from
- * 0x80 to 0xBF: it indexes no prefixes of a single character, which were a third of the index and of the time to make it.
+ * In a file the three characters of a number are encoded as one token character of FTS5, a byte from 0xC0 on followed by bytes
+ * from 0x80 to 0xBF: it indexes no prefixes of a single character, which were a third of the index and of the time to make it.
  * @param bytes of lexemes, each after a space, a line end or a quote; modified in place
  */
 function markNumbers(bytes: Buffer): Buffer {
@@ -122,10 +122,10 @@ interface Found {
 }
 
 /**
- * The project's own rows, estimated as high as possible: with the index of the project, for which it has no statistics,
- * PostgreSQL would read all its rows for a few hits. For 300 categories of 30,000 products that took 13 s instead of 0.2; each
- * additional value makes a list less attractive: with 20 it took 1.8 s, from 50 on 0.05 s, as without the condition, by which a
- * distributed database finds the worker.
+ * The project's own rows, estimated as high as possible: with the index of the project, for which it has no
+ * statistics, PostgreSQL would read all its rows for a few hits. For 300 categories of 30,000 products that
+ * took 13 s instead of 0.2; each additional value makes a list less attractive: with 20 it took 1.8 s, from
+ * 50 on 0.05 s, as without the condition, by which a distributed database finds the worker.
  */
 const OFTEN_OWN = sql`s.project_id in (${joined(
   Array.from({ length: 100 }, () => sql`${PROJECT}`),
@@ -169,8 +169,8 @@ const placedColumns = (isWhole: boolean): Sql =>
 const READ_AT_ONCE = { as: 'p', bytes: 2 * 1024 * 1024 };
 const TAIL_AT_ONCE = { as: 's', bytes: 8 * 1024 * 1024 };
 /**
- * Bytes of uploads of hits: 1,000 ordinary products. Each searching thread holds this much, plus the parsed form. Of fronts it
- * holds little, but an engine reads whole uploads to find them.
+ * Bytes of uploads of hits: 1,000 ordinary products. Each searching thread holds this much, plus the parsed
+ * form. Of fronts it holds little, but an engine reads whole uploads to find them.
  */
 const HITS_AT_ONCE = { whole: 2 * 1024 * 1024, front: 16 * 1024 * 1024 };
 

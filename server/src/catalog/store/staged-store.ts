@@ -26,8 +26,8 @@ import { type CatalogState, planForParts, reserveCategories } from './state-stor
 import { discard } from './undo-store.ts';
 
 /**
- * The batches of open full updates, a row each: lists of products that are read in place, as they were found in the catalog. A
- * batch with a product that has changed since is staged anew; see `dropOutdated`.
+ * The batches of open full updates, a row each: lists of products that are read in place, as they were found
+ * in the catalog. A batch with a product that has changed since is staged anew; see `dropOutdated`.
  */
 
 /** The batch of products in no batch: the present versions of invalid ones that were left out. */
@@ -129,8 +129,8 @@ const ofBatch = ({ fullUpdateId, batch }: port.BatchKey) =>
   sql`${ofUpdate(fullUpdateId)} and batch = ${batch}`;
 
 /**
- * To find a row by its key, SQLite reads whole rows to compare them: 25 ms for one with a report of 16 MB. Scanning a few hundred
- * rows is faster, as it only reads the beginning of each; the plus sign prevents the use of the key.
+ * To find a row by its key, SQLite reads whole rows to compare them: 25 ms for one with a report of 16 MB. Scanning a
+ * few hundred rows is faster, as it only reads the beginning of each; the plus sign prevents the use of the key.
  */
 const PASSING = byEngine({ sqlite: text('+'), postgres: text('') });
 
@@ -289,8 +289,8 @@ export const stagedList = (fullUpdateId: number, list: 'gaining' | 'identifiers'
   });
 
 /**
- * Drops batches that no longer fit the catalog: a product that they found unchanged has changed, or one that they found absent
- * exists. They are staged anew from their bodies.
+ * Drops batches that no longer fit the catalog: a product that they found unchanged has changed, or one that
+ * they found absent exists. They are staged anew from their bodies.
  * @returns whether there were any
  */
 export function* dropOutdated(

@@ -105,8 +105,8 @@ export function* change<Result>(work: (state: CatalogState) => Program<Result>):
 }
 
 /**
- * Does the work of an ordered task once: its number and result are written in the same transaction, so that a task that runs
- * again after a crash returns that result.
+ * Does the work of an ordered task once: its number and result are written in the same transaction, so that a
+ * task that runs again after a crash returns that result.
  */
 export function* applyOnce<Result extends object>(
   { taskNumber }: ChangeOrder,
@@ -216,9 +216,9 @@ function openChanged(state: CatalogState): ChangedCatalog {
 }
 
 /**
- * How PostgreSQL plans the rest of a transaction. Rows that were just copied have no statistics, and those of a new project or
- * full update have none for a long time: the planner estimates a million rows instead of a hundred, and its plan takes minutes,
- * or days. SQLite plans by the text of a statement only.
+ * How PostgreSQL plans the rest of a transaction. Rows that were just copied have no statistics, and those of
+ * a new project or full update have none for a long time: the planner estimates a million rows instead of a
+ * hundred, and its plan takes minutes, or days. SQLite plans by the text of a statement only.
  */
 
 /** Only uses `set local`, which a Citus coordinator passes on to its workers (transfer/distribute.ts). */
@@ -246,8 +246,8 @@ export const planForLexemes = planBy({
   ...{ enable_bitmapscan: 'on' },
 });
 /**
- * For statements that only read the first rows of an index, or those of a list. A generic plan assumes that every list is
- * short.
+ * For statements that only read the first rows of an index, or those of a list. A generic plan assumes that
+ * every list is short.
  */
 export const planForParts = planBy(
   {
@@ -328,8 +328,8 @@ export const findCategories = (paths: readonly string[]): Program<ReadonlyMap<st
   pairs`select c.path, c.id from ${listed('w', 'text', paths)} ${lookupJoin('category', 'c', SAME_PATH)}`;
 
 /**
- * The text by which paths are sorted, a parent before its descendants and those before its next sibling: its JSON without the
- * closing bracket, with a character below all others for each quote.
+ * The text by which paths are sorted, a parent before its descendants and those before its next sibling: its
+ * JSON without the closing bracket, with a character below all others for each quote.
  */
 const SORTED_PATH = byEngine({
   sqlite: text(`replace(substr(c.path, 1, length(c.path) - 1), '"', char(1))`),

@@ -1,5 +1,5 @@
 /**
- * The door of the stores, which implement `../port.ts` on SQLite files and on PostgreSQL. Programs that both engines run are
- * beside this file; neither engine imports the other.
+ * The door of the stores, which implement `../port.ts` on SQLite files and on PostgreSQL. Programs that both
+ * engines run are beside this file; neither engine imports the other.
  */
 export { applyFromOutside, type ChangedCatalog, changeFromOutside, readOntology } from './state-store.ts';

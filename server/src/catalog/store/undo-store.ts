@@ -23,8 +23,8 @@ import { productsOf, uploadText } from './product-list-store.ts';
 import { type CatalogState, planForParts, planForWholeTables } from './state-store.ts';
 
 /**
- * What a commit or delete replaced. Its size is that of the change: documents stay where they are, and the log points to them.
- * Source: docs/interface.md §4.5.
+ * What a commit or delete replaced. Its size is that of the change: documents stay where they are, and the
+ * log points to them. Source: docs/interface.md §4.5.
  */
 
 /** Marks documents that nothing points to as garbage; `from` selects them, with a condition. */

@@ -329,8 +329,8 @@ function markOpen(tx: ControlTransaction, origin: string, state: FailedBatch['st
 }
 
 /**
- * Reports that a process is alive and has stored all its marks; also its version, for programs that want to migrate the database
- * (`storage/postgres/migrate.ts`).
+ * Reports that a process is alive and has stored all its marks; also its version, for programs that want to
+ * migrate the database (`storage/postgres/migrate.ts`).
  */
 export async function noteProcess(database: Database, takesBatches: boolean): Promise<void> {
   const seen = { seen_at: database.now };
@@ -357,8 +357,8 @@ export async function removeProcess(database: Database): Promise<void> {
 }
 
 /**
- * Removes processes that were not seen for the given time, or all; if one of them accepted batches, every open full update is
- * at least in doubt. Ends sessions that a hanging one left open: they keep locks that others would wait for.
+ * Removes processes that were not seen for the given time, or all; if one of them accepted batches, every open full
+ * update is at least in doubt. Ends sessions that a hanging one left open: they keep locks that others would wait for.
  */
 export async function removeGoneProcesses(
   database: Database,

@@ -332,8 +332,8 @@ function chooseOpen(
 }
 
 /**
- * Refuses a full update that lacks something that was sent. A caller's counts prove that nothing is missing, whatever happened
- * to other processes. @throws full_update_arriving, _batch_failed, _empty, _incomplete, _in_doubt
+ * Refuses a full update that lacks something that was sent. A caller's counts prove that nothing is missing, whatever
+ * happened to other processes. @throws full_update_arriving, _batch_failed, _empty, _incomplete, _in_doubt
  */
 function refuseMissingBatches(
   { arriving, lastBatch }: fullUpdateStore.BatchesState,

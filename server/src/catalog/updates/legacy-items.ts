@@ -1,6 +1,6 @@
 /**
- * The single update of Shopware 5: a form, `productsJsonArray=[…]&full=false`, with items in the plug-in's own form. They
- * become the products that the plug-in itself sends in a full update. Source: docs/connectors.md.
+ * The single update of Shopware 5: a form, `productsJsonArray=[…]&full=false`, with items in the plug-in's own
+ * form. They become the products that the plug-in itself sends in a full update. Source: docs/connectors.md.
  */
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import { ServiceError } from '../../kernel/errors.ts';

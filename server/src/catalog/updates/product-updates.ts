@@ -100,8 +100,8 @@ export function createProductUpdates(
   }
 
   /**
-   * Whether the catalog has one of these products once everything accepted before has taken effect, which it waits for. If that
-   * takes too long, it may have one.
+   * Whether the catalog has one of these products once everything accepted before has taken effect, which it
+   * waits for. If that takes too long, it may have one.
    */
   async function mayGetAny(projectId: number, identifiers: readonly string[]): Promise<boolean> {
     // Listed first: tasks that end in between are in the catalog then.

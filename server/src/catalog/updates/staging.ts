@@ -98,8 +98,8 @@ export function createStaging(
   }
 
   /**
-   * Judges batches again that were staged under another ontology. A type that a later batch overturned needs nothing: all
-   * values of a new attribute fit it.
+   * Judges batches again that were staged under another ontology. A type that a later batch overturned needs
+   * nothing: all values of a new attribute fit it.
    * @returns the attributes to create; undefined if the ontology changed meanwhile
    */
   async function settle(

@@ -1,6 +1,6 @@
 /**
- * The door of updates: full updates from initiate to commit, incremental and partial updates, deletes and restores, each a
- * task that takes effect in the order of its acceptance. Decides; the stores carry out.
+ * The door of updates: full updates from initiate to commit, incremental and partial updates, deletes and
+ * restores, each a task that takes effect in the order of its acceptance. Decides; the stores carry out.
  */
 export * from './delete-guard.ts';
 export * from './full-update.ts';

@@ -1,6 +1,6 @@
 /**
- * The door of builds: what starts one, what it does, and the files that it has published. A build is a task; it reads and
- * writes in a thread of its own.
+ * The door of builds: what starts one, what it does, and the files that it has published. A build is a task;
+ * it reads and writes in a thread of its own.
  */
 
 export { channelThreadOperations } from './build-thread.ts';

@@ -150,8 +150,8 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
     /** The name by which readers know the product of a row. */
     nameOf: ({ identifier, row }: ReadRow) => row.values[identifiedAt]?.[0] ?? identifier,
     /**
-     * In the order of the products' ids. Most feeds omit nothing, so rows name all related products until a product is found
-     * that is not in the file. Only then are the others found out, before the rows are made anew.
+     * In the order of the products' ids. Most feeds omit nothing, so rows name all related products until a product
+     * is found that is not in the file. Only then are the others found out, before the rows are made anew.
      * @param isPart whether few pages are read, whose related products are checked one by one
      */
     async *pages(isPart = false): AsyncGenerator<ReadPage> {

@@ -2,8 +2,8 @@
 const FIRST_PLACES = 1_024;
 
 /**
- * A set of texts that stores 64 bits of a hash of each: a million take 16 MB, as texts they would take 100. Two of a million
- * share their bits once in ten million catalogs.
+ * A set of texts that stores 64 bits of a hash of each: a million take 16 MB, as texts they would take 100.
+ * Two of a million share their bits once in ten million catalogs.
  */
 export class HashedTexts {
   #low = new Uint32Array(FIRST_PLACES);

@@ -64,8 +64,8 @@ export async function listFollowing(read: Rows, projectId: number, now: number):
 }
 
 /**
- * Projects with a channel that waits for a change that may have happened already. In PostgreSQL the catalog version shows it; in
- * the embedded store the version is in a file of its own, so all of them may be.
+ * Projects with a channel that waits for a change that may have happened already. In PostgreSQL the catalog
+ * version shows it; in the embedded store the version is in a file of its own, so all of them may be.
  */
 export async function listUnnoticed({ read, isShared }: Database): Promise<number[]> {
   const trigger = isShared

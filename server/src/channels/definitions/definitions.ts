@@ -1,6 +1,6 @@
 /**
- * The door of definitions: the record of channels, their checks, answers and rows, and what they have published. Never reads a
- * product.
+ * The door of definitions: the record of channels, their checks, answers and rows, and what they have
+ * published. Never reads a product.
  */
 export * from './channel-kind.ts';
 export * from './channel-schemas.ts';

@@ -1,6 +1,6 @@
 /**
- * The door of destinations: servers and buckets that a channel's files are delivered to. They know nothing about channels and
- * builds.
+ * The door of destinations: servers and buckets that a channel's files are delivered to. They know nothing
+ * about channels and builds.
  */
 
 import { type Static, type TObject, Type } from 'typebox';

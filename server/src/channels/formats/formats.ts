@@ -1,6 +1,6 @@
 /**
- * The door of formats: the fields of an outgoing file, and how it is written. Pure; a format never knows where a product
- * comes from.
+ * The door of formats: the fields of an outgoing file, and how it is written. Pure; a format never knows
+ * where a product comes from.
  */
 import { etimXchange } from './etim-xchange.ts';
 import type { ChannelFormat, Field } from './format.ts';

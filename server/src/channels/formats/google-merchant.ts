@@ -189,6 +189,6 @@ export const googleMerchant: ChannelFormat = {
 };
 
 /**
- * The fields of a Google product feed. Source: product data specification (support.google.com/merchants/answer/7052112), read
- * in November 2026. Those that Google fills in for its own markets or programs are omitted.
+ * The fields of a Google product feed. Source: product data specification (support.google.com/merchants/answer/7052112),
+ * read in November 2026. Those that Google fills in for its own markets or programs are omitted.
  */

@@ -1,6 +1,6 @@
 /**
- * Product feeds for ChatGPT. Source: developers.openai.com/commerce/specs/file-upload/products, read in November 2026.
- * `related_product_id` and `relationship_type` are from its earlier editions; current readers ignore them.
+ * Product feeds for ChatGPT. Source: developers.openai.com/commerce/specs/file-upload/products, read in November
+ * 2026. `related_product_id` and `relationship_type` are from its earlier editions; current readers ignore them.
  */
 
 import {

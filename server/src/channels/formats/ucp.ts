@@ -4,8 +4,8 @@ import { ndjson } from './plain-formats.ts';
 const many = (field: Field, most: number): Field => ({ ...field, most });
 
 /**
- * Source: Universal Commerce Protocol, `source/schemas/shopping/types/variant.json`. Any other field is an option of a variant. The
- * variant's id is the identifier and the product's the group, whatever the mapping says.
+ * Source: Universal Commerce Protocol, `source/schemas/shopping/types/variant.json`. Any other field is an option
+ * of a variant. The variant's id is the identifier and the product's the group, whatever the mapping says.
  */
 export const ucp: ChannelFormat = {
   type: 'ucp',

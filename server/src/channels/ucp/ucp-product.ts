@@ -153,8 +153,8 @@ const hasAll = ({ options = [] }: UcpVariant, selected: readonly UcpOption[]): b
   selected.every(({ name, label }) => options.some((one) => one.name === name && one.label === label));
 
 /**
- * A product as its page shows it: the variants with the selected options, and the options that can be selected. If no variant
- * has all options, those at the end of the preferences give way.
+ * A product as its page shows it: the variants with the selected options, and the options that can be
+ * selected. If no variant has all options, those at the end of the preferences give way.
  */
 export function toDetail(
   id: string,

@@ -1,6 +1,6 @@
 /**
- * The door of UCP: a channel that is not built but served, by the schemas of the Universal Commerce Protocol. Products come from
- * the search of the catalog, related ones from relations.
+ * The door of UCP: a channel that is not built but served, by the schemas of the Universal Commerce Protocol.
+ * Products come from the search of the catalog, related ones from relations.
  */
 import { type Static, Type } from 'typebox';
 import type { Catalog } from '../../catalog/catalog.ts';

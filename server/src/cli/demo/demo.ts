@@ -121,8 +121,8 @@ const inDemo = (name: string) => new URL(`../../../demo/${name}`, import.meta.ur
 const readJson = <Value>(name: string) => JSON.parse(fs.readFileSync(inDemo(name), 'utf8')) as Value;
 
 /**
- * @returns the 6,200 products of the demo shop, the variants of a group together, with partners on both sides of each demo
- * relation. server/test/support/demo-shop/ has the generator that made them.
+ * @returns the 6,200 products of the demo shop, the variants of a group together, with partners on both sides
+ * of each demo relation. server/test/support/demo-shop/ has the generator that made them.
  */
 export function readDemoCatalog(): DemoProduct[] {
   // Packed: 7 MB in 145 KB.

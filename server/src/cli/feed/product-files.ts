@@ -204,8 +204,8 @@ const NO_PART: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS'];
 const NO_RENAME: readonly unknown[] = ['EACCES', 'EPERM', 'EBUSY', 'EXDEV'];
 
 /**
- * A file truncated at the end of a line looks complete, so it gets its name only when it is. Devices and links are written
- * directly, and so are files that can have no temporary file beside them.
+ * A file truncated at the end of a line looks complete, so it gets its name only when it is. Devices and
+ * links are written directly, and so are files that can have no temporary file beside them.
  */
 export async function writeWhole(path: string, write: (file: Writable) => Promise<void>): Promise<void> {
   const found = fs.lstatSync(path, { throwIfNoEntry: false });

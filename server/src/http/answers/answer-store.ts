@@ -74,8 +74,8 @@ export async function dropAnswersBefore(
 }
 
 /**
- * Answers as stored for a repetition. Many repeat what was sent, which may have come packed to a hundredth of its size:
- * larger answers are packed, so that none takes much more room than its request took to send.
+ * Answers as stored for a repetition. Many repeat what was sent, which may have come packed to a hundredth of
+ * its size: larger answers are packed, so that none takes much more room than its request took to send.
  */
 const PLAIN_CHARACTERS = 4 * 1024;
 /** In base64 characters. Source: docs/interface.md §8. */

@@ -1,6 +1,4 @@
-/**
- * The door of answers: refusals with their status and text, answers kept for an `Idempotency-Key`, ETags.
- */
+/** The door of answers: refusals with their status and text, answers kept for an `Idempotency-Key`, ETags. */
 
 import { createHash } from 'node:crypto';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';

@@ -1,6 +1,4 @@
-/**
- * The door of bodies: bytes of requests, bounded in size, time and the memory they share.
- */
+/** The door of bodies: bytes of requests, bounded in size, time and the memory they share. */
 
 export * from './body.ts';
 export * from './json-body.ts';

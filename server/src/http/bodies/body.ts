@@ -42,8 +42,8 @@ interface Holding {
 }
 
 /**
- * The oldest of a caller may exceed the caller's limit, and the oldest of an account the total: however many hold a part and
- * wait for more, one per account continues. Of those that wait, the smallest come first.
+ * The oldest of a caller may exceed the caller's limit, and the oldest of an account the total: however many
+ * hold a part and wait for more, one per account continues. Of those that wait, the smallest come first.
  */
 export function createMemoryBudget(limitBytes: number) {
   const all = makeGroup('all', limitBytes);
@@ -298,10 +298,10 @@ const STREAMED_BYTES = 8 * MIB;
 const UNPACKED_TIMES = 2;
 
 /**
- * Reads a body chunk by chunk, as fast as its reader takes the chunks. Gzip is passed on as it came; zstd and br are unpacked
- * here, as a reader of the file could not recognise them by their first bytes.
- * @throws body_encoding, body_not_unpacked, body_too_large, body_stalled, body_slow and what findRefusal returns, possibly after
- * many chunks
+ * Reads a body chunk by chunk, as fast as its reader takes the chunks. Gzip is passed on as it came; zstd and
+ * br are unpacked here, as a reader of the file could not recognise them by their first bytes.
+ * @throws body_encoding, body_not_unpacked, body_too_large, body_stalled, body_slow and what findRefusal
+ * returns, possibly after many chunks
  */
 export async function* streamBody(request: IncomingMessage, terms: BodyTerms): AsyncGenerator<Uint8Array> {
   const { maxMib } = terms;

@@ -250,8 +250,8 @@ export interface JsonTerms {
 }
 
 /**
- * Reads a JSON body, e.g. of the management API: a small one here, one that is large or has many values in a parsing thread.
- * The memory of unpacked bytes, and of a value that a thread returns, is counted until it is released.
+ * Reads a JSON body, e.g. of the management API: a small one here, one that is large or has many values in a parsing
+ * thread. The memory of unpacked bytes, and of a value that a thread returns, is counted until it is released.
  * @returns undefined for an empty body
  * @throws body_not_unpacked, body_not_json, body_too_large, request_invalid
  */

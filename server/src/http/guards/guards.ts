@@ -64,8 +64,8 @@ export const createGuardHook = (guards: Guards, cookie: SessionCookie) =>
   });
 
 /**
- * Created outside the hook: a function that captured the hook's own variables let requests outlive the collections of young
- * objects, and the collector took 14 µs of the 290 of a lookup of 100 products.
+ * Created outside the hook: a function that captured the hook's own variables let requests outlive the
+ * collections of young objects, and the collector took 14 µs of the 290 of a lookup of 100 products.
  */
 function checkOf(guards: Guards, incoming: Incoming): () => AtOnce<void> {
   const { request } = incoming;
@@ -110,8 +110,8 @@ async function chooseFromBody(guards: Guards, request: FastifyRequest): Promise<
 const CHECK_HOLDS_MS = 1_000;
 
 /**
- * A body can take hours, and is not read before its sender was authorised: a sender who has lost access by its end is refused
- * then, before anything is done. So is a sender whose project was deleted meanwhile.
+ * A body can take hours, and is not read before its sender was authorised: a sender who has lost access by
+ * its end is refused then, before anything is done. So is a sender whose project was deleted meanwhile.
  */
 export function createLateCheck(guards: Guards) {
   const choosePathProject = createPathProjectChoice(guards);
@@ -425,8 +425,8 @@ export function createSessionCookie(publicUrl: string | undefined, plainName = S
 }
 
 /**
- * The token belongs to one session and is derived from its value, which scripts cannot read: nothing more has to be stored,
- * and what is stored does not suffice to derive it.
+ * The token belongs to one session and is derived from its value, which scripts cannot read: nothing more has
+ * to be stored, and what is stored does not suffice to derive it.
  */
 export function csrfTokenOf(sessionValue: string): string {
   return createHmac('sha256', sessionValue).update('relata csrf token').digest('base64url');
@@ -447,8 +447,8 @@ function refuseForged(request: FastifyRequest, sessionValue: string): void {
 }
 
 /**
- * Does work that ends when its caller disconnects: the signal is then aborted, even while a stream is sent, and nothing is
- * answered. Others who share the work by an `Idempotency-Key` are refused, and retry.
+ * Does work that ends when its caller disconnects: the signal is then aborted, even while a stream is sent,
+ * and nothing is answered. Others who share the work by an `Idempotency-Key` are refused, and retry.
  */
 export async function whileCallerWaits<Result>(
   reply: FastifyReply,

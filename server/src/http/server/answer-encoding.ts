@@ -25,8 +25,8 @@ const TEXTS = /^(text\/(?!event-stream)|application\/(json|x-ndjson|javascript|x
 const brotliOf = (quality: number) => ({ params: { [zlib.constants.BROTLI_PARAM_QUALITY]: quality } });
 
 /**
- * Best first, for a caller without a preference. A stream is flushed with every part, as it may show progress. Packing sets the pace of
- * an export, so streams have quick levels: gzip 43 % of the time of level 6, brotli 25 % of 4, for 11 to 28 % more bytes.
+ * Best first, for a caller without a preference. A stream is flushed with every part, as it may show progress. Packing sets the
+ * pace of an export, so streams have quick levels: gzip 43 % of the time of level 6, brotli 25 % of 4, for 11 to 28 % more bytes.
  */
 const ENCODINGS = {
   zstd: {
@@ -74,8 +74,8 @@ function inTurn<Packed>(
 }
 
 /**
- * Each part takes its own turn: others pack theirs in between, and a slow reader holds none. A failure ends the packed stream
- * too, which is how the caller notices.
+ * Each part takes its own turn: others pack theirs in between, and a slow reader holds none. A failure ends
+ * the packed stream too, which is how the caller notices.
  */
 function packParts(request: FastifyRequest, content: Readable, createPacker: () => Transform): Readable {
   async function* pack() {
@@ -199,8 +199,8 @@ const COUNTED_BYTES = 64 * 1024;
 const STREAM_BYTES = 4 * 1024 * 1024;
 
 /**
- * Counts answers that are made but not yet read: a slow reader keeps them in memory. An answer that does not fit is refused; its
- * caller has to read the others and retry. Source: docs/interface.md §8. @throws answers_unread
+ * Counts answers that are made but not yet read: a slow reader keeps them in memory. An answer that does not fit
+ * is refused; its caller has to read the others and retry. Source: docs/interface.md §8. @throws answers_unread
  */
 export function createAnswerMemory(limitBytes: number) {
   const budget = createMemoryBudget(limitBytes);

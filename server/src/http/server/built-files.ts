@@ -100,8 +100,8 @@ const HIDDEN = { config: { guard: 'none' }, schema: { hide: true } } as const;
 const CONSOLE_FOLDER = fileURLToPath(new URL('../../../../console/dist/', import.meta.url));
 
 /**
- * Only our own scripts and styles load; a page cannot send what it knows anywhere but here. Pictures of products come from
- * wherever a shop keeps them.
+ * Only our own scripts and styles load; a page cannot send what it knows anywhere but here. Pictures of
+ * products come from wherever a shop keeps them.
  */
 const CONSOLE_POLICY = policyOf(
   "script-src 'self'",
@@ -112,8 +112,8 @@ const CONSOLE_POLICY = policyOf(
 );
 
 /**
- * Serves the console under `/console/`. Its few files are read once, with the first request, so a path can name no other file.
- * Source: docs/interface.md §14.5.
+ * Serves the console under `/console/`. Its few files are read once, with the first request, so a path can
+ * name no other file. Source: docs/interface.md §14.5.
  * @returns whether it was built
  */
 export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
@@ -175,8 +175,8 @@ function readOnce<Read>(read: () => Read): () => Read {
 }
 
 /**
- * Serves the description of the interface, and the documentation under `/docs/`, which without its build redirects to the API
- * page. Files are read at the first request: most processes never need them. Source: docs/interface.md §10.3.
+ * Serves the description of the interface, and the documentation under `/docs/`, which without its build redirects to
+ * the API page. Files are read at the first request: most processes never need them. Source: docs/interface.md §10.3.
  */
 export function serveDocs(server: Server, folder = DOCS_FOLDER, document = DOCUMENT): void {
   const files = readOnce(() => readBuiltFiles(folder, '**'));

@@ -173,8 +173,8 @@ function findMostConnections(): number | undefined {
 /** How long a sender may take to read the answer. */
 const BROKEN_LINGER_MS = 1_000;
 /**
- * Answers requests that Node's parser refused, which never reach a route, in the same form. As such a request needs no known
- * caller, its connection ends soon and its log lines are limited.
+ * Answers requests that Node's parser refused, which never reach a route, in the same form. As such a request
+ * needs no known caller, its connection ends soon and its log lines are limited.
  */
 export function createBrokenRequestHandler() {
   const logRefusal = createRefusalLog('request refused by the parser');

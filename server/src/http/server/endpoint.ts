@@ -43,9 +43,9 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /**
-     * `none`: open to all. `key`: any key. `project`: the key and the query's project. `management`: the key in the header. These
-     * accept a console session in place of a key. `session`: only a console session. `sign-in`: open to all pages of ours. `own`:
-     * the route itself checks the key, in the header.
+     * `none`: open to all. `key`: any key. `project`: the key and the query's project. `management`: the key
+     * in the header. These accept a console session in place of a key. `session`: only a console session.
+     * `sign-in`: open to all pages of ours. `own`: the route itself checks the key, in the header.
      */
     guard?: 'none' | 'key' | 'project' | 'management' | 'session' | 'sign-in' | 'own';
     /** The access that a key needs; default read. */
@@ -278,8 +278,8 @@ function addRoute(
 }
 
 /**
- * The endpoints that resources of all kinds share: lists, reading with an ETag, changes that are made once for each `Idempotency-Key`.
- * The routes of a kind call them in the order of docs/openapi.json.
+ * The endpoints that resources of all kinds share: lists, reading with an ETag, changes that are made once
+ * for each `Idempotency-Key`. The routes of a kind call them in the order of docs/openapi.json.
  */
 
 /** How a resource is answered. */

@@ -10,8 +10,8 @@ import type { Server } from './endpoint.ts';
 export const SLOW_MS = 1_000;
 
 /**
- * One line for a request that changed something, failed or took long. The many quick reads are logged at `debug`: a line for
- * each costs a tenth of the requests per second.
+ * One line for a request that changed something, failed or took long. The many quick reads are logged at
+ * `debug`: a line for each costs a tenth of the requests per second.
  */
 export class RequestLog extends LogController {
   private readonly logsQuickReads: boolean;

@@ -142,8 +142,8 @@ export function createServer(
 }
 
 /**
- * Otherwise a connection with a request in progress would be kept alive after its answer and delay the stop. So would one
- * whose sender takes hours for a body, refused or not: what is not answered in time was not accepted.
+ * Otherwise a connection with a request in progress would be kept alive after its answer and delay the stop. So
+ * would one whose sender takes hours for a body, refused or not: what is not answered in time was not accepted.
  */
 function endConnectionsOnClose(server: Server, closeMs: number): void {
   let isClosing = false;
@@ -165,8 +165,8 @@ function endConnectionsOnClose(server: Server, closeMs: number): void {
 const TOGETHER_MS = 0.5;
 
 /**
- * Sends the answers of one turn of the event loop together. A sleeping reader has to be woken for each that comes alone, in a
- * virtual machine for 30 µs: with 8 connections, each cached answer took 134 µs of processor time, and now takes 79.
+ * Sends the answers of one turn of the event loop together. A sleeping reader has to be woken for each that comes alone,
+ * in a virtual machine for 30 µs: with 8 connections, each cached answer took 134 µs of processor time, and now takes 79.
  */
 function sendTogether(): onSendHookHandler {
   let waiting: ((error?: Error) => void)[] = [];
@@ -289,8 +289,8 @@ function jsonTermsOf(request: FastifyRequest): Omit<bodies.JsonTerms, 'maxMib' |
 }
 
 /**
- * Also for a request that was refused on the way, or whose sender left, perhaps while it waited: for those Node does not
- * report the close.
+ * Also for a request that was refused on the way, or whose sender left, perhaps while it waited: for those
+ * Node does not report the close.
  */
 function afterAnswer({ rawReply }: FastifyRequest, release: () => void): void {
   if (rawReply === undefined || rawReply.closed) release();
@@ -410,8 +410,8 @@ const OF_GUARDS = /(?<=^|&)(?:apiKey|projectId)(?:=[^&]*)?(?=&|$)/g;
 const isOfGuards = (name: string | symbol) => name === 'apiKey' || name === 'projectId';
 
 /**
- * Reads the query of an address. Of a long one it reads only the key and the project, and the rest when any of it is used, which
- * is after its sender was authorised: 60,000 parameters take 12 ms, and 64 connections without a key sent them in turn.
+ * Reads the query of an address. Of a long one it reads only the key and the project, and the rest when any of it is used,
+ * which is after its sender was authorised: 60,000 parameters take 12 ms, and 64 connections without a key sent them in turn.
  */
 export function readLazily(text: string): Query {
   if (text.length <= SHORT_CHARACTERS) return readQuery(text);
@@ -432,9 +432,9 @@ export function readLazily(text: string): Query {
 }
 
 /**
- * Reads the query of an address like a form, a repeated name as a list. It needs no credentials, so its time must be linear:
- * URLSearchParams took 110 ms for 60,000 names without a value, in which it is quadratic, and 240 ms for 20,000 that are invalid
- * UTF-8, at each of which it throws. Source: WHATWG URL, "application/x-www-form-urlencoded parsing".
+ * Reads the query of an address like a form, a repeated name as a list. It needs no credentials, so its time must be
+ * linear: URLSearchParams took 110 ms for 60,000 names without a value, in which it is quadratic, and 240 ms for 20,000
+ * that are invalid UTF-8, at each of which it throws. Source: WHATWG URL, "application/x-www-form-urlencoded parsing".
  */
 export function readQuery(text: string): Query {
   try {

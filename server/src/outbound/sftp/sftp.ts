@@ -273,8 +273,8 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
   }
 
   /**
-   * Writes under a hidden name and finally renames: a reader sees the old file or the new one, never a part. If the server
-   * does not support OpenSSH's rename, there is no file for a moment.
+   * Writes under a hidden name and finally renames: a reader sees the old file or the new one, never a part.
+   * If the server does not support OpenSSH's rename, there is no file for a moment.
    * @returns the size of the file
    */
   async function write(path: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {

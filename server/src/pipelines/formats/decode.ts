@@ -70,8 +70,8 @@ function readMark(head: Buffer): string | undefined {
 }
 
 /**
- * A declaration that can be read byte by byte is neither in UTF-16 nor worth believing if it says UTF-8, which the bytes show
- * themselves.
+ * A declaration that can be read byte by byte is neither in UTF-16 nor worth believing if it says UTF-8,
+ * which the bytes show themselves.
  */
 function readDeclaration(head: Buffer): string | undefined {
   const declaration = /^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(
@@ -101,9 +101,9 @@ async function* decodeAs(
 }
 
 /**
- * The first character beyond ASCII decides: if its bytes are valid UTF-8, the file is in UTF-8, and later mismatches are
- * damage; if not, the file is in the legacy encoding. Texts in windows-1252 whose first such bytes happen to be a character of
- * UTF-8 (as `Ã¤`) hardly ever occur.
+ * The first character beyond ASCII decides: if its bytes are valid UTF-8, the file is in UTF-8, and later
+ * mismatches are damage; if not, the file is in the legacy encoding. Texts in windows-1252 whose first such
+ * bytes happen to be a character of UTF-8 (as `Ã¤`) hardly ever occur.
  */
 async function* decodeByItself(
   bytes: ByteStream,

@@ -114,8 +114,8 @@ export class FormatProblem extends Error {
 }
 
 /**
- * How much one file may make the service hold at a time. An attribute value has at most 65,536 characters and a product at most
- * 2,000 of them (docs/interface.md §2.3); descriptions in HTML are longer before they are mapped.
+ * How much one file may make the service hold at a time. An attribute value has at most 65,536 characters and a
+ * product at most 2,000 of them (docs/interface.md §2.3); descriptions in HTML are longer before they are mapped.
  */
 export const LIMITS = {
   fieldCharacters: 1024 * 1024,
@@ -209,8 +209,8 @@ export interface RowProblem {
 export type Columns<Value> = Record<string, Value>;
 
 /**
- * A class without a prototype: `__proto__` and `constructor` are names like any other, and unlike `Object.create(null)` its
- * objects have shapes, which makes a row of ten columns four times as fast.
+ * A class without a prototype: `__proto__` and `constructor` are names like any other, and unlike
+ * `Object.create(null)` its objects have shapes, which makes a row of ten columns four times as fast.
  */
 class NoPrototype {}
 Reflect.deleteProperty(NoPrototype.prototype, 'constructor');
@@ -383,8 +383,8 @@ export function openTable<Row extends TableRow>(
 }
 
 /**
- * @returns the names in a header: trimmed, nameless ones by position, repeated ones numbered, as Name, Name 2, and without
- * those after the last name
+ * @returns the names in a header: trimmed, nameless ones by position, repeated ones numbered, as Name, Name
+ * 2, and without those after the last name
  */
 function readHeader(cells: readonly string[]): string[] {
   const given = Array.from(cells, (cell = '', index) => cell.trim() || nameByPlace(index));

@@ -90,10 +90,10 @@ export interface ReadingPlace {
 }
 
 /**
- * Reads a source, which is already unpacked, in batches of rows. Memory is bounded whatever the size of the source; a batch is
- * what one chunk of the source makes. Iterate once; leaving the loop closes the source.
- * @throws FormatProblem while it is iterated, possibly after many rows, none of which may then take effect; errors of the
- * source pass through
+ * Reads a source, which is already unpacked, in batches of rows. Memory is bounded whatever the size of the
+ * source; a batch is what one chunk of the source makes. Iterate once; leaving the loop closes the source.
+ * @throws FormatProblem while it is iterated, possibly after many rows, none of which may then take effect;
+ * errors of the source pass through
  */
 export function readRows(
   format: Format,

@@ -4,8 +4,8 @@ import type { Columns, ColumnValue, SourceRow } from '../formats/formats.ts';
 import type { Column, ColumnSpec } from './mapping-schemas.ts';
 
 /**
- * Why a row makes no product, or lacks a part of one: `field` is the part, as `name` or `attributes.Price`; `filter`, or `row`
- * for the row itself. `column` is absent for constants, expressions and the row itself.
+ * Why a row makes no product, or lacks a part of one: `field` is the part, as `name` or `attributes.Price`;
+ * `filter`, or `row` for the row itself. `column` is absent for constants, expressions and the row itself.
  */
 export const CellProblem = Type.Object(
   { field: Type.String(), column: Type.Optional(Type.String()), reason: Type.String() },
@@ -235,9 +235,9 @@ const SPACES = ' \u00a0\u202f\u2009';
 const APOSTROPHES = "'\u2019";
 
 /**
- * @returns a function that reads a number of that format and writes it with only a decimal point: `1.299,00` as `1299.00`;
- * undefined for any other text. Groups have three digits and the same separator: with a decimal comma, `1.29` is more likely a
- * price in another format than one hundred and twenty-nine.
+ * @returns a function that reads a number of that format and writes it with only a decimal point: `1.299,00`
+ * as `1299.00`; undefined for any other text. Groups have three digits and the same separator: with a decimal
+ * comma, `1.29` is more likely a price in another format than one hundred and twenty-nine.
  */
 export function compileNumber({ decimal, group }: NumberFormat): (text: string) => string | undefined {
   const mark = decimal === 'comma' ? ',' : '.';
@@ -274,8 +274,8 @@ function readWhole(text: string, groups: string): string | undefined {
 const isDigits = (text: string) => /^\d*$/.test(text);
 
 /**
- * Patterns run on RE2JS, whose time is linear in the text: a pattern comes from outside, and `(a+)+$` can occupy the engine of
- * JavaScript for years. What RE2 lacks (look-around, back-references) is refused when patterns are compiled.
+ * Patterns run on RE2JS, whose time is linear in the text: a pattern comes from outside, and `(a+)+$` can occupy the
+ * engine of JavaScript for years. What RE2 lacks (look-around, back-references) is refused when patterns are compiled.
  */
 
 /** The longest text that is made; readers return no longer fields either. */

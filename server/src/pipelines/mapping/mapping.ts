@@ -1,6 +1,6 @@
 /**
- * Makes products of rows. A mapping is compiled once; `mapRow` is then a pure function of the row and of the results of the
- * mapping's expressions for it (`createRowMapper` evaluates them, in a process of their own).
+ * Makes products of rows. A mapping is compiled once; `mapRow` is then a pure function of the row and of the
+ * results of the mapping's expressions for it (`createRowMapper` evaluates them, in a process of their own).
  */
 
 import { Value } from 'typebox/value';
@@ -320,9 +320,9 @@ interface FilterPlace {
 }
 
 /**
- * Takes a filter as it was sent, because it is recursive. Operators and comparison are those of all filters (docs/interface.md
- * §12.2): no condition holds without a value, and of several values one suffices. `startsWith`, `matches` and expressions only
- * exist for rows.
+ * Takes a filter as it was sent, because it is recursive. Operators and comparison are those of all filters
+ * (docs/interface.md §12.2): no condition holds without a value, and of several values one suffices.
+ * `startsWith`, `matches` and expressions only exist for rows.
  * @throws MappingProblem
  */
 function compileRowFilter(filter: unknown, texts: MappingTexts) {

@@ -143,8 +143,8 @@ function describeFile({ sentType, headers }: FastifyRequest, givenName: string |
 const NAME_LENGTH = 255;
 
 /**
- * @returns the last part of the given name, or else of the one in Content-Disposition (RFC 6266); for logs and guesses, never a
- * path to open
+ * @returns the last part of the given name, or else of the one in Content-Disposition (RFC 6266); for logs
+ * and guesses, never a path to open
  */
 export function readFileName(given: string | undefined, disposition: string | undefined): string {
   const name = (given || readDisposition(disposition ?? '')).split(/[/\\]/).at(-1) ?? '';

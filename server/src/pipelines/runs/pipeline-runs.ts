@@ -260,8 +260,8 @@ export function createPipelineTriggers(
     /**
      * Stores a file, and has a run read it.
      * @param accept starts the run, called once the file is durable; pieces that it does not use are removed
-     * @throws pipeline_running, request_invalid if the pipeline takes no file, or the file is empty; and any error of reading
-     * the body
+     * @throws pipeline_running, request_invalid if the pipeline takes no file, or the file is empty; and any
+     * error of reading the body
      */
     async upload<Answer>(
       { pipeline, project, sent }: { pipeline: Pipeline; project: ChosenProject; sent: SentFile },

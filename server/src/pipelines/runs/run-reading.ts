@@ -301,8 +301,8 @@ export function createBatches({ mode, stopsAtProblem }: Pick<ReadOrder, 'mode' |
 }
 
 /**
- * The mapping has checked what it mapped, which is everything for deletes and links; products taken as they are have not been
- * checked.
+ * The mapping has checked what it mapped, which is everything for deletes and links; products taken as they are have not
+ * been checked.
  * @returns the product of a row, and the problems found by the mapping or the catalog; neither if the filter excludes it
  */
 export function judge(

@@ -23,8 +23,8 @@ export const directory = defineSource({
   },
   check: ({ pattern }) => ({ pattern: globProblem(pattern) }),
   /**
-   * Finds the files that match, to be read in the order of their names, by code unit. A file that changes while it is read
-   * fails the run: programs should write under another name, or a hidden one, and then rename.
+   * Finds the files that match, to be read in the order of their names, by code unit. A file that changes while
+   * it is read fails the run: programs should write under another name, or a hidden one, and then rename.
    */
   async open({ pattern, take }, { projectId, last }, { importDir, maxPackedBytes: maxBytes }) {
     const root = await findFolder(importDir, projectId);

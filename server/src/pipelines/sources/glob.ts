@@ -1,6 +1,6 @@
 /**
- * Patterns for paths: `*` is any part of one name, `?` one character, `**` any number of folders. No regular expression is made
- * of a pattern: the time is bounded by the length of the pattern times that of the path.
+ * Patterns for paths: `*` is any part of one name, `?` one character, `**` any number of folders. No regular
+ * expression is made of a pattern: the time is bounded by the length of the pattern times that of the path.
  */
 
 /** A longer pattern is a mistake. */

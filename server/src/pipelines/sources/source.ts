@@ -58,8 +58,8 @@ export async function openOrClose(
 }
 
 /**
- * Identifies an unchanged source. It says nothing about the pipeline: a change of a definition has to delete the stamp, or the
- * new definition would never read the old file.
+ * Identifies an unchanged source. It says nothing about the pipeline: a change of a definition has to delete
+ * the stamp, or the new definition would never read the old file.
  */
 export interface SourceStamp {
   readonly etag?: string;

@@ -1,6 +1,6 @@
 /**
- * What pipelines read: one GET of a URL, files of a directory, a server or a bucket, an uploaded file. Opens what is new since the last run
- * as byte streams, bounded in size and time, and undoes gzip and zip. The contents of a file are for the formats.
+ * What pipelines read: one GET of a URL, files of a directory, a server or a bucket, an uploaded file. Opens what is new since
+ * the last run as byte streams, bounded in size and time, and undoes gzip and zip. The contents of a file are for the formats.
  */
 import { type Static, Type } from 'typebox';
 import {

@@ -1,6 +1,6 @@
 /**
- * Undoes gzip and zip, which are recognised by the first bytes, not by the file name. Nothing is unpacked twice: a workbook
- * (xlsx is a zip) is passed on unchanged, and any other archive within an archive is refused.
+ * Undoes gzip and zip, which are recognised by the first bytes, not by the file name. Nothing is unpacked twice:
+ * a workbook (xlsx is a zip) is passed on unchanged, and any other archive within an archive is refused.
  */
 import { crc32, createGunzip } from 'node:zlib';
 import type { Entry } from 'yauzl';

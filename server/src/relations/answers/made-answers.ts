@@ -256,8 +256,8 @@ interface CachedItem {
 const MOST = 20_000;
 
 /**
- * Items of products that many others lead to, for one ontology. A new version of the catalog leaves most documents unchanged,
- * and checking that takes a twentieth of the time of making an item.
+ * Items of products that many others lead to, for one ontology. A new version of the catalog leaves most
+ * documents unchanged, and checking that takes a twentieth of the time of making an item.
  */
 export class CachedItems {
   private readonly looks = new Map<string, Map<number, CachedItem>>();

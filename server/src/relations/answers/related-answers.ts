@@ -85,8 +85,8 @@ const GROUPS_PER_STEP = 5_000;
 const SOURCES_PER_STEP = 100;
 
 /**
- * @returns a function that checks a request and answers it step by step: `{"tags":[…]}` for each identifier, in the order of
- * the request. It throws bad_request and query_invalid before the first step, search_too_long in any.
+ * @returns a function that checks a request and answers it step by step: `{"tags":[…]}` for each identifier, in the
+ * order of the request. It throws bad_request and query_invalid before the first step, search_too_long in any.
  */
 export function createRelatedAnswers({ store, cache, recallSettings }: RelatedAnswerParts) {
   const memory = new AnswerMemory(cache);
@@ -165,8 +165,8 @@ interface AnswerPlan {
 const PLANS = { most: 1_000, longest: 1_000 };
 
 /**
- * Plans of answers. The pages of a shop request the same few things for one product after another: planning each anew took a
- * tenth of the time of a cached answer.
+ * Plans of answers. The pages of a shop request the same few things for one product after another: planning
+ * each anew took a tenth of the time of a cached answer.
  */
 class Plans {
   private readonly known = new Map<string, AnswerPlan & { readonly relations: readonly Relation[] }>();
@@ -191,8 +191,8 @@ class Plans {
 }
 
 /**
- * Tags in the order of their first mention, those of `includeTags` first; in a tag relations by id, each once with the larger
- * limit. Source: docs/interface.md §4.8 rules 12, 13 and 15.
+ * Tags in the order of their first mention, those of `includeTags` first; in a tag relations by id, each once
+ * with the larger limit. Source: docs/interface.md §4.8 rules 12, 13 and 15.
  */
 function planAnswer(requested: IncludedRelations, relations: readonly Relation[]): AnswerPlan {
   const included = listIncluded(requested, relations);
@@ -260,8 +260,8 @@ class AnswerMemory {
   }
 
   /**
-   * @returns the answers of one version for the first products, up to `STEP_BYTES`: from the cache if they are there, else from
-   * `read`, which may answer fewer than requested
+   * @returns the answers of one version for the first products, up to `STEP_BYTES`: from the cache if they
+   * are there, else from `read`, which may answer fewer than requested
    */
   async find(
     whole: RelateInput,

@@ -148,8 +148,8 @@ export type Row = readonly (Comparable | undefined)[];
 export const ROWS_PER_PRODUCT = 2_000;
 
 /**
- * @returns the rows of a product that matches look at together: one for each row that its values name, and if none of them
- * names a row, each combination of one value for each attribute
+ * @returns the rows of a product that matches look at together: one for each row that its values name, and if
+ * none of them names a row, each combination of one value for each attribute
  */
 export const listRows = (matches: readonly CompiledMatch[], side: Side, read: ReadValues): Row[] =>
   listRowed(matches, side, read).map((row) => row.map((value) => value?.comparable));

@@ -19,8 +19,8 @@ const computed = {
 /** A value computed from a numeric attribute, which is first multiplied by the factor. */
 export type ComputedValue = Sent<Static<TObject<typeof computed>>>;
 /**
- * An attribute by its name, or a field that every product has; the name alone means the attribute, if there is one. Or a value
- * computed from an attribute.
+ * An attribute by its name, or a field that every product has; the name alone means the attribute, if there
+ * is one. Or a value computed from an attribute.
  */
 export type MatchedValue = string | { readonly field: OwnField } | ComputedValue;
 /** `checkDefinition` checks which members are allowed together, and says where. */
@@ -124,8 +124,8 @@ const definition = {
 type Written = Sent<Static<TObject<typeof definition>>>;
 type Defaulted = 'twoWay' | 'enabled' | 'match' | 'sort' | 'names' | 'excludeSameGroup';
 /**
- * A relation as stored, with its defaults. For `links` a person lists the pairs: the filters then include every product, and nothing
- * is matched or sorted. A `total` relates no products.
+ * A relation as stored, with its defaults. For `links` a person lists the pairs: the filters then include
+ * every product, and nothing is matched or sorted. A `total` relates no products.
  */
 export type RelationDefinition = Written & Required<Pick<Written, Defaulted>>;
 

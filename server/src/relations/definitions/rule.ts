@@ -20,8 +20,8 @@ import type { Match, MatchElement, MatchedValue } from './relation-schemas.ts';
 import type { ValueTable } from './table-schemas.ts';
 
 /**
- * A rule with the attributes as they were when it was compiled. It always derives the same from the same upload, whatever
- * happens to the ontology, so nothing has to be derived again.
+ * A rule with the attributes as they were when it was compiled. It always derives the same from the same
+ * upload, whatever happens to the ontology, so nothing has to be derived again.
  */
 export interface BoundRule {
   readonly rule: RelationRule;

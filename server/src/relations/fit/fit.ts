@@ -1,6 +1,6 @@
 /**
- * The door of fit: whether products can be used together, by relations that are constraints. A verdict can be "unknown", if the
- * data does not say.
+ * The door of fit: whether products can be used together, by relations that are constraints. A verdict can be
+ * "unknown", if the data does not say.
  */
 export * from './fit-answer.ts';
 export { type FitAnswer, FitQuestion, type FitSelection, readQuestion } from './fit-schemas.ts';

@@ -5,15 +5,15 @@ import { type GroupedDocument, type MemberRow, sideNumber } from './membership.t
 import { type Encodings, NONE, Numbers } from './numbering.ts';
 
 /**
- * The members of a batch on their way from the thread that derives them to the one that writes them, in index order: by build,
- * side, key, rank and product. A list has the batch's members of one side with one key; each comes once.
+ * The members of a batch on their way from the thread that derives them to the one that writes them, in index order:
+ * by build, side, key, rank and product. A list has the batch's members of one side with one key; each comes once.
  */
 export interface MemberColumns extends DerivedColumns {
   /** Five numbers per list: build, side (0 source, 1 target), key, number of compared columns, number of members. */
   readonly lists: Uint32Array<ArrayBuffer>;
   /**
-   * Per member, list by list: the row of its product in the batch, its rank, and its compared values, 0 for missing ones.
-   * Members of one rank are in the order of their rows, as their products only get ids when they are written.
+   * Per member, list by list: the row of its product in the batch, its rank, and its compared values, 0 for missing
+   * ones. Members of one rank are in the order of their rows, as their products only get ids when they are written.
    */
   readonly members: Uint32Array<ArrayBuffer>;
   /** Keys, ranks and compared values are numbered from 1: number n is in `bytes` from `ends[n - 1]` to `ends[n]`. */

@@ -37,8 +37,8 @@ export interface BuildRule {
 const MOST_NUMBERS = 100_000;
 
 /**
- * The rules of one catalog, prepared for looking at many products: on which sides of which relations a product is, and what the
- * join index must know about it. Pure: the same upload and rule always give the same result.
+ * The rules of one catalog, prepared for looking at many products: on which sides of which relations a product
+ * is, and what the join index must know about it. Pure: the same upload and rule always give the same result.
  */
 export class Memberships {
   private readonly rules: readonly CompiledBuild[];

@@ -27,8 +27,8 @@ export interface ServedRelation {
 }
 
 /**
- * On which side of which relation a product is, and what the join index must know about it. Pure: the same upload and rule
- * always give the same membership.
+ * On which side of which relation a product is, and what the join index must know about it. Pure: the same
+ * upload and rule always give the same membership.
  */
 export interface Membership {
   readonly build: number;
@@ -36,15 +36,15 @@ export interface Membership {
   /** Bytes in base64: the position of the product in the relation's order. */
   readonly rank: string;
   /**
-   * For each match that is not an equality the decisive value, as bytes in base64: if the target must be less, its smallest and
-   * the source's largest, and so on; for an inequality its only value, or null if there are several.
+   * For each match that is not an equality the decisive value, as bytes in base64: if the target must be less, its
+   * smallest and the source's largest, and so on; for an inequality its only value, or null if there are several.
    */
   readonly compared: readonly (string | null)[];
   /** Bytes in base64, one for each combination of values of the equalities; empty if it can match nothing. */
   readonly keys: readonly string[];
   /**
-   * For a rule with an index of its own: the values that it compares, JSON in base64. `compared` then has the columns of each
-   * key in turn.
+   * For a rule with an index of its own: the values that it compares, JSON in base64. `compared` then has the
+   * columns of each key in turn.
    */
   readonly values?: string;
 }
@@ -129,8 +129,8 @@ function encodeProbes(index: RuleIndex, { build, side, rank, ...member }: Member
 }
 
 /**
- * Whether a source and a target match that are on their sides already. `operators` are those of the rule's comparisons. Source:
- * docs/interface.md §12.3 rule 1.
+ * Whether a source and a target match that are on their sides already. `operators` are those of the rule's
+ * comparisons. Source: docs/interface.md §12.3 rule 1.
  */
 export function isMatch(source: Membership, target: Membership, operators: readonly Operator[]): boolean {
   if (!source.keys.some((key) => target.keys.includes(key))) return false;
@@ -236,9 +236,9 @@ export interface PlacedRow extends GroupedDocument {
 const UNMATCHED = UNMATCHED_KEY.toString('base64');
 
 /**
- * @returns the row of each key of each membership, in index order, list by list; a membership without a key has a row that
- * matches nothing. A row beside the previous one takes half the time of one at a random place: 50,000 products with 150,000
- * rows take the embedded store 24 instead of 28 µs each, and a larger catalog saves more.
+ * @returns the row of each key of each membership, in index order, list by list; a membership without a key has a
+ * row that matches nothing. A row beside the previous one takes half the time of one at a random place: 50,000
+ * products with 150,000 rows take the embedded store 24 instead of 28 µs each, and a larger catalog saves more.
  */
 export function listMembers(placed: Iterable<PlacedRow>): MemberRow[] {
   const index = new IndexRows();

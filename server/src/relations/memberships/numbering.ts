@@ -1,6 +1,6 @@
 /**
- * Numbers for values, for combinations of values, and for the bytes that represent them in the index: most repeat, so a product
- * is read, encoded and sorted by numbers that were made once.
+ * Numbers for values, for combinations of values, and for the bytes that represent them in the index: most
+ * repeat, so a product is read, encoded and sorted by numbers that were made once.
  */
 
 /** The number of a text that is no value of an attribute, or of bytes that a column does not have. */

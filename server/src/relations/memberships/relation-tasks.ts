@@ -96,8 +96,8 @@ export function createRelationBuilds(parts: {
 
   return {
     /**
-     * Makes a change that requires a build. The build's task is stored first, so that a crash in between loses none, and held
-     * until the change is stored; a refused change removes it.
+     * Makes a change that requires a build. The build's task is stored first, so that a crash in between
+     * loses none, and held until the change is stored; a refused change removes it.
      */
     async changeAndBuild<Result>(
       project: Pick<ChosenProject, 'id' | 'name' | 'origin'>,

@@ -17,8 +17,8 @@ import {
 
 /**
  * How the join index represents a rule with alternatives, rows or missing values that pass. A branch is the rule with one choice
- * of its alternatives. A product has an entry for each combination of its values, whose key says which values are missing, so that
- * a search knows the assumptions behind what it finds. Pure. What the index cannot express is judged by the values.
+ * of its alternatives. A product has an entry for each combination of its values, whose key says which values are missing, so
+ * that a search knows the assumptions behind what it finds. Pure. What the index cannot express is judged by the values.
  */
 export interface RuleIndex {
   readonly rule: CompiledRule;
@@ -44,8 +44,8 @@ interface Branch {
 }
 
 /**
- * `key`: its value is in the key. `optional`: likewise, or that it is missing, with an additional entry for any value. A
- * number: its column, for a comparison. `none`: the index does not contain it.
+ * `key`: its value is in the key. `optional`: likewise, or that it is missing, with an additional entry for
+ * any value. A number: its column, for a comparison. `none`: the index does not contain it.
  */
 interface Slot {
   readonly match: CompiledMatch;

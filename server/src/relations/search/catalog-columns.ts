@@ -18,8 +18,8 @@ const VALUE_BYTES = 8;
 type Categories = DerivedFrom['categories'];
 
 /**
- * What rules look at, for all products of one state of a catalog, packed: a repeated text is stored once, and a value is two
- * numbers, for its key and its text. Products are ordered by id.
+ * What rules look at, for all products of one state of a catalog, packed: a repeated text is stored once, and
+ * a value is two numbers, for its key and its text. Products are ordered by id.
  */
 export class CatalogColumns implements DerivedSource {
   /** An estimate, rather too high than too low. */
@@ -318,9 +318,9 @@ const hasAny = (raw: string, words: readonly string[]): boolean =>
 const MANY_KEYS = 1_000;
 
 /**
- * The products on the sides of one rule, with the values that it compares. Of sides that take more than `mostBytes` it has a
- * half, a quarter and so on, chosen by the keys of products: those that match stay together, so a source has the same results
- * as in the whole catalog.
+ * The products on the sides of one rule, with the values that it compares. Of sides that take more than
+ * `mostBytes` it has a half, a quarter and so on, chosen by the keys of products: those that match stay
+ * together, so a source has the same results as in the whole catalog.
  */
 export class RuleMembers {
   columns: CatalogColumns;

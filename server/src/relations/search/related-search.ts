@@ -51,8 +51,8 @@ interface SearchedProduct {
 }
 
 /**
- * Finds related products: along the relation, and if that finds nothing and the relation is two-way, in the other direction.
- * Source: docs/interface.md §4.8 rules 2 and 3, §12.3, §12.5.
+ * Finds related products: along the relation, and if that finds nothing and the relation is two-way, in the
+ * other direction. Source: docs/interface.md §4.8 rules 2 and 3, §12.3, §12.5.
  */
 export function searchRelated(
   view: RelationView,
@@ -148,8 +148,8 @@ function listGroups(view: RelationView, query: SideSearch): ListedGroup[] {
 }
 
 /**
- * Finds the best product of each group, which is its first candidate: the other variants are not read. Products with the same
- * values share the result, except those that are in it.
+ * Finds the best product of each group, which is its first candidate: the other variants are not read.
+ * Products with the same values share the result, except those that are in it.
  */
 function findBest(view: RelationView, query: SideSearch): Omit<FoundGroups, 'matchType'> {
   const choose = (candidates: Iterable<MatchingCandidate>, chosen = query) =>
@@ -190,8 +190,8 @@ function chooseBest(
 }
 
 /**
- * @returns the first two products of each group, as the first may be the requested one. They include the best ones for any product
- * with these values.
+ * @returns the first two products of each group, as the first may be the requested one. They include the best
+ * ones for any product with these values.
  */
 function takeFirst(view: RelationView, query: SideSearch): MatchingCandidate[] {
   const groups = new Map<string, Candidate[]>();
@@ -291,8 +291,8 @@ function judgeCandidate(
 }
 
 /**
- * Finds what a product is listed with: groups in the order in which the list first names one of their products, and within them
- * products in that order. Source: docs/interface.md §12.8.
+ * Finds what a product is listed with: groups in the order in which the list first names one of their
+ * products, and within them products in that order. Source: docs/interface.md §12.8.
  */
 function searchLinked(
   view: RelationView,

@@ -3,14 +3,14 @@ import type { Side } from '../definitions/definitions.ts';
 import type { Membership, PackedMembership } from '../memberships/memberships.ts';
 
 /**
- * One state of a catalog, as answers read it. A view may not have fetched yet what it is asked for: it then returns the minimum
- * (no candidates, nothing found) and records that. The result is discarded and made again once the missing part is fetched, so
- * code that reads a view must have no effect but its result.
+ * One state of a catalog, as answers read it. A view may not have fetched yet what it is asked for: it then
+ * returns the minimum (no candidates, nothing found) and records that. The result is discarded and made again
+ * once the missing part is fetched, so code that reads a view must have no effect but its result.
  */
 export interface RelationView {
   /**
-   * @returns the result of `make`, cached if it lacked nothing the first time. Each call has its own key, and reads whatever it
-   * needs from the view itself.
+   * @returns the result of `make`, cached if it lacked nothing the first time. Each call has its own key, and
+   * reads whatever it needs from the view itself.
    */
   once<Result>(key: string, make: () => Result): Result;
   /** @returns what `make` makes, remembered for other products too; only where everything is at hand */
@@ -144,8 +144,8 @@ const LARGEST_PAGE = 4_096;
 export const growPage = (size: number) => Math.min(size * 4, LARGEST_PAGE);
 
 /**
- * For each of the rule's comparisons, the operator between a row's value on the left and that of `opposite` on the right:
- * matches are read from the target, so for a source they are reversed.
+ * For each of the rule's comparisons, the operator between a row's value on the left and that of `opposite`
+ * on the right: matches are read from the target, so for a source they are reversed.
  */
 export const SQL_OPERATORS: Readonly<Record<Exclude<Operator, 'equals'>, Readonly<Record<Side, string>>>> = {
   notEquals: { target: '<>', source: '<>' },
@@ -188,8 +188,8 @@ export function holdsFor({ sql, text }: Comparison, value: string | null): boole
 }
 
 /**
- * If fewer than this are in reach of a comparison, they are read and sorted, at 1 µs each; else the index is read in the order
- * of rank, where in a million members with 500 in reach each result costs 2,000 rows of 0.15 µs.
+ * If fewer than this are in reach of a comparison, they are read and sorted, at 1 µs each; else the index is read
+ * in the order of rank, where in a million members with 500 in reach each result costs 2,000 rows of 0.15 µs.
  */
 export const SORTED_AT_MOST = 500;
 
@@ -251,8 +251,8 @@ function refuseAbsent(productId: number): never {
 }
 
 /**
- * A view of what was fetched of one state of a remote catalog. It begins empty: run the work on it, fetch what was missing, and
- * run the work again, until nothing is missing.
+ * A view of what was fetched of one state of a remote catalog. It begins empty: run the work on it, fetch
+ * what was missing, and run the work again, until nothing is missing.
  */
 export class FetchedView implements RelationView {
   readonly sources = new Fetched<string, FoundSource | undefined>(() => undefined);

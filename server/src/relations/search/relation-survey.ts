@@ -292,8 +292,8 @@ function findNearest(
 const WHOLLY = 1;
 
 /**
- * @returns 0 for an element that holds, else 1 for each of its matches that fails plus the distance of its numbers, from 0 to
- * 1; for alternatives, the nearest
+ * @returns 0 for an element that holds, else 1 for each of its matches that fails plus the distance of its
+ * numbers, from 0 to 1; for alternatives, the nearest
  */
 function countMissed(element: CompiledElement, judged: Judgement): number {
   if (judged.truth === 1) return 0;

@@ -104,8 +104,8 @@ export interface InProject {
 type Parts = FitParts & SurveyTime & { readonly surveys: SurveyCache };
 
 /**
- * The operations of the threads that answer relations, each on one state of the catalog. When its time is up, a survey returns
- * what it has, and a question about one product is refused.
+ * The operations of the threads that answer relations, each on one state of the catalog. When its time is up,
+ * a survey returns what it has, and a question about one product is refused.
  */
 export function readerOperations(catalogs: RelationCatalogs, columns = new ColumnCache()) {
   const constraints = new ConstraintCache();
@@ -305,8 +305,8 @@ export class SurveyCache {
 const MOST = 32 * 1024 * 1024;
 
 /**
- * Lists that products of one version of a catalog share, cached while there are few. `of`: an object that represents the
- * version.
+ * Lists that products of one version of a catalog share, cached while there are few. `of`: an object that
+ * represents the version.
  */
 export function createSharedLists(most = MOST): { of(version: object): ShareLists } {
   let catalogs = new WeakMap<object, Map<string, readonly unknown[]>>();

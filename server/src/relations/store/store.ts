@@ -1,6 +1,4 @@
-/**
- * The door of the stores: relations on SQLite files and on PostgreSQL, each behind threads.
- */
+/** The door of the stores: relations on SQLite files and on PostgreSQL, each behind threads. */
 
 export type { SavedTable } from './definition-store.ts';
 export type { CatalogPass, CatalogPasses } from './relation-reader.ts';

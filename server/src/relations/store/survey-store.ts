@@ -104,8 +104,8 @@ const productOf = (identifier: string): Sql =>
 
 /**
  * `more`: additional columns of the document `d`.
- * @returns the statement for the place of a list; for a source its targets in order, for a target its sources in the order of
- * the lines
+ * @returns the statement for the place of a list; for a source its targets in order, for a target its sources
+ * in the order of the lines
  */
 export function describeLinked({ build, side, identifier }: SearchSql, more: Sql = text('')): Sql {
   const columns = sql`p.id as "productId", ${GROUP} as "group", l.place, l.quantity, l.${side === 'target' ? text('place') : text('line')} as at${more}`;

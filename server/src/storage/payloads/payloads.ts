@@ -1,6 +1,4 @@
-/**
- * The door of payloads: accepted bodies until their task has ended, as files or as rows.
- */
+/** The door of payloads: accepted bodies until their task has ended, as files or as rows. */
 
 import { fstatSync, readSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
@@ -320,8 +318,8 @@ const PART_BYTES = 4 * 1024 * 1024;
 const PACKED_BYTES = 256 * 1024;
 
 /**
- * Bodies as rows, so that any process can run the task that they belong to. They are compressed: JSON shrinks to a tenth,
- * which the network, the write-ahead log and the replicas have to carry.
+ * Bodies as rows, so that any process can run the task that they belong to. They are compressed: JSON shrinks
+ * to a tenth, which the network, the write-ahead log and the replicas have to carry.
  */
 export function createPayloadRows(postgres: Postgres): PayloadFiles {
   const begin = (projectId: number, name: string) =>

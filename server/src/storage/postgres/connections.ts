@@ -62,14 +62,14 @@ const KEEPALIVE = `set tcp_keepalives_idle = ${KEEPALIVE_MS / 1_000}; set tcp_ke
   set tcp_keepalives_count = 5; set tcp_user_timeout = ${READ_TIMEOUT_MS}`;
 /**
  * How long a transaction may wait for its process. Others end the sessions of a hanging one within 11 s
- * (catalog/updates/full-update-store.ts); this is for when there are none. The longest gap measured between two statements is 3.3 s: the
- * members of 10,000 products in eight relations, beside much other work.
+ * (catalog/updates/full-update-store.ts); this is for when there are none. The longest gap measured between
+ * two statements is 3.3 s: the members of 10,000 products in eight relations, beside much other work.
  */
 const GAP_MS = 120_000;
 
 /**
- * Begins in one round trip, with settings for this transaction only: a proxy lends the session to others. Not by `set local`, which a
- * Citus coordinator would pass on, with all of the text, to its workers.
+ * Begins in one round trip, with settings for this transaction only: a proxy lends the session to others. Not
+ * by `set local`, which a Citus coordinator would pass on, with all of the text, to its workers.
  */
 function begin(mode: string, settings: Readonly<Record<string, number | string>> = {}): string {
   const all = { idle_in_transaction_session_timeout: GAP_MS, ...settings };
@@ -367,9 +367,9 @@ const NETWORK = new Set([
 const GONE =
   /connection terminated|connection error|timeout exceeded when trying to connect|query read timeout/i;
 /**
- * Errors of a Citus coordinator that lost a worker, as XX000: its own (placement_connection.c, multi_copy.c, remote_transaction.c,
- * intermediate_results.c, 13.2.2), and those of libpq and of the worker's PostgreSQL, which it passes on unchanged, including an
- * empty one (remote_commands.c).
+ * Errors of a Citus coordinator that lost a worker, as XX000: its own (placement_connection.c, multi_copy.c,
+ * remote_transaction.c, intermediate_results.c, 13.2.2), and those of libpq and of the worker's PostgreSQL,
+ * which it passes on unchanged, including an empty one (remote_commands.c).
  */
 const WORKER_GONE =
   /connection marked as essential|failed to prepare transaction|to fetch intermediate results|failed to read result|could not commit transaction for shard|could not connect to any active placements|server closed the connection|could not (?:send|receive) data|no connection to the server|connection not open|terminating connection|^\s*$/i;

@@ -69,8 +69,8 @@ ${older.join('; ')}. Stop all older processes, then start this one again (docs/o
 
 /**
  * @param needed the schema that a program must know to keep working with the new one
- * @returns the processes that cannot, with when they were last seen. Earlier programs only show that there is at least one: each
- * raises the beat of `service` every five seconds.
+ * @returns the processes that cannot, with when they were last seen. Earlier programs only show that there is
+ * at least one: each raises the beat of `service` every five seconds.
  */
 async function listOlder(tx: SqlTransaction, present: number, needed: number): Promise<string[]> {
   const seen =
@@ -98,9 +98,9 @@ async function apply(tx: SqlTransaction, { version, sql }: Migration): Promise<v
 const splitStatements = (sql: string) => sql.split(/;\s*$/m).filter((text) => /^\s*[a-z]/m.test(text));
 
 /**
- * If the server has lz4, it compresses uploads of more than 2 KB, which stay in their row; a product of 3.3 KB then writes
- * half as much to the WAL. Otherwise they stay uncompressed, as pglz takes too long. Decided at each start, since a database
- * may have come from another server.
+ * If the server has lz4, it compresses uploads of more than 2 KB, which stay in their row; a product of 3.3
+ * KB then writes half as much to the WAL. Otherwise they stay uncompressed, as pglz takes too long. Decided
+ * at each start, since a database may have come from another server.
  */
 async function chooseCompression(tx: SqlTransaction): Promise<void> {
   const [row] = await tx.rows<{ knowsLz4: boolean; present: string }>(`

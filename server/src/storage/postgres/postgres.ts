@@ -1,6 +1,4 @@
-/**
- * The door of PostgreSQL: connections, the control database on it, replicas, bulk copies.
- */
+/** The door of PostgreSQL: connections, the control database on it, replicas, bulk copies. */
 export type { SqlSession, SqlValue } from '../program.ts';
 export * from './connections.ts';
 export * from './control-database.ts';

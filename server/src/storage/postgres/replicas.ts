@@ -2,9 +2,9 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { openPostgres, type Postgres, type PostgresSettings } from './connections.ts';
 
 /**
- * Read replicas. The primary's row `service` carries a beat, an instant that every process raises; a replica that shows an
- * old beat lags, whatever the reason, and is not used until it has caught up. Replication keeps the order of commits, so a
- * replica that shows a beat shows everything that was committed before it.
+ * Read replicas. The primary's row `service` carries a beat, an instant that every process raises; a replica
+ * that shows an old beat lags, whatever the reason, and is not used until it has caught up. Replication keeps
+ * the order of commits, so a replica that shows a beat shows everything that was committed before it.
  */
 export type Readers = ReturnType<typeof createReaders>;
 

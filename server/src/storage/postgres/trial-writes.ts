@@ -6,8 +6,8 @@ import { CopyRows, copyInto } from './copy-rows.ts';
 const NONE = -1;
 
 /**
- * Makes one write of each kind that the service makes, in every table, and rolls them back, so that a database on which some
- * would fail is detected before requests are accepted.
+ * Makes one write of each kind that the service makes, in every table, and rolls them back, so that a
+ * database on which some would fail is detected before requests are accepted.
  * @throws not_ready, or the error of the database
  */
 export function tryWrites(postgres: Postgres): Promise<void> {

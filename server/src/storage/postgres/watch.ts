@@ -10,8 +10,8 @@ const PROBE_MS = 6_000;
 const LATE_MS = 500;
 
 /**
- * Ends connections that wait for a database that hangs or that the network cuts off: TCP alone takes minutes to notice. A
- * statement may take as long as it needs while the database answers probes.
+ * Ends connections that wait for a database that hangs or that the network cuts off: TCP alone takes minutes
+ * to notice. A statement may take as long as it needs while the database answers probes.
  */
 export function watchPool(pool: pg.Pool, url: string) {
   /** When each connection in use last received something. */

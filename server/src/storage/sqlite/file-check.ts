@@ -17,11 +17,11 @@ const MOST_PROBLEMS = 10;
 const BUSY_TIMEOUT_MS = 10_000;
 
 /**
- * Reads a database file with SQLite's `quick_check`: its pages, rows and the order of its keys, not whether indexes agree with
- * their tables. The file is opened read-only, beside others that write to it. A call reads the whole file on the calling
- * thread, and SQLite has no way to stop it: use it in a thread or a command.
- * @param limitMs with a limit, tables are checked one after another until it is reached, 0: none; problems of pages that belong
- * to two tables or to none stay unknown then. Without one the file is checked as a whole.
+ * Reads a database file with SQLite's `quick_check`: its pages, rows and the order of its keys, not whether
+ * indexes agree with their tables. The file is opened read-only, beside others that write to it. A call reads
+ * the whole file on the calling thread, and SQLite has no way to stop it: use it in a thread or a command.
+ * @param limitMs with a limit, tables are checked one after another until it is reached, 0: none; problems of
+ * pages that belong to two tables or to none stay unknown then. Without one the file is checked as a whole.
  * @throws Error when the file is locked for ten seconds
  */
 export function checkSqliteFile(path: string, limitMs?: number): FileCheck {
@@ -56,9 +56,9 @@ function findProblems(database: DatabaseSync, check: string): string[] {
 }
 
 /**
- * Reads a catalog file with SQLite's `integrity_check`, which also compares each index with its table: nothing else finds
- * damage within a key, which makes an existing row look absent. 100,000 products (140 MiB) take 0.14 s of processor time,
- * `quick_check` 0.12 s.
+ * Reads a catalog file with SQLite's `integrity_check`, which also compares each index with its table:
+ * nothing else finds damage within a key, which makes an existing row look absent. 100,000 products (140 MiB)
+ * take 0.14 s of processor time, `quick_check` 0.12 s.
  * @param strays selects rows that no sound catalog has
  * @returns the problems, in SQLite's words; empty if no damage was found
  * @throws Error when the file cannot be read now, because the disk fails or another process holds it
@@ -89,8 +89,8 @@ export const listMarked = (folder: string): number[] =>
   );
 
 /**
- * Catalogs that are not served because their file is damaged, or may be. A mark is a file beside the catalog, so it outlives the
- * process; while no mark changes, a question costs one read of shared memory.
+ * Catalogs that are not served because their file is damaged, or may be. A mark is a file beside the catalog,
+ * so it outlives the process; while no mark changes, a question costs one read of shared memory.
  */
 export function openDamageMarks(folder: string, moves: MarkMoves) {
   const known = new Map<number, boolean>();

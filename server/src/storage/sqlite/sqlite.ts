@@ -1,6 +1,4 @@
-/**
- * The door of SQLite: how a file is opened, the control database and the catalog files.
- */
+/** The door of SQLite: how a file is opened, the control database and the catalog files. */
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
@@ -120,8 +118,8 @@ export class CatalogFile {
   }
 
   /**
-   * Runs a transaction whose work can be repeated. A loss of power may lose it, with what followed; the next synced transaction
-   * makes it durable, too.
+   * Runs a transaction whose work can be repeated. A loss of power may lose it, with what followed; the next
+   * synced transaction makes it durable, too.
    */
   repeatable<Result>(work: () => Result): Result {
     this.database.exec('pragma synchronous = normal');
@@ -147,8 +145,8 @@ export class CatalogFile {
   }
 
   /**
-   * Runs `work` on one snapshot, so that several statements see the same catalog. Asynchronous work keeps it open, and other
-   * users of the file would read an old state, so only threads that run one operation at a time may wait.
+   * Runs `work` on one snapshot, so that several statements see the same catalog. Asynchronous work keeps it open,
+   * and other users of the file would read an old state, so only threads that run one operation at a time may wait.
    */
   snapshot<Result>(work: () => Result): Result {
     this.database.exec('begin');
@@ -272,8 +270,8 @@ export const CONTROL_PRAGMAS = `
 `;
 
 /**
- * The control database: reads on the calling thread, writes on a thread of their own, because a commit waits for the disk
- * (0.3 ms idle, 100 ms beside a bulk load) and lookups must not wait with it.
+ * The control database: reads on the calling thread, writes on a thread of their own, because a commit waits
+ * for the disk (0.3 ms idle, 100 ms beside a bulk load) and lookups must not wait with it.
  * @param keepsLog whether another thread copies its log and then writes it back
  */
 export function openControlDatabase(path: string, keepsLog = false): Database {
@@ -306,8 +304,8 @@ export function openControlDatabase(path: string, keepsLog = false): Database {
 }
 
 /**
- * A read has finished when its call returns, so no read waits. Kysely's own queue wakes all waiting reads whenever one
- * starts: 12,000 reads at once took 10 s.
+ * A read has finished when its call returns, so no read waits. Kysely's own queue wakes all waiting reads
+ * whenever one starts: 12,000 reads at once took 10 s.
  */
 class ReadingDialect extends kysely.SqliteDialect {
   override createAdapter(): kysely.SqliteAdapter {

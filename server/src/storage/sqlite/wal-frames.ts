@@ -27,9 +27,9 @@ export interface WalEnd {
 }
 
 /**
- * Descriptors of main files and indexes, which are closed only when nothing in this process uses the database: closing one drops
- * the locks of all connections of the process, and another process would remove the log under them. Source:
- * https://www.sqlite.org/howtocorrupt.html, section 2.2.
+ * Descriptors of main files and indexes, which are closed only when nothing in this process uses the
+ * database: closing one drops the locks of all connections of the process, and another process would remove
+ * the log under them. Source: https://www.sqlite.org/howtocorrupt.html, section 2.2.
  */
 const files = new Map<string, number>();
 
@@ -164,8 +164,8 @@ export function copyFrames(
 }
 
 /**
- * Appends a transaction to a log that no connection writes to, page by page, while others read: they keep their state until
- * `commit` voids the wal-index, which the next reader rebuilds from the log, as after a crash of a writer.
+ * Appends a transaction to a log that no connection writes to, page by page, while others read: they keep their state
+ * until `commit` voids the wal-index, which the next reader rebuilds from the log, as after a crash of a writer.
  */
 export class WalAppender {
   private readonly path: string;

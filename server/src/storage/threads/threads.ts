@@ -1,6 +1,4 @@
-/**
- * The door of threads: pools of workers that carry out named operations.
- */
+/** The door of threads: pools of workers that carry out named operations. */
 
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
@@ -33,8 +31,8 @@ export function countPassedAtOnce(bytes: number): void {
 }
 
 /**
- * Reports that this many bytes passed through this thread. V8 does not count shared memory, so nothing else would free it in
- * time; external memory, which it counts, made it collect everything for each batch (docs/decisions/0006).
+ * Reports that this many bytes passed through this thread. V8 does not count shared memory, so nothing else would
+ * free it in time; external memory, which it counts, made it collect everything for each batch (docs/decisions/0006).
  */
 export function countPassed(bytes: number): void {
   countAllocated(bytes);
@@ -65,9 +63,9 @@ const IDLE_BYTES = 96 * MIB;
 const IDLE_COUNT = 24;
 
 /**
- * Memory that threads share, reused once it is given back: V8 frees shared memory only after a full collection of each thread
- * that saw it (docs/decisions/0006). Its only owner gives it back when nothing reads or writes it any more; users are not
- * counted. What is never given back, e.g. because its thread died, is left to the collector.
+ * Memory that threads share, reused once it is given back: V8 frees shared memory only after a full collection of
+ * each thread that saw it (docs/decisions/0006). Its only owner gives it back when nothing reads or writes it any
+ * more; users are not counted. What is never given back, e.g. because its thread died, is left to the collector.
  */
 export class BufferPool {
   private readonly idle: SharedArrayBuffer[] = [];
@@ -205,9 +203,9 @@ interface ThreadFailure {
 
 export interface ThreadPool {
   /**
-   * Runs an operation on one of the threads. Operations with the same `key` run one after another, in the order of the calls; different keys run in
-   * parallel and take turns, by account where the pool knows it. Buffers in `transfer` are moved, not copied. An input that is a function is called
-   * when a thread is free for it.
+   * Runs an operation on one of the threads. Operations with the same `key` run one after another, in the order
+   * of the calls; different keys run in parallel and take turns, by account where the pool knows it. Buffers in
+   * `transfer` are moved, not copied. An input that is a function is called when a thread is free for it.
    */
   run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
   /** Starts the first thread before it is needed: loading its code takes longer than most operations. */
@@ -413,9 +411,9 @@ const IDLE_MS = 60_000;
 const LET_GO_MS = 2_000;
 
 /**
- * Threads that each work for one user at a time, and are stopped wherever they are when its signal aborts. Starting one takes
- * half a second of processor time, so the last one that finished waits a while for the next user. The operation `close`
- * releases what a thread holds.
+ * Threads that each work for one user at a time, and are stopped wherever they are when its signal aborts.
+ * Starting one takes half a second of processor time, so the last one that finished waits a while for the
+ * next user. The operation `close` releases what a thread holds.
  */
 export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'size'>) {
   let idle: ThreadPool | undefined;
@@ -498,8 +496,8 @@ interface Message {
 }
 
 /**
- * Serves a pool of `createThreadPool` from inside a thread: one operation at a time, in order of arrival. `isUrgent`: callers
- * wait for its answers, so the thread keeps its priority.
+ * Serves a pool of `createThreadPool` from inside a thread: one operation at a time, in order of arrival.
+ * `isUrgent`: callers wait for its answers, so the thread keeps its priority.
  */
 export function serveOperations(
   operations: Readonly<Record<string, Operation>>,

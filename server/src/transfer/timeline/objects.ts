@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib';
 import { countPassedAtOnce } from '../../storage/threads/threads.ts';
 
 /**
- * An object of a backup: entries, each with a checksum bound to the name of the object and the entry's position, and an
- * empty last entry, so that a truncated, changed or renamed object is detected.
+ * An object of a backup: entries, each with a checksum bound to the name of the object and the entry's
+ * position, and an empty last entry, so that a truncated, changed or renamed object is detected.
  */
 
 const MAGIC = Buffer.from('relata backup 1\n');

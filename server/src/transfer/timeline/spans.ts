@@ -1,7 +1,7 @@
 /**
- * What a target holds, according to the names of its objects. A segment is what was committed in all files of the data directory
- * since the segment before, up to one instant; an hour merges the segments of an hour; a base is a copy of every file. The
- * names tell a restore all that it needs before it reads.
+ * What a target holds, according to the names of its objects. A segment is what was committed in all files of
+ * the data directory since the segment before, up to one instant; an hour merges the segments of an hour; a
+ * base is a copy of every file. The names tell a restore all that it needs before it reads.
  */
 
 export const KINDS = ['bases', 'hours', 'segments'] as const;

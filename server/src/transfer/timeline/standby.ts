@@ -19,9 +19,9 @@ const promoteRequestAt = (dataDir: string) => join(dataDir, 'backup-state.json.p
 export type Standby = ReturnType<typeof createStandby>;
 
 /**
- * Brings the files of a data directory to the last instant of a target, again and again, while others read them. Changes are
- * appended to their logs as a transaction each, catalogs before the control database: a task that is visible as ended has
- * its effect.
+ * Brings the files of a data directory to the last instant of a target, again and again, while others read
+ * them. Changes are appended to their logs as a transaction each, catalogs before the control database: a
+ * task that is visible as ended has its effect.
  */
 export function createStandby(settings: stream.StreamSettings, state: stream.StreamState) {
   const { dataDir, key } = settings;

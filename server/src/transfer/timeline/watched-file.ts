@@ -43,9 +43,9 @@ export const stampOf = (path: string): string => {
 };
 
 /**
- * A database file whose log is copied. A connection stays open while there is a log: closing the last one would write the
- * log back and remove it. Nobody else writes it back, and it happens here only under the writers' lock, with all unsent
- * frames put aside, so that none is lost.
+ * A database file whose log is copied. A connection stays open while there is a log: closing the last one
+ * would write the log back and remove it. Nobody else writes it back, and it happens here only under the
+ * writers' lock, with all unsent frames put aside, so that none is lost.
  */
 export class WatchedFile {
   readonly name: string;
@@ -219,8 +219,8 @@ export class WatchedFile {
   }
 
   /**
-   * Writes back most of a log while others write: it cannot begin again while `guard` reads it. The rest follows under the
-   * writers' lock, so that all unsent frames are put aside before the log may restart.
+   * Writes back most of a log while others write: it cannot begin again while `guard` reads it. The rest
+   * follows under the writers' lock, so that all unsent frames are put aside before the log may restart.
    */
   private checkpoint(isUrgent: boolean): void {
     const { salts, frame: begun = 0 } = this.findEnd() ?? {};

@@ -86,8 +86,8 @@ export class WatchedFolder {
   }
 
   /**
-   * The service writes what a change of the control database relies on before it, and what relies on the change after it. So
-   * everything read while the control database does not change belongs to the instant of its last change.
+   * The service writes what a change of the control database relies on before it, and what relies on the change after
+   * it. So everything read while the control database does not change belongs to the instant of its last change.
    */
   findCut(): Cut {
     for (;;) {

@@ -239,8 +239,8 @@ interface KnownMeasure {
 }
 
 /**
- * Matches a string that is certainly a number, with this unit and its closing quote. Anything else is UNCERTAIN, though it may
- * be one, e.g. with an escape.
+ * Matches a string that is certainly a number, with this unit and its closing quote. Anything else is
+ * UNCERTAIN, though it may be one, e.g. with an escape.
  * @param at the position of the opening quote
  */
 function endOfMeasure(bytes: Uint8Array, at: number, { unit, decimal }: KnownMeasure): number {

@@ -212,15 +212,15 @@ export function sizesOf(schema: object): Sizes {
 }
 
 /**
- * JSON read from its bytes, without building anything. Each function takes a start position and returns the end position, or
- * UNCERTAIN if it is not as expected or not certain, in which case the whole body is left to the validator. UNCERTAIN is a
- * position before the bytes, so that nothing is found there either.
+ * JSON read from its bytes, without building anything. Each function takes a start position and returns the
+ * end position, or UNCERTAIN if it is not as expected or not certain, in which case the whole body is left to
+ * the validator. UNCERTAIN is a position before the bytes, so that nothing is found there either.
  */
 export const UNCERTAIN = -1;
 
 /**
- * Counts what JSON.stringify would write differently: white space, other escapes, other member orders, null for nothing. A body
- * is read without a pause, so the count is its own.
+ * Counts what JSON.stringify would write differently: white space, other escapes, other member orders, null
+ * for nothing. A body is read without a pause, so the count is its own.
  */
 export const irregularities = { count: 0 };
 

@@ -29,8 +29,8 @@ import { ScannedProducts } from './scanned-products.ts';
 import { SpanNumbers } from './span-table.ts';
 
 /**
- * The door of the scan: a body of products that is certainly valid is checked, and its names are listed, in one pass over its
- * bytes. Others are left to the validator.
+ * The door of the scan: a body of products that is certainly valid is checked, and its names are listed, in
+ * one pass over its bytes. Others are left to the validator.
  */
 export { TextNumbers } from './span-table.ts';
 

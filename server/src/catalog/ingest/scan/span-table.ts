@@ -15,8 +15,8 @@ export class TextNumbers {
 }
 
 /**
- * Numbers the distinct spans of a body from 0; two spellings get two numbers. It makes no strings, as a Map of them takes five times
- * as long. Spans are compared with adjacent copies: comparing those scattered over the body takes three times as long.
+ * Numbers the distinct spans of a body from 0; two spellings get two numbers. It makes no strings, as a Map of them takes five
+ * times as long. Spans are compared with adjacent copies: comparing those scattered over the body takes three times as long.
  */
 export class SpanNumbers {
   private readonly bytes: Buffer;

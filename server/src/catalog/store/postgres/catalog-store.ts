@@ -124,9 +124,9 @@ const ONTOLOGY = `select json_build_object('mode', c.ontology_mode, 'revision', 
 const VERSION = '(select catalog_version from catalog where project_id = $1)';
 
 /**
- * Products of project $1 with the identifiers $2, and the uploads of those whose document and time differ from $4 and $5, those of the
- * cached answer. Found one by one by the index, which `limit` ensures: with `any` or a plain join PostgreSQL may read the whole table
- * instead, if it has no statistics yet or plans for any list: 14 s for 10,000 of 60,000 products.
+ * Products of project $1 with the identifiers $2, and the uploads of those whose document and time differ from $4 and $5,
+ * those of the cached answer. Found one by one by the index, which `limit` ensures: with `any` or a plain join PostgreSQL may
+ * read the whole table instead, if it has no statistics yet or plans for any list: 14 s for 10,000 of 60,000 products.
  */
 const SERVED = `select ${VERSION} as version,
     case when row_number() over () = 1 and ${VERSION} is distinct from $3::bigint then (${ONTOLOGY}) end as ontology, f.*

@@ -1,4 +1,2 @@
-/**
- * The door of catalogs in PostgreSQL.
- */
+/** The door of catalogs in PostgreSQL. */
 export * from './catalog-store.ts';

@@ -23,8 +23,8 @@ export const readCatalogVersion = (file: CatalogFile): number =>
 const versionsOfTurn = new Map<CatalogFile, number>();
 
 /**
- * The same, read once per turn of the event loop: a caller who was told of a change asks in a later turn. For simultaneous requests
- * each read took 10 µs, a tenth of the time of a cached answer.
+ * The same, read once per turn of the event loop: a caller who was told of a change asks in a later turn. For
+ * simultaneous requests each read took 10 µs, a tenth of the time of a cached answer.
  */
 export function readVersionOfTurn(file: CatalogFile): number {
   const version = versionsOfTurn.get(file) ?? readCatalogVersion(file);

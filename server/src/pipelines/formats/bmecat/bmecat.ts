@@ -41,8 +41,8 @@ export const bmecat = defineFormat({
 });
 
 /**
- * Reads a catalog twice, as the groups of products follow the last product. The first time it is written to a file. A DOCTYPE
- * is common: it names the DTD of the standard, and declares a supplier's additions.
+ * Reads a catalog twice, as the groups of products follow the last product. The first time it is written to a
+ * file. A DOCTYPE is common: it names the DTD of the standard, and declares a supplier's additions.
  */
 async function* readBmecat(
   { bytes, notes, tempDir }: FormatReading,

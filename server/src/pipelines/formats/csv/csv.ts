@@ -204,8 +204,8 @@ interface CsvRow {
 }
 
 /**
- * An unclosed quote swallows everything up to the end of the file; reading then continues after the line that contains it. What
- * is read twice in this way may be as much as the file, plus this much.
+ * An unclosed quote swallows everything up to the end of the file; reading then continues after the line that
+ * contains it. What is read twice in this way may be as much as the file, plus this much.
  */
 const READ_TWICE_CHARACTERS = 32 * 1024 * 1024;
 const TOO_MANY_QUOTES =

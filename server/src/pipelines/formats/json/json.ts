@@ -106,8 +106,8 @@ const weighList = (list: ListSample) =>
   (hasListName(list) ? 30 : 0) + 10 * countKinds(list, KEYS) + Math.min(list.keys.size, 9);
 
 /**
- * A list at the root is chosen whatever it contains, so that an element that is not an object is reported. Lists within
- * elements with an identifier and a name belong to those, like variants, unless they are named like products.
+ * A list at the root is chosen whatever it contains, so that an element that is not an object is reported. Lists
+ * within elements with an identifier and a name belong to those, like variants, unless they are named like products.
  * @returns the path of the list whose elements look most like products; undefined if the text begins with none
  */
 function findList(pieces: readonly string[]): string | undefined {

@@ -34,8 +34,8 @@ export const shopifyCsv = defineFormat({
 const ROWS_OF_PRODUCT = 2_500;
 
 /**
- * Consecutive rows with the same Handle are one product: the first has its fields, and each may add a variant, a picture, or
- * both. The result has one row for each variant, with the fields and pictures of its product.
+ * Consecutive rows with the same Handle are one product: the first has its fields, and each may add a variant, a
+ * picture, or both. The result has one row for each variant, with the fields and pictures of its product.
  */
 async function* readShopify(
   text: TextStream,

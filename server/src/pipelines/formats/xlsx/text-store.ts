@@ -21,8 +21,8 @@ const TOO_MANY = 'The workbook has more texts than can be read: 16,777,216 or 4 
 export type TextStore = Awaited<ReturnType<typeof openTextStore>>;
 
 /**
- * Many texts by number, on disk: a workbook may hold gigabytes of them, and its cells refer to any. In memory are 32 MiB of
- * pages; the file has no name, as with `openNamelessFile`.
+ * Many texts by number, on disk: a workbook may hold gigabytes of them, and its cells refer to any. In memory
+ * are 32 MiB of pages; the file has no name, as with `openNamelessFile`.
  */
 export async function openTextStore(folder: string) {
   const own = await mkdtemp(join(folder, 'spool-'));

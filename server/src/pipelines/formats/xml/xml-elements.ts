@@ -25,8 +25,8 @@ export interface XmlChoice {
    */
   isChosen(name: string, path: readonly string[], attributes: Readonly<Record<string, string>>): boolean;
   /**
-   * Allows a DOCTYPE with declarations of its own, whose entities are replaced by their texts. A DOCTYPE that only names a DTD
-   * is always accepted; the DTD is never fetched.
+   * Allows a DOCTYPE with declarations of its own, whose entities are replaced by their texts. A DOCTYPE that
+   * only names a DTD is always accepted; the DTD is never fetched.
    */
   readonly isDoctypeRead?: boolean;
   readonly keepsSpace?: boolean;
@@ -200,8 +200,8 @@ const OF_XML = new Map([
 const REFERENCE = /&([^;&\s]{1,1000});/g;
 
 /**
- * Declares the entities of a DOCTYPE to the parser that met it. Nothing is fetched: an external entity, one that contains
- * elements, or texts that grow without bound are refused where they are used.
+ * Declares the entities of a DOCTYPE to the parser that met it. Nothing is fetched: an external entity, one
+ * that contains elements, or texts that grow without bound are refused where they are used.
  * @param into entities that the parser knows
  */
 function declareEntities(doctype: string, into: Record<string, string>): void {

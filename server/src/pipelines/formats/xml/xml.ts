@@ -94,8 +94,8 @@ export function chooseByPath(record: string): (name: string, path: readonly stri
 const dropPrefix = (name: string): string => name.slice(name.indexOf(':') + 1);
 
 /**
- * Columns are dotted names, attributes `@id` and `price.@currency`; a repeated element is a list, and if such elements have several
- * values, each is a row whose values belong together.
+ * Columns are dotted names, attributes `@id` and `price.@currency`; a repeated element is a list, and if such
+ * elements have several values, each is a row whose values belong together.
  */
 function readValues(element: XmlElement, names: SelectorNames): Pick<SourceRow, 'values' | 'rows'> {
   const values = new RowValues();
@@ -146,8 +146,8 @@ const SELECTED_LENGTH = 60;
 const TWINS = 30;
 
 /**
- * Additional columns for sibling elements that differ in an attribute: `model[@lang=de]` has the texts of those with this
- * value, `model[not(@lang)]` those of the elements without the attribute.
+ * Additional columns for sibling elements that differ in an attribute: `model[@lang=de]` has the texts of
+ * those with this value, `model[not(@lang)]` those of the elements without the attribute.
  */
 class SelectorNames {
   readonly #names = new Set<string>();
@@ -213,8 +213,8 @@ interface SeenElement {
 }
 
 /**
- * Finds the element that a document repeats for its products: of repeated siblings that contain others, the outermost, and of
- * these the one with most contents. Without any repetition there may be only one product.
+ * Finds the element that a document repeats for its products: of repeated siblings that contain others, the
+ * outermost, and of these the one with most contents. Without any repetition there may be only one product.
  * @returns its path from the root
  * @throws FormatProblem not_found, damaged, refused
  */

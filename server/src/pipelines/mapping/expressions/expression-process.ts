@@ -1,8 +1,8 @@
 /**
- * Entry of the process in which the expressions of a mapping run. It is a process and not a thread because V8 ends the whole
- * process when a single large text or list exceeds the memory of a thread: `$pad("x", 500000000)` would crash the service. It
- * starts without any permissions: no files, no network, no environment, no code made from text. It receives rows and answers
- * the results of the expressions.
+ * Entry of the process in which the expressions of a mapping run. It is a process and not a thread because V8
+ * ends the whole process when a single large text or list exceeds the memory of a thread: `$pad("x",
+ * 500000000)` would crash the service. It starts without any permissions: no files, no network, no
+ * environment, no code made from text. It receives rows and answers the results of the expressions.
  */
 import type jsonataOf from 'jsonata';
 import type { Expression, JsonataOptions } from 'jsonata';
@@ -180,8 +180,8 @@ async function evaluateRows(rows: readonly unknown[]): Promise<void> {
 }
 
 /**
- * Waits until the answers are sent. The parent may be gone, with rows left that take a second each: a failed send shows this,
- * as the event loop has no turn between rows for `disconnect`.
+ * Waits until the answers are sent. The parent may be gone, with rows left that take a second each: a failed
+ * send shows this, as the event loop has no turn between rows for `disconnect`.
  */
 function send(answers: readonly ProcessAnswer[]): Promise<void> {
   return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 /**
- * Evaluates the expressions of a mapping in a process without permissions (`expression-process.ts`), row by row, bounded in
- * time and memory. A row whose expressions exceed the limits gets the reason as its answer; if the process was lost, it is
- * replaced and continues with the next rows.
+ * Evaluates the expressions of a mapping in a process without permissions (`expression-process.ts`), row by
+ * row, bounded in time and memory. A row whose expressions exceed the limits gets the reason as its answer;
+ * if the process was lost, it is replaced and continues with the next rows.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -240,8 +240,8 @@ const BASE_MIB = 128;
 const PAGE_BYTES = 4_096;
 
 /**
- * V8 checks its limit when it collects, but a single text of half a gigabyte is made before. Linux reports the real memory of a
- * process, and ends this process first when the machine runs out.
+ * V8 checks its limit when it collects, but a single text of half a gigabyte is made before. Linux reports
+ * the real memory of a process, and ends this process first when the machine runs out.
  */
 function watchMemory(child: ChildProcess, memoryMib: number): NodeJS.Timeout {
   const maxBytes = (memoryMib + BASE_MIB) * MIB;
@@ -274,8 +274,8 @@ function residentBytes({ pid }: ChildProcess): number {
 }
 
 /**
- * Reads the expressions and patterns of a mapping as for its rows, in a process without permissions: a definition is checked
- * while others wait, and one pattern of ten characters may take a second and half a gigabyte.
+ * Reads the expressions and patterns of a mapping as for its rows, in a process without permissions: a definition
+ * is checked while others wait, and one pattern of ten characters may take a second and half a gigabyte.
  */
 
 /** Problems of a mapping's texts, by text. */

@@ -41,8 +41,8 @@ const comma = compileNumber({ decimal: 'comma' });
 const point = compileNumber({ decimal: 'point' });
 
 /**
- * @returns the format of numbers with a decimal comma or with groups; undefined for numbers that can stay as they are, and if
- * not every value is a number of the format
+ * @returns the format of numbers with a decimal comma or with groups; undefined for numbers that can stay as
+ * they are, and if not every value is a number of the format
  */
 export function findNumberFormat(values: readonly string[]): NumberFormat | undefined {
   const isComma =
@@ -155,8 +155,8 @@ export type SuggestedField =
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
 /**
- * Names that columns have in exports, the surest first; only letters and digits, in lower case. Taken from common feeds and
- * from German and English shop and ERP systems. What formats map by themselves is known without being listed.
+ * Names that columns have in exports, the surest first; only letters and digits, in lower case. Taken from common feeds
+ * and from German and English shop and ERP systems. What formats map by themselves is known without being listed.
  */
 export const COLUMN_NAMES: Readonly<Record<SuggestedField, readonly string[]>> = {
   identifier: words(`
@@ -276,8 +276,8 @@ function sharesTops(values: readonly string[], sign: string): boolean {
 const topOf = (path: string, separator: string): string => path.split(separator, 1)[0]?.trim() ?? '';
 
 /**
- * Some cell has several parts, and each part begins like a path: with a top that another cell begins with, or with levels of
- * its own. Neither is true after the comma of `Nuts, bolts`.
+ * Some cell has several parts, and each part begins like a path: with a top that another cell begins with, or
+ * with levels of its own. Neither is true after the comma of `Nuts, bolts`.
  */
 function separatesPaths(values: readonly string[], sign: string, between: string): boolean {
   const several = values.filter((value) => value.includes(between));

@@ -39,8 +39,8 @@ const CELLS = 1_000_000;
 const IMAGES = 20;
 
 /**
- * Guesses a mapping from the names of the columns, in English and German, and from their contents. It is a suggestion: a person
- * checks it before anything is written.
+ * Guesses a mapping from the names of the columns, in English and German, and from their contents. It is a
+ * suggestion: a person checks it before anything is written.
  * @param own the format's mapping; takes precedence if the file has its columns
  * @returns a mapping without `identifier` or `name` if no column looks like one: then a person has to choose
  */

@@ -94,9 +94,9 @@ async function copyMembers(
 }
 
 /**
- * The keys are read from what is stored beside the documents, with conditions that keep the estimate small, as in
- * `search-store.ts`. Rows are deleted by their address, so that no plan walks through the index of a whole project; the
- * project's only writer holds its lock, so that no address changes meanwhile.
+ * The keys are read from what is stored beside the documents, with conditions that keep the estimate small,
+ * as in `search-store.ts`. Rows are deleted by their address, so that no plan walks through the index of a
+ * whole project; the project's only writer holds its lock, so that no address changes meanwhile.
  */
 async function removeMemberships(
   tx: SqlTransaction,

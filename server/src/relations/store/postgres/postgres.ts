@@ -1,6 +1,4 @@
-/**
- * The door of relations in PostgreSQL.
- */
+/** The door of relations in PostgreSQL. */
 export { relationBatchDerivation } from './membership-store.ts';
 export {
   createPostgresPasses,

@@ -229,11 +229,11 @@ function readVariants(text: string) {
 }
 
 /**
- * The single statement that reads what answers about related products need: a request is one round trip, and what it reads is
- * of one state. It can only run in one way, whether or not the tables have statistics: subqueries with `offset 0` or a limit
- * are entered row by row and read by an index. PostgreSQL assumes 100 rows wherever JSON is unfolded; conditions on its type,
- * which are always true but which it considers rare, keep the estimate of small lists small, without which it would compile the
- * statement (`jit`) for half a second.
+ * The single statement that reads what answers about related products need: a request is one round trip, and what
+ * it reads is of one state. It can only run in one way, whether or not the tables have statistics: subqueries
+ * with `offset 0` or a limit are entered row by row and read by an index. PostgreSQL assumes 100 rows wherever
+ * JSON is unfolded; conditions on its type, which are always true but which it considers rare, keep the estimate
+ * of small lists small, without which it would compile the statement (`jit`) for half a second.
  */
 
 /** The kind of a row, with the contents of its columns `id`, `a`, `b` and `c`. */
@@ -295,9 +295,9 @@ interface PageOrder extends Omit<SourceListOrder, 'excludes'> {
 const texts = new Map<string, string>();
 
 /**
- * @returns the statement for rules with this many comparisons, a different one for each scale. Its values: project, identifiers of sources,
- * JSON of `SourceListOrder`s, JSON of `PageOrder`s, groups, ids of products whose uploads are read, whether those of candidates are read
- * too, identifiers of uploads, ids of products whose identifiers are requested, category paths
+ * @returns the statement for rules with this many comparisons, a different one for each scale. Its values: project, identifiers
+ * of sources, JSON of `SourceListOrder`s, JSON of `PageOrder`s, groups, ids of products whose uploads are read, whether those of
+ * candidates are read too, identifiers of uploads, ids of products whose identifiers are requested, category paths
  */
 export function describeFetch(comparisons: number, scale: number): string {
   const key = `${comparisons} ${scale}`;
@@ -376,8 +376,8 @@ cross join lateral (select c.id from category c
   where c.project_id = $1 and md5(c.path) = md5(u.path) and c.path = u.path limit 1) c`;
 
 /**
- * The variants that will be shown, approximately: those on the side with the key of a list that chose their group. Grouped, not
- * joined: with such small estimates a join would compare each with each.
+ * The variants that will be shown, approximately: those on the side with the key of a list that chose their
+ * group. Grouped, not joined: with such small estimates a join would compare each with each.
  */
 const writeMatching = () => `select v.id from (
     select array_agg(x.tag) filter (where x.tag is not null) as tags,
@@ -474,9 +474,9 @@ function writeCandidates(comparisons: number): string {
 }
 
 /**
- * A prepared statement retains a plan made when its tables were small and reads them completely, until PostgreSQL analyses
- * them, a minute after a load at the earliest. So statements that read row by row get a different text once a table is large:
- * with more than a few pages every plan uses the index.
+ * A prepared statement retains a plan made when its tables were small and reads them completely, until
+ * PostgreSQL analyses them, a minute after a load at the earliest. So statements that read row by row get a
+ * different text once a table is large: with more than a few pages every plan uses the index.
  */
 const LARGE_BYTES = 64 * 1024;
 const TABLES = ['product', 'document', 'relation_document', 'relation_member'];

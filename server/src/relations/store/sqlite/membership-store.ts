@@ -65,8 +65,8 @@ function writeDocument(file: CatalogFile, { id, productId, group }: GroupedDocum
 }
 
 /**
- * A member of a run, with its compared values: bytes in hexadecimal, which has the same order and costs less to pass on than
- * bytes.
+ * A member of a run, with its compared values: bytes in hexadecimal, which has the same order and costs less
+ * to pass on than bytes.
  */
 export type RunMember = readonly [
   first: string | null,
@@ -475,8 +475,8 @@ function dropPart(
 }
 
 /**
- * What is added during a merge counts for the next one; and if members are removed meanwhile, those before its place may include
- * them.
+ * What is added during a merge counts for the next one; and if members are removed meanwhile, those before
+ * its place may include them.
  */
 function noteMerged(
   file: CatalogFile,
@@ -505,8 +505,8 @@ function noteMerged(
 }
 
 /**
- * Looked up by product, in storage order: product rows take a quarter of those of documents, and most documents are the present
- * ones.
+ * Looked up by product, in storage order: product rows take a quarter of those of documents, and most
+ * documents are the present ones.
  */
 function findGone(file: CatalogFile, lines: readonly Line[]): ReadonlySet<Line> {
   const ordered = lines.toSorted(compareProducts);

@@ -32,8 +32,8 @@ interface ViewParts {
 }
 
 /**
- * @returns a view of the caller's snapshot, in which nothing is ever missing. `limit` is checked before statements that may
- * take long, as a running one cannot be stopped.
+ * @returns a view of the caller's snapshot, in which nothing is ever missing. `limit` is checked before
+ * statements that may take long, as a running one cannot be stopped.
  */
 export function createFileView(file: CatalogFile, { limit, share }: Partial<ViewParts> = {}): RelationView {
   return {
@@ -141,8 +141,8 @@ function* listOfKey(
 const FEW_MORE = 8;
 
 /**
- * A member whose document is not its product's present one is staged, or retained for a restore. One statement for many: a seek
- * for each takes 1.5 µs, this 0.5.
+ * A member whose document is not its product's present one is staged, or retained for a restore. One
+ * statement for many: a seek for each takes 1.5 µs, this 0.5.
  */
 function* takePresent(
   file: CatalogFile,
