@@ -207,7 +207,9 @@ function choiceOf(kind: Schema): Choice | undefined {
 function optionOf(name: string, schema: Schema, { required = [] }: Schema): ChoiceOption {
   const { 'x-label': label = name, 'x-secret': secret, description = '', examples = [] } = schema;
   return {
-    ...{ name, label, description },
+    name,
+    label,
+    description,
     isRequired: required.includes(name),
     isNumber: schema.type === 'integer' || schema.type === 'number',
     ...(secret && { secret }),

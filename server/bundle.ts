@@ -63,13 +63,11 @@ export async function bundle({ folder, entries, plugins, banner, minify }: Bundl
     resolve: { alias: { '@relata/client': CLIENT } },
     // A module of ours does nothing by being loaded, so that a thread loads of a room what it uses and not what is in it.
     treeshake: { moduleSideEffects: (id) => !id.startsWith(SOURCE) || entries.includes(id) },
-    ...{
-      input,
-      platform: 'node',
-      plugins: [requireHttp, ...plugins],
-      external: ['pg-native'],
-      logLevel: 'silent',
-    },
+    input,
+    platform: 'node',
+    plugins: [requireHttp, ...plugins],
+    external: ['pg-native'],
+    logLevel: 'silent',
   });
   const { output } = await bundled.write({
     dir: folder,

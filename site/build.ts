@@ -47,7 +47,10 @@ async function writeAssets(): Promise<Record<string, string | undefined>> {
     .sort()
     .map((path) => readText(`site/${path}`));
   return {
-    ...{ theme, blocks, search, style: writeAsset('site.css', style.join('\n')) },
+    theme,
+    blocks,
+    search,
+    style: writeAsset('site.css', style.join('\n')),
     mark: writeAsset('mark.svg', readText('console/src/mark.svg')),
   };
 }
@@ -69,9 +72,14 @@ function configure(config: EleventyConfig, assets: Record<string, string | undef
       templateEngineOverride: 'md',
       layout: 'page.njk',
       permalink: `${page.url || 'index'}.html`,
-      ...{ self: page, title: page.title, ...navigate(page), home: link(''), api: link('api') },
+      self: page,
+      title: page.title,
+      ...navigate(page),
+      home: link(''),
+      api: link('api'),
       assets: Object.fromEntries(Object.entries(assets).map(([name, url = '']) => [name, link(url)])),
-      ...{ before: step(page, pages[at - 1]), after: step(page, pages[at + 1]) },
+      before: step(page, pages[at - 1]),
+      after: step(page, pages[at + 1]),
     });
   }
 }
@@ -83,7 +91,9 @@ function navigate(page: Page) {
     title: section.title,
     isOpen: section.title !== 'Decisions' || section.pages.includes(page),
     pages: section.pages.map((one) => ({
-      ...{ title: one.title, href: linkTo(page, one.url), isHere: one === page },
+      title: one.title,
+      href: linkTo(page, one.url),
+      isHere: one === page,
     })),
   }));
   return { navigation };

@@ -66,7 +66,9 @@ type Round = Readonly<Record<'exported' | 'alone' | 'together', Time>>;
 async function relate(service: BenchService, root: string): Promise<void> {
   const every = { all: [] };
   const match = ['Brand', 'Colour', 'Material', 'Country of origin'].map((name) => ({
-    ...{ target: name, operator: 'equals', source: name },
+    target: name,
+    operator: 'equals',
+    source: name,
   }));
   const sort = [{ attribute: 'Length', direction: 'asc' }];
   const relation = { name: TAG, tag: TAG, source: every, target: every, match, sort };

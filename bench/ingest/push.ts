@@ -116,8 +116,11 @@ async function runPush(service: BenchService, { file, folder }: PushOrder): Prom
   const child = spawn(process.execPath, [PROGRAM, 'push', '--full', '--yes', file], {
     env: {
       ...process.env,
-      ...{ RELATA_URL: service.address, RELATA_API_KEY: service.key, RELATA_PROJECT: String(projectId) },
-      ...{ XDG_STATE_HOME: folder, XDG_CONFIG_HOME: folder },
+      RELATA_URL: service.address,
+      RELATA_API_KEY: service.key,
+      RELATA_PROJECT: String(projectId),
+      XDG_STATE_HOME: folder,
+      XDG_CONFIG_HOME: folder,
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

@@ -116,8 +116,11 @@ async function lookUpBeside(
   const { service, smallProjectId, smallCount } = million;
   const identifiers = identifiersBelow(smallCount);
   const order: LoadOrder = {
-    ...{ address: service.address, key: service.key, seconds: bench.sizes.seconds },
-    ...{ connections: CONNECTIONS, rate: RATE },
+    address: service.address,
+    key: service.key,
+    seconds: bench.sizes.seconds,
+    connections: CONNECTIONS,
+    rate: RATE,
     paths: listPaths({ path: lookupPath(smallProjectId), identifiers, perRequest: 1, requests: smallCount }),
   };
   const load = startChild('lookup-load.ts');

@@ -195,11 +195,7 @@ function toChangeFigures({ title, version }: Change, found: FoundChange): Figure
       target: { kind: 'at most', value: 0 },
       absolute: `of ${during.requests}; versions seen: ${during.versions.join(', ')}`,
     },
-    {
-      name: `${title}: commit, from the call to FINISHED`,
-      spread: one(time.commitMs / 1_000),
-      unit: 's',
-    },
+    { name: `${title}: commit, from the call to FINISHED`, spread: one(time.commitMs / 1_000), unit: 's' },
     {
       name: `${title}: WAL of the full update, for each product of the catalog`,
       spread: one(wal / count),

@@ -15,7 +15,9 @@ const WITHOUT_KEY = 10;
 const product = (kind: 'S' | 'T', at: number) => {
   const spread = (at * 7_919) % 1_000_003;
   return {
-    ...{ identifier: `${kind}-${at}`, name: `${kind} ${at}`, categories: [{ path: [kind] }] },
+    identifier: `${kind}-${at}`,
+    name: `${kind} ${at}`,
+    categories: [{ path: [kind] }],
     attributes: [
       { key: 'Model', value: `model ${spread % MODELS}` },
       ...(spread % 100 < WITHOUT_KEY ? [] : [{ key: 'Slot', value: `slot ${(spread >> 3) % KEYS}` }]),
@@ -46,8 +48,12 @@ async function build(service: BenchService, projectId: number, name: keyof typeo
   const begun = performance.now();
   const path = `/management/projects/${projectId}/relations`;
   const { id } = await service.succeed<{ id: number }>('POST', path, {
-    ...{ name, tag: name, source: { category: ['S'] }, target: { category: ['T'] } },
-    ...{ match: RULES[name], sort: [{ attribute: 'Price', direction: 'asc' }] },
+    name,
+    tag: name,
+    source: { category: ['S'] },
+    target: { category: ['T'] },
+    match: RULES[name],
+    sort: [{ attribute: 'Price', direction: 'asc' }],
   });
   while ((await service.succeed<{ state: string }>('GET', `${path}/${id}`)).state !== 'ready')
     await pause(50);
@@ -93,7 +99,8 @@ export const elements: Measurement = {
           name: 'first answer of a product, p95',
           spread: {
             median: percentile(large.times, 95),
-            ...{ min: large.times.at(0) ?? 0, max: large.times.at(-1) ?? 0 },
+            min: large.times.at(0) ?? 0,
+            max: large.times.at(-1) ?? 0,
           },
           unit: 'ms',
           target: { kind: 'at most', value: 20 },
@@ -101,13 +108,15 @@ export const elements: Measurement = {
         },
         {
           name: 'first answer of a product, p95, of one without missing values',
-          ...{ spread: spreadOf([ofRich / percentile(plain.times, 95)]), unit: '×' },
+          spread: spreadOf([ofRich / percentile(plain.times, 95)]),
+          unit: '×',
           target: { kind: 'at most', value: 1.5 },
           absolute: `${round(ofRich)} ms; ${synthetic / 4} members`,
         },
         {
           name: 'the build, of one without missing values',
-          ...{ spread: spreadOf([rich.seconds / plain.seconds]), unit: '×' },
+          spread: spreadOf([rich.seconds / plain.seconds]),
+          unit: '×',
           target: { kind: 'at most', value: 1.3 },
           absolute: `${round(rich.seconds)} and ${round(plain.seconds)} s; ${synthetic / 4} members`,
         },

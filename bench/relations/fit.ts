@@ -10,20 +10,26 @@ const WITH_ALTERNATIVES = 40;
 
 const part = (...path: string[]) => ({ category: ['PC parts', ...path] });
 const parts = {
-  ...{ board: part('Core', 'Motherboards'), memory: part('Core', 'Memory'), cpu: part('Core', 'Processors') },
-  ...{ pc: part('Core', 'Cases'), psu: part('Core', 'Power supplies'), card: part('Core', 'Video cards') },
-  ...{
-    drive: part('Storage', 'Internal drives'),
-    fan: part('Cooling', 'Case fans'),
-    ups: part('Power', 'UPS systems'),
-  },
+  board: part('Core', 'Motherboards'),
+  memory: part('Core', 'Memory'),
+  cpu: part('Core', 'Processors'),
+  pc: part('Core', 'Cases'),
+  psu: part('Core', 'Power supplies'),
+  card: part('Core', 'Video cards'),
+  drive: part('Storage', 'Internal drives'),
+  fan: part('Cooling', 'Case fans'),
+  ups: part('Power', 'UPS systems'),
 };
 const rule = (
   name: string,
   [source, target]: readonly [object, object],
   ...match: (readonly [string, string, string])[]
 ) => ({
-  ...{ name, tag: 'fit', constraint: true, source, target },
+  name,
+  tag: 'fit',
+  constraint: true,
+  source,
+  target,
   match: match.map(([ofTarget, operator, ofSource]) => ({ target: ofTarget, operator, source: ofSource })),
 });
 
@@ -41,9 +47,14 @@ const PC_CONSTRAINTS = [
   rule('Supply and card', [parts.psu, parts.card], ['Color', 'equals', 'Color']),
   rule('Backup of supply', [parts.ups, parts.psu], ['Wattage', 'lessOrEqual', 'Power']),
   {
-    ...{ kind: 'total', name: 'Power', tag: 'fit', source: parts.psu, target: parts.cpu },
+    kind: 'total',
+    name: 'Power',
+    tag: 'fit',
+    source: parts.psu,
+    target: parts.cpu,
     total: { attribute: 'TDP', times: 1.2, plus: '100 W' },
-    ...{ operator: 'lessOrEqual', limit: { attribute: 'Wattage' } },
+    operator: 'lessOrEqual',
+    limit: { attribute: 'Wattage' },
   },
 ];
 
@@ -135,11 +146,14 @@ export const fit: Measurement = {
     const bulk = percentile(Float64Array.from(times.bulk).sort(), 99);
     return [
       figure('ten products fit or not', times.fit, {
-        ...{ share: 99, value: 50 },
+        share: 99,
+        value: 50,
         absolute: `${catalog.count} products; a bulk answer for the same ${round(bulk)} ms`,
       }),
       figure('with three alternatives each', times.alternatives, {
-        ...{ share: 95, value: 300, absolute: `the first ${round(first)} ms` },
+        share: 95,
+        value: 300,
+        absolute: `the first ${round(first)} ms`,
       }),
     ];
   },

@@ -72,7 +72,10 @@ export const previews: Measurement = {
 
 /** No attempt is the one before: nothing that was found is found again in memory. */
 const describe = (name: string, attempt: number) => ({
-  ...{ name: `Attempt ${attempt}`, tag: 'attempts', enabled: true, twoWay: attempt % 2 === 1 },
+  name: `Attempt ${attempt}`,
+  tag: 'attempts',
+  enabled: true,
+  twoWay: attempt % 2 === 1,
   ...(DRAFTS[name] ?? DRAFTS.demo),
   sort: [{ attribute: 'Price', direction: attempt % 4 < 2 ? 'asc' : 'desc' }],
 });

@@ -157,7 +157,9 @@ async function askDuring(order: LoadOrder, work: () => Promise<void>): Promise<P
 }
 
 const shutOut = ({ message }: Error): Period => ({
-  ...{ p99: SHUT_OUT_MS, longest: SHUT_OUT_MS, requests: 0 },
+  p99: SHUT_OUT_MS,
+  longest: SHUT_OUT_MS,
+  requests: 0,
   fault: message.split('\n', 1)[0] ?? '',
 });
 

@@ -11,20 +11,27 @@ const AT_ONCE = 2;
 /** The tests of crashes, with more of them than `npm test` has time for. */
 const CRASHES = [
   {
-    ...{ what: 'kills of the process', file: 'durability/crash.test.ts', setting: 'RELATA_TEST_KILLS' },
-    ...{ only: 'nothing that was answered is lost', most: process.env.BENCH_KILLS, lanes: 1 },
+    what: 'kills of the process',
+    file: 'durability/crash.test.ts',
+    setting: 'RELATA_TEST_KILLS',
+    only: 'nothing that was answered is lost',
+    most: process.env.BENCH_KILLS,
+    lanes: 1,
   },
   {
-    ...{ what: 'losses of power', file: 'durability/sqlite-power-cut.test.ts', setting: 'RELATA_TEST_CUTS' },
-    ...{ only: '.', most: process.env.BENCH_CUTS, lanes: 1 },
+    what: 'losses of power',
+    file: 'durability/sqlite-power-cut.test.ts',
+    setting: 'RELATA_TEST_CUTS',
+    only: '.',
+    most: process.env.BENCH_CUTS,
+    lanes: 1,
   },
   {
-    ...{ what: 'losses of the directory', file: 'durability/sqlite-continuous-backup.test.ts' },
-    ...{
-      setting: 'RELATA_TEST_LOSSES',
-      only: 'a directory that is lost',
-      most: process.env.BENCH_LOSSES,
-    },
+    what: 'losses of the directory',
+    file: 'durability/sqlite-continuous-backup.test.ts',
+    setting: 'RELATA_TEST_LOSSES',
+    only: 'a directory that is lost',
+    most: process.env.BENCH_LOSSES,
     // It mostly waits: for updates to be written, and for the target.
     lanes: 3,
   },
@@ -53,7 +60,8 @@ async function measureCrash(
   const runs = seeds.map((seed) => {
     const lane = { RELATA_TEST_LANES: String(lanes), RELATA_TEST_SEED: String(seed) };
     return runTests(bench, {
-      ...{ file, only },
+      file,
+      only,
       settings: { [setting]: String(share), ...lane, RELATA_TEST_STORE: 'embedded' },
     });
   });

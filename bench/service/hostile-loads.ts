@@ -265,10 +265,8 @@ function packedBodies({ make, run, ...load }: PackedBodies): HostileLoad {
 
 export const HOSTILE_LOADS: readonly HostileLoad[] = [
   packedBodies({
-    ...{
-      name: 'deletes',
-      title: '100 deletes of 10,000 identifiers at once, small bodies that unpack to 29 MiB',
-    },
+    name: 'deletes',
+    title: '100 deletes of 10,000 identifiers at once, small bodies that unpack to 29 MiB',
     make: async () => [await bomb('identifiers', DELETED)],
     async run(attack, bodies) {
       const sent = post(deletePath(attack), bodies);
@@ -276,17 +274,20 @@ export const HOSTILE_LOADS: readonly HostileLoad[] = [
     },
   }),
   packedBodies({
-    ...{ name: 'bodies-one', title: 'deletes that unpack to 29 MiB, one after another' },
+    name: 'bodies-one',
+    title: 'deletes that unpack to 29 MiB, one after another',
     make: deleteBodies,
     run: (attack, bodies) => attack.repeat(1, post(deletePath(attack), bodies)),
   }),
   packedBodies({
-    ...{ name: 'bodies-20', title: 'deletes that unpack to 29 MiB, 20 at once' },
+    name: 'bodies-20',
+    title: 'deletes that unpack to 29 MiB, 20 at once',
     make: deleteBodies,
     run: (attack, bodies) => attack.repeat(20, post(deletePath(attack), bodies)),
   }),
   packedBodies({
-    ...{ name: 'bodies-large', title: 'deletes that unpack to 32 MiB, which is too much, 20 at once' },
+    name: 'bodies-large',
+    title: 'deletes that unpack to 32 MiB, which is too much, 20 at once',
     make: async () => [await bomb('space', 32)],
     run: (attack, bodies) => attack.repeat(20, post(deletePath(attack), bodies)),
   }),
@@ -325,16 +326,21 @@ export const HOSTILE_LOADS: readonly HostileLoad[] = [
     }),
   ),
   longAnswers({
-    ...{ name: 'refused', title: 'one lookup of 100 products of 1.95 MB, which is too much, after another' },
+    name: 'refused',
+    title: 'one lookup of 100 products of 1.95 MB, which is too much, after another',
     path: (attack) => lookUpLong(attack, LONG_PRODUCTS),
   }),
   longAnswers({
-    ...{ name: '10mb', title: 'one lookup of 5 products of 1.95 MB after another, br', encoding: 'br' },
+    name: '10mb',
+    title: 'one lookup of 5 products of 1.95 MB after another, br',
+    encoding: 'br',
     path: (attack) => lookUpLong(attack, 5),
   }),
   longAnswers({ name: 'list', title: 'one list of 100 products of 1.95 MB after another', path: listLong }),
   longAnswers({
-    ...{ name: '8', title: 'lookups of 16 products of 1.95 MB, 8 at once', atOnce: 8 },
+    name: '8',
+    title: 'lookups of 16 products of 1.95 MB, 8 at once',
+    atOnce: 8,
     path: (attack) => lookUpLong(attack, MOST_LOOKED_UP),
   }),
   {

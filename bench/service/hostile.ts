@@ -40,7 +40,9 @@ async function measureRandom(bench: Bench): Promise<Figure[]> {
   bench.stopAtEnd(stopAll);
   const service = await startTestService(context, { store, settings: SETTINGS });
   const { faults, requests, byStatus, accepted } = await sendHostile(service, {
-    ...{ seed: SEED, requests: countRequests(bench.sizes), atOnce: AT_ONCE },
+    seed: SEED,
+    requests: countRequests(bench.sizes),
+    atOnce: AT_ONCE,
     onRequest({ requests: sent, faults: found }) {
       if (sent % SAY_EVERY === 0) bench.say(`${sent} hostile requests, ${found.length} faults`);
       for (const fault of found.slice(told)) bench.say(fault);

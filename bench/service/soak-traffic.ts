@@ -19,8 +19,12 @@ export async function openTraffic(service: BenchService): Promise<Traffic> {
   const both = { source: { all: [] }, target: { all: [] } };
   const match = [{ target: 'Brand', operator: 'equals', source: 'Brand' }];
   const pipeline = await service.succeed<{ id: number }>('POST', `${place}/pipelines`, {
-    ...{ name: 'Files', source: { type: 'upload' }, format: { type: 'csv' }, mode: 'partial' },
-    ...{ mapping: { identifier: 'sku', attributes: { Price: 'price' } }, trigger: { type: 'manual' } },
+    name: 'Files',
+    source: { type: 'upload' },
+    format: { type: 'csv' },
+    mode: 'partial',
+    mapping: { identifier: 'sku', attributes: { Price: 'price' } },
+    trigger: { type: 'manual' },
   });
   const traffic = new Traffic(service, projectId, pipeline.id);
   await traffic.fullUpdate();

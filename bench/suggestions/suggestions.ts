@@ -35,12 +35,14 @@ export const suggestions: Measurement = {
     const groups = Map.groupBy(scores, ({ name }) => name.replace(/ \d+$/, ''));
     return [...groups].flatMap(([name, ofGroup]): Figure[] => [
       {
-        ...{ name: `${name}: F1 of the suggested relations`, unit: 'of 1' },
+        name: `${name}: F1 of the suggested relations`,
+        unit: 'of 1',
         spread: spreadOf(ofGroup.map(({ f1 }) => f1)),
         target: { kind: 'at least', value: F1 },
       },
       {
-        ...{ name: `${name}: of the suggested relations, those that are true`, unit: 'of 1' },
+        name: `${name}: of the suggested relations, those that are true`,
+        unit: 'of 1',
         spread: spreadOf(ofGroup.map(({ precision }) => precision)),
         target: { kind: 'at least', value: PRECISION },
       },

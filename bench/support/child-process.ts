@@ -13,11 +13,7 @@ export function startChild(program: string, args: readonly string[] = []): Child
   const child = fork(new URL(program, import.meta.url), [...args], { serialization: 'advanced' });
   const { pid } = child;
   if (pid === undefined) throw new Error(`${program} does not start`);
-  return {
-    pid,
-    ask: (question) => ask(child, program, question),
-    stop: () => endProcess(child),
-  };
+  return { pid, ask: (question) => ask(child, program, question), stop: () => endProcess(child) };
 }
 
 function ask<Answer>(child: ChildProcess, program: string, question: unknown): Promise<Answer> {

@@ -235,7 +235,12 @@ class Push {
 }
 
 const begin = (run = makeName()): PushState => ({
-  ...{ run, batches: 0, products: 0, skipped: 0, tasks: [], isCommitting: false },
+  run,
+  batches: 0,
+  products: 0,
+  skipped: 0,
+  tasks: [],
+  isCommitting: false,
 });
 
 /** A task that is no longer stored says nothing. */

@@ -93,11 +93,7 @@ export function toOutgoing<Name extends OperationName>(name: Name, input: InputO
     path = {},
     query,
     body,
-  } = input as {
-    path?: Record<string, string | number>;
-    query?: Record<string, unknown>;
-    body?: unknown;
-  };
+  } = input as { path?: Record<string, string | number>; query?: Record<string, unknown>; body?: unknown };
   const filled = template.replace(/\{(\w+)\}/g, (_, part: string) => encodeURIComponent(path[part] ?? ''));
   return { method, path: filled, ...(query && { query }), ...(body !== undefined && { body }) };
 }

@@ -46,7 +46,9 @@ test('the table of calls has those of the Python client, and no others', () => {
 test('the TypeScript client has every call of the table', () => {
   const relata = createRelata({ url: 'http://127.0.0.1:1' });
   const parts: Record<string, object> = {
-    ...{ products: relata.products, relations: relata.relations, tasks: relata.tasks },
+    products: relata.products,
+    relations: relata.relations,
+    tasks: relata.tasks,
   };
   const missing = TABLE.filter((call) => {
     const [part = '', name = ''] = call.split('.');
@@ -99,7 +101,9 @@ for (const language of Object.keys(READMES) as Language[])
     const place = { name: language, projectGroupId: group.id, locale: 'en-GB' };
     const { id: projectId } = await relata.projects.create(place);
     const made = (identifier: string, kind: string) => ({
-      ...{ identifier, name: `The ${kind}`, productUrl: `https://shop.test/${identifier}` },
+      identifier,
+      name: `The ${kind}`,
+      productUrl: `https://shop.test/${identifier}`,
       attributes: [{ key: 'Kind', value: kind }],
     });
     await relata.products.fullUpdate([made('A1', 'drill'), made('B4', 'bit')], { projectId });

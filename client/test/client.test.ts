@@ -115,7 +115,10 @@ test('a push that was broken off goes on with its state and sends no batch twice
   const states: PushState[] = [];
   const push = (batches: AsyncIterable<UploadProduct[]>, options: Partial<PushOptions> = {}) =>
     relata.products.push(batches, {
-      ...{ mode: 'full', projectId, onState: (state) => void states.push(state), ...options },
+      mode: 'full',
+      projectId,
+      onState: (state) => void states.push(state),
+      ...options,
     });
   async function* brokenOff() {
     yield drills;

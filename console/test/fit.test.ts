@@ -93,7 +93,8 @@ test('the sentence says constraints, unknown values, what is reckoned, alternati
           any: [
             { target: 'Shank', operator: 'equals', source: 'Chuck', missing: 'passes' },
             {
-              ...{ target: 'Diameter', operator: 'equals' },
+              target: 'Diameter',
+              operator: 'equals',
               source: { attribute: 'Diameter', times: 1.2, plus: '10 mm' },
             },
           ],

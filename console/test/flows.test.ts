@@ -256,7 +256,11 @@ test('of a two-way relation the conditions stand under the product they look at,
   }));
   assert.ok(one && other);
   const relation = await service.relata.relations.create(id, {
-    ...{ name: 'Pair', tag: 'pair', twoWay: true, source: one, target: { any: [other, { not: other }] } },
+    name: 'Pair',
+    tag: 'pair',
+    twoWay: true,
+    source: one,
+    target: { any: [other, { not: other }] },
   });
   await untilBuilt(service.relata, id);
   const page = await enter(`#/projects/${id}/relations/${relation.id}`);

@@ -25,15 +25,15 @@ async function listAddresses({ relata }: Service, id: number): Promise<string[]>
   const { tasks } = await relata.tasks.list({ projectId: id });
   const [commit] = (await relata.commits.list(id)).items;
   const channel = await relata.channels.create(id, {
-    ...{
-      name: "Kanal 'A' $1",
-      format: { type: 'google-merchant' },
-      mapping: { id: { field: 'identifier' } },
-    },
+    name: "Kanal 'A' $1",
+    format: { type: 'google-merchant' },
+    mapping: { id: { field: 'identifier' } },
     trigger: { type: 'manual' },
   });
   const endpoint = await relata.webhookEndpoints.create({
-    ...{ url: 'https://receiver.example/', events: ['task.failed'], scope: { type: 'project', id } },
+    url: 'https://receiver.example/',
+    events: ['task.failed'],
+    scope: { type: 'project', id },
   });
   const identifier = encodeURIComponent(product?.identifier ?? '');
   const lists = [

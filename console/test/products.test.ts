@@ -63,7 +63,9 @@ test('the page of a product asks again while a relation is being built (ยง12.7)'
     const { relations } = await response.json();
     const building = relations.map((one: object) => ({
       ...one,
-      ...{ state: 'building', asSource: null, asTarget: null },
+      state: 'building',
+      asSource: null,
+      asTarget: null,
     }));
     answers += 1;
     await route.fulfill({ response, json: { relations: answers > 1 ? relations : building } });
@@ -114,7 +116,9 @@ test('a facet of the first hits only says of how many products its counts are (ย
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Shares');
   const screws = Array.from({ length: 201 }, (_, at) => ({
-    ...{ identifier: `SCREW-${at}`, name: `Screw ${at}`, productUrl: 'https://shop.example/screw' },
+    identifier: `SCREW-${at}`,
+    name: `Screw ${at}`,
+    productUrl: 'https://shop.example/screw',
     attributes: [{ key: 'Brand', value: at % 2 === 0 ? 'Even' : 'Odd' }],
   }));
   const { task } = await service.relata.products.replace(screws, { projectId: id });

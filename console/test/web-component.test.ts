@@ -35,7 +35,9 @@ test('a product page of a shop shows what goes with a product, why, and whether 
     locale: 'de-DE',
   });
   const product = (identifier: string, kind: string, width: string) => ({
-    ...{ identifier, name: identifier, productUrl: `https://shop.example/${identifier}` },
+    identifier,
+    name: identifier,
+    productUrl: `https://shop.example/${identifier}`,
     attributes: [
       { key: 'Kind', value: kind },
       { key: 'Width', value: width },
@@ -49,7 +51,11 @@ test('a product page of a shop shows what goes with a product, why, and whether 
   await relata.products.fullUpdate(products, { projectId: project });
   const kind = (value: string) => ({ attribute: 'Kind', operator: 'equals' as const, value });
   await relata.relations.create(project, {
-    ...{ name: 'Tyres that fit', tag: 'tyres', source: kind('bike'), target: kind('tyre'), constraint: true },
+    name: 'Tyres that fit',
+    tag: 'tyres',
+    source: kind('bike'),
+    target: kind('tyre'),
+    constraint: true,
     match: [{ target: 'Width', operator: 'lessOrEqual', source: 'Width' }],
   });
   await untilBuilt(relata, project);

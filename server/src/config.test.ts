@@ -35,8 +35,12 @@ test('without a variable every setting has its default', () => {
     bodyBudgetMib: 256,
     cacheMib: Math.max(64, Math.floor(memory / 8 / 1024 / 1024)),
     backup: {
-      ...{ url: undefined, s3: undefined, key: undefined },
-      ...{ keepSecondsHours: 24, keepHoursDays: 30, backlogBytes: 1024 * 1024 * 1024 },
+      url: undefined,
+      s3: undefined,
+      key: undefined,
+      keepSecondsHours: 24,
+      keepHoursDays: 30,
+      backlogBytes: 1024 * 1024 * 1024,
     },
   });
 });
@@ -83,7 +87,10 @@ test('a backup has a place, and a bucket what opens it', () => {
   });
   assert.deepEqual(backup.key, Buffer.alloc(32, 7));
   assert.deepEqual(backup.s3, {
-    ...{ endpoint: 'https://s3.example', accessKeyId: 'id', secretAccessKey: 'secret', region: undefined },
+    endpoint: 'https://s3.example',
+    accessKeyId: 'id',
+    secretAccessKey: 'secret',
+    region: undefined,
     forcePathStyle: true,
   });
   for (const url of ['/backup', 'https://s3.example/bucket', 'file://host/backup', 's3:bucket'])
@@ -194,8 +201,12 @@ test("the company's provider is set up as a whole, and its address is protected 
     RELATA_OIDC_ROLES: '[{"group":"Relata admins","role":"owner"}]',
   };
   assert.deepEqual(readConfig(settings).oidc, {
-    ...{ issuer: settings.RELATA_OIDC_ISSUER, clientId: 'relata', clientSecret: 'secret' },
-    ...{ name: 'login.company.example', scopes: 'openid email profile', groupsClaim: 'groups' },
+    issuer: settings.RELATA_OIDC_ISSUER,
+    clientId: 'relata',
+    clientSecret: 'secret',
+    name: 'login.company.example',
+    scopes: 'openid email profile',
+    groupsClaim: 'groups',
     roles: [{ group: 'Relata admins', role: 'owner' }],
   });
   assert.equal(readConfig({ ...settings, RELATA_OIDC_ISSUER: undefined }).oidc, undefined);

@@ -244,7 +244,10 @@ function toBackup(settings: Environment) {
     RELATA_BACKUP_S3_FORCE_PATH_STYLE: pathStyle,
   } = settings;
   const s3 = endpoint !== undefined && {
-    ...{ endpoint, accessKeyId, secretAccessKey, region: settings.RELATA_BACKUP_S3_REGION },
+    endpoint,
+    accessKeyId,
+    secretAccessKey,
+    region: settings.RELATA_BACKUP_S3_REGION,
     forcePathStyle: pathStyle === undefined ? undefined : pathStyle === 'true',
   };
   return {

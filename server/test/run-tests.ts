@@ -210,7 +210,10 @@ const runScripts = (pass: RunningPass) =>
 async function conclude(pass: RunningPass, what: string, work: () => Promise<Outcome>): Promise<void> {
   const begun = performance.now();
   const outcome = await work().catch((error: Error) => ({
-    ...{ passed: 0, failed: 1, skipped: 0, failures: [`${what}: ${error.message}`] },
+    passed: 0,
+    failed: 1,
+    skipped: 0,
+    failures: [`${what}: ${error.message}`],
     said: `${error.stack}\n`,
   }));
   pass.outcomes.set(what, outcome);

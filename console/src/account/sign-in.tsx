@@ -12,7 +12,10 @@ import { linkTo, replaceWith } from '../state/route.ts';
 import { askDevice, tell, useAnswer, useRelata, useSession, useSubmit } from '../state/service.tsx';
 
 const PRESENT_PASSWORD = {
-  ...{ name: 'password', type: 'password', autoComplete: 'current-password', required: true },
+  name: 'password',
+  type: 'password',
+  autoComplete: 'current-password',
+  required: true,
 } as const;
 
 /** By e-mail and password, or, on a fresh installation and for a quick look, with an API key. */
@@ -263,9 +266,7 @@ function EnterForm({ type, token, title, action, about, hasEmail, enter }: Enter
   const link = useAnswer(
     ['link', token],
     ({ relata, signal }) => relata.session.checkLink(token, { signal }),
-    {
-      ...{ refetchOnWindowFocus: false, gcTime: 0 },
-    },
+    { refetchOnWindowFocus: false, gcTime: 0 },
   );
   const isEnded = link.error instanceof RelataError && link.error.status === 400;
   const { onSubmit, error, isBusy } = useSubmit(async (typed) => {

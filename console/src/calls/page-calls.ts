@@ -235,7 +235,10 @@ const quoteTs = (text: string) =>
   text.includes("'") || /[\\\n\r\u2028\u2029]/.test(text) ? JSON.stringify(text) : `'${text}'`;
 
 const TYPESCRIPT: Notation = {
-  ...{ list: ['[', ']'], object: ['{', '}'], empty: '{}', text: quoteTs },
+  list: ['[', ']'],
+  object: ['{', '}'],
+  empty: '{}',
+  text: quoteTs,
   member: (name, value) => `${quoteName(name)}: ${value}`,
 };
 
@@ -256,7 +259,10 @@ const quotePhp = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`;
 
 const PHP: Notation = {
   // An empty array would be sent as a list.
-  ...{ list: ['[', ']'], object: ['[', ']'], empty: '(object) []', text: quotePhp },
+  list: ['[', ']'],
+  object: ['[', ']'],
+  empty: '(object) []',
+  text: quotePhp,
   member: (name, value) => `${quotePhp(name)} => ${value}`,
 };
 

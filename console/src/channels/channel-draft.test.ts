@@ -65,7 +65,9 @@ test('what is missing and wrong is told once for each field and reason', () => {
   });
   assert.deepEqual(found, [
     {
-      ...{ field: 'link', words: '7 products lack it: no such field', hasMore: true },
+      field: 'link',
+      words: '7 products lack it: no such field',
+      hasMore: true,
       identifiers: ['A', 'B', 'C', 'D', 'E'],
     },
     { field: 'price', words: 'has no currency (“19”)', identifiers: ['A', 'B'], hasMore: false },

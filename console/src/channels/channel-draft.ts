@@ -44,15 +44,16 @@ export const EMPTY_CHANNEL: ChannelDefinition = {
 };
 
 const nameParts = (): PartNames<ChannelDefinition> => ({
-  ...{
-    name: t('Name'),
-    format: t('Format'),
-    filter: t('Products'),
-    mapping: t('Mapping'),
-    relations: t('Relations'),
-  },
-  ...{ changes: t('Only what changed'), trigger: t('Builds start'), destinations: t('Destinations') },
-  ...{ maxDeletePercent: t('Fewer rows at most, in %'), maxLeftOutPercent: t('Left out at most, in %') },
+  name: t('Name'),
+  format: t('Format'),
+  filter: t('Products'),
+  mapping: t('Mapping'),
+  relations: t('Relations'),
+  changes: t('Only what changed'),
+  trigger: t('Builds start'),
+  destinations: t('Destinations'),
+  maxDeletePercent: t('Fewer rows at most, in %'),
+  maxLeftOutPercent: t('Left out at most, in %'),
 });
 
 export const isBuilding = ({ lastBuild }: Pick<Channel, 'lastBuild'>) =>
@@ -184,7 +185,8 @@ export interface FieldTrouble {
 /** @returns what is missing in the products looked at, then what else is wrong in the first rows, each once */
 export function listProblems({ missing, rows }: Pick<ChannelPreview, 'missing' | 'rows'>): FieldTrouble[] {
   const ofFields = missing.map(({ field, products, identifiers, message }) => ({
-    ...{ field, ...shorten(identifiers, products) },
+    field,
+    ...shorten(identifiers, products),
     words: t('{count, plural, one {# product lacks} other {# products lack}} it: {message}', {
       count: products,
       message: afterColon(message),

@@ -31,10 +31,7 @@ export function Events() {
   const endpoints = useAnswer(
     ['webhook-endpoints'],
     async ({ relata, signal }) => (await relata.webhookEndpoints.list({ limit: 1000, signal })).items,
-    {
-      select: (all) => all.filter(({ scope }) => reaches(scope, project)),
-      refetchInterval: LOOK_MS,
-    },
+    { select: (all) => all.filter(({ scope }) => reaches(scope, project)), refetchInterval: LOOK_MS },
   );
   return (
     <ListPage

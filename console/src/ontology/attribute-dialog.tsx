@@ -35,15 +35,26 @@ export type ChangeOntology = (ontology: Ontology) => SentOntology;
 type AttributeDraft = Required<Pick<Attribute, 'name' | 'type' | 'unitName' | 'decimal' | 'synonyms'>>;
 
 const NEW: AttributeDraft = {
-  ...{ name: '', type: 'TEXT_ATTRIBUTE', unitName: '', decimal: 'point', synonyms: [] },
+  name: '',
+  type: 'TEXT_ATTRIBUTE',
+  unitName: '',
+  decimal: 'point',
+  synonyms: [],
 };
 
 const toDraft = ({ name, type, unitName, decimal, synonyms }: Attribute): AttributeDraft => ({
-  ...{ name, type, unitName: unitName ?? '', decimal: decimal ?? 'point', synonyms: synonyms ?? [] },
+  name,
+  type,
+  unitName: unitName ?? '',
+  decimal: decimal ?? 'point',
+  synonyms: synonyms ?? [],
 });
 
 const nameParts = (): PartNames<AttributeDraft> => ({
-  ...{ name: t('Name'), type: t('Type'), unitName: t('Unit'), decimal: t('Decimal sign') },
+  name: t('Name'),
+  type: t('Type'),
+  unitName: t('Unit'),
+  decimal: t('Decimal sign'),
   synonyms: t('Synonyms'),
 });
 
@@ -142,7 +153,9 @@ function toAttribute(stored: Attribute | undefined, draft: AttributeDraft): Attr
   const { name, type, unitName, decimal, synonyms } = draft;
   const isNumeric = type === 'NUMERIC_ATTRIBUTE';
   return {
-    ...{ ...rest, name, type },
+    ...rest,
+    name,
+    type,
     ...(isNumeric && unitName && { unitName }),
     ...(isNumeric && decimal === 'comma' && { decimal }),
     ...(synonyms.length > 0 && { synonyms }),
@@ -240,8 +253,11 @@ function Values({ coverage }: { coverage: AttributeCoverage }) {
         <h3>{t('Values')}</h3>
         <Bars
           list={coverage.values.slice(0, SHOWN_VALUES).map(({ value, count }) => ({
-            ...{ key: value, words: value, label: value },
-            ...{ count: formatCount(count), share: count / most },
+            key: value,
+            words: value,
+            label: value,
+            count: formatCount(count),
+            share: count / most,
           }))}
         />
       </div>

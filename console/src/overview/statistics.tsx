@@ -104,8 +104,11 @@ function CatalogChart({ statistics: { catalogs }, range, steps }: Shown) {
   const words = t(
     '{count, plural, one {# product} other {# products}}; {span} {created} created, {changed} changed, {deleted} deleted',
     {
-      ...{ count: products, span: range.words, created: formatCount(sum(created)) },
-      ...{ changed: formatCount(sum(changed)), deleted: formatCount(sum(deleted)) },
+      count: products,
+      span: range.words,
+      created: formatCount(sum(created)),
+      changed: formatCount(sum(changed)),
+      deleted: formatCount(sum(deleted)),
     },
   );
   return (

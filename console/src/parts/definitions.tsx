@@ -379,10 +379,11 @@ interface HistoryShape<Run extends Ran> {
   /** Names the definition and the last one: when it has another, or that has ended, so has its history. */
   queryKey: Key;
   isBusy: boolean;
-  read(page: { limit: number; cursor: string | undefined; signal: AbortSignal }): Promise<{
-    items: Run[];
-    nextCursor: string | null;
-  }>;
+  read(page: {
+    limit: number;
+    cursor: string | undefined;
+    signal: AbortSignal;
+  }): Promise<{ items: Run[]; nextCursor: string | null }>;
   startedBy: Readonly<Record<Run['startedBy'], string>>;
   describe(run: Run): ReactNode;
   never: string;

@@ -64,16 +64,17 @@ export const EMPTY_PIPELINE: PipelineDefinition = {
 };
 
 const nameParts = (): PartNames<PipelineDefinition> => ({
-  ...{
-    name: t('Name'),
-    mode: t('Mode'),
-    relationId: t('Relation'),
-    tableName: t('Table'),
-    source: t('Source'),
-    format: t('Format'),
-  },
-  ...{ mapping: t('Mapping'), trigger: t('Runs start'), onRejectedRow: t('Rows that make no product') },
-  ...{ minProducts: t('Minimum products'), maxDeletePercent: t('Deletion limit, in %') },
+  name: t('Name'),
+  mode: t('Mode'),
+  relationId: t('Relation'),
+  tableName: t('Table'),
+  source: t('Source'),
+  format: t('Format'),
+  mapping: t('Mapping'),
+  trigger: t('Runs start'),
+  onRejectedRow: t('Rows that make no product'),
+  minProducts: t('Minimum products'),
+  maxDeletePercent: t('Deletion limit, in %'),
 });
 
 export const isRunning = ({ lastRun }: Pick<Pipeline, 'lastRun'>) =>

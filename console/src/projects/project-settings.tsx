@@ -43,14 +43,24 @@ type Settings = Pick<ManagedProject, 'name' | 'locale' | 'projectGroupId' | 'tag
   ManagedProject['settings'];
 
 const toSettings = ({ name, locale, projectGroupId, tags, settings }: ManagedProject): Settings => ({
-  ...{ name, locale, projectGroupId, tags, ...settings },
+  name,
+  locale,
+  projectGroupId,
+  tags,
+  ...settings,
 });
 
 const nameParts = (): PartNames<Settings> => ({
-  ...{ name: t('Name'), locale: t('Locale'), projectGroupId: t('Project group'), tags: t('Tags') },
-  ...{ maxDeletePercent: t('Deletion limit (%)'), keptCommits: t('Changes that can be undone') },
-  ...{ keptDays: t('Days for which they can be undone'), onInvalid: t('Products that are not valid') },
-  ...{ brandAttribute: t('Brand attribute'), priceAttribute: t('Price attribute') },
+  name: t('Name'),
+  locale: t('Locale'),
+  projectGroupId: t('Project group'),
+  tags: t('Tags'),
+  maxDeletePercent: t('Deletion limit (%)'),
+  keptCommits: t('Changes that can be undone'),
+  keptDays: t('Days for which they can be undone'),
+  onInvalid: t('Products that are not valid'),
+  brandAttribute: t('Brand attribute'),
+  priceAttribute: t('Price attribute'),
 });
 
 type FieldsShape = Pick<Draft<Settings>, 'draft' | 'change'>;

@@ -119,7 +119,11 @@ function Ways({ draft, onChange }: Shape) {
 
 /** A relation of links has no filters, no matches and no sort; a total has a sum and a limit. */
 const emptyOf = (kind: NonNullable<RelationDefinition['kind']>): Partial<RelationDefinition> => ({
-  ...{ kind, source: EVERY_PRODUCT, target: EVERY_PRODUCT, match: [], sort: [] },
+  kind,
+  source: EVERY_PRODUCT,
+  target: EVERY_PRODUCT,
+  match: [],
+  sort: [],
   ...(kind === 'total'
     ? { total: { attribute: '' }, operator: 'lessOrEqual' as const, limit: { attribute: '' }, twoWay: false }
     : NO_TOTAL),

@@ -211,11 +211,7 @@ export function TotalSentence({ draft, attributes, onChange, onOpenForm }: Shape
               term={summed}
               onChange={(term) =>
                 onChange({
-                  total: {
-                    attribute: total.attribute,
-                    ...term,
-                    ...(missing && { missing }),
-                  } as typeof total,
+                  total: { attribute: total.attribute, ...term, ...(missing && { missing }) } as typeof total,
                 })
               }
             />

@@ -178,7 +178,8 @@ function MostReturned({ mostReturned: list = [], withResults = 0 }: RelationSurv
         list={list.slice(0, SHOWN).map(({ identifier, count }) => ({
           key: identifier,
           words: <ProductLink identifier={identifier} />,
-          ...{ count: formatCount(count), share: count / Math.max(1, withResults) },
+          count: formatCount(count),
+          share: count / Math.max(1, withResults),
           label: t('{identifier}: share of the products', { identifier }),
         }))}
       />

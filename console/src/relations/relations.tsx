@@ -195,17 +195,22 @@ export function proposeName({ name, tag, source, target }: RelationDefinition) {
 }
 
 const nameParts = (): PartNames<RelationDefinition> => ({
-  ...{
-    kind: t('Kind'),
-    name: t('Name'),
-    tag: t('Tag'),
-    description: t('Description'),
-    enabled: t('Active'),
-  },
-  ...{ twoWay: t('Both ways'), excludeSameGroup: t('Exclude variants') },
-  ...{ source: t('From these products'), target: t('To these products'), match: t('What must match') },
-  ...{ sort: t('Sort order'), names: t('Names for shoppers'), constraint: t('Must hold to fit') },
-  ...{ total: t('What is added up'), operator: t('Comparison'), limit: t('The limit') },
+  kind: t('Kind'),
+  name: t('Name'),
+  tag: t('Tag'),
+  description: t('Description'),
+  enabled: t('Active'),
+  twoWay: t('Both ways'),
+  excludeSameGroup: t('Exclude variants'),
+  source: t('From these products'),
+  target: t('To these products'),
+  match: t('What must match'),
+  sort: t('Sort order'),
+  names: t('Names for shoppers'),
+  constraint: t('Must hold to fit'),
+  total: t('What is added up'),
+  operator: t('Comparison'),
+  limit: t('The limit'),
 });
 
 export const RELATION: Kind<Relation, RelationDefinition> = {

@@ -264,7 +264,9 @@ function MatchFields({ match, names, onChange }: MatchFieldsShape) {
         value={match.operator}
         onChange={(operator) =>
           onChange({
-            ...{ ...compared, operator, ...(missing && { missing }) },
+            ...compared,
+            operator,
+            ...(missing && { missing }),
             ...(operator === 'equals' && table && { table }),
           })
         }

@@ -69,7 +69,9 @@ test('an attribute keeps its place while its values come and go, and leaves with
 
 test('an attribute that cannot narrow the products is no facet', () => {
   const facet = (attribute: string, counts: readonly number[], more: Partial<Facet> = {}): Facet => ({
-    ...{ attribute, type: 'TEXT_ATTRIBUTE', count: 5 },
+    attribute,
+    type: 'TEXT_ATTRIBUTE',
+    count: 5,
     values: counts.map((count, at) => ({ value: `v${at}`, count })),
     ...more,
   });

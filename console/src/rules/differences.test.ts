@@ -4,7 +4,9 @@ import { listDifferences } from './differences.ts';
 
 test('two versions of a product differ field by field, and what is equal is left out', () => {
   const before = {
-    ...{ name: 'Drill', groupIdentifier: 'A', categories: [{ path: ['Tools', 'Drills'] }] },
+    name: 'Drill',
+    groupIdentifier: 'A',
+    categories: [{ path: ['Tools', 'Drills'] }],
     attributes: [
       { key: 'name', value: 'of old' },
       { key: 'Colour', value: 'red' },
@@ -13,7 +15,9 @@ test('two versions of a product differ field by field, and what is equal is left
     ],
   };
   const after = {
-    ...{ name: 'Drill 18 V', groupIdentifier: 'A', categories: [] },
+    name: 'Drill 18 V',
+    groupIdentifier: 'A',
+    categories: [],
     attributes: [
       { key: 'Weight', value: '1 kg' },
       { key: 'Colour', value: 'red' },

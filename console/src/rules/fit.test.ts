@@ -30,8 +30,12 @@ test('what a rule computes is said in words', () => {
 });
 
 const match = {
-  ...{ target: 'Width', operator: 'lessOrEqual', source: 'Clearance', holds: false },
-  ...{ targetValues: ['62 mm'], sourceValues: ['50 mm'] },
+  target: 'Width',
+  operator: 'lessOrEqual',
+  source: 'Clearance',
+  holds: false,
+  targetValues: ['62 mm'],
+  sourceValues: ['50 mm'],
 };
 
 test('reasons say the values that decided, and the matches within an element', () => {
@@ -41,7 +45,8 @@ test('reasons say the values that decided, and the matches within an element', (
   const inner = { ...match, targetValues: [], verdict: 'unknown' as const, sourceTerm: { plus: '-10 mm' } };
   assert.deepEqual(listReasons([{ holds: false, verdict: 'unknown', any: [inner] }]), [
     {
-      ...{ verdict: 'unknown', words: 'one of these' },
+      verdict: 'unknown',
+      words: 'one of these',
       inner: [{ verdict: 'unknown', words: 'Width would have to be at most 50 mm minus 10 mm' }],
     },
   ]);
@@ -61,8 +66,13 @@ test('a total says its sum and its limit', () => {
   const total = { attribute: 'TDP', times: 1.2, plus: '100 W', sum: '355 W', parts: [] };
   assert.equal(
     sayTotal({
-      ...{ source: 'P', relation: { id: 1, name: 'Power', tag: 'power' }, verdict: 'fits', missing: [] },
-      ...{ total, operator: 'lessOrEqual', limit: { attribute: 'Wattage', values: ['650 W'] } },
+      source: 'P',
+      relation: { id: 1, name: 'Power', tag: 'power' },
+      verdict: 'fits',
+      missing: [],
+      total,
+      operator: 'lessOrEqual',
+      limit: { attribute: 'Wattage', values: ['650 W'] },
     }),
     '1.2 times the sum of TDP (355 W) plus 100 W is at most Wattage 650 W',
   );

@@ -17,7 +17,10 @@ test('what would have to change is said of the product that lacks it (§12.6)', 
     ],
   };
   const found = {
-    ...{ related: false, matchType: 'FIRST_WAY', rank: null, excluded: null },
+    related: false,
+    matchType: 'FIRST_WAY',
+    rank: null,
+    excluded: null,
     source: { holds: false, conditions: [condition('Type', 'Drill', { holds: false, values: [] })] },
     target: { holds: false, conditions: [], filter: inGroups },
     match: [

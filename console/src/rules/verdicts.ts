@@ -96,9 +96,7 @@ export const listExplained = (match: RelationExplanation['match']): ExplainedMat
 function describeMatch(match: ExplainedMatch, { source, target }: Pair): Gap {
   const { operator, sourceValues, targetValues } = match;
   const any = (values: readonly string[]) => values.join(` ${t('or')} `);
-  const ofSource = (needs: string): Gap => ({
-    ...{ identifier: source, needs, has: sourceValues.join(', ') },
-  });
+  const ofSource = (needs: string): Gap => ({ identifier: source, needs, has: sourceValues.join(', ') });
   if (sourceValues.length === 0) return ofSource(sayNeed(match.source, 'exists', ''));
   const ofTarget = {
     identifier: target,

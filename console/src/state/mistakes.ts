@@ -43,17 +43,30 @@ export function sayMistake(detail: string): string {
 
 /** Places of a body as the fields of the console call them; others by their own names. */
 const namePlaces = (): Readonly<Record<string, string>> => ({
-  ...{ name: t('Name'), tag: t('Tag'), description: t('Description'), locale: t('Locale'), type: t('Type') },
-  ...{
-    mapping: t('Mapping'),
-    identifier: t('Identifier'),
-    categories: t('Categories'),
-    images: t('Pictures'),
-  },
-  ...{ source: t('Source'), target: t('Result'), match: t('Match'), sort: t('Sort order'), url: t('URL') },
-  ...{ format: t('Format'), filter: t('Products'), trigger: t('Trigger'), cron: t('Schedule (cron)') },
-  ...{ destinations: t('Destinations'), relations: t('Related products'), attributes: t('Attributes') },
-  ...{ maxDeletePercent: t('Deletion limit (%)'), minProducts: t('Minimum products'), events: t('Events') },
+  name: t('Name'),
+  tag: t('Tag'),
+  description: t('Description'),
+  locale: t('Locale'),
+  type: t('Type'),
+  mapping: t('Mapping'),
+  identifier: t('Identifier'),
+  categories: t('Categories'),
+  images: t('Pictures'),
+  source: t('Source'),
+  target: t('Result'),
+  match: t('Match'),
+  sort: t('Sort order'),
+  url: t('URL'),
+  format: t('Format'),
+  filter: t('Products'),
+  trigger: t('Trigger'),
+  cron: t('Schedule (cron)'),
+  destinations: t('Destinations'),
+  relations: t('Related products'),
+  attributes: t('Attributes'),
+  maxDeletePercent: t('Deletion limit (%)'),
+  minProducts: t('Minimum products'),
+  events: t('Events'),
 });
 
 /** @returns the same as a sentence: `Identifier is missing (Mapping)`; the place within comes first, as people look for it */
@@ -72,8 +85,12 @@ const nameRefusals = (): Readonly<Record<string, string>> => {
   const invalid = t('Something is missing or not right yet');
   const many = t('That was too much at once. Try again in a moment.');
   return {
-    ...{ request_invalid: invalid, product_invalid: invalid, query_invalid: invalid },
-    ...{ rate_limited: many, too_many_looks: many, pipeline_too_soon: many },
+    request_invalid: invalid,
+    product_invalid: invalid,
+    query_invalid: invalid,
+    rate_limited: many,
+    too_many_looks: many,
+    pipeline_too_soon: many,
     token_missing: t('Your session has ended. Nothing was saved: try again once you are signed in.'),
     scope_refused: t('You have no access to this'),
     role_refused: t('Your role does not allow this'),

@@ -177,8 +177,11 @@ interface Rights {
 }
 
 const OF_KEYS: Rights = {
-  ...{ canChange: true, canChangeGroup: () => true, canChangeAll: true },
-  ...{ canManageUsers: false, canManageAccountKeys: true },
+  canChange: true,
+  canChangeGroup: () => true,
+  canChangeAll: true,
+  canManageUsers: false,
+  canManageAccountKeys: true,
 };
 
 /** What the present user may do; the service decides, the console only leaves away what it would refuse. */
@@ -223,7 +226,10 @@ export type Key = readonly [name: string, ...of: unknown[]];
 
 /** Of a preview, which is made anew as one types: until it has come, the one before. */
 export const WHILE_TYPING = {
-  ...{ placeholderData: keepPreviousData, refetchOnWindowFocus: false, staleTime: 60_000, gcTime: 0 },
+  placeholderData: keepPreviousData,
+  refetchOnWindowFocus: false,
+  staleTime: 60_000,
+  gcTime: 0,
 } as const;
 
 type Options<Value> = Omit<UseQueryOptions<Value>, 'queryKey' | 'queryFn'>;
@@ -294,9 +300,7 @@ export const useGroups = () =>
   );
 
 /** The client repeats what may succeed a moment later; what it throws is worth showing. */
-export const queries = new QueryClient({
-  defaultOptions: { queries: { retry: false, staleTime: 5_000 } },
-});
+export const queries = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 5_000 } } });
 
 /** Has read anew what was read by these names, or, without one, all. */
 export const reread = (...names: readonly string[]): Promise<unknown> =>
@@ -346,7 +350,10 @@ export const tell = {
       });
     };
     const id = notices.add({
-      ...{ title, description, type: 'good', timeout: UNDO_MS },
+      title,
+      description,
+      type: 'good',
+      timeout: UNDO_MS,
       actionProps: { children: t('Undo'), onClick },
     });
   },

@@ -193,9 +193,13 @@ export function DuplicateItem({ item }: { item: DuplicateSuggestion }) {
         {t(
           '{dropped} has {droppedCount, plural, one {# product} other {# products}}, {kept} has {keptCount, plural, one {# product} other {# products}}, and {both, plural, one {# has} other {# have}} both. {shared} of {values} values of {dropped} are values of {kept} too.',
           {
-            ...{ dropped: dropped.name, droppedCount: dropped.products, kept: kept.name },
-            ...{ keptCount: kept.products, both: withBoth },
-            ...{ shared: formatCount(sharedValues), values: formatCount(values) },
+            dropped: dropped.name,
+            droppedCount: dropped.products,
+            kept: kept.name,
+            keptCount: kept.products,
+            both: withBoth,
+            shared: formatCount(sharedValues),
+            values: formatCount(values),
           },
         )}
       </p>

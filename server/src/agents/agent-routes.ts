@@ -16,11 +16,7 @@ const ProtocolError = Type.Object(
   {
     jsonrpc: Type.Literal('2.0'),
     id: Type.Union([Type.String(), Type.Number(), Type.Null()]),
-    error: Type.Object({
-      code: Type.Integer(),
-      message: Type.String(),
-      data: Type.Optional(Type.Unknown()),
-    }),
+    error: Type.Object({ code: Type.Integer(), message: Type.String(), data: Type.Optional(Type.Unknown()) }),
   },
   { description: 'what the protocol itself refuses', title: 'McpError' },
 );
@@ -70,7 +66,10 @@ export const agentRoutes =
       handle: (request, reply) =>
         whileCallerWaits(reply, async (signal) => {
           const context: ToolContext = {
-            ...{ ...parts, project: request.project, access: request.caller.access, signal },
+            ...parts,
+            project: request.project,
+            access: request.caller.access,
+            signal,
             limitScans: () => limitScans(request, reply),
           };
           const describeFailure = (error: unknown) => describe(error, request);

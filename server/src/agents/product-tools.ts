@@ -316,8 +316,11 @@ function describeChange(task: Parameters<typeof toWireTask>[0]) {
   const counted = (task.result ?? {}) as Partial<Record<string, unknown>>;
   const counts = COUNTS.filter((count) => typeof counted[count] === 'number');
   return {
-    ...{ task: id, what: shorten(name), status: taskStatus },
-    ...{ requestedAt: requestTime, finishedAt: finishTime },
+    task: id,
+    what: shorten(name),
+    status: taskStatus,
+    requestedAt: requestTime,
+    finishedAt: finishTime,
     ...Object.fromEntries(counts.map((count) => [count, counted[count]])),
     ...(error && { error: shorten(error.message) }),
   };

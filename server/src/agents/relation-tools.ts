@@ -61,9 +61,14 @@ export const listRelations = defineTool({
 function describeRelation({ id, definition, state, problem }: Relation) {
   const { name, tag, description, kind = 'rule', twoWay, enabled } = definition;
   return {
-    ...{ id, name: shorten(name), tag: shorten(tag) },
+    id,
+    name: shorten(name),
+    tag: shorten(tag),
     ...(description && { description: shorten(description) }),
-    ...{ kind, twoWay, enabled, state },
+    kind,
+    twoWay,
+    enabled,
+    state,
     ...(problem !== undefined && { problem: shorten(problem) }),
   };
 }
@@ -170,10 +175,11 @@ function describeFound(
 const MATCHES = 6;
 
 const describeItem = ({ identifier, name, brand, link, explain }: FoundRelation['searchResult'][number]) => ({
-  ...{ identifier, name: shorten(name), brand: shortenValue(brand), link: link.length > 200 ? '' : link },
-  ...(explain !== undefined && {
-    why: explain.match.slice(0, MATCHES).map((one) => describeMatch(one)),
-  }),
+  identifier,
+  name: shorten(name),
+  brand: shortenValue(brand),
+  link: link.length > 200 ? '' : link,
+  ...(explain !== undefined && { why: explain.match.slice(0, MATCHES).map((one) => describeMatch(one)) }),
 });
 
 const ExplainedCondition = Type.Object({
@@ -206,7 +212,9 @@ export const explainRelation = defineTool({
     const why = await relations.explain(request, signal);
     const conditions = (['source', 'target'] as const).flatMap((side) =>
       why[side].conditions.map(({ condition, holds, values }) => ({
-        ...{ side, condition: shorten(JSON.stringify(condition), 160), holds },
+        side,
+        condition: shorten(JSON.stringify(condition), 160),
+        holds,
         values: values.slice(0, 3).map(shortenValue),
       })),
     );
@@ -215,7 +223,10 @@ export const explainRelation = defineTool({
     const shown = fitPage(failing, HALF);
     const { related, rank, excluded, listed } = why;
     return {
-      ...{ related, rank, excluded, conditions: shown },
+      related,
+      rank,
+      excluded,
+      conditions: shown,
       matches: fitPage(matches.slice(0, CONDITIONS), HALF),
       moreConditions: conditions.length - shown.length,
       ...(listed && { listed: `${listed.by}, at ${listed.position}` }),
@@ -341,7 +352,8 @@ export const checkFit = defineTool({
     const named = judged.unknownIdentifiers.length === 0 ? [] : await findNamed(context, judged);
     const identifiers = new Map(named.map(({ name, identifier }) => [name, identifier]));
     const renamed = question.items.map((item) => ({
-      ...{ ...item, identifier: identifiers.get(item.identifier) ?? item.identifier },
+      ...item,
+      identifier: identifiers.get(item.identifier) ?? item.identifier,
     }));
     const answer = named.length === 0 ? judged : await judge(context, { ...question, items: renamed });
     const order = ['does_not_fit', 'unknown', 'fits'];
@@ -386,7 +398,9 @@ async function findNamed(
 type Pair = FitAnswer['pairs'][number];
 
 const describeJudged = ({ source, relation, verdict, match, missing }: Omit<Pair, 'target'>) => ({
-  ...{ source, relation: shorten(relation.name), verdict },
+  source,
+  relation: shorten(relation.name),
+  verdict,
   why: match
     .filter((one) => one.verdict === verdict)
     .slice(0, REASONS)
@@ -402,9 +416,15 @@ const describeTotal = ({ operator, total, limit, ...judged }: FitAnswer['totals'
     ...judged,
     match: [
       {
-        ...{ operator, verdict: judged.verdict, holds: judged.verdict === 'fits' },
-        ...{ target: `sum of ${total.attribute}`, targetValues: [total.sum], targetTerm: total },
-        ...{ source: limit.attribute, sourceValues: limit.values, sourceTerm: limit },
+        operator,
+        verdict: judged.verdict,
+        holds: judged.verdict === 'fits',
+        target: `sum of ${total.attribute}`,
+        targetValues: [total.sum],
+        targetTerm: total,
+        source: limit.attribute,
+        sourceValues: limit.values,
+        sourceTerm: limit,
       },
     ],
   });

@@ -77,11 +77,15 @@ export function addRoutes(parts: Parts, consoleFolder?: string): void {
   const { config, clock, database, server, access, version } = parts;
   const { publicUrl, uploadMaxMib, sourceMaxMib } = config;
   const given = {
-    ...{ ...parts, guards: access, uploadMaxMib, sourceMaxMib },
+    ...parts,
+    guards: access,
+    uploadMaxMib,
+    sourceMaxMib,
     findBaseUrl: () => baseUrlOf(config, server),
     cookie: createSessionCookie(publicUrl),
     attemptCookie: createSessionCookie(publicUrl, 'relata_sign_in'),
-    ...{ answerOnce: createAnswerOnce(database, clock), limitScans: createScanLimit() },
+    answerOnce: createAnswerOnce(database, clock),
+    limitScans: createScanLimit(),
   };
   for (const routes of ROUTES) routes(given)(server);
   const hasConsole = serveConsole(server, consoleFolder);

@@ -25,7 +25,10 @@ export const createNaming =
       const { id, definition } = relation;
       const { name } = definition;
       return {
-        ...{ kind: 'relation', id, name, definition },
+        kind: 'relation',
+        id,
+        name,
+        definition,
         async replace(next, author) {
           const expected = [markOfRelation(relation)];
           await relations.replace(project, { id, expected, definition: next as typeof definition });
@@ -39,7 +42,10 @@ export const createNaming =
       // Nothing else in it names an attribute: formats and destinations have names of their own.
       const { name, filter, mapping } = definition;
       return {
-        ...{ kind: 'channel', id, name, definition: { filter, mapping } },
+        kind: 'channel',
+        id,
+        name,
+        definition: { filter, mapping },
         replace: (next, author) =>
           channels.replace({ author, place: project }, { id, expected: [markOfDefined(resource)] }, {
             ...definition,
@@ -53,7 +59,9 @@ export const createNaming =
       return { kind: 'pipeline', id, name: definition.name, definition: { mapping: definition.mapping } };
     });
     const settings: NamingDefinition = {
-      ...{ kind: 'project', id: project.id, name: project.name },
+      kind: 'project',
+      id: project.id,
+      name: project.name,
       definition: await projects.getSettings(project.id),
       replace: (next, author) =>
         projects.changeProject(asWriter(author), { id: project.id }, { settings: next }),

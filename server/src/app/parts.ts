@@ -99,7 +99,8 @@ export async function openParts(
   const base = { config, storage, database, payloads, readers, secrets, clock, logger, projects };
 
   const tasks = createTasks({
-    ...{ ...base, describeRefusal },
+    ...base,
+    describeRefusal,
     onEnded({ kind, status, projectId }) {
       metrics.countTask(kind, status as 'FINISHED');
       statistics.noteTask(projectId, status === 'FAILED');
@@ -128,10 +129,19 @@ export async function openParts(
   server.addHook('preClose', () => threads.relationSurveyors.close());
   const { getSettings, getLocale, recallSettings } = projects;
   const relations = createRelations({
-    ...{ ...base, store: stores.relations, cache, tasks, uploadMaxMib, getSettings, recallSettings },
+    ...base,
+    store: stores.relations,
+    cache,
+    tasks,
+    uploadMaxMib,
+    getSettings,
+    recallSettings,
   });
   const catalog = createCatalog({
-    ...{ ...base, tasks, getSettings, getLocale },
+    ...base,
+    tasks,
+    getSettings,
+    getLocale,
     store: replace.store?.(stores.catalogs) ?? stores.catalogs,
     ingest: createIngest({ threads: threads.parsers, payloads, maxMib: uploadMaxMib, buffers }),
     scans: createScans(threads.scanners),
@@ -151,27 +161,48 @@ export async function openParts(
   const userAgent = `relata/${version}`;
   const maxPackedBytes = config.sourceMaxMib * MIB;
   const sources = {
-    ...{ ...SOURCE_LIMITS, importDir: config.importDir, tempDir: makeTempFolder(config), allow, userAgent },
-    ...{ maxPackedBytes, maxUnpackedBytes: 2 * maxPackedBytes },
+    ...SOURCE_LIMITS,
+    importDir: config.importDir,
+    tempDir: makeTempFolder(config),
+    allow,
+    userAgent,
+    maxPackedBytes,
+    maxUnpackedBytes: 2 * maxPackedBytes,
   };
   const pipelines = createPipelines({
-    ...{ ...rooms, threads: createRunThreads(threadEntry('pipeline-worker'), { place, sources }) },
+    ...rooms,
+    threads: createRunThreads(threadEntry('pipeline-worker'), { place, sources }),
   });
   const channels = createChannels({
-    ...{ ...rooms, threads: createBuildThreads(threadEntry('channel-worker'), { place, allow }) },
+    ...rooms,
+    threads: createBuildThreads(threadEntry('channel-worker'), { place, allow }),
   });
   const webhooks = createWebhooks({
-    ...{ ...rooms, catalogs: catalog.store, sending: { allows: allowAddresses(allow), userAgent } },
+    ...rooms,
+    catalogs: catalog.store,
+    sending: { allows: allowAddresses(allow), userAgent },
   });
   const suggestions = createSuggestions(rooms);
   const metrics = createMetrics({
     ...(storage.place.kind === 'embedded' && { dataDir: config.dataDir }),
     gauges: listGauges({ version, clock, storage, readers, watch, tasks, webhooks, backup }),
-    ...{ listTaskKinds: () => tasks.listKinds(), isReady },
+    listTaskKinds: () => tasks.listKinds(),
+    isReady,
   });
   return {
-    ...{ ...rooms, backup, version, server, threads, watch, metrics, access, statistics },
-    ...{ pipelines, channels, webhooks, suggestions },
+    ...rooms,
+    backup,
+    version,
+    server,
+    threads,
+    watch,
+    metrics,
+    access,
+    statistics,
+    pipelines,
+    channels,
+    webhooks,
+    suggestions,
   };
 }
 

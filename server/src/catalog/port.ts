@@ -528,10 +528,7 @@ export interface OtherLast {
 
 /** The result of a commit: done, refused by the delete guard, or to be prepared again. */
 export type CommitResult =
-  | {
-      readonly kind: 'done';
-      readonly counts: ChangeCounts;
-    }
+  | { readonly kind: 'done'; readonly counts: ChangeCounts }
   | { readonly kind: 'guarded'; readonly present: number; readonly deleted: number }
   | { readonly kind: 'stale' };
 

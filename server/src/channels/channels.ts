@@ -67,7 +67,10 @@ export function createChannels(parts: ChannelParts) {
   });
 
   const kind = channelKind({
-    ...{ database, clock, textChecks, readCatalog },
+    database,
+    clock,
+    textChecks,
+    readCatalog,
     dropSnapshots: (snapshots) => dropPieces(payloads, snapshots),
   });
   const definitions = createDefinitions(parts, kind);

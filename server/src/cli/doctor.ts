@@ -51,7 +51,10 @@ export type Findings = AsyncGenerator<Finding>;
 
 const ok = (check: string, message: string): Finding => ({ check, status: 'ok', message });
 const findingOf = (status: Finding['status']) => (check: string, message: string, action: string) => ({
-  ...{ check, status, message, action },
+  check,
+  status,
+  message,
+  action,
 });
 const [warning, problem] = [findingOf('warning'), findingOf('problem')];
 

@@ -20,10 +20,7 @@ type DefinedRow = Pick<
 
 /** The common part of tables of kinds in projects. */
 export const inProjectTable = {
-  keyOf: ({ projectId, id }: { readonly projectId: number; readonly id: number }) => ({
-    projectId,
-    id,
-  }),
+  keyOf: ({ projectId, id }: { readonly projectId: number; readonly id: number }) => ({ projectId, id }),
   within: ({ id }: Pick<ChosenProject, 'id'>) => sql<SqlBool>`project_id = ${id}`,
 };
 

@@ -121,7 +121,9 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
     const runs = new Map((await withTasks(place.id, places)).map((run) => [run.ownerId, run]));
     const seen = await kind.see?.(listed);
     return listed.map((resource) => ({
-      ...{ resource, lastRun: runs.get(resource.id), seen: seen?.get(resource.id) },
+      resource,
+      lastRun: runs.get(resource.id),
+      seen: seen?.get(resource.id),
     }));
   }
 
@@ -133,11 +135,14 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
   }
 
   const toAnswered = (resource: Resource, { lastRun, seen }: Partial<Answered> = {}): Answered => ({
-    ...{ resource, lastRun, seen },
+    resource,
+    lastRun,
+    seen,
   });
   /** @param answered what the answer shows beside the resource */
   const writerOf = ({ beside, author, place }: SentChange<Answered>, answered?: Answered) => ({
-    ...{ author, place },
+    author,
+    place,
     beside: async (tx: ControlTransaction, resource: Resource) =>
       beside?.(tx, toAnswered(resource, answered)),
   });
@@ -201,8 +206,15 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
         const dueAt = kind.trigger?.planNext(definition, await readNow(tx, database));
         const createdAt = clock.now();
         const added: Resource = {
-          ...{ id: 0, projectId: place.id, definition: mask(definition), sealed: undefined, revision: 1 },
-          ...{ dueAt, state: kind.createState(), createdAt, updatedAt: createdAt },
+          id: 0,
+          projectId: place.id,
+          definition: mask(definition),
+          sealed: undefined,
+          revision: 1,
+          dueAt,
+          state: kind.createState(),
+          createdAt,
+          updatedAt: createdAt,
         };
         const columns = { ...store.toColumns(added), projectId: place.id, createdAt };
         const inserted = await store.insert(tx, columns);
@@ -235,7 +247,9 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
       toNext: (state: State) => State,
     ): Promise<Answered> =>
       change(sent, chosen, async () => (before, { updatedAt }) => ({
-        ...{ ...before, state: toNext(before.state), updatedAt },
+        ...before,
+        state: toNext(before.state),
+        updatedAt,
       })),
 
     /** @throws not_found, changed_meanwhile, and the refusal of the kind while a run is open */

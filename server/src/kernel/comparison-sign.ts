@@ -1,7 +1,11 @@
 /** Signs of comparisons, and of what is true if one does not hold. */
 const SIGNS: Readonly<Record<string, readonly [sign: string, opposite: string]>> = {
-  ...{ equals: ['=', '≠'], notEquals: ['≠', '='] },
-  ...{ less: ['<', '≥'], lessOrEqual: ['≤', '>'], greater: ['>', '≤'], greaterOrEqual: ['≥', '<'] },
+  equals: ['=', '≠'],
+  notEquals: ['≠', '='],
+  less: ['<', '≥'],
+  lessOrEqual: ['≤', '>'],
+  greater: ['>', '≤'],
+  greaterOrEqual: ['≥', '<'],
 };
 
 /** @returns `≤` if the comparison holds, `>` if it does not, `≤?` if a value is missing */

@@ -78,9 +78,7 @@ const TEXTS = {
     console_missing:
       'The console is not built here: run npm ci && npm run build, then start the service again',
   },
-  405: {
-    method_not_allowed: 'Method Not Allowed',
-  },
+  405: { method_not_allowed: 'Method Not Allowed' },
   408: {
     body_stalled: 'The body stalled for $1 seconds',
     body_slow: 'The body came too slowly: send at least 1 MiB a minute, and all of it within $1 seconds',
@@ -104,24 +102,12 @@ const TEXTS = {
       'A stored secret cannot be decrypted: give the service the key it had (RELATA_SECRET_KEYS), or enter the secret again',
     channel_busy: 'The channel is being built, wait for the build or cancel it first',
   },
-  412: {
-    changed_meanwhile: 'It was changed meanwhile',
-  },
-  413: {
-    body_too_large: 'The body is larger than $1 MiB',
-  },
-  414: {
-    uri_too_long: 'URI Too Long',
-  },
-  415: {
-    body_encoding: 'Content-Encoding can be gzip, zstd, br or absent',
-  },
-  417: {
-    expectation_failed: 'Expectation Failed',
-  },
-  422: {
-    idempotency_key_reused: 'This Idempotency-Key was used with another request within 24 hours',
-  },
+  412: { changed_meanwhile: 'It was changed meanwhile' },
+  413: { body_too_large: 'The body is larger than $1 MiB' },
+  414: { uri_too_long: 'URI Too Long' },
+  415: { body_encoding: 'Content-Encoding can be gzip, zstd, br or absent' },
+  417: { expectation_failed: 'Expectation Failed' },
+  422: { idempotency_key_reused: 'This Idempotency-Key was used with another request within 24 hours' },
   429: {
     sign_in_limited: 'Too many attempts with a password, try again later',
     rate_limited: 'Too Many Requests',
@@ -133,9 +119,7 @@ const TEXTS = {
     pipeline_too_soon: 'Too Many Requests',
     channel_building: 'Too Many Requests',
   },
-  431: {
-    headers_too_large: 'Request Header Fields Too Large',
-  },
+  431: { headers_too_large: 'Request Header Fields Too Large' },
   500: {
     payload_damaged: 'The stored payload $1 is damaged, the disk has changed or lost it: send it again',
   },
@@ -155,9 +139,7 @@ const TEXTS = {
     superseded: 'Another service was promoted and writes in place of this one, send changes there',
     not_ready: 'Service Unavailable',
   },
-  507: {
-    storage_full: 'The disk is full, nothing of this request was stored',
-  },
+  507: { storage_full: 'The disk is full, nothing of this request was stored' },
 } satisfies Record<number, Readonly<Record<string, string>>>;
 
 type Texts = typeof TEXTS;

@@ -47,9 +47,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 export function describeConnection(error: unknown, { host }: { readonly host: string }): unknown {
   const code = (error as { code?: unknown }).code;
   if (error instanceof OutboundProblem || typeof code !== 'string') return error;
-  return new OutboundProblem('connection', `${host} ${TEXTS[code] ?? describeCode(code)}`, {
-    cause: error,
-  });
+  return new OutboundProblem('connection', `${host} ${TEXTS[code] ?? describeCode(code)}`, { cause: error });
 }
 
 function describeCode(code: string): string {

@@ -56,7 +56,8 @@ export function createPipelines(parts: PipelineParts) {
     /** Gives the webhook a new URL; the old one is 404 from then on. @throws not_found */
     renewTriggerId: (change: SentChange<Shown<Pipeline>>, { id }: { readonly id: number }) =>
       definitions.renew(change, { id, what: 'trigger-id' }, (state) => ({
-        ...{ ...state, triggerId: makeTriggerId() },
+        ...state,
+        triggerId: makeTriggerId(),
       })),
     ...createPipelineTriggers(parts, runs),
     /** Started where tasks run. */
@@ -78,7 +79,8 @@ export function createPipelines(parts: PipelineParts) {
         const opened =
           stored &&
           openStored(PIPELINE_SECRETS, stored, {
-            ...{ secrets, isNeeded: listMaskedMembers(checked.source).length > 0 },
+            secrets,
+            isNeeded: listMaskedMembers(checked.source).length > 0,
           });
         const tried = fillSource(checked, opened?.source);
         const counted = isCounted ? { locale: await projects.getLocale(projectId) } : undefined;

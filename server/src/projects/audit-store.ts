@@ -109,7 +109,10 @@ export function createAuditLog(database: Database, clock: Clock) {
       tx?: ControlTransaction,
     ): Promise<void> {
       const row = {
-        ...{ account_id: author.accountId, project_id: projectId ?? null, at: clock.now(), action },
+        account_id: author.accountId,
+        project_id: projectId ?? null,
+        at: clock.now(),
+        action,
         project_group_id: subject.projectGroupId ?? null,
         actor: JSON.stringify(actorOf(author)),
         subject: JSON.stringify(subject),

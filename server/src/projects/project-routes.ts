@@ -26,7 +26,8 @@ export const projectRoutes =
       tags: ['Projects'],
       summary: 'List the projects that the key reaches',
       description: 'With `projectId` that project alone; 401 when it is out of reach.',
-      ...{ query: ProjectListQuery, answer: { 200: ProjectList } },
+      query: ProjectListQuery,
+      answer: { 200: ProjectList },
       async handle({ caller, query }) {
         const found = await projects.listProjects(caller, query.projectId);
         const { page, nextCursor } = wire.cutPage(found, query, ({ id }) => id);
@@ -37,20 +38,23 @@ export const projectRoutes =
     });
 
     const groups = serveKind<ProjectGroup, Reach>(server, {
-      ...{ ...inReach, path: '/management/project-groups', tags, answerOnce },
+      ...inReach,
+      path: '/management/project-groups',
+      tags,
+      answerOnce,
       answer: answerAs(WireProjectGroup, ({ id, name, createdAt }) => ({ id, name, createdAt })),
     });
     groups.list({ summary: 'List project groups', list: projects.listGroups });
     groups.create({
-      ...{ summary: 'Create a project group', body: SentProjectGroup, create: projects.createGroup },
+      summary: 'Create a project group',
+      body: SentProjectGroup,
+      create: projects.createGroup,
     });
     groups.read({ summary: 'Read a project group', get: projects.getGroup });
     groups.change({
-      ...{
-        method: 'PATCH',
-        summary: 'Rename a project group',
-        body: Type.Partial(SentProjectGroup, { additionalProperties: false }),
-      },
+      method: 'PATCH',
+      summary: 'Rename a project group',
+      body: Type.Partial(SentProjectGroup, { additionalProperties: false }),
       change: projects.changeGroup,
     });
     groups.remove({
@@ -61,26 +65,32 @@ export const projectRoutes =
     });
 
     const managed = serveKind<Project, Reach>(server, {
-      ...{ ...inReach, path: '/management/projects', tags, answerOnce },
+      ...inReach,
+      path: '/management/projects',
+      tags,
+      answerOnce,
       answer: answerAs(ManagedProject, toManagedProject),
     });
     managed.list({ summary: 'List projects', query: ManagedProjectQuery, list: projects.pageProjects });
-    managed.create({
-      ...{ summary: 'Create a project', body: NewManagedProject, create: projects.createProject },
-    });
+    managed.create({ summary: 'Create a project', body: NewManagedProject, create: projects.createProject });
     managed.read({ summary: 'Read a project', get: projects.getProject });
     managed.change({
-      ...{ method: 'PATCH', summary: 'Change a project', body: ManagedProjectChange },
+      method: 'PATCH',
+      summary: 'Change a project',
+      body: ManagedProjectChange,
       description: 'Fields and settings that are left out keep what they are.',
       change: projects.changeProject,
     });
     managed.remove({
-      ...{ summary: 'Delete a project', query: ProjectDeletionQuery },
+      summary: 'Delete a project',
+      query: ProjectDeletionQuery,
       description: 'Needs `confirm` with its exact name. For 30 days it can be brought back.',
       remove: projects.deleteProject,
     });
     managed.change({
-      ...{ method: 'POST', below: '/restore', config: { findsDeletedProject: true } },
+      method: 'POST',
+      below: '/restore',
+      config: { findsDeletedProject: true },
       summary: 'Bring a deleted project back',
       description:
         'Possible for 30 days. `GET /management/projects?deleted=true` lists those that it is possible for.',
@@ -88,8 +98,11 @@ export const projectRoutes =
     });
 
     serve(server, 'GET /management/audit-log', {
-      ...{ config: { guard: 'management', access: 'manage' }, tags },
-      ...{ summary: 'Read who changed what, newest first', query: AuditQuery, answer: { 200: AuditPage } },
+      config: { guard: 'management', access: 'manage' },
+      tags,
+      summary: 'Read who changed what, newest first',
+      query: AuditQuery,
+      answer: { 200: AuditPage },
       handle: ({ caller, query }) => projects.listChanges(caller, query),
     });
   };
@@ -155,9 +168,7 @@ const toManagedProject = ({ deletedAt, ...project }: Project) =>
 
 const ManagedProjectChange = Type.Partial(Type.Object(projectFields), { additionalProperties: false });
 
-const ProjectDeletionQuery = Type.Object({
-  confirm: optional.text('the exact name of the project'),
-});
+const ProjectDeletionQuery = Type.Object({ confirm: optional.text('the exact name of the project') });
 
 const AuditPage = wire.pageOf(AuditEntry, 'newest first');
 

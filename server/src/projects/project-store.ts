@@ -120,11 +120,7 @@ const projectTable: Table<Project, ProjectPlace> = {
 export const PROJECTS = createStore(projectTable);
 
 export const insertProject = (tx: ControlTransaction, project: Omit<Project, 'id'>): Promise<Project> =>
-  PROJECTS.insert(tx, {
-    ...toColumns(project),
-    accountId: project.accountId,
-    createdAt: project.createdAt,
-  });
+  PROJECTS.insert(tx, { ...toColumns(project), accountId: project.accountId, createdAt: project.createdAt });
 
 export const GROUPS = createStore<ProjectGroup, Reach>({
   name: 'project_group',

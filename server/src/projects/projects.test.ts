@@ -335,13 +335,7 @@ test('a project is created with the defaults of §14.2 rule 3 and changed field 
   const created = await room.call('account', 'POST /management/projects', given);
   assert.equal(created.status, 201);
   const { id } = created.body;
-  assert.deepEqual(created.body, {
-    id,
-    ...given,
-    tags: [],
-    settings: SETTINGS,
-    createdAt: room.clock.time,
-  });
+  assert.deepEqual(created.body, { id, ...given, tags: [], settings: SETTINGS, createdAt: room.clock.time });
   assert.deepEqual(await room.projects.recallSettings(id), SETTINGS);
   const change = { name: 'Bolts', projectGroupId: room.garden, tags: ['b2c'], settings: { keptCommits: 3 } };
   const changed = await room.call('account', `PATCH /management/projects/${id}`, change);

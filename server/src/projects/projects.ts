@@ -149,10 +149,12 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
   const resources = createResources<Project, projectStore.ProjectPlace>(parts, {
     store: projectStore.PROJECTS,
     audit: ({ id, name, projectGroupId }) => ({
-      ...{ projectId: id, subject: { type: 'project', id, name, projectGroupId } },
+      projectId: id,
+      subject: { type: 'project', id, name, projectGroupId },
     }),
     show: (project) => project,
-    ...{ refuseWriter: refuseWithoutGroup, refuseOf: refuseReachedAlone },
+    refuseWriter: refuseWithoutGroup,
+    refuseOf: refuseReachedAlone,
   });
   const deletedIn = (reach: Reach) => ({ ...reach, deletedAfter: clock.now() - RESTORABLE_MS });
 
@@ -193,7 +195,8 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
     restoreProject(writer: ProjectWriter, chosen: Chosen) {
       const ofDeleted = { ...writer, place: deletedIn(writer.place) };
       return resources.change(ofDeleted, { ...chosen, what: 'restored' }, async (_, before) => ({
-        ...{ after: { ...before, deletedAt: null }, details: {} },
+        after: { ...before, deletedAt: null },
+        details: {},
       }));
     },
   };

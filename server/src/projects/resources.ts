@@ -167,7 +167,8 @@ export function createResources<Resource extends { readonly id: number }, Place>
         const { after, answered = after, details } = await plan(tx, before);
         await store.update(tx, after);
         await record(tx, writer.author, {
-          ...{ what, resource: after },
+          what,
+          resource: after,
           details: details ?? describeChange(kind.show(before), kind.show(after)),
         });
         await writer.beside?.(tx, answered);

@@ -52,7 +52,10 @@ export function createRelations(parts: RelationParts) {
   const { store, tasks, clock, logger, uploadMaxMib: maxMib } = parts;
   const builds = createRelationBuilds({ store, tasks, clock, logger });
   const gather = createTableTasks({
-    ...{ tasks, payloads: parts.payloads, find: store.findTable, follow: builds.follow },
+    tasks,
+    payloads: parts.payloads,
+    find: store.findTable,
+    follow: builds.follow,
     save: (projectId, saved) => store.saveTable(projectId, { ...saved, isFollowed: true, at: clock.now() }),
   });
   const links = new RelationLinks({ ...parts, maxMib, dropOld: builds.dropOld });

@@ -101,7 +101,9 @@ export async function listRequestCounts(
     .orderBy('at')
     .execute();
   return rows.map(({ at, total_ms: totalMs, ...counted }) => ({
-    ...{ accountId, apiKeyId: apiKeyIds[0] ?? 0, at },
+    accountId,
+    apiKeyId: apiKeyIds[0] ?? 0,
+    at,
     ...sumOf(REQUEST_COUNTS, [{ totalMs, ...counted }]),
   }));
 }

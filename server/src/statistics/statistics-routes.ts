@@ -27,7 +27,8 @@ export const statisticsRoutes =
     serve(server, 'GET /management/statistics', {
       ...about,
       summary: 'Requests, catalog sizes and updates over time, and requests that failed or were slow',
-      ...{ query: StatisticsQuery, answer: { 200: StatisticsAnswer } },
+      query: StatisticsQuery,
+      answer: { 200: StatisticsAnswer },
       async handle({ caller, query }) {
         const span = planSpan(query, clock.now());
         const ids = (await projects.listProjects(caller, query.projectId)).map(({ id }) => id);
@@ -48,7 +49,9 @@ export const statisticsRoutes =
     serve(server, 'GET /management/api-keys/:id/statistics', {
       ...about,
       summary: 'Requests of an API key over time, and those that were over its limit',
-      ...{ params: Type.Object({ id: Id }), query: Type.Object(span), answer: { 200: KeyStatistics } },
+      params: Type.Object({ id: Id }),
+      query: Type.Object(span),
+      answer: { 200: KeyStatistics },
       async handle({ caller, params, query }) {
         const { id } = await access.getKey(caller, params.id);
         const span = planSpan(query, clock.now());
@@ -60,13 +63,12 @@ export const statisticsRoutes =
     // Source: docs/interface.md §14.9.
     serve(server, 'GET /management/projects/:id/requests', {
       // Bodies are what others sent, so a viewer of the project does not see them.
-      ...{ ...about, config: { ...config, role: 'editor' } },
+      ...about,
+      config: { ...config, role: 'editor' },
       summary: 'The last requests of a project that failed or were slow, with the beginning of their bodies',
-      ...{
-        params: ProjectParams,
-        query: Type.Object({ kind: Type.Optional(Kind) }),
-        answer: { 200: RecentRequestList },
-      },
+      params: ProjectParams,
+      query: Type.Object({ kind: Type.Optional(Kind) }),
+      answer: { 200: RecentRequestList },
       handle: async ({ project, query }) => ({
         ...statistics.listRecent(project.id, query.kind),
         isWhole: storage.place.kind === 'embedded',

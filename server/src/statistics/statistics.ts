@@ -279,7 +279,10 @@ class CatalogTally {
 
   private at(projectId: number, now: number): Mutable<CatalogCount> {
     return this.counts.of(`${projectId}`, now, (at) => ({
-      ...{ projectId, at, products: null, ...sumOf(CATALOG_COUNTS, []) },
+      projectId,
+      at,
+      products: null,
+      ...sumOf(CATALOG_COUNTS, []),
     }));
   }
 }

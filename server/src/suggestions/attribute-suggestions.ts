@@ -61,10 +61,14 @@ function suggestType(sampled: SampledAttribute, settings: DraftSettings): Attrib
   const attribute = toDraft({ ...drafted, id: present?.id ?? 0, ...takeSynonyms(present) });
   const misfits = values.filter(({ text }) => !isFact(text, drafted));
   return {
-    ...{ kind: 'attribute', id: idOf('attribute', [name, drafted.type, drafted.unitName ?? '']) },
+    kind: 'attribute',
+    id: idOf('attribute', [name, drafted.type, drafted.unitName ?? '']),
     evidence: {
-      ...{ typeNow: present?.type ?? null, products: sampled.products, values: all },
-      ...{ fits: all - countValues(misfits), distinctMisfits: misfits.length },
+      typeNow: present?.type ?? null,
+      products: sampled.products,
+      values: all,
+      fits: all - countValues(misfits),
+      distinctMisfits: misfits.length,
       misfits: showValues(misfits, SHOWN_MISFITS),
       examples: showValues(values.filter((value) => !misfits.includes(value))),
     },
@@ -191,11 +195,18 @@ function describePair([kept, dropped]: Pair, withBoth: number): DuplicateSuggest
   if (!isSameName && sharedValues < LEAST_SHARED * values) return undefined;
   if (kept.attribute === undefined || synonyms.length > SYNONYMS) return undefined;
   return {
-    ...{ kind: 'duplicate', id: idOf('duplicate', [kept.name, dropped.name].toSorted()) },
+    kind: 'duplicate',
+    id: idOf('duplicate', [kept.name, dropped.name].toSorted()),
     evidence: {
-      ...{ kept: nameAttribute(kept), dropped: nameAttribute(dropped), withBoth, sharedValues, values },
+      kept: nameAttribute(kept),
+      dropped: nameAttribute(dropped),
+      withBoth,
+      sharedValues,
+      values,
       examples: shared.slice(0, EXAMPLES).map((value) => ({
-        ...{ value: value.text, kept: byFolded.get(foldValue(value))?.count ?? 0, dropped: value.count },
+        value: value.text,
+        kept: byFolded.get(foldValue(value))?.count ?? 0,
+        dropped: value.count,
       })),
       misfits: showValues(misfits, SHOWN_MISFITS),
     },
@@ -259,7 +270,10 @@ const showValues = (values: readonly SampledValue[], most = EXAMPLE_VALUES): Cou
   values.slice(0, most).map(({ text, count, identifiers }) => ({ value: text, count, identifiers }));
 
 const nameAttribute = ({ name, attribute, products }: SampledAttribute): NamedAttribute => ({
-  ...{ id: attribute?.id ?? null, name, type: attribute?.type ?? null, products },
+  id: attribute?.id ?? null,
+  name,
+  type: attribute?.type ?? null,
+  products,
 });
 
 /** @returns an attribute as in a draft, without what only the service sets */

@@ -160,7 +160,9 @@ function chooseCategories(sample: CatalogSample): SampledCategory[] {
 }
 
 const newCategory = ({ path, isLeaf }: SampledCategory) => ({
-  ...{ path, isLeaf, products: [] as ComparedProduct[] },
+  path,
+  isLeaf,
+  products: [] as ComparedProduct[],
   values: new Map<Attribute, ValueCounts>(),
   shared: new Map<readonly string[], number>(),
 });

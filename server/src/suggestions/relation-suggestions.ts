@@ -216,12 +216,17 @@ function describe({ pair, matches, source, target }: Candidate): RelationSuggest
   const [from, to] = pair;
   const draft = draftRelation(pair, matches);
   const side = ({ path, products }: Category, { withPartner }: MatchedSide) => ({
-    ...{ category: path, products: products.length, withPartner },
+    category: path,
+    products: products.length,
+    withPartner,
   });
   return {
-    ...{ kind: 'relation', id: idOf('relation', [draft.source, draft.target, draft.match]), draft },
+    kind: 'relation',
+    id: idOf('relation', [draft.source, draft.target, draft.match]),
+    draft,
     evidence: {
-      ...{ source: side(from, source), target: side(to, target) },
+      source: side(from, source),
+      target: side(to, target),
       constraint: kindOf(pair, matches),
       targetsPerSource: Math.round(source.partners * 10) / 10,
       values: listShared(pair, matches),
@@ -243,10 +248,16 @@ function kindOf(pair: Pair, matches: readonly SuggestedMatch[]): 'limit' | 'stan
 function draftRelation([from, to]: Pair, matches: readonly SuggestedMatch[]): RelationDraft {
   const [source = '', target = ''] = [from.path.at(-1), to.path.at(-1)];
   return {
-    ...{ name: `${source} – ${target}`.slice(0, 255), tag: 'accessories', twoWay: true, enabled: true },
-    ...{ source: { category: from.path }, target: { category: to.path } },
+    name: `${source} – ${target}`.slice(0, 255),
+    tag: 'accessories',
+    twoWay: true,
+    enabled: true,
+    source: { category: from.path },
+    target: { category: to.path },
     match: matches.map((match) => ({
-      ...{ target: match.target.name, operator: match.operator, source: match.source.name },
+      target: match.target.name,
+      operator: match.operator,
+      source: match.source.name,
     })),
   };
 }
@@ -528,7 +539,9 @@ function matchSide(
   const found = counts.filter((count) => count > 0);
   const partners = found.reduce((total, count) => total + count, 0) / Math.max(found.length, 1);
   return {
-    ...{ withPartner: found.length, partners, spread: partners / to.products.length },
+    withPartner: found.length,
+    partners,
+    spread: partners / to.products.length,
     alone: from.products.filter((_, at) => counts[at] === 0),
   };
 }

@@ -22,7 +22,10 @@ export const suggestionRoutes =
   (server) => {
     serve(server, `GET ${PATH}`, {
       config: { ...config, isPatient: true },
-      ...{ tags, params: ProjectParams, query: SuggestionQuery, answer: { 200: SuggestionList } },
+      tags,
+      params: ProjectParams,
+      query: SuggestionQuery,
+      answer: { 200: SuggestionList },
       summary: 'What the data shows: relations, types of attributes, attributes that mean one',
       description:
         'Nothing is applied. The first call after a change of the catalog or the ontology counts, for some seconds.',
@@ -41,7 +44,9 @@ export const suggestionRoutes =
     ) =>
       projects.recordChange(
         {
-          ...{ author, projectId: project.id, action: `suggestion.${action}` },
+          author,
+          projectId: project.id,
+          action: `suggestion.${action}`,
           subject: { type: 'suggestion', id: params.suggestionId, ...(name !== undefined && { name }) },
         },
         tx,

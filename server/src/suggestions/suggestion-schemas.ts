@@ -43,8 +43,10 @@ const RelationSuggestionSchema = titled('RelationSuggestion', {
     targetsPerSource: Type.Number({ description: 'on average, of sources with any' }),
     values: Type.Array(
       Type.Object({
-        ...{ attribute: Type.String(), value: Type.String() },
-        ...{ sources: Type.Integer(), targets: Type.Integer() },
+        attribute: Type.String(),
+        value: Type.String(),
+        sources: Type.Integer(),
+        targets: Type.Integer(),
       }),
       { description: 'the most frequent that both sides have' },
     ),
@@ -59,7 +61,8 @@ const RelationSuggestionSchema = titled('RelationSuggestion', {
 
 const CountedValues = Type.Array(
   Type.Object({
-    ...{ value: Type.String(), count: Type.Integer({ description: 'of products' }) },
+    value: Type.String(),
+    count: Type.Integer({ description: 'of products' }),
     identifiers: Type.Array(Type.String(), { maxItems: 5 }),
   }),
 );
@@ -86,14 +89,17 @@ const AttributeSuggestionSchema = titled('AttributeSuggestion', {
 });
 
 const NamedAttribute = Type.Object({
-  ...{ id: orNull(Type.Integer()), name: Type.String() },
-  ...{ type: orNull(Type.String()), products: Type.Integer() },
+  id: orNull(Type.Integer()),
+  name: Type.String(),
+  type: orNull(Type.String()),
+  products: Type.Integer(),
 });
 
 const DuplicateSuggestionSchema = titled('DuplicateSuggestion', {
   ...about('duplicate'),
   evidence: Type.Object({
-    ...{ kept: NamedAttribute, dropped: NamedAttribute },
+    kept: NamedAttribute,
+    dropped: NamedAttribute,
     withBoth: Type.Integer({ description: 'products with both' }),
     sharedValues: Type.Integer({ description: 'values of the dropped one that the kept one has, too' }),
     values: Type.Integer({ description: 'of the dropped one' }),
@@ -112,9 +118,7 @@ export const SuggestionList = titled('Suggestions', {
   sampledProducts: Type.Integer({ description: 'those that were looked at' }),
   items: Type.Array(
     Type.Union([RelationSuggestionSchema, AttributeSuggestionSchema, DuplicateSuggestionSchema]),
-    {
-      description: 'by kind, of each the best first; at most 20 of a kind',
-    },
+    { description: 'by kind, of each the best first; at most 20 of a kind' },
   ),
 });
 

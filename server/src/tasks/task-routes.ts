@@ -31,7 +31,8 @@ export const taskRoutes =
       config: { guard: 'project', access: 'read' },
       tags: ['Tasks'],
       summary: 'List the tasks of a project',
-      ...{ query: TaskListQuery, answer: { 200: TaskList } },
+      query: TaskListQuery,
+      answer: { 200: TaskList },
       async handle({ project, query }) {
         const { limit = 100, cursor, ...filter } = query;
         const below = cursor === undefined ? undefined : readCursor(cursor);
@@ -45,7 +46,8 @@ export const taskRoutes =
     serve(server, 'GET /tasks/:id', {
       ...about,
       summary: 'Read one task, or wait for its end',
-      ...{ query: WaitQuery, answer: { 200: TaskAnswer } },
+      query: WaitQuery,
+      answer: { 200: TaskAnswer },
       async handle(request) {
         const task = await getTask(parts, request);
         const { wait = 0 } = request.query;
@@ -58,7 +60,8 @@ export const taskRoutes =
     serve(server, 'POST /tasks/:id/cancel', {
       ...about,
       config: { ...config, access: 'write' },
-      ...{ summary: 'Cancel a task that has not taken effect', answer: { 200: TaskAnswer } },
+      summary: 'Cancel a task that has not taken effect',
+      answer: { 200: TaskAnswer },
       async handle(request) {
         const task = await tasks.cancel(await getTask(parts, request));
         return { status: 'success' as const, task: toWireTask(task) };
@@ -66,7 +69,9 @@ export const taskRoutes =
     });
     serve(server, 'GET /tasks/:id/log', {
       ...about,
-      ...{ summary: 'Read the log', query: PageQuery, answer: { 200: TaskLog } },
+      summary: 'Read the log',
+      query: PageQuery,
+      answer: { 200: TaskLog },
       async handle(request) {
         const lines = await tasks.readLog(await getTask(parts, request));
         // Lines are added at the end and never removed.
@@ -79,7 +84,8 @@ export const taskRoutes =
     serveRaw(server, 'GET /tasks/:id/report', {
       ...about,
       summary: 'Read the report: a JSON line per product or value with something to say',
-      ...{ produces: 'application/x-ndjson', why: 'a stream of lines' },
+      produces: 'application/x-ndjson',
+      why: 'a stream of lines',
       async handle(request, reply) {
         const task = await getTask(parts, request);
         const lines = Readable.from(tasks.readReport(task));
@@ -90,7 +96,8 @@ export const taskRoutes =
       ...about,
       config: { ...config, isPatient: true },
       summary: 'Follow a task as server-sent events: a `task` event at once and at every change',
-      ...{ produces: 'text/event-stream', why: 'a stream of events' },
+      produces: 'text/event-stream',
+      why: 'a stream of events',
       async handle(request, reply) {
         const task = await getTask(parts, request);
         refuseWhenLost(parts, request, task);

@@ -36,9 +36,7 @@ export const WireTaskSchema = titled('Task', {
   error: Type.Optional(Failure),
   warnings: optional.list(Type.String(), 'what readers of the task should know, a sentence each'),
   counts: Type.Optional(
-    Type.Record(Type.String(), Type.Integer(), {
-      description: 'of the build of a channel: what it counted',
-    }),
+    Type.Record(Type.String(), Type.Integer(), { description: 'of the build of a channel: what it counted' }),
   ),
 });
 

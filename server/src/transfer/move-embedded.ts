@@ -43,7 +43,10 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
   }
 
   return {
-    ...{ name: folder.root, engine: 'embedded', payloads: createPayloadFiles(folder.payloads), transaction },
+    name: folder.root,
+    engine: 'embedded',
+    payloads: createPayloadFiles(folder.payloads),
+    transaction,
     async findPayloadBytes(_projectId, name) {
       return statSync(join(folder.payloads, name), { throwIfNoEntry: false })?.size;
     },

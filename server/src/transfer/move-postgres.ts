@@ -56,7 +56,9 @@ export function createPostgresDriver(postgres: Postgres, name: string): MoveDriv
     run: (sql, values) => postgres.draft((tx) => tx.run(sql, values)),
   };
   return {
-    ...{ name, engine: 'postgres', payloads: createPayloadRows(postgres) },
+    name,
+    engine: 'postgres',
+    payloads: createPayloadRows(postgres),
     async findPayloadBytes(projectId, payload) {
       const [row] = await session.rows<{ bytes: number | null }>(
         'select cast(sum(octet_length(bytes)) as bigint) as bytes from payload where project_id = $1 and name = $2',

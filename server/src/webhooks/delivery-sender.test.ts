@@ -11,8 +11,15 @@ import { makeSecret } from './endpoint.ts';
 const notNeeded = () => assert.fail('the secret is stored as it is');
 const secrets = { seal: notNeeded, unseal: notNeeded, canSeal: false, mark: undefined };
 const ENDPOINT = {
-  ...{ id: 1, accountId: 1, events: [], scope: { type: 'account' } as const, isEnabled: true },
-  ...{ switchedOff: null, failingSince: null, createdAt: 0, updatedAt: 0 },
+  id: 1,
+  accountId: 1,
+  events: [],
+  scope: { type: 'account' } as const,
+  isEnabled: true,
+  switchedOff: null,
+  failingSince: null,
+  createdAt: 0,
+  updatedAt: 0,
   createdBy: { type: 'command', id: null, name: 'test' } as const,
   secrets: [{ value: makeSecret(), endsAt: null }],
 };

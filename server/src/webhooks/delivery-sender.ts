@@ -46,7 +46,8 @@ export const createSender =
         'content-type': 'application/json',
         'content-length': String(bytes.length),
         'user-agent': userAgent,
-        ...{ 'webhook-id': id, 'webhook-timestamp': String(timestamp) },
+        'webhook-id': id,
+        'webhook-timestamp': String(timestamp),
         'webhook-signature': sign(secrets, { id, timestamp, body, now }, (stored) =>
           openSecret(stored, endpointId, keys),
         ),

@@ -76,7 +76,8 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     if (failing.has(projectId)) return;
     failing.add(projectId);
     logTrouble(logger, 'events of a project cannot be passed on, it is tried again', {
-      ...{ projectId, err: failures.get(projectId) },
+      projectId,
+      err: failures.get(projectId),
     });
   }
 

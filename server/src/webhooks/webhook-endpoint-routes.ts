@@ -29,7 +29,10 @@ export const webhookEndpointRoutes =
   }: RouteTools & { readonly webhooks: Webhooks; readonly clock: Clock }): Routes =>
   (server) => {
     const endpoints = serveKind<Endpoint, Reach>(server, {
-      ...{ ...inReach, path: PATH, tags, answerOnce },
+      ...inReach,
+      path: PATH,
+      tags,
+      answerOnce,
       answer: answerAs(schemas.WireEndpoint, (endpoint) => schemas.toWireEndpoint(endpoint, clock.now())),
       markOf: markOfEndpoint,
     });
@@ -40,42 +43,57 @@ export const webhookEndpointRoutes =
     endpoints.create({
       summary: 'Create a webhook endpoint',
       description: `Events of the projects in its scope are sent to it from now on. ${onlyOnce}`,
-      ...{ body: schemas.SentEndpoint, made, create: webhooks.createEndpoint },
+      body: schemas.SentEndpoint,
+      made,
+      create: webhooks.createEndpoint,
     });
     endpoints.read({
-      ...{ summary: 'Read a webhook endpoint; the ETag is for If-Match', get: webhooks.getEndpoint },
+      summary: 'Read a webhook endpoint; the ETag is for If-Match',
+      get: webhooks.getEndpoint,
     });
     endpoints.change({
-      ...{ method: 'PATCH', summary: 'Change a webhook endpoint, or switch it on or off' },
-      ...{ body: schemas.SentEndpointChange, change: webhooks.changeEndpoint },
+      method: 'PATCH',
+      summary: 'Change a webhook endpoint, or switch it on or off',
+      body: schemas.SentEndpointChange,
+      change: webhooks.changeEndpoint,
     });
     endpoints.remove({
-      ...{ summary: 'Delete a webhook endpoint with its deliveries', remove: webhooks.deleteEndpoint },
+      summary: 'Delete a webhook endpoint with its deliveries',
+      remove: webhooks.deleteEndpoint,
     });
     endpoints.change({
-      ...{ method: 'POST', below: '/rotate-secret', summary: 'Make a new secret for a webhook endpoint' },
+      method: 'POST',
+      below: '/rotate-secret',
+      summary: 'Make a new secret for a webhook endpoint',
       description: `The former one signs too until the overlap ends. ${onlyOnce}`,
-      ...{ body: schemas.SecretRotation, made },
+      body: schemas.SecretRotation,
+      made,
       change: (writer, { id }, { overlapSeconds = 0 }) =>
         webhooks.rotateSecret(writer, { id, overlapSeconds }),
     });
 
     serve(server, `GET ${PATH}/:id/deliveries`, {
-      ...{ config, tags, params: schemas.EndpointParams },
-      ...{ query: schemas.DeliveryQuery, answer: { 200: schemas.DeliveryPage } },
+      config,
+      tags,
+      params: schemas.EndpointParams,
+      query: schemas.DeliveryQuery,
+      answer: { 200: schemas.DeliveryPage },
       summary: 'List deliveries, newest first',
       description: 'Those that ended are kept for 7 days, and 1,000 of an endpoint.',
       async handle({ caller, params, query }) {
         const { url } = await webhooks.getEndpoint(caller, params.id);
         const { items, nextCursor } = await webhooks.listDeliveries(caller, params.id, {
-          ...{ limit: 50, ...query },
+          limit: 50,
+          ...query,
         });
         return { items: items.map((delivery) => schemas.toWireDelivery(delivery, url)), nextCursor };
       },
     });
     const action = { config, tags, answer: { 200: schemas.WireDelivery }, answerOnce } as const;
     serveOnce(server, `POST ${PATH}/:id/deliveries/:deliveryId/replay`, {
-      ...{ ...action, params: schemas.DeliveryParams, summary: 'Send an event again' },
+      ...action,
+      params: schemas.DeliveryParams,
+      summary: 'Send an event again',
       description: 'Once, at once, with the same `webhook-id`; the list of deliveries shows what came of it.',
       async handle({ caller, params: { id: endpointId, deliveryId: id } }, record) {
         const { url } = await webhooks.getEndpoint(caller, endpointId);
@@ -86,7 +104,9 @@ export const webhookEndpointRoutes =
       },
     });
     serveOnce(server, `POST ${PATH}/:id/test`, {
-      ...{ ...action, params: schemas.EndpointParams, summary: 'Send a test event' },
+      ...action,
+      params: schemas.EndpointParams,
+      summary: 'Send a test event',
       description: 'Once, at once, of the type `webhook.test`, also to an endpoint that is switched off.',
       async handle({ caller, params }, record) {
         const { url } = await webhooks.getEndpoint(caller, params.id);

@@ -124,8 +124,14 @@ export function toWireDelivery(delivery: Delivery, url: string) {
     ...timestamp,
   };
   return {
-    ...{ id: delivery.id, webhookId: message.id, type: message.type, projectId: message.projectId },
-    ...{ kind: delivery.kind, status, attempts: delivery.attempts, createdAt: delivery.createdAt },
+    id: delivery.id,
+    webhookId: message.id,
+    type: message.type,
+    projectId: message.projectId,
+    kind: delivery.kind,
+    status,
+    attempts: delivery.attempts,
+    createdAt: delivery.createdAt,
     lastAttemptAt: last?.at ?? null,
     nextAttemptAt: delivery.dueAt,
     finishedAt: delivery.finishedAt,

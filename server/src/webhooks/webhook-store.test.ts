@@ -5,9 +5,19 @@ import { markOfEndpoint } from './webhooks.ts';
 
 test('an endpoint has the ETag that earlier versions gave it (§7.6)', () => {
   const row = {
-    ...{ id: 1, account_id: 1, url: 'https://a', events: '[]', scope_type: 'account', scope_id: null },
-    ...{ secrets: '[]', is_enabled: 1, switched_off: null, failing_since: null },
-    ...{ created_at: 1, created_by: '{}', updated_at: 1 },
+    id: 1,
+    account_id: 1,
+    url: 'https://a',
+    events: '[]',
+    scope_type: 'account',
+    scope_id: null,
+    secrets: '[]',
+    is_enabled: 1,
+    switched_off: null,
+    failing_since: null,
+    created_at: 1,
+    created_by: '{}',
+    updated_at: 1,
   };
   const mark = markOfEndpoint(ENDPOINTS.read(row as never));
   assert.equal(mark, 'gNqFen75I8vMJClNJxUnDH');

@@ -139,8 +139,13 @@ export async function insertDeliveries(
     .insertInto('webhook_delivery')
     .values(
       deliveries.map(({ endpointId, lane, message, kind }) => ({
-        ...{ endpoint_id: endpointId, lane, message_number: message, kind },
-        ...{ status: 'pending' as const, attempts: 0, created_at: now },
+        endpoint_id: endpointId,
+        lane,
+        message_number: message,
+        kind,
+        status: 'pending' as const,
+        attempts: 0,
+        created_at: now,
       })),
     )
     .returning('id')

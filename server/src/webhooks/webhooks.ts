@@ -142,9 +142,16 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
           throw new ServiceError('request_invalid', `an account has at most ${MOST} webhook endpoints`);
         const now = clock.now();
         const made = await store.insertEndpoint(tx, {
-          ...{ ...given, events: [...new Set(given.events)], accountId },
-          ...{ secrets: [], isEnabled: true, switchedOff: null, failingSince: null },
-          ...{ createdAt: now, createdBy: actorOf(author), updatedAt: now },
+          ...given,
+          events: [...new Set(given.events)],
+          accountId,
+          secrets: [],
+          isEnabled: true,
+          switchedOff: null,
+          failingSince: null,
+          createdAt: now,
+          createdBy: actorOf(author),
+          updatedAt: now,
         });
         // The encryption is bound to the id, which is only known now.
         const after = { ...made, secrets: [{ value: sealSecret(secret, made.id, keys), endsAt: null }] };
@@ -202,14 +209,16 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
       beside: Beside<store.Delivery>,
     ) =>
       addRequested(author, endpointId, {
-        ...{ kind: 'replay', beside },
+        kind: 'replay',
+        beside,
         findMessage: async (tx) => (await store.findDelivery(tx, { endpointId, id }))?.message.number,
       }),
 
     /** Sends an event without meaning. @throws not_found */
     test: (author: Author, endpointId: number, beside: Beside<store.Delivery>) =>
       addRequested(author, endpointId, {
-        ...{ kind: 'test', beside },
+        kind: 'test',
+        beside,
         async findMessage(tx, { scope }) {
           const at = clock.now();
           const projectId = scope.type === 'project' ? scope.id : null;

@@ -26,7 +26,8 @@ function listRoutes(): Route[] {
   };
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, { parameters = [] }]) => ({
-      ...{ method: method.toUpperCase(), path },
+      method: method.toUpperCase(),
+      path,
       takesProjectId: parameters.some((one) => one.name === 'projectId' && one.in === 'query'),
     })),
   );
@@ -120,7 +121,8 @@ async function makeKeys(running: TestService): Promise<Credential[]> {
   const other = await running.createProject('Other');
   const account = await running.app.projects.createAccount('Other');
   const foreign = await running.app.access.createKey(asWriter(commandAuthor(account.id, 'test')), {
-    ...{ name: 'Key', scope: { type: 'account' } },
+    name: 'Key',
+    scope: { type: 'account' },
   });
   const asking = (key: string | null, whose: Omit<Credential, 'ask'>): Credential => ({
     ...whose,
@@ -153,7 +155,9 @@ async function makeKeys(running: TestService): Promise<Credential[]> {
 async function makeUsers(owner: Awaited<ReturnType<typeof signUpOwner>>): Promise<Credential[]> {
   const people = { viewer: await addUser(owner, 'viewer'), editor: await addUser(owner, 'editor'), owner };
   return Object.entries(people).map(([name, { browser }]) => ({
-    ...{ name, column: name, scope: 'account' },
+    name,
+    column: name,
+    scope: 'account',
     async ask(method, path, body) {
       const answer = await browser.call(method, path, { ...(body !== undefined && { body }) });
       return { status: answer.status, text: JSON.stringify(answer.body) };
@@ -201,7 +205,8 @@ const bodies = () => ({
   'POST /management/api-keys': { name: OURS, scope: { type: 'project', id: project.id }, access: 'read' },
   'POST /management/invitations': { email: 'guest@shop.example', role: 'viewer' },
   'POST /management/webhook-endpoints': {
-    ...{ url: 'https://shop.example/ours', events: ['task.finished'] },
+    url: 'https://shop.example/ours',
+    events: ['task.finished'],
     scope: { type: 'project', id: project.id },
   },
 });

@@ -161,7 +161,10 @@ test('the groups decide anew at each sign-in, and without a role nobody comes in
   );
   const second = new CompanyBrowser();
   assert.deepEqual((await second.signIn(subject)).body.user, {
-    ...{ id, email: `${subject}@company.example`, name: `Person ${people}`, role: 'viewer' },
+    id,
+    email: `${subject}@company.example`,
+    name: `Person ${people}`,
+    role: 'viewer',
     roles: [],
     signsInWith: 'company-account',
   });

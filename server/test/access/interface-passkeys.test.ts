@@ -65,7 +65,8 @@ test('a passkey is asked for after the password, and signs in once (§5.8)', asy
   assert.ok(
     (
       await newBrowser(service()).succeed('POST', '/management/session', {
-        ...{ email: owner.email, password: PASSWORD },
+        email: owner.email,
+        password: PASSWORD,
       })
     ).csrfToken,
   );
@@ -101,7 +102,8 @@ test('what is no signature of a passkey of the user for this attempt and this pl
   const cloned = await finish(browser, authenticator.sign(await attempt()));
   assertRefused(cloned, 401, REFUSED);
   const foreign = await browser.call('POST', '/management/session/passkey', {
-    ...{ body: right, headers: { origin: 'http://evil.example' } },
+    body: right,
+    headers: { origin: 'http://evil.example' },
   });
   assert.equal(foreign.status, 403);
 });
@@ -123,7 +125,8 @@ test('challenges end after five minutes, with the sixth, and with a change of th
   assertRefused(await finish(browser, authenticator.sign(late)), 400, ENDED);
   const before = await begin(browser, owner.email);
   await owner.browser.succeed('POST', '/management/session/password', {
-    ...{ current: PASSWORD, new: 'another Password 12' },
+    current: PASSWORD,
+    new: 'another Password 12',
   });
   assertRefused(await finish(browser, authenticator.sign(before)), 400, ENDED);
   await running.app.access.dropEnded();

@@ -336,7 +336,9 @@ test('an empty list is an empty object where that may be empty, as PHP writes it
     assert.deepEqual([changed.status, changed.body], [200, made.body], JSON.stringify(changed.body));
   }
   const pipeline = {
-    ...{ name: 'Feed', format: { type: 'csv' }, trigger: { type: 'manual' } },
+    name: 'Feed',
+    format: { type: 'csv' },
+    trigger: { type: 'manual' },
     mapping: { identifier: 'sku', name: 'title' },
     source: { type: 'http', url: 'https://shop.example/feed.csv', headers: [] },
   };

@@ -446,7 +446,9 @@ test('a key in the request counts before the session (§5.1 rule 11)', async () 
   const authorization = `Bearer ${service().key}`;
   const body = { name: 'By key' };
   const made = await browser.call('POST', '/management/project-groups', {
-    ...{ body, csrf: null, headers: { authorization, origin: 'https://evil.example' } },
+    body,
+    csrf: null,
+    headers: { authorization, origin: 'https://evil.example' },
   });
   assert.equal(made.status, 201, 'no token is needed: the page had to know the key');
   const wrong = await browser.call('GET', '/management/projects', { headers: { authorization: 'Bearer x' } });
@@ -666,7 +668,8 @@ test('users see and reach nothing of another account (§5.6 rule 1)', async (t) 
   const { app, projectId } = running;
   const account = await app.projects.createAccount('Other');
   const { value: otherKey } = await app.access.createKey(asWriter(commandAuthor(account.id, 'test')), {
-    ...{ name: 'other', scope: { type: 'account' } },
+    name: 'other',
+    scope: { type: 'account' },
   });
   const other = new Browser(running.address);
   const token = await app.access.makeOwnerLink(account.id, 'test');
@@ -689,14 +692,16 @@ test('users see and reach nothing of another account (§5.6 rule 1)', async (t) 
     assert.equal((await other.call('DELETE', `/management/users/${id}`)).status, 404);
   }
   const { id } = await owner.browser.succeed('POST', '/management/invitations', {
-    ...{ email: 'new@x.example', role: 'viewer' },
+    email: 'new@x.example',
+    role: 'viewer',
   });
   assert.equal((await other.call('DELETE', `/management/invitations/${id}`)).status, 404);
   const audit = await other.succeed('GET', '/management/audit-log');
   assert.ok(!JSON.stringify(audit).includes('shop.example'));
   // Inviting tells nothing about the other account; accepting does, to whoever has the link.
   const { link } = await other.succeed('POST', '/management/invitations', {
-    ...{ email: guest.email, role: 'viewer' },
+    email: guest.email,
+    role: 'viewer',
   });
   const accepted = await new Browser(running.address).call('POST', '/management/invitations/accept', {
     body: { token: tokenOf(link), name: 'Eve', password: PASSWORD },
@@ -711,11 +716,13 @@ test('the audit log says which user did what (§14.6 rule 7)', async (t) => {
   const user = await addUser(owner, 'viewer', 'eve@shop.example');
   await owner.browser.succeed('PATCH', `/management/users/${user.id}`, { role: 'editor' });
   const { id } = await owner.browser.succeed('POST', '/management/invitations', {
-    ...{ email: 'x@shop.example', role: 'viewer' },
+    email: 'x@shop.example',
+    role: 'viewer',
   });
   await owner.browser.succeed('DELETE', `/management/invitations/${id}`);
   await user.browser.succeed('POST', '/management/session/password', {
-    ...{ current: PASSWORD, new: 'another Password 12' },
+    current: PASSWORD,
+    new: 'another Password 12',
   });
   await user.browser.succeed('DELETE', '/management/session');
   const { browser } = await signIn(running, user.email, 'another Password 12');

@@ -28,7 +28,9 @@ const parts: readonly Part[] = Array.from({ length: 240 }, (_, at) => {
   const kind = from(['frame', 'tyre', 'chain', 'pump'] as const, at);
   const place = Math.floor(at / 4);
   return {
-    ...{ identifier: `P-${1000 + at}`, kind, name: `${kind} model ${place} of the year` },
+    identifier: `P-${1000 + at}`,
+    kind,
+    name: `${kind} model ${place} of the year`,
     ...(kind !== 'pump' && kind !== 'chain' && { diameter: from([559, 584, 622], place) }),
     ...(place % 7 > 0 && (kind === 'frame' || kind === 'tyre') && { width: 30 + ((place * 7) % 31) }),
     ...(place % 9 > 0 && (kind === 'frame' || kind === 'chain') && { speeds: from([9, 10, 11, 12], place) }),
@@ -58,7 +60,9 @@ function truth(a: Part, b: Part): Verdict {
 }
 
 const upload = ({ identifier, name, kind, diameter, width, speeds }: Part) => ({
-  ...{ identifier, name, categories: [{ path: [kind] }] },
+  identifier,
+  name,
+  categories: [{ path: [kind] }],
   attributes: [
     ...(diameter ? [{ key: 'Diameter', value: `${diameter} mm` }] : []),
     ...(width ? [{ key: kind === 'frame' ? 'Widest tyre' : 'Width', value: `${width} mm` }] : []),
@@ -67,7 +71,10 @@ const upload = ({ identifier, name, kind, diameter, width, speeds }: Part) => ({
 });
 
 const between = (target: Part['kind'], ...match: readonly [string, string, string][]) => ({
-  ...{ tag: target, constraint: true, source: { category: ['frame'] }, target: { category: [target] } },
+  tag: target,
+  constraint: true,
+  source: { category: ['frame'] },
+  target: { category: [target] },
   match: match.map(([one, operator, two]) => ({ target: one, operator, source: two })),
 });
 
@@ -80,8 +87,10 @@ interface Asked {
 /** What an agent does that is handed two names: it asks, and reads the verdict. */
 function openAgent(key: string) {
   const headers = {
-    ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    ...{ accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-06-18' },
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': '2025-06-18',
   };
   return async (a: string, b: string): Promise<Asked> => {
     const params = { name: 'check_fit', arguments: { items: [{ identifier: a }, { identifier: b }] } };

@@ -97,20 +97,34 @@ test('an agent asks whether products fit, and hears what does not, why, and what
   assert.equal(fit.verdict, 'does_not_fit');
   assert.deepEqual(fit.pairs, [
     {
-      ...{ source: 'B1', target: 'T62', relation: 'Tyres that fit', verdict: 'does_not_fit' },
-      ...{ why: ['Tyre width 62 mm > Maximum tyre width 50 mm'], missing: [] },
+      source: 'B1',
+      target: 'T62',
+      relation: 'Tyres that fit',
+      verdict: 'does_not_fit',
+      why: ['Tyre width 62 mm > Maximum tyre width 50 mm'],
+      missing: [],
     },
     {
-      ...{ source: 'B1', target: 'T10', relation: 'Tyres that fit', verdict: 'unknown' },
-      ...{ why: ['Tyre width (no value) ≤? Maximum tyre width 50 mm'], missing: ['Tyre width of T10'] },
+      source: 'B1',
+      target: 'T10',
+      relation: 'Tyres that fit',
+      verdict: 'unknown',
+      why: ['Tyre width (no value) ≤? Maximum tyre width 50 mm'],
+      missing: ['Tyre width of T10'],
     },
   ]);
   assert.deepEqual([fit.withoutRule, fit.unknownIdentifiers], [[['T10', 'T62']], ['gone']]);
   const width = { attribute: 'Tyre width', times: 0.5 };
   await service().call('POST', path.replace(/[/][0-9]+$/, ''), {
     body: {
-      ...{ kind: 'total', name: 'Widths', tag: 'widths', source: RULE.source, target: RULE.target },
-      ...{ total: width, operator: 'lessOrEqual', limit: { attribute: 'Maximum tyre width' } },
+      kind: 'total',
+      name: 'Widths',
+      tag: 'widths',
+      source: RULE.source,
+      target: RULE.target,
+      total: width,
+      operator: 'lessOrEqual',
+      limit: { attribute: 'Maximum tyre width' },
     },
   });
   const total = await ask(client, 'check_fit', {
@@ -119,7 +133,10 @@ test('an agent asks whether products fit, and hears what does not, why, and what
   });
   assert.deepEqual(total.totals, [
     {
-      ...{ source: 'B1', relation: 'Widths', verdict: 'does_not_fit', missing: [] },
+      source: 'B1',
+      relation: 'Widths',
+      verdict: 'does_not_fit',
+      missing: [],
       why: ['0.5 × sum of Tyre width 120 mm > Maximum tyre width 50 mm'],
     },
   ]);
@@ -152,7 +169,9 @@ test('an agent finds products, asks what goes with them and why, and compares th
   });
   assert.deepEqual([narrow.total, narrow.products[0].identifier], [2, 'T62']);
   const next = await ask(client, 'find_products', {
-    ...{ filter: 'Tyre width > 45', sort: 'Tyre width:desc', limit: 1 },
+    filter: 'Tyre width > 45',
+    sort: 'Tyre width:desc',
+    limit: 1,
     cursor: narrow.nextCursor,
   });
   assert.deepEqual(
@@ -290,7 +309,9 @@ test('what an agent should not send is refused in words, and answers stay small 
 test('pages of foreign origins, and foreign names of this machine, are refused (§15 rule 6)', async () => {
   const key = await makeKey((await makeShop()).projectId);
   const initialize = {
-    ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
     params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'page', version: '1' } },
   };
   const send = (headers: Record<string, string>) => {

@@ -42,7 +42,8 @@ async function listPages({ projectId }: TestCatalog, { under, limit }: Wanted = 
 const list = async (catalog: TestCatalog, wanted?: Wanted) => (await listPages(catalog, wanted)).flat();
 
 const product = (identifier: string, ...paths: readonly Path[]) => ({
-  ...{ identifier, name: identifier },
+  identifier,
+  name: identifier,
   categories: paths.map((path) => ({ path })),
 });
 

@@ -106,7 +106,8 @@ test('coverage counts products with values and facts, values and problems of eac
       [
         true,
         {
-          ...{ code: 'unit_missing', count: 2 },
+          code: 'unit_missing',
+          count: 2,
           examples: [
             { identifier: 'B', value: '5' },
             { identifier: 'C', value: '5' },
@@ -138,28 +139,46 @@ const EFFECTS: readonly { why: string; attribute: object; kept: number; gained: 
   [
     { why: 'nothing changes', attribute: LENGTH, kept: 2, gained: [], lost: [] },
     {
-      ...{ why: 'another unit', attribute: { ...LENGTH, unitName: 'cm' } },
-      ...{ kept: 0, gained: ['D'], lost: ['A', 'B'] },
+      why: 'another unit',
+      attribute: { ...LENGTH, unitName: 'cm' },
+      kept: 0,
+      gained: ['D'],
+      lost: ['A', 'B'],
     },
     {
-      ...{ why: 'no unit', attribute: { name: 'Length', type: 'NUMERIC_ATTRIBUTE', synonyms: ['Länge'] } },
-      ...{ kept: 0, gained: ['C'], lost: ['A', 'B'] },
+      why: 'no unit',
+      attribute: { name: 'Length', type: 'NUMERIC_ATTRIBUTE', synonyms: ['Länge'] },
+      kept: 0,
+      gained: ['C'],
+      lost: ['A', 'B'],
     },
     {
-      ...{ why: 'text takes all', attribute: { ...COLOUR, name: 'Length', synonyms: ['Länge'] } },
-      ...{ kept: 2, gained: ['C', 'D'], lost: [] },
+      why: 'text takes all',
+      attribute: { ...COLOUR, name: 'Length', synonyms: ['Länge'] },
+      kept: 2,
+      gained: ['C', 'D'],
+      lost: [],
     },
     {
-      ...{ why: 'a synonym goes', attribute: { name: 'Length', type: 'NUMERIC_ATTRIBUTE', unitName: 'in' } },
-      ...{ kept: 1, gained: [], lost: ['B'] },
+      why: 'a synonym goes',
+      attribute: { name: 'Length', type: 'NUMERIC_ATTRIBUTE', unitName: 'in' },
+      kept: 1,
+      gained: [],
+      lost: ['B'],
     },
     {
-      ...{ why: 'a synonym comes', attribute: { ...LENGTH, synonyms: ['Länge', 'Width'] } },
-      ...{ kept: 2, gained: ['E'], lost: [] },
+      why: 'a synonym comes',
+      attribute: { ...LENGTH, synonyms: ['Länge', 'Width'] },
+      kept: 2,
+      gained: ['E'],
+      lost: [],
     },
     {
-      ...{ why: 'an attribute is new', attribute: { name: 'Width', type: 'TEXT_ATTRIBUTE' } },
-      ...{ kept: 0, gained: ['E'], lost: [] },
+      why: 'an attribute is new',
+      attribute: { name: 'Width', type: 'TEXT_ATTRIBUTE' },
+      kept: 0,
+      gained: ['E'],
+      lost: [],
     },
   ];
 for (const { why, attribute, kept, gained, lost } of EFFECTS) {

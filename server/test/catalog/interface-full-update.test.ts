@@ -69,8 +69,15 @@ test('upload and start answer their texts, counts and tasks (§4.4 rules 4 and 1
   assert.deepEqual(
     { ...commit, id: '', projectName: '', requestTime: 0, startTime: 0 },
     {
-      ...{ id: '', projectId: catalog.projectId, projectName: '', origin: 'LIVE-API', taskStatus: 'RUNNING' },
-      ...{ name: 'Api triggered full update', taskIncrementType: 'STEP_BASED', requestTime: 0, startTime: 0 },
+      id: '',
+      projectId: catalog.projectId,
+      projectName: '',
+      origin: 'LIVE-API',
+      taskStatus: 'RUNNING',
+      name: 'Api triggered full update',
+      taskIncrementType: 'STEP_BASED',
+      requestTime: 0,
+      startTime: 0,
       ...unfinished,
     },
   );

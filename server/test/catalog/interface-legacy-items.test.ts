@@ -61,7 +61,8 @@ for (const { name, write } of ways)
   test(`the single update of Shopware 5, ${name}, makes the product of its full update (docs/connectors.md)`, async () => {
     const catalog = await createCatalog(service());
     const answer = await service().call('PUT', `/products?projectId=${catalog.projectId}`, {
-      ...{ body: write(form([ITEM])), headers: { 'content-type': 'application/json' } },
+      body: write(form([ITEM])),
+      headers: { 'content-type': 'application/json' },
     });
     const { status, body } = answer;
     assert.deepEqual([status, body.status, body.nr_of_products], [200, 'success', 1], JSON.stringify(body));

@@ -463,11 +463,7 @@ const READ: readonly { attribute: Attribute; takes: string[]; refuses: Record<st
   {
     attribute: { name: 'Sold', type: 'BOOLEAN_ATTRIBUTE' },
     takes: ['true', 'false', 'TRUE', 'False'],
-    refuses: {
-      yes: 'value_not_boolean',
-      '1': 'value_not_boolean',
-      ' true': 'value_not_boolean',
-    },
+    refuses: { yes: 'value_not_boolean', '1': 'value_not_boolean', ' true': 'value_not_boolean' },
   },
   {
     attribute: { name: 'Since', type: 'DATE_ATTRIBUTE' },

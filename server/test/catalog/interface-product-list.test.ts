@@ -43,7 +43,8 @@ async function find(catalog: TestCatalog, parameters: Parameters): Promise<strin
 
 const category = (...path: string[]) => JSON.stringify(path);
 const inCategory = (identifier: string, ...paths: string[]) => ({
-  ...{ identifier, name: identifier },
+  identifier,
+  name: identifier,
   categories: paths.map((path) => ({ path: path.split('/') })),
 });
 
@@ -51,7 +52,9 @@ test('a table shows of each product what it needs and no more (§14.3 rule 4)', 
   const catalog = await createCatalog(service());
   await catalog.load(
     {
-      ...{ identifier: 'A', name: 'Drill ,"attributes":[', groupIdentifier: 'G' },
+      identifier: 'A',
+      name: 'Drill ,"attributes":[',
+      groupIdentifier: 'G',
       images: [
         { url: 'https://shop.example/s.jpg', type: 'SMALL' },
         { url: 'https://shop.example/l.jpg', type: 'LARGE' },
@@ -71,18 +74,22 @@ test('a table shows of each product what it needs and no more (§14.3 rule 4)', 
   assert.deepEqual(body, {
     items: [
       shown(a, {
-        ...{ identifier: 'A', groupId: 'G', name: 'Drill ,"attributes":[' },
-        ...{ image: 'https://shop.example/l.jpg', thumbnail: 'https://shop.example/s.jpg' },
+        identifier: 'A',
+        groupId: 'G',
+        name: 'Drill ,"attributes":[',
+        image: 'https://shop.example/l.jpg',
+        thumbnail: 'https://shop.example/s.jpg',
         category: ['Tools', 'Drills'],
       }),
       shown(b, {
-        ...{ identifier: 'B', groupId: 'B', name: 'B' },
-        ...{ image: 'https://shop.example/b.jpg', thumbnail: 'https://shop.example/b.jpg', category: [] },
+        identifier: 'B',
+        groupId: 'B',
+        name: 'B',
+        image: 'https://shop.example/b.jpg',
+        thumbnail: 'https://shop.example/b.jpg',
+        category: [],
       }),
-      shown(c, {
-        ...{ identifier: 'C', groupId: 'C', name: 'Ünïcode 😀' },
-        ...{ image: '', thumbnail: '', category: [] },
-      }),
+      shown(c, { identifier: 'C', groupId: 'C', name: 'Ünïcode 😀', image: '', thumbnail: '', category: [] }),
     ],
     nextCursor: null,
   });
@@ -174,7 +181,9 @@ const LIGHTS = [
   { identifier: 'L1', name: 'Desk LAMP', attributes: [{ key: 'Colour', value: 'Dark red' }] },
   { identifier: 'L2', name: 'lamp shade', attributes: [{ key: 'Farbe', value: 'red' }] },
   {
-    ...{ identifier: 'L3', name: 'Candle', categories: [{ path: ['Lamps'] }] },
+    identifier: 'L3',
+    name: 'Candle',
+    categories: [{ path: ['Lamps'] }],
     attributes: [
       { key: 'Colour', value: 'blue' },
       { key: 'Size', value: '12 cm' },

@@ -160,12 +160,21 @@ test('each related product has what a list shows of it, and the reason (§12.7 r
   const [{ asTarget }] = await relationsOf(catalog, 'B3');
   const [{ explain, ...shown }] = asTarget.results;
   assert.deepEqual(shown, {
-    ...{ identifier: 'D2', groupId: 'D2', name: 'D2', image: '', thumbnail: '', category: ['Drills'] },
+    identifier: 'D2',
+    groupId: 'D2',
+    name: 'D2',
+    image: '',
+    thumbnail: '',
+    category: ['Drills'],
   });
   assert.deepEqual(explain.match, [
     {
-      ...{ target: 'Shank', operator: 'equals', source: 'Chuck', holds: true },
-      ...{ targetValues: ['HEX'], sourceValues: ['HEX'] },
+      target: 'Shank',
+      operator: 'equals',
+      source: 'Chuck',
+      holds: true,
+      targetValues: ['HEX'],
+      sourceValues: ['HEX'],
     },
   ]);
   assert.deepEqual([explain.source.holds, explain.target.holds], [true, true]);

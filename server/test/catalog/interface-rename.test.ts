@@ -5,7 +5,8 @@ import { assertRefused, createCatalog, shareService, type TestCatalog } from '..
 const service = shareService();
 
 const product = (identifier: string, attributes: Record<string, string>) => ({
-  ...{ identifier, name: identifier },
+  identifier,
+  name: identifier,
   attributes: Object.entries(attributes).map(([key, value]) => ({ key, value })),
 });
 
@@ -16,14 +17,20 @@ const PRODUCTS = [
 
 const side = (kind: string) => ({ attribute: 'Kind', operator: 'equals', value: kind });
 const RELATION = {
-  ...{ name: 'Boards', tag: 'boards', twoWay: false, enabled: true, names: [], excludeSameGroup: true },
+  name: 'Boards',
+  tag: 'boards',
+  twoWay: false,
+  enabled: true,
+  names: [],
+  excludeSameGroup: true,
   source: { all: [side('CPU'), { not: { attribute: 'Socket', operator: 'equals', value: 'Socket' } }] },
   target: side('Board'),
   match: [{ target: 'Socket', operator: 'equals', source: 'Socket' }],
   sort: [{ attribute: 'Socket', direction: 'asc' }],
 };
 const CHANNEL = {
-  ...{ name: 'For programs', format: { type: 'ndjson' } },
+  name: 'For programs',
+  format: { type: 'ndjson' },
   filter: { attribute: 'Socket', operator: 'exists' },
   mapping: {
     id: { field: 'identifier' },
@@ -32,8 +39,14 @@ const CHANNEL = {
   },
 };
 const PIPELINE = {
-  ...{ name: 'Nightly', source: { type: 'upload' }, format: { type: 'csv' }, mode: 'incremental' },
-  ...{ trigger: { type: 'manual' }, maxDeletePercent: 30, onRejectedRow: 'stop', minProducts: 1 },
+  name: 'Nightly',
+  source: { type: 'upload' },
+  format: { type: 'csv' },
+  mode: 'incremental',
+  trigger: { type: 'manual' },
+  maxDeletePercent: 30,
+  onRejectedRow: 'stop',
+  minProducts: 1,
   mapping: { identifier: 'sku', name: 'title', attributes: { Socket: 'socket' } },
 };
 

@@ -13,10 +13,15 @@ const SLOTS = [
   { key: 'Brand', value: 'Acme' },
 ];
 const board = (identifier: string, attributes: readonly object[] = SLOTS) => ({
-  ...{ identifier, name: identifier, categories: [{ path: ['Boards'] }], attributes },
+  identifier,
+  name: identifier,
+  categories: [{ path: ['Boards'] }],
+  attributes,
 });
 const drive = (identifier: string, Size: string, Key: string) => ({
-  ...{ identifier, name: identifier, categories: [{ path: ['Drives'] }] },
+  identifier,
+  name: identifier,
+  categories: [{ path: ['Drives'] }],
   attributes: Object.entries({ Size, Key }).map(([key, value]) => ({ key, value })),
 });
 const FITS = {
@@ -95,7 +100,9 @@ test('a relation by rows follows uploads, partial updates and the ontology (§12
 test('a row without a value leads further than one with all of them (§12.3 rules 9 and 11)', async () => {
   const catalog = await createRelationCatalog(service());
   const numbers = (identifier: string, attributes: readonly object[]) => ({
-    ...{ identifier, name: identifier, attributes },
+    identifier,
+    name: identifier,
+    attributes,
   });
   await catalog.load(
     numbers('source', [

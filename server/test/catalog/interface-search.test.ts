@@ -233,7 +233,8 @@ test('a first search that waits too long for its index finds a part, and what mu
     ['A'],
   );
   assert.deepEqual((await categories()).body, {
-    ...{ items: [{ path: ['Tools'] }], nextCursor: null },
+    items: [{ path: ['Tools'] }],
+    nextCursor: null,
     isComplete: true,
   });
 });

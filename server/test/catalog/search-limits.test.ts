@@ -19,7 +19,8 @@ test('a search on PostgreSQL reads the rows of what it finds, however many the p
   const catalog = await createCatalog(service());
   const text = (at: number) => Array.from({ length: 80 }, (_, word) => `v${(7 * at + word) % 500}`).join(' ');
   const named = Array.from({ length: 2_000 }, (_, at) => ({
-    ...{ identifier: `P${at}`, name: `Drill w${at}` },
+    identifier: `P${at}`,
+    name: `Drill w${at}`,
     attributes: [{ key: 'Text', value: text(at) }],
   }));
   await catalog.load(...named);
@@ -48,7 +49,8 @@ async function openCatalog(t: TestContext) {
 async function openOperations(t: TestContext, products: number) {
   const catalog = await createCatalog(service());
   const listed = Array.from({ length: products }, (_, at) => ({
-    ...{ identifier: `P${String(at).padStart(4, '0')}`, name: 'Drill' },
+    identifier: `P${String(at).padStart(4, '0')}`,
+    name: 'Drill',
     categories: [{ path: ['All', `C${String(at).padStart(4, '0')}`] }],
     attributes: [
       { key: 'Weight', value: String(at + 1) },

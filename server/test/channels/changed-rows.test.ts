@@ -86,7 +86,9 @@ test('a commit that is undone between two builds is no change, one that was publ
 
 test('a build that fails loses no change: the next is compared with what was published (§16.3 rule 11)', async () => {
   const { project, channel, lines } = await open({
-    ...{ format: { type: 'ndjson' }, mapping: MAPPING, maxDeletePercent: 40 },
+    format: { type: 'ndjson' },
+    mapping: MAPPING,
+    maxDeletePercent: 40,
   });
   await lines();
   await remove(project, 'A', 'B');
@@ -101,7 +103,11 @@ test('a build that fails loses no change: the next is compared with what was pub
 test('after a build that did not reach a destination the next is whole: what it lacks was sent nowhere (§16.3 rule 11)', async () => {
   // An address that no delivery may go to: refused at once.
   const destination = {
-    ...{ type: 'sftp', host: '127.0.0.1', port: 1, user: 'shop', password: 'secret' },
+    type: 'sftp',
+    host: '127.0.0.1',
+    port: 1,
+    user: 'shop',
+    password: 'secret',
     hostKey: `SHA256:${'A'.repeat(43)}`,
   };
   const definition = { name: 'Changes', changes: true, format: { type: 'csv' }, mapping: MAPPING };

@@ -125,9 +125,17 @@ test('OpenAI: packed lines with bare booleans, unknown values omitted, the requi
   assert.equal(rows.size, 5);
   const { related_product_id, ...a2 } = rows.get('A2');
   assert.deepEqual(a2, {
-    ...{ item_id: 'A2', title: 'Bosch Product A2', description: 'A good one', brand: 'Bosch' },
-    ...{ url: 'https://shop.test/p/A2', seller_name: 'Shop', image_url: 'https://shop.test/i/A2.jpg' },
-    ...{ availability: 'in_stock', price: '7.00 EUR', is_eligible_search: true, group_id: 'G2' },
+    item_id: 'A2',
+    title: 'Bosch Product A2',
+    description: 'A good one',
+    brand: 'Bosch',
+    url: 'https://shop.test/p/A2',
+    seller_name: 'Shop',
+    image_url: 'https://shop.test/i/A2.jpg',
+    availability: 'in_stock',
+    price: '7.00 EUR',
+    is_eligible_search: true,
+    group_id: 'G2',
     relationship_type: 'accessory',
   });
   assert.deepEqual(related_product_id.split(','), ['B1', 'B2', 'B:3']);
@@ -153,7 +161,10 @@ test('CSV and NDJSON take any names; JSON-LD says what is an accessory for what 
   const table = await publish({ format: { type: 'csv', compression: 'gzip' }, mapping });
   const [a1] = parse(gunzipSync(table.bytes).toString(), ',');
   assert.deepEqual(a1, {
-    ...{ sku: 'A1', text: TRICKY, 'image, all': 'https://shop.test/i/A1.jpg', accessory: 'B1,B2,B:3' },
+    sku: 'A1',
+    text: TRICKY,
+    'image, all': 'https://shop.test/i/A1.jpg',
+    accessory: 'B1,B2,B:3',
   });
   const lines = byId(parseLines((await publish({ format: { type: 'ndjson' } })).bytes), 'identifier');
   assert.deepEqual(lines.get('A1').accessory, ['B1', 'B2', 'B:3']);
@@ -165,7 +176,10 @@ test('CSV and NDJSON take any names; JSON-LD says what is an accessory for what 
     ['https://schema.org', 'Product', 'Bosch'],
   );
   assert.deepEqual(drill.offers, {
-    ...{ '@type': 'Offer', price: '19.99', priceCurrency: 'EUR', availability: 'https://schema.org/InStock' },
+    '@type': 'Offer',
+    price: '19.99',
+    priceCurrency: 'EUR',
+    availability: 'https://schema.org/InStock',
   });
   const skus = (list: AnyBody[]) => list.map(({ sku }) => sku);
   assert.deepEqual(skus(drill.isRelatedTo), ['B1', 'B2', 'B:3']);

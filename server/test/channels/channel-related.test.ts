@@ -16,7 +16,9 @@ const RELATIONS = {
   required_part: { source: every, target: every, match: [bySystem], sort, excludeSameGroup: false },
   substitute: { source: even, target: every, match: [bySystem], sort, excludeSameGroup: false, twoWay: true },
   often_bought_with: {
-    ...{ source: every, target: even, sort },
+    source: every,
+    target: even,
+    sort,
     match: [bySystem, { target: 'Length', operator: 'less', source: 'Length' }],
   },
 };

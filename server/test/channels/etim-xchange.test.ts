@@ -36,8 +36,11 @@ const texts = (name: string, ...values: string[]) =>
 /** Each kind of thing that a product has: lists in lists, features of two releases, ports, measures, prices, relations. */
 const PRODUCT = {
   ProductIdentification: {
-    ...{ ManufacturerName: 'Maker', ManufacturerProductNumber: 'M-1', ProductGtin: ['4006381333931'] },
-    ...{ UnbrandedProduct: false, BrandDetails: [{ BrandSeries: texts('BrandSeries', 'Line', 'Reihe') }] },
+    ManufacturerName: 'Maker',
+    ManufacturerProductNumber: 'M-1',
+    ProductGtin: ['4006381333931'],
+    UnbrandedProduct: false,
+    BrandDetails: [{ BrandSeries: texts('BrandSeries', 'Line', 'Reihe') }],
   },
   ProductDetails: {
     ProductStatus: 'PLANNED WITHDRAWAL',
@@ -61,7 +64,9 @@ const PRODUCT = {
     },
   ],
   LcaEnvironmental: {
-    ...{ ThirdPartyVerification: 'none', DeclaredUnitUnit: 'MTQ', DeclaredUnitQuantity: '1.0' },
+    ThirdPartyVerification: 'none',
+    DeclaredUnitUnit: 'MTQ',
+    DeclaredUnitQuantity: '1.0',
     LcaReferenceLifetime: 10,
     LcaDeclaration: [
       { LifeCycleStage: 'A1-A3', LcaDeclarationIndicator: 'AGG', DeclaredUnitOdp: 2.62e-10 },
@@ -73,7 +78,8 @@ const PRODUCT = {
       AttachmentType: 'ATX004',
       AttachmentDetails: [
         {
-          ...{ AttachmentLanguage: ['en-GB', 'de-DE'], AttachmentUri: 'https://x.test/rohs.pdf' },
+          AttachmentLanguage: ['en-GB', 'de-DE'],
+          AttachmentUri: 'https://x.test/rohs.pdf',
           AttachmentDescription: texts('AttachmentDescription', 'RoHS', 'RoHS (de)'),
         },
         { AttachmentUri: 'https://x.test/reach.pdf' },
@@ -83,7 +89,9 @@ const PRODUCT = {
   ],
   EtimClassification: [
     {
-      ...{ EtimReleaseVersion: '10.0', EtimClassCode: 'EC011533', EtimClassVersion: 10 },
+      EtimReleaseVersion: '10.0',
+      EtimClassCode: 'EC011533',
+      EtimClassVersion: 10,
       EtimFeatures: [
         { EtimFeatureCode: 'EF002169', EtimValueCode: 'EV000138' },
         { EtimFeatureCode: 'EFI06272', EtimValueNumeric: '-0.59' },
@@ -91,7 +99,8 @@ const PRODUCT = {
         { EtimFeatureCode: 'EF023182', EtimValueRangeLower: '10', EtimValueRangeUpper: '60' },
         { EtimFeatureCode: 'EF011808', ReasonNoValue: 'UN' },
         {
-          ...{ EtimFeatureCode: 'EFNL0001', EtimValueCode: 'EV000001' },
+          EtimFeatureCode: 'EFNL0001',
+          EtimValueCode: 'EV000001',
           EtimValueDetails: texts('EtimValueDetails', 'special', 'besonders'),
         },
       ],
@@ -104,13 +113,15 @@ const PRODUCT = {
       })),
     },
     {
-      ...{ EtimReleaseVersion: '9.0', EtimClassCode: 'EC011533' },
+      EtimReleaseVersion: '9.0',
+      EtimClassCode: 'EC011533',
       EtimFeatures: [{ EtimFeatureCode: 'EF002169', EtimValueCode: 'EV000139' }],
     },
   ],
   OtherClassifications: [
     {
-      ...{ ClassificationName: 'ECLASS', ClassificationClassCode: '27-14' },
+      ClassificationName: 'ECLASS',
+      ClassificationClassCode: '27-14',
       ClassificationFeatures: [
         {
           ClassificationFeatureName: 'Current max. nom.',
@@ -131,8 +142,11 @@ const PRODUCT = {
     ItemIdentification: { SupplierItemNumber },
     ItemLogisticDetails: [
       {
-        ...{ BaseItemNetLength: '96', BaseItemNetWidth: '5', NetDimensionUnit: 'CMT' },
-        ...{ BaseItemNetWeight: '2', NetWeightUnit: 'LTN' },
+        BaseItemNetLength: '96',
+        BaseItemNetWidth: '5',
+        NetDimensionUnit: 'CMT',
+        BaseItemNetWeight: '2',
+        NetWeightUnit: 'LTN',
       },
     ],
     Ordering: { OrderUnit: 'C62', MinimumOrderQuantity: '1', OrderStepSize: '1' },
@@ -145,8 +159,12 @@ const PRODUCT = {
 };
 
 const DOCUMENT = {
-  ...{ SchemaVersion: '2.0', CatalogueId: 'C', CatalogueType: 'FULL', CatalogueValidityStart: '2026-01-01' },
-  ...{ Language: ['en-GB'], CurrencyCode: 'GBP' },
+  SchemaVersion: '2.0',
+  CatalogueId: 'C',
+  CatalogueType: 'FULL',
+  CatalogueValidityStart: '2026-01-01',
+  Language: ['en-GB'],
+  CurrencyCode: 'GBP',
   Supplier: [{ SupplierName: 'Supplier', Product: [PRODUCT] }],
 };
 
@@ -156,8 +174,11 @@ async function passThrough(text: string): Promise<{ document: typeof DOCUMENT; r
   const root = `/management/projects/${project.projectId}`;
   const pipeline = await service.call('POST', `${root}/pipelines`, {
     body: {
-      ...{ name: 'In', source: { type: 'upload' }, format: { type: 'etim-xchange' } },
-      ...{ mode: 'full', trigger: { type: 'manual' } },
+      name: 'In',
+      source: { type: 'upload' },
+      format: { type: 'etim-xchange' },
+      mode: 'full',
+      trigger: { type: 'manual' },
     },
   });
   assert.equal(pipeline.status, 201, JSON.stringify(pipeline.body));
@@ -267,7 +288,7 @@ test('a product that names its related products itself gets the quantities that 
   const root = `/management/projects/${project.projectId}/relations`;
   const { body: relation } = await service.call('POST', root, { body });
   const sent = await service.call('PUT', `${root}/${relation.id}/links`, {
-    ...{ body: JSON.stringify({ source: 'M-1', targets: counted }) },
+    body: JSON.stringify({ source: 'M-1', targets: counted }),
     headers: { 'Content-Type': 'application/x-ndjson' },
   });
   await project.done(sent);
@@ -297,11 +318,16 @@ async function readLinks(project: ChannelProject, text: string) {
   const parts = 'ProductRelations.MANDATORY';
   const { body: pipeline } = await service.call('POST', `${root}/pipelines`, {
     body: {
-      ...{ name: body.name, source: { type: 'upload' }, format: { type: 'etim-xchange' } },
-      ...{ mode: 'links', relationId: relation.id, trigger: { type: 'manual' } },
+      name: body.name,
+      source: { type: 'upload' },
+      format: { type: 'etim-xchange' },
+      mode: 'links',
+      relationId: relation.id,
+      trigger: { type: 'manual' },
       mapping: {
         source: 'ProductIdentification.ManufacturerProductNumber',
-        ...{ targets: parts, quantity: `${parts}.RelatedProductQuantity` },
+        targets: parts,
+        quantity: `${parts}.RelatedProductQuantity`,
       },
     },
   });
@@ -320,10 +346,13 @@ test('other products go out with what the standard takes of them, and their rela
   const mapping = {
     'ProductIdentification.ManufacturerProductNumber': { field: 'identifier' },
     'ProductIdentification.ManufacturerName': { attribute: 'Brand' },
-    ...{ name: { field: 'name' }, images: { field: 'images' }, productUrl: { field: 'productUrl' } },
+    name: { field: 'name' },
+    images: { field: 'images' },
+    productUrl: { field: 'productUrl' },
     'EtimClassification.EtimReleaseVersion': { constant: '10.0' },
     'EtimClassification.EtimClassCode': { constant: 'EC011533' },
-    ...{ EF000015: { attribute: 'EF000015' }, EF000229: { attribute: 'EF000229' } },
+    EF000015: { attribute: 'EF000015' },
+    EF000229: { attribute: 'EF000229' },
     'TradeItem.ItemIdentification.SupplierItemNumber': { field: 'identifier' },
   };
   const relations = [{ tag: 'bits', as: 'required_part' }];

@@ -37,11 +37,23 @@ after(async () => {
 });
 
 const onServer = (folder: string, more: object = {}) => ({
-  ...{ type: 'sftp', host: '127.0.0.1', port: sftp.port, user: 'shop', password: SECRET },
-  ...{ hostKey: sftp.hostKey, folder, ...more },
+  type: 'sftp',
+  host: '127.0.0.1',
+  port: sftp.port,
+  user: 'shop',
+  password: SECRET,
+  hostKey: sftp.hostKey,
+  folder,
+  ...more,
 });
 const inBucket = (folder: string, more: object = {}) => ({
-  ...{ type: 's3', endpoint: s3.endpoint, region: S3_REGION, bucket: BUCKET, folder, ...S3_KEYS, ...more },
+  type: 's3',
+  endpoint: s3.endpoint,
+  region: S3_REGION,
+  bucket: BUCKET,
+  folder,
+  ...S3_KEYS,
+  ...more,
 });
 const NDJSON = { name: 'Everything', format: { type: 'ndjson' } };
 

@@ -148,15 +148,16 @@ test('a channel is read, replaced, given another address and deleted as other de
   assert.deepEqual(
     { ...kept, id: 0, createdAt: 0, updatedAt: 0 },
     {
-      ...{
-        ...NDJSON,
-        id: 0,
-        filter: { all: [] },
-        relations: [],
-        trigger: { type: 'manual' },
-        destinations: [],
-      },
-      ...{ maxDeletePercent: 30, maxLeftOutPercent: 100, createdAt: 0, updatedAt: 0 },
+      ...NDJSON,
+      id: 0,
+      filter: { all: [] },
+      relations: [],
+      trigger: { type: 'manual' },
+      destinations: [],
+      maxDeletePercent: 30,
+      maxLeftOutPercent: 100,
+      createdAt: 0,
+      updatedAt: 0,
     },
   );
   await project.build(channel);

@@ -44,19 +44,18 @@ async function readBack(text: string, definition: object): Promise<[string, stri
   const relation = await service.call('POST', `${root}/relations`, { body });
   const pipeline = await service.call('POST', `${root}/pipelines`, {
     body: {
-      ...{
-        name: body.name,
-        source: { type: 'upload' },
-        mode: 'links',
-        relationId: relation.body.id,
-        trigger: { type: 'manual' },
-      },
+      name: body.name,
+      source: { type: 'upload' },
+      mode: 'links',
+      relationId: relation.body.id,
+      trigger: { type: 'manual' },
       ...definition,
     },
   });
   assert.equal(pipeline.status, 201, JSON.stringify(pipeline.body));
   const run = await service.call('POST', `${root}/pipelines/${pipeline.body.id}/upload`, {
-    ...{ body: text, headers: { 'content-type': 'text/csv' } },
+    body: text,
+    headers: { 'content-type': 'text/csv' },
   });
   const ended = await project.done(run);
   assert.equal(ended.taskStatus, 'FINISHED', JSON.stringify(ended));

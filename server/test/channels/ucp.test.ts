@@ -43,12 +43,18 @@ shareService({}, async (started) => {
   );
   await project.relate('bits', { ...FITS, constraint: true });
   const channel = await project.create({
-    ...{ name: 'Agents', format: { type: 'ucp' }, relations: [{ tag: 'bits', as: 'accessory' }] },
+    name: 'Agents',
+    format: { type: 'ucp' },
+    relations: [{ tag: 'bits', as: 'accessory' }],
     filter: { not: { attribute: 'Kind', operator: 'equals', value: 'hidden' } },
     mapping: {
-      ...{ title: { field: 'name' }, price: { attribute: 'Price' }, url: { field: 'productUrl' } },
-      ...{ media: { field: 'images' }, availability: { attribute: 'Availability' } },
-      ...{ Size: { attribute: 'Size' }, Colour: { attribute: 'Colour' } },
+      title: { field: 'name' },
+      price: { attribute: 'Price' },
+      url: { field: 'productUrl' },
+      media: { field: 'images' },
+      availability: { attribute: 'Availability' },
+      Size: { attribute: 'Size' },
+      Colour: { attribute: 'Colour' },
     },
   });
   endpoint = new URL(channel.url).pathname;
@@ -269,7 +275,9 @@ test('generated requests are answered by the schemas, whatever they ask (§16.9 
   const context = [{ address_country: 'DE' }, {}, 'x'];
   const make: Record<Operation, () => object> = {
     search: () => ({
-      ...{ ...maybe('query', texts), ...maybe('filters', filters), ...maybe('context', context) },
+      ...maybe('query', texts),
+      ...maybe('filters', filters),
+      ...maybe('context', context),
       ...maybe('pagination', [
         { limit: 1 },
         { limit: 1_000 },
@@ -283,12 +291,11 @@ test('generated requests are answered by the schemas, whatever they ask (§16.9 
       ...maybe('filters', filters),
     }),
     product: () => ({
-      ...{ ...maybe('id', [...ids, null, 7]), ...maybe('filters', filters) },
+      ...maybe('id', [...ids, null, 7]),
+      ...maybe('filters', filters),
       ...maybe('selected', [[], [{ name: 'Size', label: pick(['M', 'L', 'XL']) }], [{ name: 'Size' }], 'M']),
-      ...{
-        ...maybe('preferences', [['Size'], [], [1]]),
-        ...maybe('compatibility', [{ with: ids }, { with: [] }, {}]),
-      },
+      ...maybe('preferences', [['Size'], [], [1]]),
+      ...maybe('compatibility', [{ with: ids }, { with: [] }, {}]),
     }),
   };
   const statuses = new Map<number, number>();

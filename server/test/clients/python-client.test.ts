@@ -24,8 +24,13 @@ for (const name of names)
     const { PATH, HOME } = process.env;
     const child = spawn('python3', [TESTS], {
       env: {
-        ...{ PATH, HOME, RELATA_URL: service.address, RELATA_API_KEY: service.key },
-        ...{ RELATA_PROJECT: String(projectId), RELATA_TEST: name, PYTHONDONTWRITEBYTECODE: '1' },
+        PATH,
+        HOME,
+        RELATA_URL: service.address,
+        RELATA_API_KEY: service.key,
+        RELATA_PROJECT: String(projectId),
+        RELATA_TEST: name,
+        PYTHONDONTWRITEBYTECODE: '1',
       },
     });
     let said = '';

@@ -125,9 +125,7 @@ test(
       assert.equal(body.task.taskStatus, 'FINISHED');
     };
     const batch = (identifier: string, key: string) =>
-      post('upload', {
-        products: [{ identifier, name: identifier, attributes: [{ key, value: 'red' }] }],
-      });
+      post('upload', { products: [{ identifier, name: identifier, attributes: [{ key, value: 'red' }] }] });
     await post('initiate');
     await batch('A', 'Colour');
     await batch('B', 'Colour');

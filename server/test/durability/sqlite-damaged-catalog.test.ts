@@ -104,9 +104,7 @@ function changeIndexKeys(path: string): void {
   const file = new DatabaseSync(path);
   const { rootpage } = file
     .prepare("select rootpage from sqlite_schema where name = 'sqlite_autoindex_product_1'")
-    .get() as {
-    rootpage: number;
-  };
+    .get() as { rootpage: number };
   const { page_size: size } = file.prepare('pragma page_size').get() as { page_size: number };
   file.close();
   const bytes = readFileSync(path);

@@ -57,7 +57,8 @@ async function preview(format: object, content: string, { mapping, catalog, isBe
 test('a preview shows what the suggested mapping gives, not that of the format (§13.5 rule 5)', async () => {
   const { suggestion, rows, warnings } = await preview({ type: 'bmecat' }, BMECAT);
   assert.deepEqual(suggestion.mapping, {
-    ...{ identifier: 'SUPPLIER_PID', name: 'DESCRIPTION_SHORT' },
+    identifier: 'SUPPLIER_PID',
+    name: 'DESCRIPTION_SHORT',
     attributes: { Brand: 'MANUFACTURER_NAME', '*': '*' },
   });
   assert.deepEqual(rows[0].product.attributes, [{ key: 'Brand', value: 'Acme' }]);
@@ -102,7 +103,10 @@ test('a preview warns of what a person would notice, over more rows than it show
     '\n',
   );
   const mapping = {
-    ...{ identifier: 'id', name: 'title', images: 'image', attributes: '*' },
+    identifier: 'id',
+    name: 'title',
+    images: 'image',
+    attributes: '*',
     categories: { from: 'category', separator: ' / ' },
   };
   const { rows, warnings } = await preview({ type: 'csv' }, content, { mapping });
@@ -182,13 +186,17 @@ test('a preview says what the catalog would be, and a run makes it so (§13.5 ru
   const { catalog, suggestion } = await preview({ type: 'csv' }, BIKES, { catalog: true });
   const { attributes, ...counts } = catalog;
   assert.deepEqual(counts, {
-    ...{ rows: 2_501, isWhole: true, products: 2_500, filtered: 0 },
+    rows: 2_501,
+    isWhole: true,
+    products: 2_500,
+    filtered: 0,
     rejected: { count: 1, examples: [{ row: 2_502, reason: 'sku: is empty' }] },
     categories: [
       { path: ['Bicycles', 'Road'], products: 2_000 },
       { path: ['Bicycles', 'City'], products: 500 },
     ],
-    ...{ hasMoreCategories: false, hasMoreAttributes: false },
+    hasMoreCategories: false,
+    hasMoreAttributes: false,
   });
 
   const definition = {

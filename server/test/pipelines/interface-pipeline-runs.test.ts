@@ -99,8 +99,12 @@ test('a run says what started it and what it counted, newest first, page by page
   const { lastRun } = await project.read(pipeline);
   const { id: taskId, taskStatus, startTime, finishTime } = failed.task;
   assert.deepEqual(lastRun, {
-    ...{ taskId, taskStatus, startTime, finishTime },
-    ...{ startedBy: 'manual', counts: failed.counts },
+    taskId,
+    taskStatus,
+    startTime,
+    finishTime,
+    startedBy: 'manual',
+    counts: failed.counts,
   });
   assert.deepEqual((await project.manage('GET')).body.items[0].lastRun, lastRun);
 });
@@ -353,7 +357,8 @@ test('a preview maps the first rows of the real source and stores nothing (§13.
   const [first] = body.rows;
   assert.deepEqual(first.values, { sku: 'P0', title: 'Name 0', Length: '0 in' });
   assert.deepEqual(first.product, {
-    ...{ identifier: 'P0', name: 'NAME 0' },
+    identifier: 'P0',
+    name: 'NAME 0',
     attributes: [{ key: 'Length', value: '0 in' }],
   });
   assert.equal(source.requests.at(-1)?.headers['x-token'], 'secret');
@@ -366,7 +371,10 @@ test('a preview takes a definition whole, as it is sent or answered, and nothing
   const source = await startSource();
   const definition = {
     ...byUrl(source.url),
-    ...{ mode: 'incremental', trigger: { type: 'webhook' }, minProducts: 1_000, onRejectedRow: 'continue' },
+    mode: 'incremental',
+    trigger: { type: 'webhook' },
+    minProducts: 1_000,
+    onRejectedRow: 'continue',
   };
   const preview = (body: object) => project.manage('POST', '/preview', { body });
   const { source: from, format, mapping } = definition;

@@ -54,8 +54,12 @@ test('a pipeline is created with its defaults and an id (§13.1)', async () => {
   assert.ok(Number.isInteger(id));
   assert.deepEqual(rest, {
     ...byUpload(),
-    ...{ maxDeletePercent: 30, onRejectedRow: 'stop', minProducts: 1 },
-    ...{ createdAt: clock.now(), updatedAt: clock.now(), lastRun: null },
+    maxDeletePercent: 30,
+    onRejectedRow: 'stop',
+    minProducts: 1,
+    createdAt: clock.now(),
+    updatedAt: clock.now(),
+    lastRun: null,
   });
   assert.deepEqual(await project.read(body), body);
 });

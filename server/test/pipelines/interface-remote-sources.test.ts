@@ -37,11 +37,22 @@ after(async () => {
 
 const csv = (...identifiers: string[]) => `sku,title\n${identifiers.map((id) => `${id},T ${id}\n`).join('')}`;
 const overSftp = (path: string, more: object = {}) => ({
-  ...{ type: 'sftp', host: '127.0.0.1', port: sftp.port, user: 'erp', password: SECRET },
-  ...{ hostKey: sftp.hostKey, path, ...more },
+  type: 'sftp',
+  host: '127.0.0.1',
+  port: sftp.port,
+  user: 'erp',
+  password: SECRET,
+  hostKey: sftp.hostKey,
+  path,
+  ...more,
 });
 const inBucket = (key: string, more: object = {}) => ({
-  ...{ type: 's3', endpoint: s3.endpoint, region: S3_REGION, bucket: BUCKET, key, ...S3_KEYS },
+  type: 's3',
+  endpoint: s3.endpoint,
+  region: S3_REGION,
+  bucket: BUCKET,
+  key,
+  ...S3_KEYS,
   ...more,
 });
 

@@ -40,7 +40,10 @@ async function createWebhook(trigger: object = {}): Promise<Webhook> {
   const pipeline = await project.create(byUrl(source.url, { trigger: { type: 'webhook', ...trigger } }));
   const { pathname } = new URL(pipeline.trigger.url);
   return {
-    ...{ project, pipeline, source, path: pathname },
+    project,
+    pipeline,
+    source,
+    path: pathname,
     call: ({ method = 'POST', path = pathname, ...options } = {}) => service().call(method, path, options),
     age: (seconds) =>
       service().store.change(

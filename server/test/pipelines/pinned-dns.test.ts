@@ -63,15 +63,18 @@ test('the address that was checked is the one connected to, whatever the name se
   assert.deepEqual(turned?.asked, [...askedOnce('turn'), ...askedOnce('turn')], 'and again for a redirect');
 
   const refused: Record<string, RegExp> = {
-    ...{ loopback: /a loopback address/, mixed: /a loopback address/, 'mixed-six': /a loopback address/ },
-    ...{ 'mixed-four': /a private address/, mapped: /a loopback address|stands for an IPv4 address/ },
-    ...{
-      compatible: /a reserved address/,
-      unspecified: /an unspecified/,
-      'unspecified-six': /an unspecified/,
-    },
-    ...{ nat64: /stands for an IPv4 address/, 'six-to-four': /a 6to4 address/, metadata: /a link-local/ },
-    ...{ alias: /a loopback address/ },
+    loopback: /a loopback address/,
+    mixed: /a loopback address/,
+    'mixed-six': /a loopback address/,
+    'mixed-four': /a private address/,
+    mapped: /a loopback address|stands for an IPv4 address/,
+    compatible: /a reserved address/,
+    unspecified: /an unspecified/,
+    'unspecified-six': /an unspecified/,
+    nat64: /stands for an IPv4 address/,
+    'six-to-four': /a 6to4 address/,
+    metadata: /a link-local/,
+    alias: /a loopback address/,
   };
   for (const { url, outcome } of fetchThere(Object.keys(refused).map((name) => at(name)))) {
     const name = new URL(url).hostname.replace('.example', '');

@@ -27,7 +27,11 @@ type AnyProduct = any;
 async function describe(projectId: number, identifiers: readonly string[]): Promise<AnyProduct[]> {
   const products: AnyProduct[] = await service().lookUp(identifiers, projectId);
   return products.map(({ identifier, groupId, name, link, images, categories, facts }) => ({
-    ...{ identifier, groupId, name, link, images },
+    identifier,
+    groupId,
+    name,
+    link,
+    images,
     categories: categories.map(({ path }: AnyProduct) => path),
     facts: facts
       .map(({ attribute, value, type, userGroups = [] }: AnyProduct) =>

@@ -174,7 +174,9 @@ function askAndLeave(path: string, bodies: readonly object[]) {
   const headers = { authorization: `Bearer ${service().key}`, 'content-type': 'application/json' };
   const asked = bodies.map((body) =>
     fetch(`${service().address}${path}`, {
-      ...{ method: 'POST', headers, body: JSON.stringify(body) },
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
       signal: leaving.signal,
     }).catch(() => undefined),
   );

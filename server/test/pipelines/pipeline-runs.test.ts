@@ -54,8 +54,14 @@ test('a run is a task of its own: origin, name, log, report, counts (§13.2)', a
       `${step} in ${log.join('\n')}`,
     );
   assert.deepEqual(await pipeline.counts(), {
-    ...{ rows: 2, products: 2, filtered: 0, rejected: 0 },
-    ...{ created: 2, changed: 0, unchanged: 0, deleted: 0 },
+    rows: 2,
+    products: 2,
+    filtered: 0,
+    rejected: 0,
+    created: 2,
+    changed: 0,
+    unchanged: 0,
+    deleted: 0,
   });
   assert.deepEqual(
     (await pipeline.tasks()).map(({ name }: { name: string }) => name),
@@ -70,8 +76,14 @@ test('mode full deletes what the source does not hold, the others do not (§3.3)
   await pipeline.upload('sku;name;Color\nA1;Lamp;green\nA3;Chair;black\n');
   assert.deepEqual(await pipeline.list(), ['A1', 'A3']);
   assert.deepEqual(await pipeline.counts(), {
-    ...{ rows: 2, products: 2, filtered: 0, rejected: 0 },
-    ...{ created: 1, changed: 1, unchanged: 0, deleted: 1 },
+    rows: 2,
+    products: 2,
+    filtered: 0,
+    rejected: 0,
+    created: 1,
+    changed: 1,
+    unchanged: 0,
+    deleted: 1,
   });
 
   await pipeline.change({ mode: 'incremental' });
@@ -100,7 +112,8 @@ test('mode full deletes what the source does not hold, the others do not (§3.3)
 
 test('what makes no value is counted in the report with its path (§13.2 rule 11)', async () => {
   const pipeline = await createPipeline(service(), {
-    ...{ format: { type: 'json' }, mapping: { identifier: 'sku', name: 'name', attributes: '*' } },
+    format: { type: 'json' },
+    mapping: { identifier: 'sku', name: 'name', attributes: '*' },
   });
   const task = await pipeline.upload(
     JSON.stringify({ shop: { at: 'now' }, products: [{ sku: 'A1', name: 'Lamp', color: 'red' }] }),
@@ -399,7 +412,8 @@ test('native products are checked one by one, keep the rows of their values, and
   });
   const lines = [
     {
-      ...{ identifier: 'N1', name: 'Good' },
+      identifier: 'N1',
+      name: 'Good',
       attributes: [
         { key: 'Size', value: '3 cm', row: 'slot A' },
         { key: 'Size', value: '4 cm', row: 2 },

@@ -79,12 +79,10 @@ async function checkBackup(t: TestContext, { dataDir }: TestStore): Promise<void
 
 /** A channel whose destination has a secret (§16.8 rule 6). */
 const DELIVERED = {
-  ...{ name: 'Delivered', format: { type: 'csv' } },
+  name: 'Delivered',
+  format: { type: 'csv' },
   destinations: [
-    {
-      ...{ type: 'sftp', host: 'shop.test', user: 'shop', password: SECRET },
-      hostKey: `SHA256:${'A'.repeat(43)}`,
-    },
+    { type: 'sftp', host: 'shop.test', user: 'shop', password: SECRET, hostKey: `SHA256:${'A'.repeat(43)}` },
   ],
 };
 

@@ -217,7 +217,8 @@ test('one Idempotency-Key at two processes at once is done once (§7.5)', onlySh
 test('changes of the ontology and of relations hold on every process', onlyShared, async (t) => {
   const { first, second, projectId } = await startTwo(t);
   const products = ['A', 'B'].map((identifier) => ({
-    ...{ identifier, name: identifier },
+    identifier,
+    name: identifier,
     attributes: [{ key: 'Width', value: '10 mm' }],
   }));
   await first.loadCatalog(products);

@@ -97,7 +97,10 @@ const match = fc.oneof(
   ),
   fc.record(
     {
-      ...{ target: side, operator: fc.constant('equals' as const), source: side, missing },
+      target: side,
+      operator: fc.constant('equals' as const),
+      source: side,
+      missing,
       table: fc.constant('lengths' as const),
     },
     { requiredKeys: ['target', 'operator', 'source', 'table'] },
@@ -106,7 +109,9 @@ const match = fc.oneof(
     {
       target: fc.constantFrom(...TEXTS),
       operator: fc.constant('equals' as const),
-      ...{ source: fc.constantFrom(...TEXTS), missing, table: fc.constant('tones' as const) },
+      source: fc.constantFrom(...TEXTS),
+      missing,
+      table: fc.constant('tones' as const),
     },
     { requiredKeys: ['target', 'operator', 'source', 'table'] },
   ),
@@ -130,14 +135,18 @@ const definition = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
-      ...{ ...sides, match: fc.array(element, { maxLength: 2 }), excludeSameGroup: fc.boolean() },
+      ...sides,
+      match: fc.array(element, { maxLength: 2 }),
+      excludeSameGroup: fc.boolean(),
       constraint: fc.constant(true),
     }),
   },
   {
     weight: 1,
     arbitrary: fc.record({
-      ...{ kind: fc.constant('total' as const), ...sides, match: fc.constant([]) },
+      kind: fc.constant('total' as const),
+      ...sides,
+      match: fc.constant([]),
       total: fc.tuple(term, missing).map(([one, how]) => ({ ...one, missing: how })),
       operator: fc.constantFrom(...ORDERINGS),
       limit: term,
@@ -160,7 +169,9 @@ test('random sets are judged as a nested loop over products and rules judges the
     fc.asyncProperty(
       fc.record({
         products: fc.uniqueArray(product, {
-          ...{ minLength: 10, maxLength: 20, size: 'max' },
+          minLength: 10,
+          maxLength: 20,
+          size: 'max',
           selector: ({ identifier }) => identifier,
         }),
         definitions: fc.array(definition, { minLength: 5, maxLength: 9, size: 'max' }),
@@ -203,7 +214,9 @@ test('random sets are judged as a nested loop over products and rules judges the
 
 function describe({ verdict, pairs, totals, withoutRule, unknownIdentifiers }: AnyBody) {
   return {
-    ...{ verdict, withoutRule, unknownIdentifiers },
+    verdict,
+    withoutRule,
+    unknownIdentifiers,
     pairs: pairs.map(
       ({ relation, source, target, verdict: word, match: elements, missing: lacking }: AnyBody) => {
         // What is unknown says why.
@@ -218,7 +231,9 @@ function describe({ verdict, pairs, totals, withoutRule, unknownIdentifiers }: A
       },
     ),
     totals: totals.map(({ relation, source, verdict: word, total }: AnyBody) => ({
-      ...{ id: relation.id, source, verdict: word },
+      id: relation.id,
+      source,
+      verdict: word,
       parts: total.parts.map(({ identifier }: AnyBody) => identifier),
       sum: total.sum,
     })),

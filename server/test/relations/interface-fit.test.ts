@@ -26,8 +26,11 @@ const SHOP = [
   product('BELL', 'Bells', { Colour: 'red' }),
 ];
 const TYRES = {
-  ...{ name: 'Tyre on bicycle', tag: 'tyres', constraint: true },
-  ...{ source: under('Bicycles'), target: under('Tyres') },
+  name: 'Tyre on bicycle',
+  tag: 'tyres',
+  constraint: true,
+  source: under('Bicycles'),
+  target: under('Tyres'),
   match: [
     { target: 'Wheel', operator: 'equals', source: 'Wheel' },
     { target: 'Width', operator: 'lessOrEqual', source: 'Clearance' },
@@ -61,16 +64,28 @@ test('a set fits where every pair on the two sides of a constraint satisfies it,
       verdict: 'fits',
       pairs: [
         {
-          ...{ source: 'BIKE', target: 'TYRE', relation: { id, name: TYRES.name, tag: 'tyres' } },
+          source: 'BIKE',
+          target: 'TYRE',
+          relation: { id, name: TYRES.name, tag: 'tyres' },
           verdict: 'fits',
           match: [
             {
-              ...{ target: 'Wheel', operator: 'equals', source: 'Wheel', holds: true },
-              ...{ targetValues: ['28 in'], sourceValues: ['28 in'], verdict: 'fits' },
+              target: 'Wheel',
+              operator: 'equals',
+              source: 'Wheel',
+              holds: true,
+              targetValues: ['28 in'],
+              sourceValues: ['28 in'],
+              verdict: 'fits',
             },
             {
-              ...{ target: 'Width', operator: 'lessOrEqual', source: 'Clearance', holds: true },
-              ...{ targetValues: ['47 mm'], sourceValues: ['50 mm'], verdict: 'fits' },
+              target: 'Width',
+              operator: 'lessOrEqual',
+              source: 'Clearance',
+              holds: true,
+              targetValues: ['47 mm'],
+              sourceValues: ['50 mm'],
+              verdict: 'fits',
             },
           ],
           missing: [],
@@ -138,7 +153,8 @@ test('sides are judged by three-valued logic (§12.10 rule 2)', async (t) => {
   for (const [name, target, verdict] of FILTERS) {
     await t.test(name, async () => {
       const { id } = await catalog.relate({
-        ...{ ...TYRES, target },
+        ...TYRES,
+        target,
         match: [{ target: 'Wheel', operator: 'equals', source: 'Wheel' }],
       });
       const answer = await ask(catalog, { items: items('BIKE', 'TYRE'), relations: [id] });
@@ -208,8 +224,11 @@ const COMPUTER = [
 ];
 const LINKS = { name: 'Listed', tag: 'listed', kind: 'links' };
 const POWER = {
-  ...{ kind: 'total', name: 'Power', tag: 'power' },
-  ...{ source: under('Power'), target: { not: under('Power') } },
+  kind: 'total',
+  name: 'Power',
+  tag: 'power',
+  source: under('Power'),
+  target: { not: under('Power') },
   total: { attribute: 'TDP', times: 1.2, plus: '0.1 kW', missing: 'passes' },
   operator: 'lessOrEqual',
   limit: { attribute: 'Wattage' },
@@ -243,17 +262,21 @@ test('a total compares a sum over one side, each times its quantity, with each p
   assert.equal(one.verdict, 'fits');
   assert.deepEqual(one.totals, [
     {
-      ...{ source: 'PSU-650', relation: { id: made.id, name: 'Power', tag: 'power' }, verdict: 'fits' },
+      source: 'PSU-650',
+      relation: { id: made.id, name: 'Power', tag: 'power' },
+      verdict: 'fits',
       operator: 'lessOrEqual',
       total: {
-        ...{ ...POWER.total, sum: '355 W' },
+        ...POWER.total,
+        sum: '355 W',
         parts: [
           { identifier: 'CPU', quantity: 1, value: '105 W' },
           { identifier: 'FAN', quantity: 1 },
           { identifier: 'GPU', quantity: 1, value: '250 W' },
         ],
       },
-      ...{ limit: { attribute: 'Wattage', values: ['650 W'] }, missing: [] },
+      limit: { attribute: 'Wattage', values: ['650 W'] },
+      missing: [],
     },
   ]);
   assert.deepEqual(one.withoutRule, [
@@ -388,7 +411,11 @@ test('alternatives fit everything else strictly, the nearest in price first, or 
   );
   await catalog.relate(TYRES);
   await catalog.relate({
-    ...{ name: 'Tube', tag: 'tubes', constraint: true, source: under('Tyres'), target: under('Tubes') },
+    name: 'Tube',
+    tag: 'tubes',
+    constraint: true,
+    source: under('Tyres'),
+    target: under('Tubes'),
     match: [{ target: 'Wheel', operator: 'equals', source: 'Wheel' }],
   });
   const instead = async (alternatives: number, ...set: string[]) => {
@@ -414,8 +441,15 @@ test('alternatives fit everything else strictly, the nearest in price first, or 
   assert.deepEqual(await instead(0, 'BIKE', 'WIDE'), {});
   const { alternatives } = await ask(catalog, { items: items('BIKE', 'WIDE'), alternatives: 1 });
   assert.deepEqual(alternatives[1].products[0], {
-    ...{ identifier: 'T28', groupId: 'T28', sxId: (await catalog.find('T28'))[0].id, name: 'T28', brand: '' },
-    ...{ category: 'Tyres', image: '', link: '', relevance: 1_000_000 },
+    identifier: 'T28',
+    groupId: 'T28',
+    sxId: (await catalog.find('T28'))[0].id,
+    name: 'T28',
+    brand: '',
+    category: 'Tyres',
+    image: '',
+    link: '',
+    relevance: 1_000_000,
   });
   const settings = { priceAttribute: 'Width' };
   await service().call('PATCH', `/management/projects/${catalog.projectId}`, { body: { settings } });

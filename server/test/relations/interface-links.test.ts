@@ -411,13 +411,17 @@ test('a pipeline of the mode links replaces the links of a relation by those of 
   const pipelines = `/management/projects/${catalog.projectId}/pipelines`;
   const create = (fields: object) =>
     catalog.post(pipelines, {
-      ...{ name: 'Cross-sell', source: { type: 'upload' }, mode: 'links', trigger: { type: 'manual' } },
+      name: 'Cross-sell',
+      source: { type: 'upload' },
+      mode: 'links',
+      trigger: { type: 'manual' },
       ...fields,
     });
   const upload = async (id: number, body: string) =>
     catalog.done(await service().call('POST', `${pipelines}/${id}/upload`, { body }));
   const magento = {
-    ...{ relationId: relation.id, format: { type: 'csv' } },
+    relationId: relation.id,
+    format: { type: 'csv' },
     mapping: { source: 'sku', targets: ['related_skus', 'upsell_skus'], separator: ',' },
   };
   const { body: pipeline } = await create(magento);
@@ -436,7 +440,10 @@ test('a pipeline of the mode links replaces the links of a relation by those of 
   assert.equal(await exported(catalog, relation.id), listOf(line('A1', 'B2', 'B1')));
   const parts = 'sku,part,many\nA1,B1,2\nA1,B2|B3,4|5\nA2,B1|B2,6\nA3,B1,\nA4,B1|B2|B3,1|2\nA5,B1,none\n';
   const { body: counted } = await create({
-    ...{ relationId: relation.id, format: { type: 'csv' }, maxDeletePercent: 100, onRejectedRow: 'continue' },
+    relationId: relation.id,
+    format: { type: 'csv' },
+    maxDeletePercent: 100,
+    onRejectedRow: 'continue',
     mapping: { source: 'sku', targets: 'part', quantity: 'many', separator: '|' },
   });
   const some = await upload(counted.id, parts);
@@ -451,7 +458,9 @@ test('a pipeline of the mode links replaces the links of a relation by those of 
   assert.match(String(rejected), /quantity has 2 for 3 targets/);
   assert.match(String(rejected), /quantity is no whole number from 1 to 1000000/);
   const { body: unsplit } = await create({
-    ...{ relationId: relation.id, format: { type: 'csv' }, maxDeletePercent: 100 },
+    relationId: relation.id,
+    format: { type: 'csv' },
+    maxDeletePercent: 100,
     mapping: { source: 'sku', targets: 'fits' },
   });
   const lists = await upload(unsplit.id, 'sku,fits\nA1,B1|B2\nA2,B2|B3\nA3,B1\n');
@@ -461,7 +470,9 @@ test('a pipeline of the mode links replaces the links of a relation by those of 
     /"code":"list_unsplit","column":"fits","message":"3 different values stand in this column, separated by \|/,
   );
   const { body: preview } = await catalog.post(`${pipelines}/preview`, {
-    ...{ source: { type: 'upload' }, format: { type: 'csv' }, mode: 'links' },
+    source: { type: 'upload' },
+    format: { type: 'csv' },
+    mode: 'links',
     file: { name: 'a.csv', base64: Buffer.from(MAGENTO).toString('base64') },
   });
   assert.deepEqual(preview.suggestion.mapping, magento.mapping);

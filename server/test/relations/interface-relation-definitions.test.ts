@@ -21,7 +21,8 @@ const REFUSED = 'You are not allowed to access the requested resource';
 const numbered = (count: number, letter: string) =>
   Array.from({ length: count }, (_, at) => `${letter}${String(at).padStart(4, '0')}`);
 const numeric = (name: string, unitName?: string) => ({
-  ...{ name, type: 'NUMERIC_ATTRIBUTE' },
+  name,
+  type: 'NUMERIC_ATTRIBUTE',
   ...(unitName !== undefined && { unitName }),
 });
 const text = (name: string) => ({ name, type: 'TEXT_ATTRIBUTE' });
@@ -32,7 +33,11 @@ const definitionOf = (relation: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(relation).filter(([name]) => !SET_BY_SERVICE.includes(name)));
 
 const FULL = {
-  ...{ name: 'Bits', tag: 'accessories', description: 'What fits', twoWay: true, enabled: false },
+  name: 'Bits',
+  tag: 'accessories',
+  description: 'What fits',
+  twoWay: true,
+  enabled: false,
   source: { all: [under('Drills'), { not: { attribute: 'Price', operator: 'greater', value: 3 } }] },
   target: { any: [under('Bits'), { identifiers: ['B1'] }, { attribute: 'Shank', operator: 'exists' }] },
   match: [{ target: 'Shank', operator: 'equals', source: 'Chuck' }],
@@ -47,7 +52,9 @@ const TOOLS = [
   product('B3', 'Bits', { Shank: 'HEX', Price: '3' }),
 ];
 const FITS = {
-  ...{ source: under('Drills'), target: under('Bits'), match: FULL.match },
+  source: under('Drills'),
+  target: under('Bits'),
+  match: FULL.match,
   sort: [{ attribute: 'Price', direction: 'asc' }],
 };
 
@@ -70,9 +77,20 @@ test('a relation is created with its defaults and an id of the project (§12.1 r
   const { state, ...rest } = body;
   assert.ok(state === 'building' || state === 'ready');
   assert.deepEqual(rest, {
-    ...{ id: 1, name: 'Goes with', tag: 'accessories', twoWay: false, enabled: true },
-    ...{ source: { all: [] }, target: { all: [] }, match: [], sort: [], names: [], excludeSameGroup: true },
-    ...{ misconfigured: false, createdAt: clock.now(), updatedAt: clock.now() },
+    id: 1,
+    name: 'Goes with',
+    tag: 'accessories',
+    twoWay: false,
+    enabled: true,
+    source: { all: [] },
+    target: { all: [] },
+    match: [],
+    sort: [],
+    names: [],
+    excludeSameGroup: true,
+    misconfigured: false,
+    createdAt: clock.now(),
+    updatedAt: clock.now(),
   });
   await catalog.settled();
   assert.deepEqual(await catalog.read(1), { ...rest, state: 'ready' });
@@ -520,9 +538,7 @@ test('an import matches the whole list by id first, then by names that are left;
   assert.equal((await catalog.manage('GET')).body.items.length, 2);
 });
 
-const DEFAULTS = {
-  ...{ twoWay: false, enabled: true, match: [], sort: [], names: [], excludeSameGroup: true },
-};
+const DEFAULTS = { twoWay: false, enabled: true, match: [], sort: [], names: [], excludeSameGroup: true };
 
 test('each change of a relation has an entry in the audit log, nothing else has (§14.4)', async () => {
   const catalog = await createTools();
@@ -673,10 +689,7 @@ test('a change is a task that is listed before its answer, with progress (§12.1
 
 test('old answers stay until the new ones are complete (§12.1 rule 3)', async () => {
   const { catalog, id } = await createLarge();
-  const orders = {
-    asc: numbered(101, 'P').slice(1),
-    desc: numbered(5_000, 'P').toReversed().slice(0, 100),
-  };
+  const orders = { asc: numbered(101, 'P').slice(1), desc: numbered(5_000, 'P').toReversed().slice(0, 100) };
   const definitionFor = (direction: string) => rule({ sort: [{ attribute: 'Rank', direction }] });
   const complete = Object.values(orders).map((list) => JSON.stringify(list));
   assert.deepEqual(await listOf(catalog, 'P0000', { id }), orders.asc);

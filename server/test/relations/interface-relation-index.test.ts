@@ -45,7 +45,8 @@ const FITS = {
   sort: [{ attribute: 'Length', direction: 'asc' }],
 };
 const numeric = (name: string, unitName?: string) => ({
-  ...{ name, type: 'NUMERIC_ATTRIBUTE' },
+  name,
+  type: 'NUMERIC_ATTRIBUTE',
   ...(unitName !== undefined && { unitName }),
 });
 const text = (name: string) => ({ name, type: 'TEXT_ATTRIBUTE' });
@@ -255,7 +256,8 @@ const versioned = (version: number) =>
 async function write(catalog: RelationCatalog, version: number): Promise<void> {
   const products = versioned(version);
   const patches = products.map(({ identifier, name }) => ({
-    ...{ identifier, name },
+    identifier,
+    name,
     attributes: { Version: `${version}` },
   }));
   const ways = [
@@ -306,7 +308,9 @@ test('beside updates, deletes and restores every answer is of one catalog that w
   const catalog = await createRelationCatalog(service());
   await catalog.load(...versioned(0));
   const relation = await catalog.relate({
-    ...{ source: under('Sources'), target: under('Targets'), twoWay: true },
+    source: under('Sources'),
+    target: under('Targets'),
+    twoWay: true,
     match: [{ target: 'Version', operator: 'equals', source: 'Version' }],
   });
   let isWriting = true;

@@ -125,7 +125,10 @@ test('explain says of a result on which rank it is, and each condition with its 
   const catalog = await createTools();
   const { id } = await catalog.relate({ ...FITS, twoWay: true });
   assert.deepEqual(await explain(catalog, id, { source: 'D2', target: 'B3' }), {
-    ...{ related: true, matchType: 'FIRST_WAY', rank: 4, excluded: null },
+    related: true,
+    matchType: 'FIRST_WAY',
+    rank: 4,
+    excluded: null,
     source: { holds: true, conditions: [{ condition: under('Drills'), holds: true, values: ['Drills'] }] },
     target: {
       holds: true,
@@ -225,8 +228,13 @@ test('explain is 404 for a product that is not there, 409 for a relation that an
 
 /** How FITS does on TOOLS. */
 const SURVEY = {
-  ...{ misconfigured: false, source: { products: 4 }, target: { products: 4 } },
-  ...{ sampled: false, sampledSources: 4, withResults: 2, share: 0.5 },
+  misconfigured: false,
+  source: { products: 4 },
+  target: { products: 4 },
+  sampled: false,
+  sampledSources: 4,
+  withResults: 2,
+  share: 0.5,
   withoutResults: { count: 2, identifiers: ['D3', 'D4'] },
   mostReturned: [
     ...[
@@ -305,8 +313,12 @@ test('with cards a preview shows products with reasons, and what is nearest to o
   ]);
   const [{ results }, , { nearest }] = fits.cards;
   assert.deepEqual(results[0].explain.match[0], {
-    ...{ target: 'Shank', operator: 'equals', source: 'Chuck', holds: true },
-    ...{ targetValues: ['SDS'], sourceValues: ['SDS'] },
+    target: 'Shank',
+    operator: 'equals',
+    source: 'Chuck',
+    holds: true,
+    targetValues: ['SDS'],
+    sourceValues: ['SDS'],
   });
   assert.deepEqual(
     [nearest.explain.match[0].holds, nearest.explain.match[0].targetValues, nearest.name],
@@ -334,7 +346,8 @@ test('above 10,000 sources a sample is looked at, and the answer says so (§12.6
   const targets = numbered(12, 'T').map((one) => product(one, 'Target', { Size: 'M' }));
   await catalog.load(...sources, ...targets);
   const definition = {
-    ...{ source: under('Source'), target: under('Target') },
+    source: under('Source'),
+    target: under('Target'),
     match: [{ target: 'Size', operator: 'equals', source: 'Size' }],
   };
   const { id } = await catalog.relate(definition);

@@ -46,7 +46,9 @@ test('values of any length are equal when all of their characters are (§12.2 ru
     bit('B4', { Shank: `${long}1`, Size: 'M' }),
   );
   const match = ['Shank', 'Size'].map((target) => ({
-    ...{ target, operator: 'equals', source: target === 'Shank' ? 'Chuck' : target },
+    target,
+    operator: 'equals',
+    source: target === 'Shank' ? 'Chuck' : target,
   }));
   const relation = await catalog.relate({ ...ALL_BITS, match });
   assert.deepEqual(await listOf(catalog, 'D1', relation), ['B1']);
@@ -179,7 +181,9 @@ test("a match may name a product's own identifier, group and name; an attribute 
 });
 
 const numeric = (name: string, unitName: string, decimal?: 'comma') => ({
-  ...{ name, type: 'NUMERIC_ATTRIBUTE', unitName },
+  name,
+  type: 'NUMERIC_ATTRIBUTE',
+  unitName,
   ...(decimal && { decimal }),
 });
 

@@ -83,7 +83,9 @@ test('a two-way relation is searched the other way only where it leads to nothin
   assert.deepEqual(await ask(catalog, 'D3', bits), first(), 'nothing either way');
   assert.deepEqual(await ask(catalog, 'B4', bits), first());
   const cheaper = await catalog.relate({
-    ...{ source: under('Tools', 'Bits'), target: under('Tools', 'Bits'), twoWay: true },
+    source: under('Tools', 'Bits'),
+    target: under('Tools', 'Bits'),
+    twoWay: true,
     match: [{ target: 'Price', operator: 'less', source: 'Price' }],
     sort: [{ attribute: 'Price', direction: 'desc' }],
   });
@@ -541,8 +543,11 @@ async function createRich(): Promise<{ catalog: RelationCatalog; id: number }> {
     { identifier: 'BARE', name: 'bare' },
   );
   const { id } = await catalog.relate({
-    ...{ name: 'Blades "and" more', tag: 'parts', names: NAMES },
-    ...{ source: under('Source'), target: { not: under('Source') } },
+    name: 'Blades "and" more',
+    tag: 'parts',
+    names: NAMES,
+    source: under('Source'),
+    target: { not: under('Source') },
     sort: [{ attribute: 'Length', direction: 'asc' }],
   });
   return { catalog, id };
@@ -555,26 +560,40 @@ test('a bulk answer has exactly the fields of §2.5, with the values of §12.5',
   const [tag] = answer.S.tags;
   const [[low, high, rich], [last]] = tag.relations[0].searchResult;
   const facts = found.facts.map(({ attribute: key, valueId, value }: AnyBody) => ({
-    ...{ id: valueId, conceptIdName: key.toUpperCase(), key, type: 'PASS_ON', value, isCategory: false },
+    id: valueId,
+    conceptIdName: key.toUpperCase(),
+    key,
+    type: 'PASS_ON',
+    value,
+    isCategory: false,
     ...MEASURES[key],
   }));
   assert.equal(facts.length, RICH.attributes.length - 1);
   assert.equal(facts.find(({ key }: AnyBody) => key === 'Maße').conceptIdName, 'MASSE');
   const main = { id: found.categories[1].categoryId, value: 'Blades', isCategory: true };
   assert.deepEqual(rich, {
-    ...{
-      identifier: 'R',
-      groupId: 'R',
-      sxId: found.id,
-      name: 'Saw "blade" ä',
-      link: 'https://shop.example/p/r',
-    },
+    identifier: 'R',
+    groupId: 'R',
+    sxId: found.id,
+    name: 'Saw "blade" ä',
+    link: 'https://shop.example/p/r',
     dataPoints: [...facts, { ...main, conceptIdName: 'CATEGORY', key: 'Category', type: 'PASS_ON' }],
-    ...{ image: 'large', images: RICH.images, head: true, relevance: 999_998 },
+    image: 'large',
+    images: RICH.images,
+    head: true,
+    relevance: 999_998,
   });
   assert.deepEqual(last, {
-    ...{ identifier: 'BARE', groupId: 'BARE', sxId: bare.id, name: 'bare', link: '', image: '', images: [] },
-    ...{ dataPoints: [], head: true, relevance: 999_997 },
+    identifier: 'BARE',
+    groupId: 'BARE',
+    sxId: bare.id,
+    name: 'bare',
+    link: '',
+    image: '',
+    images: [],
+    dataPoints: [],
+    head: true,
+    relevance: 999_997,
   });
   const variants = [low, high].map(({ identifier, groupId, head, relevance }) => [
     identifier,
@@ -625,14 +644,15 @@ test('a single answer is flat, with the best variant of each group and exactly t
   const [tag] = (await catalog.single({ identifier: 'S', includeRelations: [{ id: rich.id }] })).tags;
   assert.deepEqual(tag.relations[0].searchResult, [
     {
-      ...{
-        identifier: 'R',
-        groupId: 'R',
-        sxId: ids.R,
-        name: 'Saw "blade" ä',
-        link: 'https://shop.example/p/r',
-      },
-      ...{ brand: 'Äcme', category: 'Blades', image: 'large', relevance: 1_000_000 },
+      identifier: 'R',
+      groupId: 'R',
+      sxId: ids.R,
+      name: 'Saw "blade" ä',
+      link: 'https://shop.example/p/r',
+      brand: 'Äcme',
+      category: 'Blades',
+      image: 'large',
+      relevance: 1_000_000,
     },
   ]);
 });

@@ -127,7 +127,8 @@ test('numbers in a table have their unit, any of the dimension (§12.9)', async 
     },
   });
   const { id } = await catalog.relate({
-    ...{ source: under('Sources'), target: under('Targets') },
+    source: under('Sources'),
+    target: under('Targets'),
     match: [{ target: 'Input', operator: 'equals', source: 'Output', table: 'powers' }],
   });
   assert.deepEqual((await catalog.related('S', id))?.groups.flat(), ['T1', 'T2']);
@@ -138,8 +139,13 @@ test('a pipeline of the mode table replaces a table, or makes it, and builds wha
   const { id } = await catalog.relate(FITS);
   const pipelines = `/management/projects/${catalog.projectId}/pipelines`;
   const pipeline = {
-    ...{ name: 'Mounts', source: { type: 'upload' }, format: { type: 'csv' }, trigger: { type: 'manual' } },
-    ...{ mode: 'table', tableName: 'lens-mounts', mapping: { source: 'camera', target: 'lens' } },
+    name: 'Mounts',
+    source: { type: 'upload' },
+    format: { type: 'csv' },
+    trigger: { type: 'manual' },
+    mode: 'table',
+    tableName: 'lens-mounts',
+    mapping: { source: 'camera', target: 'lens' },
   };
   const made = await catalog.post(pipelines, pipeline);
   assert.equal(made.status, 201, JSON.stringify(made.body));
@@ -176,7 +182,10 @@ test('health, preview and task reports name products with more combinations of v
   await catalog.load(source, product('T', 'Targets', { A: 'v1', B: 'v1' }));
   const equal = (name: string) => ({ target: name, operator: 'equals', source: name });
   const definition = {
-    ...{ name: 'n', tag: 't', source: under('Sources'), target: under('Targets') },
+    name: 'n',
+    tag: 't',
+    source: under('Sources'),
+    target: under('Targets'),
     match: [equal('A'), equal('B')],
   };
   const { id } = await catalog.relate(definition);
@@ -192,7 +201,9 @@ test('health, preview and task reports name products with more combinations of v
       .map((line) => JSON.parse(line));
   };
   const line = {
-    ...{ identifier: 'S', code: 'combinations_cut', count: 2_000 },
+    identifier: 'S',
+    code: 'combinations_cut',
+    count: 2_000,
     message: `relation ${id} takes the first 2,000 combinations of its values; what only others match is not found`,
   };
   const build = (await catalog.tasks()).find(({ name }) => name === 'relation build');

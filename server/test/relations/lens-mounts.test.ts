@@ -42,7 +42,9 @@ function readDatabase() {
 }
 
 const toProduct = ({ identifier, mounts }: Thing, category: string) => ({
-  ...{ identifier, name: identifier, categories: [{ path: [category] }] },
+  identifier,
+  name: identifier,
+  categories: [{ path: [category] }],
   attributes: mounts.map((value) => ({ key: 'Mount', value })),
 });
 

@@ -58,9 +58,14 @@ const products = fc.array(
     category: fc.constantFrom(...CATEGORIES),
     group: fc.integer({ min: 0, max: 150 }).map((at) => `G${at}`),
     values: fc.record({
-      ...{ Colour: listOf(TEXTS), Color: listOf(TEXTS, 1), Make: listOf(TEXTS) },
-      ...{ Count: listOf(NUMBERS, 3), Slots: listOf(NUMBERS) },
-      ...{ Width: listOf(LENGTHS), Depth: listOf(LENGTHS), Quiet: listOf(['true', 'no', 'false'], 1) },
+      Colour: listOf(TEXTS),
+      Color: listOf(TEXTS, 1),
+      Make: listOf(TEXTS),
+      Count: listOf(NUMBERS, 3),
+      Slots: listOf(NUMBERS),
+      Width: listOf(LENGTHS),
+      Depth: listOf(LENGTHS),
+      Quiet: listOf(['true', 'no', 'false'], 1),
     }),
   }),
   { minLength: 400, maxLength: 400 },
@@ -89,7 +94,9 @@ const match = fc.constantFrom(...KINDS).chain((names) =>
   }),
 );
 const draft = fc.record({
-  ...{ source: side, target: side, match: fc.array(match, { maxLength: 3 }) },
+  source: side,
+  target: side,
+  match: fc.array(match, { maxLength: 3 }),
   sort: fc.uniqueArray(
     fc.record({
       attribute: fc.constantFrom(...ONTOLOGY.map(({ name }) => name)),
@@ -97,7 +104,8 @@ const draft = fc.record({
     }),
     { maxLength: 3, selector: ({ attribute }) => attribute },
   ),
-  ...{ twoWay: fc.boolean(), excludeSameGroup: fc.boolean() },
+  twoWay: fc.boolean(),
+  excludeSameGroup: fc.boolean(),
 });
 
 const EMPTY = { match: [], sort: [], twoWay: false, excludeSameGroup: true, enabled: true, names: [] };

@@ -87,7 +87,9 @@ async function post(
 ) {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const response = await fetch(`${address}${path}`, {
-    ...{ method: 'POST', headers, signal },
+    method: 'POST',
+    headers,
+    signal,
     body: JSON.stringify(body),
   });
   return response.text();

@@ -103,7 +103,11 @@ function rule(name: string, [source, target]: [Filter, Filter], { match, sort, .
       attribute,
       direction: direction as Sort['direction'],
     })),
-    ...{ tag: TAG, twoWay: false, enabled: true, names: [], ...more },
+    tag: TAG,
+    twoWay: false,
+    enabled: true,
+    names: [],
+    ...more,
   };
 }
 
@@ -483,8 +487,14 @@ const ready: Kind = {
 };
 
 const KINDS: Record<string, Kind> = {
-  ...{ Length: length, Depth: length, Slots: count, Count: count },
-  ...{ Colour: text, Finish: text, Cost: cost, Ready: ready },
+  Length: length,
+  Depth: length,
+  Slots: count,
+  Count: count,
+  Colour: text,
+  Finish: text,
+  Cost: cost,
+  Ready: ready,
 };
 const ATTRIBUTES = Object.keys(KINDS);
 
@@ -612,7 +622,9 @@ const richMatch: fc.Arbitrary<Match> = fc
         ? { attribute: String(plain[side]), ...(terms[side] as object) }
         : plain[side];
     return {
-      ...{ target: compute('target'), operator: plain.operator, source: compute('source') },
+      target: compute('target'),
+      operator: plain.operator,
+      source: compute('source'),
       ...(missing && { missing }),
       ...(table && plain.operator === 'equals' && { table: tableOf(attribute) }),
     };

@@ -144,7 +144,10 @@ for (const [page, printed] of Object.entries(PAGES)) {
       cwd: folder,
       env: {
         ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('RELATA_'))),
-        ...{ RELATA_URL, RELATA_API_KEY, RELATA_PROJECT: `${projectId}`, XDG_STATE_HOME: folder },
+        RELATA_URL,
+        RELATA_API_KEY,
+        RELATA_PROJECT: `${projectId}`,
+        XDG_STATE_HOME: folder,
       },
     });
     assert.match(stdout, printed, stderr);

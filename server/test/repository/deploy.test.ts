@@ -209,9 +209,7 @@ exec "$@"
   const shown = runShell(
     folder,
     readFileSync(join(folder, 'relata'), 'utf8').replace(/relata \S+node .*/s, 'relata printenv PGPASSWORD'),
-    {
-      PGPASSWORD: password,
-    },
+    { PGPASSWORD: password },
   );
   assert.equal(shown.said, password);
   const unit = readFileSync(join(folder, 'relata-backup.service'), 'utf8');

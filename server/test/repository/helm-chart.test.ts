@@ -38,7 +38,10 @@ const ALL = {
   api: { autoscaling: { enabled: true } },
   worker: { autoscaling: { enabled: true }, replicas: 3 },
   ingress: {
-    ...{ enabled: true, className: 'nginx', host: 'relata.example', tlsSecret: 'relata-tls' },
+    enabled: true,
+    className: 'nginx',
+    host: 'relata.example',
+    tlsSecret: 'relata-tls',
     annotations: { 'nginx.ingress.kubernetes.io/proxy-body-size': '128m' },
   },
   podAnnotations: { 'example.com/team': 'shop' },
@@ -117,9 +120,7 @@ async function listWrongFields(t: TestContext, objects: Any[]): Promise<string[]
   const options =
     '--noEmit --strict --skipLibCheck --module nodenext --target es2024 --ignoreConfig objects.ts'.split(' ');
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  const { stdout } = spawnSync(process.execPath, [tsc, ...options], {
-    ...{ cwd: folder, encoding: 'utf8' },
-  });
+  const { stdout } = spawnSync(process.execPath, [tsc, ...options], { cwd: folder, encoding: 'utf8' });
   return stdout.split('\n').filter((line) => line.startsWith('objects.ts'));
 }
 
@@ -299,7 +300,8 @@ test('the engine of Helm makes the same of the templates', (t) => {
   const program = fileURLToPath(new URL('../support/deploy/render-chart.go', import.meta.url));
   const releases = Object.values(INSTALLATIONS).map(describeRelease);
   const { error, stdout, stderr } = spawnSync('go', ['run', program], {
-    ...{ input: JSON.stringify({ templates, releases }), encoding: 'utf8' },
+    input: JSON.stringify({ templates, releases }),
+    encoding: 'utf8',
     env: { ...process.env, GO111MODULE: 'off', GOPATH: goPath, GOFLAGS: '' },
   });
   if (error) return t.skip('Go is not installed');

@@ -19,7 +19,9 @@ import { shareService } from '../support/shared-service.ts';
 const service = shareService({
   settings: {
     ...FETCH_HERE,
-    ...{ RELATA_BODY_BUDGET_MIB: '1', RELATA_SOURCE_MAX_MIB: '1', RELATA_UPLOAD_MAX_MIB: '1' },
+    RELATA_BODY_BUDGET_MIB: '1',
+    RELATA_SOURCE_MAX_MIB: '1',
+    RELATA_UPLOAD_MAX_MIB: '1',
   },
 });
 const MIB = 1024 * 1024;
@@ -122,7 +124,8 @@ test('what a small body unpacks to counts for its key and account until the answ
   const project = await createPipelineProject(service());
   const { id } = await service().app.projects.createAccount('Other');
   const { value: key } = await service().app.access.createKey(asWriter(commandAuthor(id, 'test')), {
-    ...{ name: 'Key', scope: { type: 'account' } },
+    name: 'Key',
+    scope: { type: 'account' },
   });
   const source = await startSource();
   const release = source.hold();

@@ -86,7 +86,10 @@ function start({ folder, url, projectId, typed }: Caller, args: readonly string[
     stdio: [typed === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     env: {
       ...Object.fromEntries(inherited),
-      ...{ RELATA_URL: url, RELATA_API_KEY: PROCESS_KEY, XDG_STATE_HOME: folder, XDG_CONFIG_HOME: folder },
+      RELATA_URL: url,
+      RELATA_API_KEY: PROCESS_KEY,
+      XDG_STATE_HOME: folder,
+      XDG_CONFIG_HOME: folder,
       ...(projectId !== undefined && { RELATA_PROJECT: String(projectId) }),
     },
   });
@@ -115,7 +118,9 @@ async function run(shop: Caller, line: string): Promise<End> {
 }
 
 const product = (at: number, price = 'one') => ({
-  ...{ identifier: `P${at}`, name: `Product ${at}`, productUrl: `https://shop.example/${at}` },
+  identifier: `P${at}`,
+  name: `Product ${at}`,
+  productUrl: `https://shop.example/${at}`,
   attributes: [{ key: 'Price', value: price }],
 });
 
@@ -239,7 +244,9 @@ test('relations and the ontology are files: export, plan, apply; a profile spare
 test('fit says a line a pair and the verdict last; its exit code is the verdict (§12.10)', async (t) => {
   const shop = await openShop(t);
   const of = (identifier: string, path: string, values: Record<string, string>) => ({
-    ...{ identifier, name: identifier, categories: [{ path: [path] }] },
+    identifier,
+    name: identifier,
+    categories: [{ path: [path] }],
     attributes: Object.entries(values).map(([key, value]) => ({ key, value })),
   });
   write(shop.folder, 'all.ndjson', [
@@ -249,8 +256,11 @@ test('fit says a line a pair and the verdict last; its exit code is the verdict 
   ]);
   await run(shop, 'push --full all.ndjson');
   const relation = {
-    ...{ name: 'Tyres', tag: 'tyres', constraint: true },
-    ...{ source: { category: ['Bicycles'] }, target: { category: ['Tyres'] } },
+    name: 'Tyres',
+    tag: 'tyres',
+    constraint: true,
+    source: { category: ['Bicycles'] },
+    target: { category: ['Tyres'] },
     match: [{ target: 'Width', operator: 'lessOrEqual', source: 'Clearance' }],
   };
   writeFileSync(join(shop.folder, 'relations.json'), JSON.stringify({ relations: [relation] }));

@@ -34,7 +34,10 @@ test(`a valid key or session gets in and stays while ${STRANGERS} others hold co
   const token = await service().app.access.makeOwnerLink(account?.id ?? 0, 'test');
   const browser = new Browser(service().address);
   await browser.succeed('POST', '/management/owner', {
-    ...{ token, email: 'ada@shop.example', name: 'Ada', password: PASSWORD },
+    token,
+    email: 'ada@shop.example',
+    name: 'Ada',
+    password: PASSWORD,
   });
   const callers = [
     { path: '/projects', credentials: [`Authorization: Bearer ${service().key}`] },

@@ -113,11 +113,9 @@ test('a sign-in provider and a trace collector are connected to: those that answ
   await new Promise((resolve) => away.close(resolve));
   const configure = (issuer: string, endpoint: string) =>
     runDoctor(store, {
-      ...{
-        RELATA_OIDC_ISSUER: issuer,
-        RELATA_OIDC_CLIENT_ID: 'relata',
-        OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
-      },
+      RELATA_OIDC_ISSUER: issuer,
+      RELATA_OIDC_CLIENT_ID: 'relata',
+      OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
       RELATA_OIDC_ROLES: '[{"group":"*","role":"viewer"}]',
     });
   const well = await configure(provider, collector);
@@ -136,7 +134,9 @@ test('a check that gets no answer ends the others after its limit, and says afte
   const silent = await serve(t, server);
   t.after(() => server.closeAllConnections());
   const config = readConfig({
-    ...{ RELATA_DATA_DIR: '/nowhere', RELATA_OIDC_ISSUER: silent, RELATA_OIDC_CLIENT_ID: 'relata' },
+    RELATA_DATA_DIR: '/nowhere',
+    RELATA_OIDC_ISSUER: silent,
+    RELATA_OIDC_CLIENT_ID: 'relata',
     RELATA_OIDC_ROLES: '[{"group":"*","role":"viewer"}]',
   });
   const findings = await Array.fromAsync(withinLimit(checkInstallation(config), 500));

@@ -703,7 +703,9 @@ test('the line of a request has its id as the answer names it, project, key and 
     lines.map(({ msg, project, bytes, key: id }) => ({ msg, project, bytes, id: typeof id })),
     [
       {
-        ...{ msg: 'request', project: projectId, id: 'number' },
+        msg: 'request',
+        project: projectId,
+        id: 'number',
         bytes: { received: 19, sent: Number(refused.headers.get('content-length')) },
       },
     ],

@@ -106,7 +106,13 @@ test('catalog sizes and updates are told over time, of one project or of all in 
     return catalogs.map(({ at, ...point }: AnyBody) => [(at - from) / HOUR, point]);
   };
   const point = (products: number, rest: object = {}) => ({
-    ...{ products, created: 0, changed: 0, deleted: 0, tasks: 0, failedTasks: 0, ...rest },
+    products,
+    created: 0,
+    changed: 0,
+    deleted: 0,
+    tasks: 0,
+    failedTasks: 0,
+    ...rest,
   });
   assert.deepEqual(await read4(), [[0, point(0)]]);
   clock.pass(HOUR);
@@ -200,24 +206,20 @@ test('requests that fail or are slow are noted; who waits for a task or an event
   clock.pass(HOUR);
   const from = clock.now();
   const answered = {
-    ...{
-      caller: {
-        accountId: 1,
-        keyId: 1,
-        keyName: 'x',
-        scope: { type: 'account' as const },
-        access: 'manage' as const,
-      },
+    caller: {
+      accountId: 1,
+      keyId: 1,
+      keyName: 'x',
+      scope: { type: 'account' as const },
+      access: 'manage' as const,
     },
-    ...{
-      method: 'GET',
-      route: '/slow',
-      status: 200,
-      seconds: 1.5,
-      requestId: 'r',
-      projectId: 7,
-      isPatient: false,
-    },
+    method: 'GET',
+    route: '/slow',
+    status: 200,
+    seconds: 1.5,
+    requestId: 'r',
+    projectId: 7,
+    isPatient: false,
   } as const;
   statistics.noteRequest({ ...answered, requestId: 'r1' });
   statistics.noteRequest({ ...answered, requestId: 'r2', isPatient: true });
@@ -328,7 +330,8 @@ test('the last failed and slow requests of a project are kept, with the beginnin
   await call('POST', '/products', packed);
   await call('POST', '/products', { key, body: `{"products":[],"cut":"${'x'.repeat(2 * 1024 * 1024)}` });
   await service().call('GET', `/management/projects/${projectId}/products?limit=0`, {
-    ...{ key, headers: { 'x-api-key': SECRET } },
+    key,
+    headers: { 'x-api-key': SECRET },
   });
   const { status, body } = await service().call('GET', `/management/projects/${projectId}/requests`);
   assert.equal(status, 200);
@@ -370,7 +373,9 @@ test('of a project the last 50 of each kind are kept; nothing of keys, of unknow
   const { projectId, call } = await createCatalog(service());
   const other = await createCatalog(service());
   const { key, id } = await createKey({
-    ...{ scope: { type: 'project', id: projectId }, access: 'manage', rateLimit: { requestsPerMinute: 60 } },
+    scope: { type: 'project', id: projectId },
+    access: 'manage',
+    rateLimit: { requestsPerMinute: 60 },
   });
   const requests = `/management/projects/${projectId}/requests`;
   for (let at = 0; at < 55; at += 1) await call('GET', `/tasks/none-${at}`, { key });

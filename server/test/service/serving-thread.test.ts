@@ -57,7 +57,11 @@ async function addIdle({ store }: TestService, like: number): Promise<void> {
      from project p, n where p.id = ${like}`,
   );
   const definition = {
-    ...{ name: 'Feed', format: { type: 'ndjson' }, filter: { all: [] }, relations: [], destinations: [] },
+    name: 'Feed',
+    format: { type: 'ndjson' },
+    filter: { all: [] },
+    relations: [],
+    destinations: [],
     trigger: { type: 'change', minSecondsBetween: 1 },
   };
   await store.change(
@@ -68,13 +72,15 @@ async function addIdle({ store }: TestService, like: number): Promise<void> {
 }
 
 const DRILLS = Array.from({ length: PRODUCTS }, (_, at) => ({
-  ...{ identifier: `P${at}`, name: `Drill ${at}` },
+  identifier: `P${at}`,
+  name: `Drill ${at}`,
   attributes: NUMBERS.map((key) => ({ key, value: 'none' })),
 }));
 
 /** Of 1.9 MB each. */
 const LONG = Array.from({ length: 8 }, (_, at) => ({
-  ...{ identifier: `Long ${at}`, name: 'Long' },
+  identifier: `Long ${at}`,
+  name: 'Long',
   attributes: Array.from({ length: 30 }, (__, value) => ({
     key: `Text ${value}`,
     value: `${value} `.repeat(20_000),
@@ -93,7 +99,10 @@ const PIPELINE = {
 const CHANNEL = { name: 'Feed', format: { type: 'ndjson' }, trigger: { type: 'manual' } };
 
 const RELATION = {
-  ...{ name: 'Goes with', tag: 'with', source: { all: [] }, target: { all: [] } },
+  name: 'Goes with',
+  tag: 'with',
+  source: { all: [] },
+  target: { all: [] },
   match: [{ source: 'Text 1', operator: 'equals', target: 'Text 1' }],
 };
 
@@ -170,7 +179,8 @@ const NAMES = 11_400;
 const NAMES_OF_PRODUCT = 6;
 
 const WIDE = Array.from({ length: NAMES / NAMES_OF_PRODUCT }, (_, product) => ({
-  ...{ identifier: `W${product}`, name: `Wide ${product}` },
+  identifier: `W${product}`,
+  name: `Wide ${product}`,
   attributes: Array.from({ length: NAMES_OF_PRODUCT }, (__, at) => ({
     key: `Width of side ${product * NAMES_OF_PRODUCT + at}`,
     value: at % 2 === 0 ? `${at} mm` : 'none',

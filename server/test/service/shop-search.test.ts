@@ -14,7 +14,10 @@ const product = (
   name: string,
   { group = identifier, path = ['Tools', 'Drills'], ...values }: Record<string, string | string[]> = {},
 ): TestProduct => ({
-  ...{ identifier, groupIdentifier: String(group), name, categories: [{ path: path as string[] }] },
+  identifier,
+  groupIdentifier: String(group),
+  name,
+  categories: [{ path: path as string[] }],
   productUrl: `https://shop.example/${identifier}`,
   images: [{ url: `https://shop.example/${identifier}.jpg`, type: 'LARGE' }],
   attributes: Object.entries(values).map(([key, value]) => ({ key, value: String(value) })),
@@ -58,8 +61,12 @@ test('groups are counted and paged, with their best hit as head (§4.14 rules 3,
   assert.deepEqual(groupsOf(found), [['D1-A', 'D1-B'], ['D2']]);
   const [{ results, ...totals }] = found.searchResults;
   assert.deepEqual(totals, {
-    ...{ type: 'products', name: 'Produkte', totalResults: 2, totalResultsVariants: 3 },
-    ...{ totalResultsHead: 2, totalResultsHeadVariants: 3 },
+    type: 'products',
+    name: 'Produkte',
+    totalResults: 2,
+    totalResultsVariants: 3,
+    totalResultsHead: 2,
+    totalResultsHeadVariants: 3,
   });
   assert.deepEqual(
     results.flat().map((item: Read) => [item.head, item.resultSet]),
@@ -71,8 +78,13 @@ test('groups are counted and paged, with their best hit as head (§4.14 rules 3,
   );
   const { dataPoints, relevance, sxId, ...item } = results[0][0];
   assert.deepEqual(item, {
-    ...{ identifier: 'D1-A', groupId: 'D1', name: 'Cordless drill small', head: true, resultSet: null },
-    ...{ link: 'https://shop.example/D1-A', image: 'https://shop.example/D1-A.jpg' },
+    identifier: 'D1-A',
+    groupId: 'D1',
+    name: 'Cordless drill small',
+    head: true,
+    resultSet: null,
+    link: 'https://shop.example/D1-A',
+    image: 'https://shop.example/D1-A.jpg',
     images: [{ type: 'LARGE', url: 'https://shop.example/D1-A.jpg' }],
   });
   assert.ok(Number.isInteger(sxId) && relevance === 1_000_000);
@@ -126,23 +138,35 @@ test('the PHP core: parameters of a search, filters, orders and what it reads (�
   assert.deepEqual(found.activeFilterOptions, []);
   const byKey = new Map(found.filterOptions.map((filter: Read) => [filter.key, filter]));
   assert.deepEqual(byKey.get('category'), {
-    ...{ key: 'category', name: 'Kategorie', type: 'TREE' },
+    key: 'category',
+    name: 'Kategorie',
+    type: 'TREE',
     categories: [
       {
-        ...{ key: 'Tools', value: 'Tools', name: 'Tools', count: 3 },
+        key: 'Tools',
+        value: 'Tools',
+        name: 'Tools',
+        count: 3,
         children: [{ key: 'Tools#Drills', value: 'Tools#Drills', name: 'Drills', count: 3, children: [] }],
       },
     ],
   });
   assert.deepEqual(byKey.get('Brand'), {
-    ...{ key: 'Brand', name: 'Brand', type: 'COLLECTION' },
+    key: 'Brand',
+    name: 'Brand',
+    type: 'COLLECTION',
     values: [
       { value: 'Makita', count: 2, name: 'Makita' },
       { value: 'Metabo', count: 1, name: 'Metabo' },
     ],
   });
   assert.deepEqual(byKey.get('Weight'), {
-    ...{ key: 'Weight', name: 'Weight', type: 'RANGE', unit: 'kg', min: 1.5, max: 3 },
+    key: 'Weight',
+    name: 'Weight',
+    type: 'RANGE',
+    unit: 'kg',
+    min: 1.5,
+    max: 3,
     counts: { 1.5: 1, 2.5: 1, 3: 1 },
   });
   const brand = { name: 'Brand', values: [{ value: 'Makita' }] };

@@ -11,7 +11,8 @@ const SIZES = ['24 in', '26 in', '28 in', '29 in'];
 
 const makeProducts = (category: string, count: number, valuesOf: (at: number) => Record<string, string>) =>
   Array.from({ length: count }, (_, at) => ({
-    ...{ identifier: `${category}-${at}`, categories: [{ path: ['Bicycles', category] }] },
+    identifier: `${category}-${at}`,
+    categories: [{ path: ['Bicycles', category] }],
     attributes: Object.entries(valuesOf(at)).map(([key, value]) => ({ key, value })),
   }));
 
@@ -48,7 +49,9 @@ test('what the data shows is suggested, each with a draft that its preview takes
   const before = await send('GET', pathOf(catalog, '/ontology'));
   const { items, ...looked } = await list(catalog);
   assert.deepEqual(looked, {
-    ...{ products: 60, sampled: false, sampledProducts: 60 },
+    products: 60,
+    sampled: false,
+    sampledProducts: 60,
     catalogVersion: looked.catalogVersion,
   });
   assert.deepEqual(kindsOf({ items }), ['relation', 'attribute', 'duplicate']);
@@ -82,7 +85,8 @@ test('a draft that is stored is suggested no more, and a change of the catalog c
   assert.deepEqual(kindsOf(await list(catalog)), ['attribute']);
   await catalog.patch(
     ...Array.from({ length: 8 }, (_, at) => ({
-      ...{ identifier: `Bells-${at}`, attributes: [{ key: 'Weight', value: 'heavy' }] },
+      identifier: `Bells-${at}`,
+      attributes: [{ key: 'Weight', value: 'heavy' }],
     })),
   );
   assert.deepEqual(kindsOf(await list(catalog)), [], 'fewer than 95 % of the values are a number of grams');

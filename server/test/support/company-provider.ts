@@ -35,8 +35,10 @@ export async function startCompanyProvider(): Promise<CompanyProvider> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const clientOf = (returnUrl: string) => ({
-    ...{ client_id: client.id, client_secret: client.secret },
-    ...{ redirect_uris: [returnUrl], post_logout_redirect_uris: [returnUrl] },
+    client_id: client.id,
+    client_secret: client.secret,
+    redirect_uris: [returnUrl],
+    post_logout_redirect_uris: [returnUrl],
   });
   const settings = {
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] },

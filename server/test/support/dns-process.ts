@@ -90,7 +90,10 @@ const web = createServer((request, response) => {
 });
 
 const settings = {
-  ...{ importDir: undefined, tempDir: '', allow: [], allows: allowAddresses([]) },
+  importDir: undefined,
+  tempDir: '',
+  allow: [],
+  allows: allowAddresses([]),
   userAgent: 'Relata/test',
   connectMs: 60_000,
   idleMs: 60_000,

@@ -13,7 +13,8 @@ interface Step {
 /** Newest first. */
 const STEPS = {
   droppedRuns: {
-    ...{ catalog: 15, postgres: 28 },
+    catalog: 15,
+    postgres: 28,
     undo: (isOwn) =>
       isOwn
         ? ''
@@ -22,12 +23,10 @@ const STEPS = {
             delete from relation_run where id = old.run; end;
           alter table relation_list drop column gone;`,
   },
-  quantities: {
-    ...{ catalog: 14, postgres: 27 },
-    undo: () => 'alter table relation_link drop column quantity;',
-  },
+  quantities: { catalog: 14, postgres: 27, undo: () => 'alter table relation_link drop column quantity;' },
   runs: {
-    ...{ catalog: 13, postgres: 26 },
+    catalog: 13,
+    postgres: 26,
     undo: (isOwn) =>
       isOwn
         ? ''
@@ -36,9 +35,10 @@ const STEPS = {
           drop index relation_member_most; alter table relation_member drop column run;
           alter table relation_member drop column least; alter table relation_member drop column most;`,
   },
-  tables: { ...{ catalog: 12, postgres: 25 }, undo: () => 'drop table value_table;' },
+  tables: { catalog: 12, postgres: 25, undo: () => 'drop table value_table;' },
   oneIndex: {
-    ...{ catalog: 10, postgres: 23 },
+    catalog: 10,
+    postgres: 23,
     undo: (isOwn) => {
       const [column, key] = isOwn ? ['project_id bigint not null,', 'project_id,'] : ['', ''];
       return `create table category_document (${column} path_key bigint not null, document_id bigint not null,
@@ -49,15 +49,17 @@ const STEPS = {
     },
   },
   commits: {
-    ...{ catalog: 9, postgres: 19 },
+    catalog: 9,
+    postgres: 19,
     undo: () =>
       ['kind', 'author', 'catalog_version', 'created', 'changed', 'deleted']
         .map((column) => `alter table undo_log drop column ${column};`)
         .join(' '),
   },
-  events: { ...{ catalog: 7, postgres: 11 }, undo: () => 'drop table catalog_event;' },
+  events: { catalog: 7, postgres: 11, undo: () => 'drop table catalog_event;' },
   batches: {
-    ...{ catalog: 6, postgres: 7 },
+    catalog: 6,
+    postgres: 7,
     undo: (own) => {
       const [column, key] = own ? ['project_id bigint not null,', 'project_id,'] : ['', ''];
       const same = own ? 'p.project_id = b.project_id' : 'true';
@@ -81,27 +83,31 @@ const STEPS = {
     },
   },
   aliases: {
-    ...{ catalog: 5, postgres: 6 },
+    catalog: 5,
+    postgres: 6,
     undo: (isOwn) =>
       isOwn
         ? 'alter table catalog drop column unit_aliases;'
         : `delete from meta where name = 'unit_aliases';`,
   },
   types: {
-    ...{ catalog: 4, postgres: 5 },
+    catalog: 4,
+    postgres: 5,
     undo: () => 'alter table attribute drop column reason; alter table attribute drop column typing;',
   },
   links: {
-    ...{ catalog: 3, postgres: 4 },
+    catalog: 3,
+    postgres: 4,
     undo: () => `drop table relation_link; drop table relation_link_source;
       alter table relation_build drop column kind;`,
   },
   answers: {
-    ...{ catalog: 2, postgres: 3 },
+    catalog: 2,
+    postgres: 3,
     undo: () => `drop table past_ontology; alter table document rename column former_answer to answer;
       alter table staged_product rename column gains_facts to ontology_revision;`,
   },
-  paths: { ...{ catalog: 1, postgres: 1 }, undo: () => 'drop table category_path;' },
+  paths: { catalog: 1, postgres: 1, undo: () => 'drop table category_path;' },
 } satisfies Record<string, Step>;
 
 /** Of PostgreSQL alone, the newest: a file makes its own when somebody searches. */

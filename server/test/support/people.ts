@@ -19,7 +19,10 @@ export async function signUpOwner(
   const [account] = await running.app.projects.findAccounts();
   const token = await running.app.access.makeOwnerLink(account?.id ?? 0, 'test');
   const answer = await browser.succeed('POST', '/management/owner', {
-    ...{ token, email, name: 'Ada', password: PASSWORD },
+    token,
+    email,
+    name: 'Ada',
+    password: PASSWORD,
   });
   return { browser, token, email, id: answer.user.id as number, answer };
 }
@@ -34,7 +37,9 @@ export async function addUser(owner: Pick<Owner, 'browser'>, role: string, email
   const browser = new Browser(owner.browser.address);
   browser.headers = owner.browser.headers;
   const answer = await browser.succeed('POST', '/management/invitations/accept', {
-    ...{ token: tokenOf(link), name: `Some ${role}`, password: PASSWORD },
+    token: tokenOf(link),
+    name: `Some ${role}`,
+    password: PASSWORD,
   });
   return { browser, email, id: answer.user.id as number, token: tokenOf(link) };
 }

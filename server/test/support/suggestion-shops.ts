@@ -43,7 +43,8 @@ function open({ name, seed, decoys, makers, relations }: Shop): TruthCatalog {
 
 /** Two categories, then an attribute of each. */
 const same = (...[first, second, one, other]: readonly [string, string, string, string]): TrueRelation => ({
-  ...{ categories: [first, second], match: [one, 'equals', other] },
+  categories: [first, second],
+  match: [one, 'equals', other],
 });
 
 const PLATFORMS = ['18V LXT', '18V ProCore', '20V XR', 'M18', 'M12', '12V CXT', '40V XGT'];
@@ -54,7 +55,8 @@ const CASES = ['Systainer', 'L-Boxx', 'Makpac'];
 const TOOL_HOLDERS = ['SDS-plus', 'SDS-max'];
 
 const TOOL_SHOP: Shop = {
-  ...{ name: 'tool shop', seed: 7 },
+  name: 'tool shop',
+  seed: 7,
   decoys: ({ draw, one }) => ({
     Brand: one(['Makwell', 'Boschner', 'Dewatt', 'Millwauk', 'Festwerk']),
     Colour: one(['blue', 'red', 'yellow', 'green', 'black']),
@@ -137,10 +139,7 @@ const TOOL_SHOP: Shop = {
     ],
     'Tool cases': [
       80,
-      ({ one }) => ({
-        'Internal width': `${one([300, 350, 400, 450])} mm`,
-        'Stackable with': one(CASES),
-      }),
+      ({ one }) => ({ 'Internal width': `${one([300, 350, 400, 450])} mm`, 'Stackable with': one(CASES) }),
     ],
     'Case inserts': [60, ({ one }) => ({ 'Fits case': one(CASES) })],
     Gloves: [
@@ -176,7 +175,8 @@ const CAPSULES = ['Nespresso', 'Dolce Gusto', 'Tassimo', 'Senseo'];
 const HOBS = ['Induction', 'Gas', 'Ceramic'];
 
 const HOME_SHOP: Shop = {
-  ...{ name: 'home shop', seed: 99 },
+  name: 'home shop',
+  seed: 99,
   decoys: ({ one }) => ({
     Manufacturer: one(['Alba', 'Borg', 'Cira', 'Dorn']),
     Color: one(['white', 'black', 'chrome']),
@@ -193,10 +193,7 @@ const HOME_SHOP: Shop = {
     Pipes: [80, ({ one }) => ({ 'Outside diameter': `${one(PIPES)} mm`, Length: `${one([1, 2, 3])} m` })],
     'Pipe fittings': [
       140,
-      ({ one }) => ({
-        'For pipe size': `${one(PIPES)} mm`,
-        Shape: one(['Elbow', 'Tee', 'Coupling']),
-      }),
+      ({ one }) => ({ 'For pipe size': `${one(PIPES)} mm`, Shape: one(['Elbow', 'Tee', 'Coupling']) }),
     ],
     'Kitchen taps': [60, ({ one }) => ({ 'Connection thread': one(THREADS) })],
     'Supply hoses': [60, ({ one }) => ({ Thread: one(THREADS), Length: `${one([0.3, 0.5, 1])} m` })],

@@ -64,7 +64,10 @@ export function scoreSuggestions({ products, relations }: TruthCatalog): Score {
   const precision = suggested.length === 0 ? 1 : right.length / suggested.length;
   const recall = relations.length === 0 ? 1 : 1 - missed.length / relations.length;
   return {
-    ...{ found: right.length, missed, precision, recall },
+    found: right.length,
+    missed,
+    precision,
+    recall,
     wrong: suggested.filter((one) => !right.includes(one)).map((one) => describeDraft(one).join(' and ')),
     f1: precision + recall === 0 ? 0 : (2 * precision * recall) / (precision + recall),
   };
@@ -97,7 +100,8 @@ export function readLensfun(): TruthCatalog | undefined {
     .filter((name) => name.endsWith('.xml'))
     .flatMap((name) => readLensfunFile(readFileSync(join(folder, name), 'utf8'), name));
   return {
-    ...{ name: 'lensfun', products },
+    name: 'lensfun',
+    products,
     relations: [{ categories: ['camera', 'lens'], match: ['mount', 'equals', 'mount'] }],
   };
 }
@@ -120,7 +124,8 @@ export const readDemoShop = (): TruthCatalog => ({
 });
 
 const equal = (first: string, second: string, attribute: string): TrueRelation => ({
-  ...{ categories: [first, second], match: [attribute, 'equals', attribute] },
+  categories: [first, second],
+  match: [attribute, 'equals', attribute],
 });
 
 const DEMO_TRUTH: readonly TrueRelation[] = [

@@ -144,13 +144,12 @@ test('a refused commit, a failed run and relations tell too (§6.2)', async () =
   );
 
   const pipeline = {
-    ...{
-      name: 'Feed',
-      source: { type: 'http', url: 'http://127.0.0.1:9/x' },
-      format: { type: 'csv' },
-      mode: 'full',
-    },
-    ...{ mapping: { identifier: 'sku', name: 'name' }, trigger: { type: 'manual' } },
+    name: 'Feed',
+    source: { type: 'http', url: 'http://127.0.0.1:9/x' },
+    format: { type: 'csv' },
+    mode: 'full',
+    mapping: { identifier: 'sku', name: 'name' },
+    trigger: { type: 'manual' },
   };
   const made = await service().call('POST', `${project}/pipelines`, { body: pipeline });
   await service().call('POST', `${project}/pipelines/${made.body.id}/run`);

@@ -12,10 +12,7 @@ const keyOf = (text: string) => Buffer.alloc(32, text).toString('base64');
 const [FIRST, SECOND, THIRD] = [keyOf('first'), keyOf('second'), keyOf('third')];
 
 const start = (t: TestContext, store: TestStore, keys: string) =>
-  startTestService(t, {
-    store,
-    settings: { RELATA_FETCH_ALLOW: '127.0.0.1/32', RELATA_SECRET_KEYS: keys },
-  });
+  startTestService(t, { store, settings: { RELATA_FETCH_ALLOW: '127.0.0.1/32', RELATA_SECRET_KEYS: keys } });
 
 async function readStored(store: TestStore, id: number): Promise<string> {
   const storage = await store.open();

@@ -58,7 +58,11 @@ export function useDraft<Definition extends object>(
   const isTouched = listChanged(names, base.value, draft).length > 0;
   const unsaved = useUnsaved(isTouched);
   return {
-    ...{ draft, base, names, round, isTouched },
+    draft,
+    base,
+    names,
+    round,
+    isTouched,
     theirs: theirs && conflicts.length > 0 ? { value: theirs.value, parts: conflicts } : undefined,
     change: (changed) => setDraft((before) => ({ ...before, ...changed })),
     takeTheirs: (part) => theirs && replace({ ...draft, [part]: theirs.value[part] }),

@@ -361,7 +361,8 @@ export function Rows<Value>({ values, removing, kinds, onChange, children }: Sha
       {values.map((value, at) => (
         <div key={keys.of(at)}>
           {children({
-            ...{ value, at },
+            value,
+            at,
             change: (next) => onChange(values.with(at, next)),
             remove: <IconButton icon="cross" label={removing} onClick={() => remove(at)} />,
           })}
@@ -383,8 +384,5 @@ function useRowKeys(count: number) {
   const last = useRef(0);
   while (keys.current.length < count) keys.current.push(last.current++);
   keys.current.length = count;
-  return {
-    of: (at: number) => keys.current[at],
-    remove: (at: number) => void keys.current.splice(at, 1),
-  };
+  return { of: (at: number) => keys.current[at], remove: (at: number) => void keys.current.splice(at, 1) };
 }

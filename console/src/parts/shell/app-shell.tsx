@@ -171,11 +171,13 @@ function Foot() {
         }
         entries={[
           ...listLanguages().map(([value, words]) => ({
-            ...{ words, isChosen: value === language },
+            words,
+            isChosen: value === language,
             onSelect: () => void choose(value).catch(tell.bad),
           })),
           ...listThemes().map(([value, words]) => ({
-            ...{ words, isChosen: value === theme },
+            words,
+            isChosen: value === theme,
             onSelect: () => setTheme(value),
           })),
           { words: t('Sign out'), onSelect: () => void signOut().catch(tell.bad) },

@@ -299,7 +299,9 @@ function useGuesses(filters: ProductFilters, isFocused: boolean): readonly Guess
   const { categories } = useCategories(isTyped);
   const { data: facets } = useFacets(filters, isTyped);
   const { data: products = [] } = useFoundProducts(id, {
-    ...{ words: filters.q, limit: MOST_PRODUCTS, isEnabled: isTyped },
+    words: filters.q,
+    limit: MOST_PRODUCTS,
+    isEnabled: isTyped,
   });
   if (!isTyped) return [];
   const has = (text: string) => text.toLowerCase().includes(q.toLowerCase());
@@ -318,11 +320,13 @@ function useGuesses(filters: ProductFilters, isFocused: boolean): readonly Guess
       .slice(0, MOST_OTHERS)
       .map((category) => ({ words: category, about: t('Category'), href: goTo({ category }) })),
     ...values.slice(0, MOST_OTHERS).map(({ attribute, value }) => ({
-      ...{ words: value, about: attribute },
+      words: value,
+      about: attribute,
       href: goTo({ where: writeChosen(toggle(chosen, attribute, value)) }),
     })),
     ...products.map(({ identifier, name }) => ({
-      ...{ words: name, about: identifier },
+      words: name,
+      about: identifier,
       href: projectLink('products', identifier),
     })),
     ...(/\s/.test(q) ? [] : [{ words: q, about: t('Identifier begins with'), href: goTo({ prefix: q }) }]),

@@ -45,7 +45,10 @@ test('a product is shown by its first LARGE image, without one by its first (§1
 
 test('several values of one attribute stand in one cell', () => {
   const fact = (attribute: string, value: string) => ({
-    ...{ attributeId: 1, attribute, valueId: 1, value },
+    attributeId: 1,
+    attribute,
+    valueId: 1,
+    value,
     type: 'TEXT_ATTRIBUTE' as const,
   });
   const values = toValues({ facts: [fact('Colour', 'red'), fact('Size', 'M'), fact('Colour', 'blue')] });

@@ -51,7 +51,8 @@ export function toPartial(
     const values = valuesOf(after, key);
     if (values.length === 0) return [{ key, value: null }];
     return values.map(({ value, userGroups }) => ({
-      ...{ key, value },
+      key,
+      value,
       ...(userGroups && { userGroups: [...userGroups] }),
     }));
   });

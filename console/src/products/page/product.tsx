@@ -53,9 +53,7 @@ export function ProductView() {
           <>
             <LinkButton
               icon="fit"
-              href={linkWith(projectLink('fit'), {
-                items: writeSet([{ identifier, quantity: 1 }]),
-              })}
+              href={linkWith(projectLink('fit'), { items: writeSet([{ identifier, quantity: 1 }]) })}
             >
               {t('Does it fit?')}
             </LinkButton>

@@ -82,7 +82,8 @@ const toKey = fieldsOf(WireApiKey);
 
 const toWireKey = ({ requestsPerMinute, access, ...key }: ApiKey) =>
   toKey({
-    ...{ ...key, scope: toWireScope(key.scope) },
+    ...key,
+    scope: toWireScope(key.scope),
     ...(access === 'page' ? { access: 'read', page: true } : { access }),
     rateLimit: requestsPerMinute === null ? null : { requestsPerMinute },
   });
@@ -110,7 +111,8 @@ export const apiKeyRoutes =
       config: { guard: 'key' },
       tags: ['Projects'],
       summary: 'Check whether a key reaches a project',
-      ...{ query: ProjectQuery, answer: { 200: DoneAnswer } },
+      query: ProjectQuery,
+      answer: { 200: DoneAnswer },
       async handle({ caller, query }) {
         const { scope } = caller;
         const projectId = query.projectId ?? (scope.type === 'project' ? scope.id : undefined);
@@ -120,7 +122,10 @@ export const apiKeyRoutes =
     });
 
     const keys = serveKind<ApiKey, Reach>(server, {
-      ...{ ...inReach, path: '/management/api-keys', tags: ['Management'], answerOnce },
+      ...inReach,
+      path: '/management/api-keys',
+      tags: ['Management'],
+      answerOnce,
       answer: answerAs(WireApiKey, toWireKey),
     });
     const made = answerAs(WireMadeKey, (key: MadeKey) => ({ ...toWireKey(key), key: key.value }));
@@ -128,22 +133,29 @@ export const apiKeyRoutes =
     keys.create({
       summary: 'Create an API key',
       description: `A key creates keys of its own scope or below, with no more access, no higher rate limit and no later end than its own. ${onlyOnce}`,
-      ...{ body: NewApiKey, made },
+      body: NewApiKey,
+      made,
       create: (writer, sent) => access.createKey(writer, toNewKey(sent)),
     });
     keys.read({ summary: 'Read an API key', get: access.getKey });
     keys.change({
-      ...{ method: 'PATCH', summary: 'Change an API key', body: ApiKeyChange },
+      method: 'PATCH',
+      summary: 'Change an API key',
+      body: ApiKeyChange,
       change: access.changeKey,
     });
     keys.remove({
-      ...{ summary: 'Delete an API key', description: 'It is refused from the answer on.' },
+      summary: 'Delete an API key',
+      description: 'It is refused from the answer on.',
       remove: access.deleteKey,
     });
     keys.change({
-      ...{ method: 'POST', below: '/rotate', summary: 'Rotate an API key' },
+      method: 'POST',
+      below: '/rotate',
+      summary: 'Rotate an API key',
       description: `Makes a new key with the same properties; the old one ends after the overlap. ${onlyOnce}`,
-      ...{ body: KeyRotation, made },
+      body: KeyRotation,
+      made,
       change: access.rotateKey,
     });
   };

@@ -210,9 +210,14 @@ export function createKeyManagement(parts: KeyManagementParts) {
     { value, ...given }: Pick<ApiKey, 'name' | 'scope' | 'access' | keyof KeyLimits> & { value: string },
   ): Promise<ApiKey> {
     const key = {
-      ...{ ...given, accountId: author.accountId, createdAt: clock.now(), createdBy: actorOf(author) },
+      ...given,
+      accountId: author.accountId,
+      createdAt: clock.now(),
+      createdBy: actorOf(author),
       firstCharacters: value.slice(0, SHOWN_CHARACTERS),
-      ...{ lastUsedAt: null, usedInUrlAt: null, rotatedTo: null },
+      lastUsedAt: null,
+      usedInUrlAt: null,
+      rotatedTo: null,
     };
     return keyStore.insertKey(tx, key, rules.hashSecret(value));
   }

@@ -45,7 +45,10 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
         client.buildAuthorizationUrl(configuration, {
           redirect_uri: returnUrl,
           scope: settings.scopes,
-          ...{ state, nonce, code_challenge: challenge, code_challenge_method: 'S256' },
+          state,
+          nonce,
+          code_challenge: challenge,
+          code_challenge_method: 'S256',
         }),
       );
       return checkedUrl(url);
@@ -62,12 +65,10 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
       const configuration = await configure();
       return await call(settings, async () => {
         const tokens = await client.authorizationCodeGrant(configuration, url, {
-          ...{
-            pkceCodeVerifier: verifier,
-            expectedState: state,
-            expectedNonce: nonce,
-            idTokenExpected: true,
-          },
+          pkceCodeVerifier: verifier,
+          expectedState: state,
+          expectedNonce: nonce,
+          idTokenExpected: true,
         });
         const claims = tokens.claims();
         if (claims === undefined) throw new Error('the provider sent no ID token');
@@ -154,7 +155,9 @@ async function call<Result>({ name }: ProviderSettings, work: () => Promise<Resu
     throw isAnswered
       ? new ServiceError('provider_refused', { details: ['its answer is not valid', log], cause: error })
       : new ServiceError('provider_unavailable', {
-          ...{ retryAfterSeconds: RETRY_SECONDS, details: [log], cause: error },
+          retryAfterSeconds: RETRY_SECONDS,
+          details: [log],
+          cause: error,
         });
   }
 }

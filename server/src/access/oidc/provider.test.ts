@@ -11,8 +11,13 @@ const RETURN_URL = 'http://relata.example/console/';
 const connect = (issuer: string) =>
   createProvider(
     {
-      ...{ issuer, clientId: 'relata', clientSecret: 'a secret', name: 'Example' },
-      ...{ scopes: 'openid', groupsClaim: 'groups', roles: [] },
+      issuer,
+      clientId: 'relata',
+      clientSecret: 'a secret',
+      name: 'Example',
+      scopes: 'openid',
+      groupsClaim: 'groups',
+      roles: [],
     },
     systemClock,
   );
@@ -33,8 +38,11 @@ const begin = (issuer: string) => connect(issuer).begin('attempt', RETURN_URL);
 /** @returns what a provider at this address says of itself, with something else in it */
 const describe = (issuer: string, other: object = {}) =>
   JSON.stringify({
-    ...{ issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` },
-    ...{ jwks_uri: `${issuer}/keys`, response_types_supported: ['code'] },
+    issuer,
+    authorization_endpoint: `${issuer}/auth`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/keys`,
+    response_types_supported: ['code'],
     ...other,
   });
 

@@ -82,8 +82,12 @@ export const enter = (
     if (sessionValue !== undefined) await userStore.removeSessionByHash(tx, hashSecret(sessionValue));
     const value = makeSecret();
     const { id } = await userStore.insertSession(tx, {
-      ...{ userId: user.id, hash: hashSecret(value), createdAt: now, expiresAt: now + LIFETIME_MS },
-      ...{ address, userAgent: userAgent?.slice(0, USER_AGENT_LENGTH) ?? null },
+      userId: user.id,
+      hash: hashSecret(value),
+      createdAt: now,
+      expiresAt: now + LIFETIME_MS,
+      address,
+      userAgent: userAgent?.slice(0, USER_AGENT_LENGTH) ?? null,
     });
     await userStore.updateUser(tx, user.id, { signedInAt: now });
     const caller = toUserCaller(user, id);

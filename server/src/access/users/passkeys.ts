@@ -92,8 +92,11 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
         const user = await userStore.findUser(tx, { id: userId });
         if (user === undefined || user.passkeys >= PASSKEYS) throw new ServiceError('attempt_ended');
         const passkey = await userStore.insertPasskey(tx, {
-          ...{ ...made, userId, name: given.name },
-          ...{ host: hostOf(origin), createdAt: clock.now() },
+          ...made,
+          userId,
+          name: given.name,
+          host: hostOf(origin),
+          createdAt: clock.now(),
         });
         await projects.recordChange(userChange(caller, 'passkey-added', { passkey: passkey.name }), tx);
         return passkey;
@@ -158,7 +161,9 @@ interface Expected {
 }
 
 const common = ({ challenge, origin }: Expected) => ({
-  ...{ expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: hostOf(origin) },
+  expectedChallenge: challenge,
+  expectedOrigin: origin,
+  expectedRPID: hostOf(origin),
   // The password has identified the user; the passkey only has to be present.
   requireUserVerification: false,
 });
@@ -179,7 +184,10 @@ async function checkNewPasskey(
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       ...common(expected),
       response: {
-        ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {} },
+        id,
+        rawId: id,
+        type: 'public-key',
+        clientExtensionResults: {},
         response: { clientDataJSON, attestationObject },
       },
       supportedAlgorithmIDs: ALGORITHMS,
@@ -202,7 +210,10 @@ async function checkSignature(
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       ...common(expected),
       response: {
-        ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {} },
+        id,
+        rawId: id,
+        type: 'public-key',
+        clientExtensionResults: {},
         response: { clientDataJSON, authenticatorData, signature },
       },
       credential: { id, publicKey: new Uint8Array(Buffer.from(publicKey, 'base64url')), counter },

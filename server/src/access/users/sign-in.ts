@@ -37,7 +37,8 @@ export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit 
     if (user.passkeys > 0)
       return challengePasskey(parts, user, { purpose: 'sign-in', origin: visitor.origin });
     const opened = await enter(parts, visitor, async (tx) => ({
-      ...{ user: await getUnchanged(tx, user), what: 'signed-in' },
+      user: await getUnchanged(tx, user),
+      what: 'signed-in',
     }));
     await limit.forgive(attempt);
     return opened;

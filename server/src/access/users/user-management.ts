@@ -37,7 +37,8 @@ type InvitationWriter = Writer<userStore.Invitation, Author>;
  */
 export function createUserManagement(parts: UserParts) {
   const users = createResources<User, Author>(parts, {
-    ...{ store: userStore.USERS, ...rights },
+    store: userStore.USERS,
+    ...rights,
     audit: ({ id, name }) => ({ subject: { type: 'user', id, name } }),
     show: ({ name, role, roles }) => ({ name, role, roles }),
     showDeleted: ({ email, role, roles }) => ({ email, role, roles }),
@@ -123,7 +124,8 @@ interface Acceptance {
 export function createLinks(parts: UserParts) {
   const { database, clock, projects } = parts;
   const invitations = createResources<userStore.Invitation, Author & userStore.InvitationPlace>(parts, {
-    ...{ store: userStore.INVITATIONS, ...rights },
+    store: userStore.INVITATIONS,
+    ...rights,
     audit: ({ id, email }) => ({ subject: { type: 'invitation', id, name: email } }),
     show: ({ role, roles }) => ({ role, roles }),
   });
@@ -162,8 +164,14 @@ export function createLinks(parts: UserParts) {
           throw new ServiceError('email_taken');
         await userStore.removeInvitationsTo(tx, { accountId, email });
         const after = await userStore.insertInvitation(tx, {
-          ...{ accountId, email, role, roles, hash: hashSecret(token) },
-          ...{ createdAt: now, createdBy: actorOf(author), expiresAt: now + INVITATION_MS },
+          accountId,
+          email,
+          role,
+          roles,
+          hash: hashSecret(token),
+          createdAt: now,
+          createdBy: actorOf(author),
+          expiresAt: now + INVITATION_MS,
         });
         return { after, details: { email, role, roles, expiresAt: after.expiresAt } };
       });

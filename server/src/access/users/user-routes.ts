@@ -71,9 +71,7 @@ const UserChange = Type.Partial(Type.Object({ name: wire.Name, role: RoleWord, r
   additionalProperties: false,
 });
 const UserParams = Type.Object({ id: wire.Id });
-const SignOutQuery = Type.Object({
-  others: optional.flag('true: this session goes on'),
-});
+const SignOutQuery = Type.Object({ others: optional.flag('true: this session goes on') });
 
 const SignsInWith = Type.Union([Type.Literal('password'), Type.Literal('company-account')]);
 
@@ -203,18 +201,21 @@ const WirePasskey = wire.titled('Passkey', {
 const toWirePasskey = fieldsOf(WirePasskey);
 
 const toSignedIn = ({ user, account }: { user: User; account: Account }, csrfToken: string) => ({
-  ...{ user: toUser(user), account, csrfToken },
+  user: toUser(user),
+  account,
+  csrfToken,
 });
 
 const describe = ({ passkeys }: PasskeyChallenge) =>
-  passkeys.map(({ credentialId: id, transports }) => ({
-    ...{ id, type: 'public-key' as const, transports },
-  }));
+  passkeys.map(({ credentialId: id, transports }) => ({ id, type: 'public-key' as const, transports }));
 
 const toPasskeyRequired = (begun: PasskeyChallenge) => ({
   passkey: {
-    ...{ challenge: begun.challenge, rpId: begun.host, timeout: TIMEOUT_MS },
-    ...{ userVerification: 'discouraged' as const, allowCredentials: describe(begun) },
+    challenge: begun.challenge,
+    rpId: begun.host,
+    timeout: TIMEOUT_MS,
+    userVerification: 'discouraged' as const,
+    allowCredentials: describe(begun),
   },
 });
 
@@ -252,7 +253,9 @@ export const sessionRoutes =
     const { access, cookie, attemptCookie, findBaseUrl, answerOnce } = parts;
     const signIn = { config: open, tags, answer: { 200: SignedIn } };
     serve(server, 'POST /management/session', {
-      ...{ ...signIn, summary: 'Sign in to the console', body: Credentials },
+      ...signIn,
+      summary: 'Sign in to the console',
+      body: Credentials,
       answer: { 200: Type.Union([SignedIn, PasskeyRequired]) },
       async handle(request, reply) {
         const opened = await access.signIn(request.body, visitorOf(parts, request));
@@ -271,33 +274,41 @@ export const sessionRoutes =
       }: { summary: string; body: Body; open(sent: Static<Body>, visitor: Visitor): Promise<OpenedSession> },
     ) =>
       serve(server, call, {
-        ...{ ...signIn, ...about },
+        ...signIn,
+        ...about,
         handle: async (request, reply) =>
           answerOpened(parts, reply, await open(request.body, visitorOf(parts, request))),
       });
     opens('POST /management/session/passkey', {
-      ...{ body: PasskeySignature, open: access.signInByPasskey },
+      body: PasskeySignature,
+      open: access.signInByPasskey,
       summary: 'Sign in with a passkey, after the password',
     });
 
     serve(server, 'POST /management/links/check', {
-      ...{ ...signIn, body: LinkToken, answer: { 200: FoundLink } },
+      ...signIn,
+      body: LinkToken,
+      answer: { 200: FoundLink },
       summary: 'What an owner link or an invitation is for',
       handle: ({ body }) => access.checkLink(body.token),
     });
 
     opens('POST /management/owner', {
-      ...{ body: NewOwner, open: access.createOwner },
+      body: NewOwner,
+      open: access.createOwner,
       summary: 'Become an owner by the link of the start or of `relata owner-link`',
     });
 
     opens('POST /management/invitations/accept', {
-      ...{ body: InvitationAcceptance, open: access.acceptInvitation },
+      body: InvitationAcceptance,
+      open: access.acceptInvitation,
       summary: 'Become a user by an invitation',
     });
 
     serve(server, 'GET /management/session', {
-      ...{ ...about, summary: 'Who is signed in', answer: { 200: SignedIn } },
+      ...about,
+      summary: 'Who is signed in',
+      answer: { 200: SignedIn },
       async handle(request) {
         const described = await access.describeUser(userOf(request.caller));
         return toSignedIn(described, csrfTokenOf(cookie.read(request) ?? ''));
@@ -305,7 +316,9 @@ export const sessionRoutes =
     });
 
     serve(server, 'POST /management/session/password', {
-      ...{ ...about, body: PasswordChange, answer: { 200: SignedIn } },
+      ...about,
+      body: PasswordChange,
+      answer: { 200: SignedIn },
       summary: 'Change the own password',
       description: 'All sessions of the user end. The answer brings a new one, with a new `csrfToken`.',
       async handle(request, reply) {
@@ -317,7 +330,8 @@ export const sessionRoutes =
     const company = { config: { ...open, maxBodyMib: 1 / 16 }, tags };
 
     serve(server, 'GET /management/session/ways', {
-      ...{ ...company, answer: { 200: SignInWays } },
+      ...company,
+      answer: { 200: SignInWays },
       summary: 'How people sign in here',
       async handle() {
         const { providerName: name } = access;
@@ -339,7 +353,8 @@ export const sessionRoutes =
     });
 
     serve(server, 'POST /management/session/company-account', {
-      ...{ ...company, body: CompanyReturn },
+      ...company,
+      body: CompanyReturn,
       summary: 'Sign in with what the provider answered',
       answer: { 200: SignedIn },
       async handle(request, reply) {
@@ -352,7 +367,8 @@ export const sessionRoutes =
       },
     });
     serve(server, 'DELETE /management/session', {
-      ...{ ...about, answer: { 200: SignedOut } },
+      ...about,
+      answer: { 200: SignedOut },
       summary: 'Sign out here',
       async handle(request, reply) {
         const user = userOf(request.caller);
@@ -364,7 +380,9 @@ export const sessionRoutes =
     });
 
     serve(server, 'DELETE /management/sessions', {
-      ...{ ...about, query: SignOutQuery, answer: { 200: wire.DoneAnswer } },
+      ...about,
+      query: SignOutQuery,
+      answer: { 200: wire.DoneAnswer },
       summary: 'Sign out everywhere, or everywhere else',
       async handle({ caller, query }, reply) {
         if (query.others === true) await access.endOtherSessions(userOf(caller));
@@ -378,11 +396,9 @@ export const sessionRoutes =
 
     serve(server, 'GET /management/sessions', {
       ...about,
-      ...{
-        summary: 'List your own sessions',
-        query: wire.ListQuery,
-        answer: { 200: wire.pageOf(WireSession) },
-      },
+      summary: 'List your own sessions',
+      query: wire.ListQuery,
+      answer: { 200: wire.pageOf(WireSession) },
       async handle(request) {
         const user = userOf(request.caller);
         const { items, nextCursor } = await access.listSessions(user, request.query);
@@ -392,7 +408,9 @@ export const sessionRoutes =
     });
 
     serve(server, 'DELETE /management/sessions/:id', {
-      ...{ ...about, params: UserParams, answer: { 200: wire.DoneAnswer } },
+      ...about,
+      params: UserParams,
+      answer: { 200: wire.DoneAnswer },
       summary: 'End one of your own sessions',
       async handle(request, reply) {
         const user = userOf(request.caller);
@@ -402,18 +420,18 @@ export const sessionRoutes =
       },
     });
     serve(server, 'GET /management/session/passkeys', {
-      ...{
-        ...about,
-        summary: 'List your own passkeys',
-        answer: { 200: Type.Object({ items: Type.Array(WirePasskey) }) },
-      },
+      ...about,
+      summary: 'List your own passkeys',
+      answer: { 200: Type.Object({ items: Type.Array(WirePasskey) }) },
       handle: async ({ caller }) => ({
         items: (await access.listPasskeys(userOf(caller))).map(toWirePasskey),
       }),
     });
 
     serve(server, 'POST /management/session/passkeys/start', {
-      ...{ ...about, summary: 'Begin to add a passkey', answer: { 200: PasskeyOptions } },
+      ...about,
+      summary: 'Begin to add a passkey',
+      answer: { 200: PasskeyOptions },
       async handle(request) {
         const user = userOf(request.caller);
         const begun = await access.beginPasskey(user, originOf(request.headers, findBaseUrl()));
@@ -422,14 +440,18 @@ export const sessionRoutes =
     });
 
     serve(server, 'POST /management/session/passkeys', {
-      ...{ ...about, body: NewPasskey, answer: { 201: WirePasskey } },
+      ...about,
+      body: NewPasskey,
+      answer: { 201: WirePasskey },
       summary: 'Add the passkey that the browser made',
       handle: async ({ caller, body, headers }) =>
         toWirePasskey(await access.addPasskey(userOf(caller), body, originOf(headers, findBaseUrl()))),
     });
 
     serve(server, 'DELETE /management/session/passkeys/:id', {
-      ...{ ...about, params: UserParams, answer: { 200: wire.DoneAnswer } },
+      ...about,
+      params: UserParams,
+      answer: { 200: wire.DoneAnswer },
       summary: 'Remove one of your own passkeys',
       async handle({ caller, params }) {
         await access.removePasskey(userOf(caller), params.id);
@@ -439,8 +461,11 @@ export const sessionRoutes =
 
     serveOnce(server, 'DELETE /management/users/:id/passkeys', {
       config: { guard: 'management', access: 'manage', role: 'owner' },
-      ...{ tags: ['Users'], summary: 'Remove the passkeys of a user who lost them' },
-      ...{ params: UserParams, answer: { 200: wire.DoneAnswer }, answerOnce },
+      tags: ['Users'],
+      summary: 'Remove the passkeys of a user who lost them',
+      params: UserParams,
+      answer: { 200: wire.DoneAnswer },
+      answerOnce,
       async handle({ caller, params }, record) {
         await access.removePasskeysOf({ ...asWriter(caller), beside: (tx) => record(tx, wire.done) }, params);
         return wire.done;
@@ -489,11 +514,15 @@ export const userRoutes =
   (server) => {
     const about = { ...inReach, config: { role: 'owner' }, tags: ['Users'], answerOnce } as const;
     const users = serveKind<User, Caller>(server, {
-      ...{ ...about, path: '/management/users', answer: answerAs(WireUser, fieldsOf(WireUser)) },
+      ...about,
+      path: '/management/users',
+      answer: answerAs(WireUser, fieldsOf(WireUser)),
     });
     users.list({ summary: 'List the users of the account', list: access.listUsers });
     users.change({
-      ...{ method: 'PATCH', summary: 'Change the role or the name of a user', body: UserChange },
+      method: 'PATCH',
+      summary: 'Change the role or the name of a user',
+      body: UserChange,
       description: 'Holds at once, also in sessions that are open.',
       change: access.changeUser,
     });
@@ -504,7 +533,8 @@ export const userRoutes =
     });
 
     const invitations = serveKind<Invitation, Caller>(server, {
-      ...{ ...about, path: '/management/invitations' },
+      ...about,
+      path: '/management/invitations',
       answer: answerAs(WireInvitation, toInvitation),
     });
     invitations.list({ summary: 'List the invitations that are open', list: access.listInvitations });
@@ -519,8 +549,5 @@ export const userRoutes =
       })),
       create: access.invite,
     });
-    invitations.remove({
-      summary: 'Withdraw an invitation',
-      remove: access.deleteInvitation,
-    });
+    invitations.remove({ summary: 'Withdraw an invitation', remove: access.deleteInvitation });
   };

@@ -32,7 +32,8 @@ type UserRow = Selectable<ControlSchema['console_user']>;
 type SafeRow = Omit<UserRow, 'password_hash' | 'subject'>;
 
 const toUser = ({ password_hash: _, subject: __, issuer, ...row }: SafeRow & Partial<UserRow>): User => ({
-  ...{ ...toCamel(row), roles: readRoles(row) },
+  ...toCamel(row),
+  roles: readRoles(row),
   signsInWith: issuer === null ? 'password' : 'company-account',
 });
 

@@ -363,7 +363,8 @@ export type Scans = ReturnType<typeof createScans>;
 /** @param threads a pool of one, which holds the counts of surveys */
 export function createScans(threads: ThreadPool) {
   let nextHandle = 1;
-  const run = <Output>(operation: string, order: { readonly projectId: number }, signal?: AbortSignal) =>
+  type Order = Pick<SurveyOrder, 'projectId'> & Partial<SurveyOrder>;
+  const run = <Output>(operation: string, order: Order, signal?: AbortSignal) =>
     threads.run<Output>(operation, order, { key: order.projectId, unordered: true, signal });
   return {
     countProducts: (projectId: number) => run<number>('countProducts', { projectId }),
@@ -382,12 +383,12 @@ export function createScans(threads: ThreadPool) {
       const handle = nextHandle++;
       try {
         for (let isFirst = true; ; isFirst = false) {
-          const part = await run<SurveyPart>('survey', { ...order, ...{ handle, isFirst } }, signal);
+          const part = await run<SurveyPart>('survey', { ...order, handle, isFirst }, signal);
           yield part;
           if (part.result !== undefined) return;
         }
       } finally {
-        await run('endSurvey', { ...order, ...{ handle } });
+        await run('endSurvey', { ...order, handle });
       }
     },
   };

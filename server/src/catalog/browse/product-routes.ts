@@ -21,7 +21,9 @@ export const productRoutes =
     serveRaw(server, 'GET /management/projects/:id/products', {
       ...about,
       summary: 'List, find or export the catalog of a project',
-      ...{ params: ProjectParams, query: products.ProductListQuery, answer: { 200: products.ProductPage } },
+      params: ProjectParams,
+      query: products.ProductListQuery,
+      answer: { 200: products.ProductPage },
       why: 'uploads are sent as they are stored',
       async handle({ project, query }, reply) {
         const { limit = 100, cursor, format = 'json', identifierPrefix } = query;
@@ -48,7 +50,8 @@ export const productRoutes =
     serveRaw(server, 'GET /management/projects/:id/products/:identifier', {
       ...about,
       summary: 'Read one product: uploaded and extracted values side by side, and what changed it last',
-      ...{ params: products.ProductParams, answer: { 200: products.ProductDetail } },
+      params: products.ProductParams,
+      answer: { 200: products.ProductDetail },
       why: 'a large page is made as bytes, by another thread',
       handle: ({ project, params: { identifier } }, reply) =>
         whileCallerWaits(reply, async (signal) => {
@@ -63,7 +66,9 @@ export const productRoutes =
     serve(server, 'GET /management/projects/:id/categories', {
       ...about,
       summary: 'List the categories that products of a project stand in',
-      ...{ params: ProjectParams, query: products.CategoryListQuery, answer: { 200: products.CategoryPage } },
+      params: ProjectParams,
+      query: products.CategoryListQuery,
+      answer: { 200: products.CategoryPage },
       handle({ project, query }, reply) {
         const { limit = 100, cursor, under } = query;
         const question = { under: under ? readCategory('under', under) : undefined, cursor, limit };

@@ -18,10 +18,7 @@ const SurveyQuery = Type.Object({
   ),
 });
 
-const CoverageQuery = Type.Object({
-  ...SurveyQuery.properties,
-  category: Type.Optional(CategoryPath),
-});
+const CoverageQuery = Type.Object({ ...SurveyQuery.properties, category: Type.Optional(CategoryPath) });
 
 const ChangedAttribute = closedAs('ChangedAttribute', {
   attribute: SentAttribute,
@@ -94,7 +91,10 @@ const about = {
   tags: ['Ontology'],
   description:
     'With `Accept: application/x-ndjson` lines say how far it got, `{"scanned":n,"of":m}`; the last one has the answer as `result`.',
-  ...{ config, params: ProjectParams, query: SurveyQuery, why: 'lines say how far it got' },
+  config,
+  params: ProjectParams,
+  query: SurveyQuery,
+  why: 'lines say how far it got',
 } as const;
 
 /** Source: docs/interface.md §11.6. */
@@ -104,7 +104,8 @@ export const surveyRoutes =
     http.serveRaw(server, 'GET /management/projects/:id/ontology/coverage', {
       ...about,
       summary: 'How the ontology fits the catalog: values, facts and problems of each attribute',
-      ...{ query: CoverageQuery, answer: { 200: Coverage } },
+      query: CoverageQuery,
+      answer: { 200: Coverage },
       async handle(request, reply) {
         const { sample, category: sent } = request.query;
         const category = sent ? readCategory('category', sent) : undefined;
@@ -116,7 +117,8 @@ export const surveyRoutes =
     http.serveRaw(server, 'POST /management/projects/:id/ontology/preview', {
       ...about,
       summary: 'What a changed attribute would do to the facts of the catalog; nothing is stored',
-      ...{ body: ChangedAttribute, answer: { 200: Effect } },
+      body: ChangedAttribute,
+      answer: { 200: Effect },
       async handle(request, reply) {
         const { project, body } = request;
         const { attribute, deleted = [] } = body;
@@ -180,6 +182,7 @@ async function* writeLines(
 }
 
 const flatten = ({ counted, ...extent }: SurveyResult, uses: SurveyRequest['uses']) => ({
-  ...{ ...extent, ...counted },
+  ...extent,
+  ...counted,
   ...(uses && { uses }),
 });

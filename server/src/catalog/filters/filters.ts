@@ -51,7 +51,10 @@ const OWN_FIELDS = ['identifier', 'groupIdentifier', 'name'] as const;
 export type OwnField = (typeof OWN_FIELDS)[number];
 
 const ownField = (field: OwnField): ComparedAttribute => ({
-  ...{ name: field, type: 'TEXT_ATTRIBUTE', keys: [], field },
+  name: field,
+  type: 'TEXT_ATTRIBUTE',
+  keys: [],
+  field,
 });
 
 /** Fields that every product has, compared as text. */
@@ -68,7 +71,8 @@ export function toCompared(
 ): ComparedAttribute {
   const dimension = unitName === undefined ? undefined : ontology.dimensionOf(unitName, unitAliases);
   return {
-    ...{ name, type },
+    name,
+    type,
     ...(unitName !== undefined && { unitName }),
     ...(decimal !== undefined && { decimal }),
     keys,

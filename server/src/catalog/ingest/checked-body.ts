@@ -64,7 +64,12 @@ export function openBody(source: BodySource, form: BodyForm): CheckedBody {
 export function validateBody(source: BodySource, form: BodyForm): CheckedBody {
   const { products, sent, repeated, skipped, mended } = checkBody(source, form);
   return {
-    ...{ sent, parsed: products.length, repeated, skipped, mended, bytes: source.bytes.length },
+    sent,
+    parsed: products.length,
+    repeated,
+    skipped,
+    mended,
+    bytes: source.bytes.length,
     openProducts: () => sourceOfParsed((products as SentProduct[]).map(normaliseProduct)),
     patches: form === 'patches' ? products : [],
     observeUnknown: (known) => (form === 'products' ? observeUnknown(products as SentProduct[], known) : []),
@@ -90,7 +95,13 @@ export function countPages(source: Omit<BodySource, 'onInvalid'>): number | unde
 function describeScanned(bytes: Buffer, scanned: ScannedBody): Omit<CheckedBody, 'refuseOther'> {
   const { sent, observed, paths } = scanned;
   return {
-    ...{ sent, parsed: sent, repeated: [], skipped: [], mended: [], patches: [], bytes: bytes.length },
+    sent,
+    parsed: sent,
+    repeated: [],
+    skipped: [],
+    mended: [],
+    patches: [],
+    bytes: bytes.length,
     openProducts: () => sourceOfScanned(scanned),
     observeUnknown: (known) => [...observed].filter(([name]) => !known.has(name)),
     listPaths: () => paths,

@@ -6,8 +6,11 @@ import { createHeldBodies } from './ingest.ts';
 const MIB = 1024 * 1024;
 const pool = new BufferPool();
 const sourceOf = (handle: number) => ({
-  ...{ handle, payloadName: 'a', maxMib: 1 },
-  ...{ encoding: 'identity' as const, form: 'products' as const },
+  handle,
+  payloadName: 'a',
+  maxMib: 1,
+  encoding: 'identity' as const,
+  form: 'products' as const,
 });
 /** @returns whether the memory of this loan is the one that the pool gives next */
 const isNext = (loan: Loan) => pool.take(loan.bytes.length).bytes.buffer === loan.bytes.buffer;

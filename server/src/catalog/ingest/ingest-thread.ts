@@ -233,7 +233,10 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
       const rows = await snapshot.listOutdated({ revision, after, limit: FOLLOWED_PAGE });
       const { report, changed } = await compareFacts(rows, compile(projectId, ontology, []), snapshot);
       return {
-        ...{ revision, report, changed, lastId: rows.at(-1)?.id ?? after },
+        revision,
+        report,
+        changed,
+        lastId: rows.at(-1)?.id ?? after,
         products: rows.map(({ id }) => id),
         documents: rows.map(({ document }) => document),
       };
@@ -251,7 +254,9 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
       before?.signature === signature
         ? before
         : {
-            ...{ revision, signature, paths: before?.paths ?? new Set<string>() },
+            revision,
+            signature,
+            paths: before?.paths ?? new Set<string>(),
             extractor: createExtractor(attributes),
             known: indexByKey(attributes),
           };
@@ -263,7 +268,10 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
   }
 
   return {
-    ...{ check, extract, review, follow },
+    check,
+    extract,
+    review,
+    follow,
     countPages: ({ bytes, encoding }: Pick<CheckInput, 'bytes' | 'encoding'>) =>
       new Passed(countPages({ bytes, encoding, maxMib: COUNTED_MIB }), bytes.length),
     prepareWalk: ({ projectId, after }: PlaceInCatalog) =>

@@ -27,7 +27,8 @@ export const lookupRoutes =
     const list = { ...about, query: products.IdentifiersQuery, answer: { 200: products.ProductList } };
     const summary = 'Look up products by identifier';
     serveRaw(server, `GET ${path}`, {
-      ...{ ...list, summary },
+      ...list,
+      summary,
       async handle({ project, query }, reply) {
         const identifiers = products.readIdentifiers(query.identifiers);
         await products.refuseCommas(query.identifiers, (some) => catalog.store.hasAny(project.id, some));
@@ -36,9 +37,11 @@ export const lookupRoutes =
     });
 
     serveRaw(server, `POST ${path}`, {
-      ...{ ...list, config: { ...config, ...takesIdentifiers, takesProjectInBody: true } },
+      ...list,
+      config: { ...config, ...takesIdentifiers, takesProjectInBody: true },
       hooks: { preValidation: takeNoBody },
-      ...{ summary: `${summary}, without the limits of a URL`, body: products.IdentifiersBody },
+      summary: `${summary}, without the limits of a URL`,
+      body: products.IdentifiersBody,
       async handle({ project, query: { identifiers: listed }, body }, reply) {
         const inQuery = {
           identifiers: listed === undefined ? undefined : products.readIdentifierList(listed),
@@ -51,15 +54,11 @@ export const lookupRoutes =
 
     serveRaw(server, 'GET /product-service/product-by-sku', {
       ...about,
-      ...{
-        summary: 'Look up one product',
-        query: products.IdentifierQuery,
-        answer: { 200: products.LookupProduct },
-      },
+      summary: 'Look up one product',
+      query: products.IdentifierQuery,
+      answer: { 200: products.LookupProduct },
       async handle({ project, query: { identifier } }, reply) {
-        const answers = await find(reply, {
-          ...{ projectId: project.id, identifiers: [identifier], frame: ALONE },
-        });
+        const answers = await find(reply, { projectId: project.id, identifiers: [identifier], frame: ALONE });
         if (answers.count === 0) {
           throw new ServiceError('not_found', `no product ${JSON.stringify(identifier)}`);
         }

@@ -23,12 +23,25 @@ export function makeItem(sxId: number, product: UploadedProduct, settings: ItemS
   const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
   return settings.form === 'bulk'
     ? {
-        ...{ identifier, groupId, sxId, dataPoints: listDataPoints(product.attributes, main, settings) },
-        ...{ image, name, images, link, head: identifier === groupId },
+        identifier,
+        groupId,
+        sxId,
+        dataPoints: listDataPoints(product.attributes, main, settings),
+        image,
+        name,
+        images,
+        link,
+        head: identifier === groupId,
       }
     : {
-        ...{ identifier, groupId, sxId, name, brand: findBrand(product.attributes, settings) },
-        ...{ category: main?.path.at(-1) ?? '', image, link },
+        identifier,
+        groupId,
+        sxId,
+        name,
+        brand: findBrand(product.attributes, settings),
+        category: main?.path.at(-1) ?? '',
+        image,
+        link,
       };
 }
 

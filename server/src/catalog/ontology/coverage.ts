@@ -48,10 +48,7 @@ const addProblem = (problems: Problems, why: NotExtracted, example: ValueExample
   addExample(problems.getOrInsertComputed(why, noExamples), example);
 
 const describeProblems = (problems: Problems, attribute: Attribute) =>
-  [...problems].map(([code, found]) => ({
-    ...{ code, message: describeNotExtracted(code, attribute) },
-    ...found,
-  }));
+  [...problems].map(([code, found]) => ({ code, message: describeNotExtracted(code, attribute), ...found }));
 
 /** Counts under the present ontology. */
 export function tallyCoverage(attributes: readonly Attribute[]) {
@@ -122,7 +119,10 @@ function tallyAttribute(attribute: Attribute | { readonly name: string; readonly
       const isKnown = attribute.type !== undefined;
       const { id, type, unitName } = isKnown ? attribute : { id: null, type: null };
       return {
-        ...{ id, name: attribute.name, type, ...(unitName !== undefined && { unitName }) },
+        id,
+        name: attribute.name,
+        type,
+        ...(unitName !== undefined && { unitName }),
         ...counts,
         values: [...values]
           .map(([value, { count }]) => ({ value: shorten(value), count }))
@@ -175,7 +175,10 @@ const findUnknown = (deleted: readonly number[], attributes: readonly Attribute[
 export function tallyEffect(change: { readonly before: readonly Attribute[]; readonly after: Attribute }) {
   const [former, latter] = [indexByKey(change.before), indexByKey([change.after])];
   const effect: Effect = {
-    ...{ withValue: 0, kept: 0, gained: noExamples(), lost: noExamples() },
+    withValue: 0,
+    kept: 0,
+    gained: noExamples(),
+    lost: noExamples(),
     problems: new Map(),
   };
   return {

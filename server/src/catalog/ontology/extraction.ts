@@ -173,7 +173,11 @@ export const describeFacts = (facts: readonly Fact[]): string =>
   facts
     .map(({ attribute: { id, name, type }, value, userGroups, row }) =>
       JSON.stringify({
-        ...{ attributeId: id, attribute: name, valueId: computeValueId(id, value), value, type },
+        attributeId: id,
+        attribute: name,
+        valueId: computeValueId(id, value),
+        value,
+        type,
         ...(userGroups && { userGroups }),
         ...(row !== undefined && { row }),
       }),

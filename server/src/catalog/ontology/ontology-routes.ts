@@ -23,7 +23,8 @@ export const ontologyRoutes =
   ({ catalog, answerOnce, projects, database }: OntologyRouteParts): Routes =>
   (server) => {
     serve(server, 'GET /management/projects/:id/ontology', {
-      ...{ ...about, config },
+      ...about,
+      config,
       summary: 'Read the ontology of a project; the ETag is for If-Match',
       async handle({ project }, reply) {
         const ontology = await catalog.store.getOntology(project.id);
@@ -33,7 +34,9 @@ export const ontologyRoutes =
       },
     });
     serve(server, 'PUT /management/projects/:id/ontology', {
-      ...{ ...about, headers: IfMatch, body: SentOntology },
+      ...about,
+      headers: IfMatch,
+      body: SentOntology,
       // 20,000 attributes of up to seven fields.
       config: { ...config, maxBodyMib: 16, holds: { names: 160_000 } },
       summary:
@@ -48,7 +51,9 @@ export const ontologyRoutes =
           const answered = documentOf(ontology);
           const { mode, attributes } = answered;
           const change = {
-            ...{ author, projectId: project.id, action: 'ontology.changed' },
+            author,
+            projectId: project.id,
+            action: 'ontology.changed',
             subject: { type: 'project', id: project.id },
             details: { mode, attributes: attributes.length },
           };

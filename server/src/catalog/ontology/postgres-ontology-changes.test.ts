@@ -33,9 +33,7 @@ async function startTwo(t: TestContext) {
       await stored.pass;
       return real.replaceOntology(...change);
     };
-  const replace = {
-    store: (real: CatalogStore) => ({ ...real, replaceOntology: replaceOntology(real) }),
-  };
+  const replace = { store: (real: CatalogStore) => ({ ...real, replaceOntology: replaceOntology(real) }) };
   const second = await startTestService(t, { store });
   const first = await startTestService(t, { store, replace, role: 'api' });
   const { projectId } = first;

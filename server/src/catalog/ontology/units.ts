@@ -50,7 +50,9 @@ function buildUnits(dimension: string, table: string): (readonly [spelling: stri
   return rows.flatMap(({ name, plus, dividend, own, also }) => {
     const others = [...divisors].filter((divisor) => divisor !== own);
     const unit: Unit = {
-      ...{ name, dimension, plus: readDecimal(plus) },
+      name,
+      dimension,
+      plus: readDecimal(plus),
       factor: [dividend, ...others].map(readDecimal).reduce(multiply),
     };
     return [name, ...also].map((spelling) => [spelling, unit] as const);

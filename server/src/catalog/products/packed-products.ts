@@ -142,7 +142,8 @@ export class ProductPacker {
     for (const [at, { hash }] of rows.entries()) hashes.write(hash, at * HASH_BYTES, 'hex');
     const bytes = new Uint8Array(this.buffer.buffer, 0, this.used);
     return {
-      ...{ bytes, sample: sampleBytes(bytes) },
+      bytes,
+      sample: sampleBytes(bytes),
       offsets: Uint32Array.from(this.offsets),
       hashes: new Uint8Array(hashes.buffer),
       documents: Float64Array.from(rows, ({ document }) => document),

@@ -40,8 +40,10 @@ export const CategorySchema = wire.closed({
 
 const Row = Type.Optional(
   Type.Unsafe<string | number | null>({
-    ...{ ...text(1, ROW_LENGTH), type: ['string', 'integer', 'null'] },
-    ...{ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+    ...text(1, ROW_LENGTH),
+    type: ['string', 'integer', 'null'],
+    minimum: Number.MIN_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
     description: 'values of one product with the same row belong together',
   }),
 );
@@ -219,7 +221,8 @@ export const AttributeSchema = wire.closedAs('Attribute', {
 export const SentAttribute = wire.closedAs('SentAttribute', {
   ...AttributeSchema.properties,
   renameTo: optional.text({
-    ...{ minLength: 1, maxLength: 255 },
+    minLength: 1,
+    maxLength: 255,
     description: 'the name that it is to have; relations, channels and settings that name it follow',
   }),
   keepSynonym: optional.flag('with renameTo: whether the former name stays a synonym; default: true'),

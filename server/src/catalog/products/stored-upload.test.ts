@@ -29,12 +29,13 @@ const attribute = fc.record(
 );
 const product = fc.record(
   {
-    ...{ identifier: text, name: text, groupIdentifier: text, productUrl: text },
+    identifier: text,
+    name: text,
+    groupIdentifier: text,
+    productUrl: text,
     images: fc.array(
       fc.record({ url: text, type: fc.constant('SMALL' as const) }, { noNullPrototype: true }),
-      {
-        maxLength: 2,
-      },
+      { maxLength: 2 },
     ),
     categories: fc.array(
       fc.record(

@@ -96,7 +96,8 @@ function describe({ attribute: { name, type, unitName }, products: count, values
     ([a, one], [b, other]) => other.products - one.products || (a < b ? -1 : 1),
   );
   return {
-    ...{ attribute: name, type },
+    attribute: name,
+    type,
     ...(unitName !== undefined && { unitName }),
     count,
     values: frequent.slice(0, VALUES).map(([value, { products }]) => ({ value, count: products })),

@@ -44,12 +44,16 @@ export const searchRoutes =
       });
     };
     serveRaw(server, 'GET /search/products', {
-      ...{ ...about, config: { guard: 'project', access: 'read' }, query: SearchQuery },
+      ...about,
+      config: { guard: 'project', access: 'read' },
+      query: SearchQuery,
       handle: ({ project, query }, reply) => find(project, query, reply),
     });
     serveRaw(server, 'GET /management/projects/:id/products/search', {
-      ...{ ...about, config: { guard: 'management', access: 'manage' } },
-      ...{ params: ProjectParams, query: ProjectSearchQuery },
+      ...about,
+      config: { guard: 'management', access: 'manage' },
+      params: ProjectParams,
+      query: ProjectSearchQuery,
       handle: ({ project, query }, reply) => find(project, query, reply),
     });
   };

@@ -249,8 +249,13 @@ class Search {
     const page = groups.list(offset, limit);
     const rows = await this.readWhole(page.flat());
     return {
-      ...{ rows, groups: page, total: Math.round(groups.count * share) },
-      ...{ hits: Math.round(groups.hits * share), facets: facets.list(), categories: tally.list(), byKey },
+      rows,
+      groups: page,
+      total: Math.round(groups.count * share),
+      hits: Math.round(groups.hits * share),
+      facets: facets.list(),
+      categories: tally.list(),
+      byKey,
       categoryIds: await this.index.snapshot.findCategories(listMainPaths(rows.values())),
       isPartial: !this.index.isMade,
     };

@@ -51,11 +51,17 @@ const SuggestionQuery = Type.Object({
 
 const Item = Type.Object(
   {
-    ...{ identifier: Type.String(), groupId: Type.String(), sxId: Type.Integer(), name: Type.String() },
-    ...{ link: Type.String(), image: Type.String(), images: Type.Array(Type.Unknown()) },
+    identifier: Type.String(),
+    groupId: Type.String(),
+    sxId: Type.Integer(),
+    name: Type.String(),
+    link: Type.String(),
+    image: Type.String(),
+    images: Type.Array(Type.Unknown()),
     dataPoints: Type.Array(Type.Unknown()),
     head: Type.Boolean({ description: 'the best of its group' }),
-    ...{ relevance: Type.Integer(), resultSet: Type.Null() },
+    relevance: Type.Integer(),
+    resultSet: Type.Null(),
   },
   { title: 'ShopProduct' },
 );
@@ -75,7 +81,9 @@ const ShopAnswerSchema = Type.Object(
       }),
     ),
     interpretedQuery: Type.Object({
-      ...{ original: Type.String(), corrected: Type.String(), queryWasCorrected: Type.Boolean() },
+      original: Type.String(),
+      corrected: Type.String(),
+      queryWasCorrected: Type.Boolean(),
     }),
     answerText: Type.String(),
     filterOptions: Type.Array(Type.Unknown()),
@@ -107,7 +115,8 @@ const MOST = 1_000;
 const DEFAULT_LIMIT = 20;
 const SUGGESTED: SuggestionLimits = { product: 5, category: 3, brand: 2, search: 3 };
 const about = {
-  ...{ tags: ['Products'], why: 'a thread makes the answer, which may be long' },
+  tags: ['Products'],
+  why: 'a thread makes the answer, which may be long',
   config: { guard: 'project', access: 'read' },
 } as const;
 
@@ -122,18 +131,25 @@ export const shopRoutes =
     const search = (project: ChosenProject, sent: Static<typeof SearchBody>, reply: FastifyReply) => {
       const { query = '', offset = 0, limit = DEFAULT_LIMIT } = sent;
       const question = {
-        ...{ query, offset, limit: Math.min(limit, MOST), filters: readShopFilters(sent.filters) },
-        ...{ sort: sent.sort ?? readComplexSort(sent.sortComplex) },
+        query,
+        offset,
+        limit: Math.min(limit, MOST),
+        filters: readShopFilters(sent.filters),
+        sort: sent.sort ?? readComplexSort(sent.sortComplex),
       };
       return ask(project, question, reply);
     };
     serveRaw(server, 'GET /search', {
-      ...{ ...about, summary: 'The search of a shop connector', query: SearchQuery },
+      ...about,
+      summary: 'The search of a shop connector',
+      query: SearchQuery,
       answer: { 200: ShopAnswerSchema },
       handle: ({ project, query }, reply) => search(project, query, reply),
     });
     serveRaw(server, 'POST /search/v1/:projectId', {
-      ...{ ...about, summary: 'The search of a shop connector, as JSON', body: SearchBody },
+      ...about,
+      summary: 'The search of a shop connector, as JSON',
+      body: SearchBody,
       params: Type.Object({ projectId: Type.Integer({ minimum: 1 }) }),
       query: Type.Object(inQuery),
       hooks: { preValidation: takeNoBody },
@@ -142,13 +158,17 @@ export const shopRoutes =
         search(project, joinTwins<Static<typeof SearchBody>>(query, body), reply),
     });
     serveRaw(server, 'GET /search/suggestions', {
-      ...{ ...about, summary: 'Suggestions while a shopper types into the search of a shop' },
-      ...{ query: SuggestionQuery, answer: { 200: SuggestionAnswer } },
+      ...about,
+      summary: 'Suggestions while a shopper types into the search of a shop',
+      query: SuggestionQuery,
+      answer: { 200: SuggestionAnswer },
       handle: ({ project, query: sent }, reply) => {
         const { query = '', limitProduct, limitCategory, limitBrand, limitSearch } = sent;
         const suggested = {
-          ...{ product: most(limitProduct, 'product'), category: most(limitCategory, 'category') },
-          ...{ brand: most(limitBrand, 'brand'), search: most(limitSearch, 'search') },
+          product: most(limitProduct, 'product'),
+          category: most(limitCategory, 'category'),
+          brand: most(limitBrand, 'brand'),
+          search: most(limitSearch, 'search'),
         };
         const range = { offset: 0, limit: suggested.product, filters: [], sort: undefined };
         return ask(project, { query, ...range, suggested }, reply);

@@ -234,7 +234,9 @@ const writeAnswer = (answer: object, items: string): string =>
 /** @returns JSON: one list of items per group, with the best first as its head */
 function writeItems({ groups, rows, byKey, categoryIds }: FoundGroups, offset: number): string {
   const settings = {
-    ...{ form: 'bulk' as const, brandAttribute: '', attributes: new Map<string, Attribute>() },
+    form: 'bulk' as const,
+    brandAttribute: '',
+    attributes: new Map<string, Attribute>(),
     categoryIdOf: (path: string) => categoryIds.get(path) ?? 0,
   };
   const points = new PointWriter(byKey);
@@ -289,8 +291,10 @@ export function answerShopSearch(
   found: FoundGroups,
 ): string {
   const totals = {
-    ...{ totalResults: found.total, totalResultsVariants: found.hits },
-    ...{ totalResultsHead: found.total, totalResultsHeadVariants: found.hits },
+    totalResults: found.total,
+    totalResultsVariants: found.hits,
+    totalResultsHead: found.total,
+    totalResultsHeadVariants: found.hits,
   };
   const products = { type: 'products', name: NAMES.products, ...totals };
   const answer = {
@@ -328,7 +332,11 @@ function describeFacets({ facets, byKey }: FoundGroups) {
       if ('plain' in measure) counts.set(measure.plain, (counts.get(measure.plain) ?? 0) + count);
     }
     return {
-      ...{ ...head, type: 'RANGE', ...(unitName !== undefined && { unit: unitName }), min, max },
+      ...head,
+      type: 'RANGE',
+      ...(unitName !== undefined && { unit: unitName }),
+      min,
+      max,
       counts: Object.fromEntries(counts),
     };
   });
@@ -375,7 +383,12 @@ export function answerSuggestions(
   const choose = <One extends { readonly name: string }>(all: readonly One[], limit: number) =>
     [...all].sort((a, b) => Number(isBegun(b.name)) - Number(isBegun(a.name))).slice(0, limit);
   const categories = found.categories.map(({ path, count }) => ({
-    ...{ name: path.at(-1) ?? '', path, query: `_#${path.join(LEVEL)}`, link: '', image: '', count },
+    name: path.at(-1) ?? '',
+    path,
+    query: `_#${path.join(LEVEL)}`,
+    link: '',
+    image: '',
+    count,
   }));
   const brand = found.facets.find(({ attribute }) => BRANDS.includes(attribute.toLowerCase()));
   const brands = (brand?.values ?? []).map(({ value: name, count }) => ({
@@ -417,7 +430,10 @@ function listSearches(
   }
   const completed = [...counts].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1));
   const results = completed.map(([word, count]) => ({
-    ...{ name: [...words.slice(0, -1), word].join(' '), link: '', image: '', count },
+    name: [...words.slice(0, -1), word].join(' '),
+    link: '',
+    image: '',
+    count,
   }));
   return { type: 'searches' as const, totalResults: results.length, results: results.slice(0, limit) };
 }

@@ -17,7 +17,15 @@ const ASCII = /^[\0-\x7f]*$/;
 const MARKS = /\p{M}+/gu;
 /** Letters that Unicode does not decompose. */
 const SPELT: Readonly<Record<string, string>> = {
-  ...{ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' },
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ı: 'i',
 };
 const SPELT_LETTERS = new RegExp(`[${Object.keys(SPELT).join('')}]`, 'g');
 /** Chinese and Japanese have no spaces: each character is a word. */

@@ -391,8 +391,14 @@ test('a commit that creates an attribute changes products whose equal uploads ga
   const attribute = { id: ids.get('x') ?? 0, name: 'x', type: 'TEXT_ATTRIBUTE' as const };
   const task = world.nextOrder();
   const result = await store.commit(projectId, {
-    ...{ ...task, fullUpdateId, batches: 3, revision, mode: 'automatic' },
-    ...{ newAttributes: [attribute], maxDeletePercent: 100, undoDepth: 1 },
+    ...task,
+    fullUpdateId,
+    batches: 3,
+    revision,
+    mode: 'automatic',
+    newAttributes: [attribute],
+    maxDeletePercent: 100,
+    undoDepth: 1,
   });
   assert.deepEqual(result, { kind: 'done', counts: { created: 2, changed: 1, unchanged: 1, deleted: 1 } });
   assert.deepEqual((await store.getOntology(projectId)).attributes, [attribute]);
@@ -468,7 +474,9 @@ test('identifiers that no product can have find nothing', async () => {
   assert.equal((await store.findAnswers(order))?.count, 1);
   assert.equal((await store.makeAnswers(order, new AbortController().signal)).count, 1);
   const { deleted } = await store.deleteProducts(projectId, {
-    ...{ ...world.nextOrder(), identifiers: [...impossible, 'a'], undoDepth: 0 },
+    ...world.nextOrder(),
+    identifiers: [...impossible, 'a'],
+    undoDepth: 0,
   });
   assert.equal(deleted, 1);
 });

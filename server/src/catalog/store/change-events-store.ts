@@ -16,7 +16,8 @@ const PAGE_CHARACTERS = 64 * 1024;
 
 export const describeCommit = ({ taskNumber, at }: ChangeOrder, counts: ChangeCounts): EventDraft => ({
   type: 'catalog.committed',
-  ...{ taskNumber, at },
+  taskNumber,
+  at,
   data: counts,
 });
 

@@ -182,10 +182,7 @@ export function* listHits({
   isWhole,
 }: port.RequestedUploads): Program<port.ListedPart<port.FoundRow>> {
   const { from, where, order } = foundBy(tier);
-  const behind = byEngine({
-    sqlite: sql`${order} > ${after}`,
-    postgres: sql`s.document_id > ${after}`,
-  });
+  const behind = byEngine({ sqlite: sql`${order} > ${after}`, postgres: sql`s.document_id > ${after}` });
   const page = sql`(select s.document_id as place, p.* from ${from} ${productOf(newer)} where ${where} and ${behind}
     order by ${order} limit ${limit}) p`;
   const columns = text('p.place, p.id, p.identifier, p.updated_at, p.document_id');

@@ -67,7 +67,9 @@ export function* stageBatch(
   const idOf = ({ row }: KeyedRow) => packed.products[row] ?? 0;
   const range = yield* writeDocuments(state, packed, { documents, created, changed, idOf });
   yield* insertBatch({
-    ...{ ...staged, catalogVersion: packed.catalogVersion, ...range },
+    ...staged,
+    catalogVersion: packed.catalogVersion,
+    ...range,
     report: typeof report === 'string' ? report : Buffer.from(report).toString(),
     identifiers: created.map(({ identifier }) => identifier),
     products: present.map(idOf),
@@ -93,7 +95,8 @@ export function* writeDocuments(
 ): Program<DocumentRange> {
   const { nextProductId: firstProduct, nextDocumentId: firstDocument } = state;
   const planned = [...created, ...changed].map((keyed, at) => ({
-    ...{ row: keyed.row, id: firstDocument + at },
+    row: keyed.row,
+    id: firstDocument + at,
     productId: idOf(keyed) || firstProduct + at,
   }));
   yield* reserveCategories(state, packed.paths);
@@ -188,9 +191,19 @@ export function* keepSkipped(
   yield* run`delete from staged_batch where ${ofBatch(here)}`;
   const products = yield* column<number>`select p.id from ${productsOf([...skipped])}`;
   yield* insertBatch({
-    ...{ ...here, observed: '', extractedBy: '', report: '', catalogVersion },
-    ...{ firstProduct: 0, firstDocument: 0, created: 0, changed: 0 },
-    ...{ identifiers: [], products, gaining: [], hashes: new Uint8Array() },
+    ...here,
+    observed: '',
+    extractedBy: '',
+    report: '',
+    catalogVersion,
+    firstProduct: 0,
+    firstDocument: 0,
+    created: 0,
+    changed: 0,
+    identifiers: [],
+    products,
+    gaining: [],
+    hashes: new Uint8Array(),
   });
 }
 

@@ -237,13 +237,21 @@ const GENERIC = `; select set_config('plan_cache_mode',
 
 /** For statements that compare whole tables: no nested loops. Compiling a plan takes longer than it saves. */
 export const planForWholeTables = planBy({
-  ...{ enable_nestloop: 'off', enable_hashjoin: 'on', enable_mergejoin: 'on', enable_seqscan: 'on' },
-  ...{ enable_sort: 'on', work_mem: '128MB', jit: 'off' },
+  enable_nestloop: 'off',
+  enable_hashjoin: 'on',
+  enable_mergejoin: 'on',
+  enable_seqscan: 'on',
+  enable_sort: 'on',
+  work_mem: '128MB',
+  jit: 'off',
 });
 /** For statements that find documents by lexemes: their index has no other scan, and a new table lacks statistics that favour it. */
 export const planForLexemes = planBy({
-  ...{ enable_nestloop: 'on', enable_hashjoin: 'off', enable_mergejoin: 'off', enable_seqscan: 'off' },
-  ...{ enable_bitmapscan: 'on' },
+  enable_nestloop: 'on',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'on',
 });
 /**
  * For statements that only read the first rows of an index, or those of a list. A generic plan assumes that
@@ -251,8 +259,12 @@ export const planForLexemes = planBy({
  */
 export const planForParts = planBy(
   {
-    ...{ enable_nestloop: 'on', enable_hashjoin: 'off', enable_mergejoin: 'off', enable_seqscan: 'off' },
-    ...{ enable_sort: 'off', enable_bitmapscan: 'off' },
+    enable_nestloop: 'on',
+    enable_hashjoin: 'off',
+    enable_mergejoin: 'off',
+    enable_seqscan: 'off',
+    enable_sort: 'off',
+    enable_bitmapscan: 'off',
   },
   GENERIC,
 );

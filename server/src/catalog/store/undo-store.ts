@@ -76,8 +76,15 @@ export function openUndo(
     },
     *close(kind, { created, changed, deleted }) {
       const entry = {
-        ...{ id: undoId, taskNumber, at, kind, author: author === undefined ? null : JSON.stringify(author) },
-        ...{ catalogVersion: state.catalogVersion + 1, created, changed, deleted },
+        id: undoId,
+        taskNumber,
+        at,
+        kind,
+        author: author === undefined ? null : JSON.stringify(author),
+        catalogVersion: state.catalogVersion + 1,
+        created,
+        changed,
+        deleted,
       };
       if (isLogged) yield* run(insertRow('undo_log', entry));
       // Drops the oldest; `collectGarbage` removes their changes.
@@ -117,7 +124,8 @@ export function* listUndoableCommits(): Program<port.UndoableCommit[]> {
 }
 
 const toCommit = ({ commit, author, ...entry }: UndoEntry): port.UndoableCommit => ({
-  ...{ ...entry, id: commit },
+  ...entry,
+  id: commit,
   author: author === null ? null : (JSON.parse(author) as port.UndoableCommit['author']),
 });
 
@@ -317,7 +325,11 @@ function* settle(
   const texts = yield* readDocuments(settled.flatMap(({ change, after }) => [change.before, after]));
   const textOf = (document: number | null) => (document === null ? null : (texts.get(document) ?? null));
   return settled.map(({ change: { productId, identifier, before, after: left }, after, isChangedSince }) => ({
-    ...{ productId, identifier, isChangedSince, before: textOf(before), after: textOf(after) },
+    productId,
+    identifier,
+    isChangedSince,
+    before: textOf(before),
+    after: textOf(after),
     kind: before === null ? 'created' : left === null ? 'deleted' : 'changed',
   }));
 }
@@ -343,7 +355,10 @@ export function* weighRestore(commit: number): Program<port.RestoreEffect | unde
   const created = yield* row<Pick<Counts, 'deleted' | 'changedSince'>>(weighCreated(span));
   const countOf = (name: keyof Counts) => Number(present?.[name] ?? 0);
   return {
-    ...{ commits: at + 1, last: last.commit, created: countOf('created'), changed: countOf('changed') },
+    commits: at + 1,
+    last: last.commit,
+    created: countOf('created'),
+    changed: countOf('changed'),
     deleted: countOf('deleted') + Number(created?.deleted ?? 0),
     changedSince: countOf('changedSince') + Number(created?.changedSince ?? 0),
   };

@@ -76,11 +76,16 @@ export const commitRoutes =
       // A body is ignored; some connectors send the last batch again.
       config: { guard: 'project', access: 'write', maxBodyMib: uploadMaxMib, body: 'raw' },
       summary: 'Undo the last commit or delete, or all down to one',
-      ...{ query: RestoreQuery, answer: { 200: TaskStarted }, answerOnce },
+      query: RestoreQuery,
+      answer: { 200: TaskStarted },
+      answerOnce,
       handle({ caller, project, query: { commit, ifLast } }, record) {
         const { id, name } = project;
         const change = {
-          ...{ author: caller, projectId: id, action: 'products.restored', details: { commit, ifLast } },
+          author: caller,
+          projectId: id,
+          action: 'products.restored',
+          details: { commit, ifLast },
           subject: { type: 'project', id, name },
         };
         return catalog.updates.restore(project, {
@@ -98,14 +103,17 @@ export const commitRoutes =
     const path = '/management/projects/:id/commits';
 
     serve(server, `GET ${path}`, {
-      ...{ ...read, params: ProjectParams },
+      ...read,
+      params: ProjectParams,
       summary: 'List the commits and deletes that can be undone',
       answer: { 200: CommitList },
       handle: ({ project }) => catalog.commits.list(project.id),
     });
 
     serve(server, `GET ${path}/:commitId/products`, {
-      ...{ ...read, params: CommitParams, query: ChangeQuery },
+      ...read,
+      params: CommitParams,
+      query: ChangeQuery,
       summary: 'The products that a commit changed, before and after',
       answer: { 200: ChangePage },
       handle(request, reply) {
@@ -117,7 +125,8 @@ export const commitRoutes =
     });
 
     serve(server, `GET ${path}/:commitId/restore-preview`, {
-      ...{ ...read, params: CommitParams },
+      ...read,
+      params: CommitParams,
       summary: 'What undoing a commit and all after it would do; nothing is changed',
       answer: { 200: RestoreEffect },
       handle(request, reply) {
@@ -130,7 +139,8 @@ export const commitRoutes =
     });
 
     serve(server, 'GET /management/projects/:id/products/:identifier/commits', {
-      ...{ ...read, params: ProductParams },
+      ...read,
+      params: ProductParams,
       summary: 'The kept commits that changed a product, with what it was before and after',
       answer: { 200: ProductHistory },
       handle: ({ project, params: { identifier } }, reply) =>

@@ -53,7 +53,8 @@ const selectFullUpdates = (read: Database['read']) =>
 type FullUpdateRow = InferResult<ReturnType<typeof selectFullUpdates>>[number];
 
 const readFullUpdate = ({ last_batch_failed, commit_task_id, state, ...row }: FullUpdateRow): FullUpdate => ({
-  ...{ ...row, state: state as FullUpdate['state'] },
+  ...row,
+  state: state as FullUpdate['state'],
   lastBatch: BATCH_STATES[last_batch_failed] ?? 'failed',
   commitTaskId: commit_task_id ?? undefined,
 });

@@ -296,7 +296,12 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   return {
     definitions: [uploadTask, commits.task] as const,
     failedBatches,
-    ...{ initiate, upload, describe, giveUp, start, discardOf },
+    initiate,
+    upload,
+    describe,
+    giveUp,
+    start,
+    discardOf,
     /** Opens a session that a task fills; one left open by an earlier run of the task is discarded. @returns its id */
     openFor: (task: Task) => open(task.projectId, originOf(task), async (_, id) => id),
     /** @throws every refusal of a body; then nothing is stored */

@@ -64,7 +64,8 @@ export function createProductUpdates(
   const updateTask: TaskDefinition<UpdatePayload> = {
     kind: 'catalog.update',
     name: 'incremental partial update',
-    ...{ ...ordered, run: runUpdate },
+    ...ordered,
+    run: runUpdate,
     ended({ source }, { projectId }) {
       ingest.release(source);
       return payloads.remove(projectId, source.payloadName);
@@ -73,13 +74,17 @@ export function createProductUpdates(
   const deleteTask: TaskDefinition<DeletePayload> = {
     kind: 'catalog.delete',
     name: 'delete products',
-    ...{ ...ordered, run: runDelete },
+    ...ordered,
+    run: runDelete,
     async ended({ payloadNames = [] }, { projectId }) {
       for (const name of payloadNames) await payloads.remove(projectId, name);
     },
   };
   const restoreTask: TaskDefinition<RestoreOrder> = {
-    ...{ ...ordered, kind: 'catalog.restore', name: 'restore', run: runRestore },
+    ...ordered,
+    kind: 'catalog.restore',
+    name: 'restore',
+    run: runRestore,
   };
 
   /** @throws every refusal of a body; then nothing is stored */
@@ -233,7 +238,10 @@ export function createProductUpdates(
 
   return {
     definitions: [updateTask, deleteTask, restoreTask] as const,
-    ...{ update, remove, restore, mayGetAny },
+    update,
+    remove,
+    restore,
+    mayGetAny,
     /** An incremental or partial update with a body validated before, as a part of a task. */
     updateAsPart: (source: IngestSource): PartRequest => ({
       definition: updateTask,

@@ -25,7 +25,9 @@ test('the memory of a batch is given back when its session cannot be opened', as
     store: openEmbeddedCatalog(1).store,
     ingest,
     logger: {
-      ...{ debug() {}, info() {}, warn() {} },
+      debug() {},
+      info() {},
+      warn() {},
       error: (_: unknown, message: string) => void logged.push(message),
     },
   };

@@ -151,8 +151,14 @@ export function createStaging(
     const opened = sessions.get(fullUpdateId);
     if (opened !== undefined) return opened;
     const session: Session = {
-      ...{ projectId, fullUpdateId, own: new Set(), observed, locale },
-      ...{ turn: Promise.resolve(), write: Promise.resolve(true), failure: undefined },
+      projectId,
+      fullUpdateId,
+      own: new Set(),
+      observed,
+      locale,
+      turn: Promise.resolve(),
+      write: Promise.resolve(true),
+      failure: undefined,
     };
     sessions.set(fullUpdateId, session);
     const oldest = sessions.keys().next().value;
@@ -176,7 +182,11 @@ export function createStaging(
     const extractedBy = await describeExtraction(revision, drafts);
     await loan.unlessFailed(session.write);
     const staged = {
-      ...{ fullUpdateId, batch, packed, derivationRevision, report },
+      fullUpdateId,
+      batch,
+      packed,
+      derivationRevision,
+      report,
       observed: JSON.stringify(observed),
       extractedBy,
     };

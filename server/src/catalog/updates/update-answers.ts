@@ -20,7 +20,8 @@ export const TaskStarted = Type.Object({ message: Type.String(), status: success
 export type TaskAccepted = Sent<Static<typeof TaskStarted>>;
 
 export const answerToTask = (message: string, task: Task): TaskAccepted => ({
-  ...{ message, status: 'success' },
+  message,
+  status: 'success',
   task: toWireTask(task),
 });
 

@@ -114,7 +114,9 @@ const isEmpty = (body: unknown) =>
 /** For the audit log. */
 function describeDelete({ caller, project: { id, name } }: FastifyRequest, identifiers: readonly string[]) {
   return {
-    ...{ author: caller, projectId: id, action: 'products.deleted' },
+    author: caller,
+    projectId: id,
+    action: 'products.deleted',
     subject: { type: 'project', id, name },
     details: { count: identifiers.length, identifiers: identifiers.slice(0, 100) },
   };
@@ -183,9 +185,7 @@ const Shown = Type.Object({
   lastBatch: Type.Union([Type.Literal('accepted'), Type.Literal('failed'), Type.Literal('in doubt')]),
   lastBatchAt: Type.Integer({ description: 'epoch milliseconds; without a batch when it was opened' }),
 });
-const Found = Type.Object({
-  fullUpdate: wire.orNull(Shown, 'null: none is open'),
-});
+const Found = Type.Object({ fullUpdate: wire.orNull(Shown, 'null: none is open') });
 const GivenUp = Type.Object({ status: schemas.success, fullUpdateId: Type.Integer() });
 
 /** Source: docs/interface.md §4.3, §4.4 and §4.6. */
@@ -197,7 +197,9 @@ export const updateRoutes =
       hooks: { onRequest: readPartial, preParsing: storingBody(catalog) },
       config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
       summary: 'Replace products (incremental update) or change some of their fields (partial update)',
-      ...{ query: UpdateQuery, body: products.UpdateBody, answer: { 200: schemas.UpdateAnswer } },
+      query: UpdateQuery,
+      body: products.UpdateBody,
+      answer: { 200: schemas.UpdateAnswer },
     } as const;
     for (const method of SENDS)
       serve(server, `${method} /products`, {
@@ -220,7 +222,9 @@ export const updateRoutes =
       config: { ...config, ...takesIdentifiers },
       summary: 'Delete products by identifier',
       hooks: { preValidation: takeFromQuery } satisfies Endpoint['hooks'],
-      ...{ query: DeleteQuery, body: DeleteBody, answer: { 200: schemas.TaskStarted } },
+      query: DeleteQuery,
+      body: DeleteBody,
+      answer: { 200: schemas.TaskStarted },
     } as const;
     for (const call of DELETE_CALLS)
       serve(server, call, {
@@ -255,7 +259,9 @@ export const updateRoutes =
     serveOnce(server, 'POST /products/batch/initiate', {
       ...step,
       summary: 'Full update, step 1: begin; an open one is discarded',
-      ...{ query: wire.ProjectQuery, answer: { 200: schemas.InitiateAnswer }, answerOnce },
+      query: wire.ProjectQuery,
+      answer: { 200: schemas.InitiateAnswer },
+      answerOnce,
       handle: ({ project }, record) => fullUpdates.initiate(project, record),
     });
 
@@ -273,9 +279,12 @@ export const updateRoutes =
         fullUpdates.failedBatches.note(readFailedBatch(request, error), arriving.get(request)),
     };
     const upload = {
-      ...{ ...step, hooks },
+      ...step,
+      hooks,
       summary: 'Full update, step 2: send a batch, again and again',
-      ...{ query: UploadQuery, body: products.UploadBody, answer: { 200: schemas.UpdateAnswer } },
+      query: UploadQuery,
+      body: products.UploadBody,
+      answer: { 200: schemas.UpdateAnswer },
     } as const;
     for (const method of SENDS)
       serve(server, `${method} /products/batch/upload`, {
@@ -297,7 +306,8 @@ export const updateRoutes =
       ...step,
       config: { ...step.config, role: 'viewer' },
       summary: 'What the commit of the open full update would do',
-      ...{ query: FullUpdateQuery, answer: { 200: PreviewAnswer } },
+      query: FullUpdateQuery,
+      answer: { 200: PreviewAnswer },
       async handle({ project, query }) {
         const { present, ...difference } = await fullUpdates.preview(project.id, query.fullUpdateId);
         const deletePercent = present === 0 ? 0 : (difference.deleted.count * 100) / present;
@@ -309,7 +319,8 @@ export const updateRoutes =
       ...about,
       config,
       summary: 'The products that the commit of the open full update would delete, page by page',
-      ...{ query: DeletedQuery, answer: { 200: DeletedAnswer } },
+      query: DeletedQuery,
+      answer: { 200: DeletedAnswer },
       async handle({ project, query }) {
         const { fullUpdateId, limit = 100, cursor = '' } = query;
         const after = Buffer.from(cursor, 'base64url').toString().replaceAll('\u0000', '');
@@ -327,7 +338,9 @@ export const updateRoutes =
     serveOnce(server, 'POST /products/batch/start', {
       ...step,
       summary: 'Full update, step 3: commit; products that no batch held are deleted',
-      ...{ query: StartQuery, answer: { 200: schemas.StartAnswer }, answerOnce },
+      query: StartQuery,
+      answer: { 200: schemas.StartAnswer },
+      answerOnce,
       handle: ({ project, query, caller }, record) =>
         fullUpdates.start(project, { ...query, author: actorOf(caller), record }),
     });
@@ -338,13 +351,15 @@ export const updateRoutes =
     serve(server, 'GET /products/batch', {
       ...open,
       summary: 'The open full update',
-      ...{ query: FullUpdateQuery, answer: { 200: Shown } },
+      query: FullUpdateQuery,
+      answer: { 200: Shown },
       handle: ({ project, query }) => fullUpdates.describe(project.id, query.fullUpdateId),
     });
 
     serve(server, 'GET /management/projects/:id/full-update', {
       config: { guard: 'management', access: 'manage' },
-      ...{ tags: about.tags, params: wire.ProjectParams },
+      tags: about.tags,
+      params: wire.ProjectParams,
       summary: 'The open full update, or that there is none',
       answer: { 200: Found },
       handle: async ({ project }) => ({
@@ -355,7 +370,9 @@ export const updateRoutes =
     serveOnce(server, 'DELETE /products/batch', {
       ...open,
       summary: 'Give up the open full update',
-      ...{ query: FullUpdateQuery, answer: { 200: GivenUp }, answerOnce },
+      query: FullUpdateQuery,
+      answer: { 200: GivenUp },
+      answerOnce,
       handle: ({ project, query }, record) => fullUpdates.giveUp(project.id, query.fullUpdateId, record),
     });
   };
@@ -381,7 +398,8 @@ export const contentRoutes =
     } as const;
     for (const [call, text] of CONTENT_CALLS)
       serve(server, call, {
-        ...{ ...page, answer: { 200: Accepted } },
+        ...page,
+        answer: { 200: Accepted },
         async handle(request) {
           logOnce(request);
           const { rawBody, project } = request;
@@ -391,7 +409,8 @@ export const contentRoutes =
         },
       });
     serve(server, 'POST /content/batch/start', {
-      ...{ ...page, answer: { 200: Type.Object({ status: schemas.success, data: Accepted }) } },
+      ...page,
+      answer: { 200: Type.Object({ status: schemas.success, data: Accepted }) },
       async handle(request) {
         logOnce(request);
         return {

@@ -158,7 +158,10 @@ async function readFirst(rows: FeedRows, fileName: string): Promise<FeedPreview>
   const lines = first.filter(({ isLeftOut }) => !isLeftOut).map(({ row }) => writer.write(row));
   const leftOut = taken.filter(({ isLeftOut }) => isLeftOut).length;
   return {
-    ...{ fileName, columns, mapping, rows: first.map((read) => showRow(read, columns)) },
+    fileName,
+    columns,
+    mapping,
+    rows: first.map((read) => showRow(read, columns)),
     missing: listMissing(taken),
     looked: { products, taken: taken.length, leftOut },
     text: `${writer.head}${lines.join('')}${writer.tail}`,
@@ -184,7 +187,9 @@ function listMissing(taken: readonly ReadRow[]): FeedPreview['missing'] {
   );
   return [...Map.groupBy(found, ({ field }) => field)]
     .map(([field, all]) => ({
-      ...{ field, products: all.length, message: all[0]?.message ?? '' },
+      field,
+      products: all.length,
+      message: all[0]?.message ?? '',
       identifiers: all.slice(0, SHOWN_IDENTIFIERS).map(({ identifier }) => identifier),
     }))
     .sort((a, b) => b.products - a.products);

@@ -60,8 +60,13 @@ export type ChannelBuilds = ReturnType<typeof createChannelBuilds>;
 export function createChannelBuilds(parts: ChannelBuildParts) {
   const { tasks, threads, database, payloads, countProducts } = parts;
   const buildTask: TaskDefinition<BuildPayload> = {
-    ...{ kind: 'channels.build', name: 'channel', increment: 'STEP_BASED', acceptedAs: 'RUNNING' },
-    ...{ isOrdered: false, atOnce: BUILDS_AT_ONCE, run: runBuild },
+    kind: 'channels.build',
+    name: 'channel',
+    increment: 'STEP_BASED',
+    acceptedAs: 'RUNNING',
+    isOrdered: false,
+    atOnce: BUILDS_AT_ONCE,
+    run: runBuild,
   };
   tasks.define([buildTask]);
 
@@ -105,7 +110,9 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
     const before = definition.changes ? await findBefore(channel) : undefined;
     const order = { projectId, definition, pieceName, before };
     const { warnings, ...output } = await threads.build(order, {
-      ...{ run, products, onPiece: (name) => void pieces.push(name) },
+      run,
+      products,
+      onPiece: (name) => void pieces.push(name),
     });
     for (const warning of warnings) await run.log(warning);
     run.count({ counts: output.counts, ...(warnings.length > 0 && { warnings }) });
@@ -141,13 +148,11 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
       { startedBy, alongside }: BuildRequest,
     ): Promise<Task> =>
       tasks.accept(buildTask, {
-        ...{
-          project,
-          payload: { channelId: id },
-          origin: 'CHANNEL',
-          lane: String(id),
-          name: definition.name,
-        },
+        project,
+        payload: { channelId: id },
+        origin: 'CHANNEL',
+        lane: String(id),
+        name: definition.name,
         async alongside(tx, task) {
           if (await BUILDS.hasOpen(tx, { projectId, id }))
             throw new ServiceError('channel_building', 'a build of this channel is going on', {
@@ -282,8 +287,12 @@ function publish(
       });
     const at = await readNow(tx, database);
     await insertSnapshot(tx, {
-      ...{ projectId: channel.projectId, channelId: channel.id, taskNumber: task.number },
-      ...{ catalogVersion: output.catalogVersion, rows: output.counts.rows, files: output.files },
+      projectId: channel.projectId,
+      channelId: channel.id,
+      taskNumber: task.number,
+      catalogVersion: output.catalogVersion,
+      rows: output.counts.rows,
+      files: output.files,
       ...(output.published && { published: output.published }),
       createdAt: at,
     });

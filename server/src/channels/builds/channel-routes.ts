@@ -26,8 +26,11 @@ export const channelRoutes =
   ({ channels, answerOnce, findBaseUrl }: RouteTools & { readonly channels: Channels }): Routes =>
   (server) => {
     const kind = serveKind<Shown<schemas.Channel, schemas.Snapshot>, ChosenProject>(server, {
-      ...{ ...inProject, path: PATH, idName: 'channelId' },
-      ...{ tags: ['Channels'], answerOnce },
+      ...inProject,
+      path: PATH,
+      idName: 'channelId',
+      tags: ['Channels'],
+      answerOnce,
       answer: answerAs(schemas.WireChannel, (shown) => schemas.toWireChannel(shown, findBaseUrl)),
       markOf: ({ resource }) => markOfDefined(resource),
       markOfAnswer: markOfDefined,
@@ -40,10 +43,14 @@ export const channelRoutes =
       remove: channels.remove,
     });
     kind.change({
-      ...{ method: 'PUT', summary: 'Replace a channel', ...takesDefinition, change: channels.replace },
+      method: 'PUT',
+      summary: 'Replace a channel',
+      ...takesDefinition,
+      change: channels.replace,
     });
     kind.change({
-      ...{ method: 'POST', below: '/rotate-url' },
+      method: 'POST',
+      below: '/rotate-url',
       summary: 'Give the published files another address; the old one ends',
       change: channels.rotateUrl,
     });
@@ -69,7 +76,8 @@ export const channelRoutes =
       ...about,
       config: { guard: 'management', access: 'manage' },
       summary: 'List the builds of a channel',
-      ...{ query: ListQuery, answer: { 200: schemas.BuildPage } },
+      query: ListQuery,
+      answer: { 200: schemas.BuildPage },
       async handle({ project, params, query }) {
         const { items, nextCursor } = await channels.listRuns(project, params.channelId, query);
         return { items: items.map(schemas.toWireBuild), nextCursor };
@@ -80,8 +88,10 @@ export const channelRoutes =
     serve(server, `POST ${PATH}/:channelId/preview`, {
       ...about,
       config: question,
-      ...{ summary: 'Preview a channel, as it is stored or as it is sent', description },
-      ...{ body: Type.Optional(body), answer: { 200: schemas.WirePreview } },
+      summary: 'Preview a channel, as it is stored or as it is sent',
+      description,
+      body: Type.Optional(body),
+      answer: { 200: schemas.WirePreview },
       handle: ({ project, params, body: sent }, reply) =>
         whileCallerWaits(reply, async (signal) => {
           const channel = await channels.get(project, params.channelId);
@@ -93,12 +103,10 @@ export const channelRoutes =
       tags: ['Channels'],
       params: Type.Object({ id: schemas.ChannelParams.properties.id }),
       config: question,
-      ...{
-        summary: 'Preview a definition',
-        description,
-        body: schemas.SentPreview,
-        answer: { 200: schemas.WirePreview },
-      },
+      summary: 'Preview a definition',
+      description,
+      body: schemas.SentPreview,
+      answer: { 200: schemas.WirePreview },
       handle: ({ project, body: sent }, reply) =>
         whileCallerWaits(reply, async (signal) =>
           channels.preview(project, sent, { channel: undefined, signal }),

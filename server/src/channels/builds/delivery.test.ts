@@ -14,14 +14,23 @@ import { type DeliveryOrder, deliver } from './build-thread.ts';
 /** Source: docs/interface.md §16.8 rules 2, 4. */
 
 const file = (name: string) => ({
-  ...{ name, mediaType: 'text/csv', sizeBytes: 3, rows: 1, sha256: '0' },
+  name,
+  mediaType: 'text/csv',
+  sizeBytes: 3,
+  rows: 1,
+  sha256: '0',
   pieces: [
     { name: 'a', sizeBytes: 2 },
     { name: 'b', sizeBytes: 1 },
   ],
 });
 const snapshot = {
-  ...{ projectId: 1, channelId: 1, taskNumber: 1, catalogVersion: 1, rows: 2, createdAt: 0 },
+  projectId: 1,
+  channelId: 1,
+  taskNumber: 1,
+  catalogVersion: 1,
+  rows: 2,
+  createdAt: 0,
   files: [file('products.csv'), file('products-2.csv')],
 };
 const root = mkdtempSync(join(tmpdir(), 'relata-delivery-'));

@@ -31,7 +31,9 @@ export const feedRoutes =
       summary: 'Read a published file; its address is enough, without a key',
       description:
         'With ETag, Last-Modified, ranges and 304. `index.json` lists all files of the channel with their rows, sizes and hashes.',
-      ...{ params: Params, failures, why: 'files of any format and size' },
+      params: Params,
+      failures,
+      why: 'files of any format and size',
       produces: 'application/octet-stream',
       async handle(request, reply) {
         const { token, fileName } = request.params;

@@ -86,7 +86,9 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
     const taken = products.filter(({ upload }) => isTaken(upload));
     const results = await evaluate(expressions, taken);
     const made = taken.map(({ productId, upload }, at) => ({
-      ...{ productId, identifier: upload.identifier, made: maker.make(upload, results?.[at]) },
+      productId,
+      identifier: upload.identifier,
+      made: maker.make(upload, results?.[at]),
     }));
     if (places.length > 0) noteAbsent(absent, products, made);
     return made;
@@ -175,7 +177,8 @@ interface MadeRow {
 }
 
 const toRead = ({ productId, raw }: { productId: number; raw: string }) => ({
-  ...{ productId, upload: new StoredUpload(raw) },
+  productId,
+  upload: new StoredUpload(raw),
 });
 
 const lastOf = (page: readonly ReadProduct[]): number => page.at(-1)?.productId ?? 0;

@@ -62,7 +62,9 @@ export async function writeFeed(payloads: PayloadFiles, { order, rows, offer }: 
   };
   const begin = async (reported: number) =>
     openWriting({
-      ...{ rows, offer, reported },
+      rows,
+      offer,
+      reported,
       writer: createFileWriter({ files, writer: rows.writer, store }),
       changes: await openFeedChanges(rows, { ...order, payloads, store }),
     });
@@ -147,7 +149,10 @@ function openWriting({ rows, offer, writer, changes, reported }: WritingParts) {
 
 const describe = ({ identifier, problems, isLeftOut }: ReadRow): ReportLine[] =>
   problems.map(({ field, code, value, message }) => ({
-    ...{ identifier, code, field, ...(value !== undefined && { value }) },
+    identifier,
+    code,
+    field,
+    ...(value !== undefined && { value }),
     message: isLeftOut ? `left out: ${message}` : message,
   }));
 

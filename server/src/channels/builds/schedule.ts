@@ -28,7 +28,10 @@ const SWEEP_EVERY_MS = 60_000;
 export function createChannelSchedule(parts: ChannelScheduleParts) {
   const { database, logger } = parts;
   return createSchedule({
-    ...{ database, logger, table: CHANNELS, subject: 'channels' },
+    database,
+    logger,
+    table: CHANNELS,
+    subject: 'channels',
     startDue: (found) => startDue(parts, found),
   });
 }
@@ -80,9 +83,7 @@ async function wakeFollowing(
   await database.write(projectId, async (tx) => {
     // A channel that is already due stays so, unless it begins to wait before this locks the project.
     for (const channel of behind)
-      await moveDue(tx, CHANNELS, {
-        ...{ resource: { ...channel, dueAt: undefined }, next: { dueAt: now } },
-      });
+      await moveDue(tx, CHANNELS, { resource: { ...channel, dueAt: undefined }, next: { dueAt: now } });
   });
 }
 

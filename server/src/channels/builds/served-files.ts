@@ -63,7 +63,10 @@ function serveFeedFile(
   { mediaType, sizeBytes, sha256, pieces }: FeedFile,
 ): ServedFile {
   return {
-    ...{ mediaType, sizeBytes, etag: `"${sha256.slice(0, ETAG_DIGITS)}"`, modifiedAt: createdAt },
+    mediaType,
+    sizeBytes,
+    etag: `"${sha256.slice(0, ETAG_DIGITS)}"`,
+    modifiedAt: createdAt,
     read: (from, to) => readPieces(payloads, { projectId, pieces }, [from, to]),
   };
 }
@@ -71,17 +74,27 @@ function serveFeedFile(
 /** The index, for readers of more than one file. */
 function serveIndex({ catalogVersion, rows, files, published, createdAt }: Snapshot): ServedFile {
   const listed = files.map(({ name, mediaType, rows: ofFile, sizeBytes, sha256 }) => ({
-    ...{ name, mediaType, rows: ofFile, sizeBytes, sha256 },
+    name,
+    mediaType,
+    rows: ofFile,
+    sizeBytes,
+    sha256,
   }));
   const bytes = Buffer.from(
     JSON.stringify({
-      ...{ builtAt: new Date(createdAt).toISOString(), catalogVersion, rows, files: listed },
+      builtAt: new Date(createdAt).toISOString(),
+      catalogVersion,
+      rows,
+      files: listed,
       ...(published?.since !== undefined && { since: new Date(published.since).toISOString() }),
     }),
   );
   const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, ETAG_DIGITS)}"`;
   return {
-    ...{ mediaType: 'application/json; charset=utf-8', sizeBytes: bytes.length, etag, modifiedAt: createdAt },
+    mediaType: 'application/json; charset=utf-8',
+    sizeBytes: bytes.length,
+    etag,
+    modifiedAt: createdAt,
     async *read(from, to) {
       yield bytes.subarray(from, to);
     },

@@ -46,7 +46,8 @@ export const CHANNEL_SECRETS: SecretPart<ChannelDefinition> = {
   mask: (sent) => ({ ...sent, destinations: destinations.maskDestinations(sent.destinations) }),
   pick: (sent) => destinations.secretsOf(sent.destinations),
   restore: (masked, picked: (object | null)[]) => ({
-    ...{ ...masked, destinations: destinations.withSecrets(masked.destinations, picked) },
+    ...masked,
+    destinations: destinations.withSecrets(masked.destinations, picked),
   }),
   hasMasked: (sent) => destinations.hasMasked(sent.destinations),
   fill(sent, stored) {
@@ -83,7 +84,8 @@ export const channelKind = ({
   check: async (sent, { id, accountId }, signal) =>
     checkChannel(sent, {
       ...(await parts.readCatalog(id)),
-      ...{ now: clock.now(), checkTexts: parts.textChecks({ accountId, signal }) },
+      now: clock.now(),
+      checkTexts: parts.textChecks({ accountId, signal }),
     }),
   createState: () => ({ token: makeToken(), builtVersion: undefined, published: undefined }),
   // The served files follow another definition: the channel no longer waits for a change, and is built at once.
@@ -151,7 +153,10 @@ function withDefaults(sent: SentChannel): ChannelDefinition {
   const { name, format, filter = EVERY_PRODUCT, relations = [] } = sent;
   const mapping = sent.mapping as ChannelMapping | undefined;
   return {
-    ...{ name, format, filter, ...(mapping !== undefined && { mapping }) },
+    name,
+    format,
+    filter,
+    ...(mapping !== undefined && { mapping }),
     relations: relations.map((one) => ({ ...one, limit: one.limit ?? DEFAULT_LIMIT }) as ChannelRelation),
     trigger: readTrigger(sent.trigger),
     destinations: sent.destinations ?? [],

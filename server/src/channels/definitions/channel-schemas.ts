@@ -299,7 +299,14 @@ export interface Snapshot {
 }
 
 export const NO_COUNTS: BuildCounts = {
-  ...{ products: 0, filtered: 0, rows: 0, leftOut: 0, related: 0, relatedLeftOut: 0, files: 0, bytes: 0 },
+  products: 0,
+  filtered: 0,
+  rows: 0,
+  leftOut: 0,
+  related: 0,
+  relatedLeftOut: 0,
+  files: 0,
+  bytes: 0,
 };
 
 /** Source: docs/interface.md §16.1. */
@@ -327,10 +334,15 @@ const toPublished = (
   { createdAt, catalogVersion, rows, files }: Snapshot,
   urlOf: (fileName: string) => string,
 ) => ({
-  ...{ builtAt: createdAt, catalogVersion, rows },
+  builtAt: createdAt,
+  catalogVersion,
+  rows,
   files: files.map((file) => ({
-    ...{ name: file.name, url: urlOf(file.name), rows: file.rows },
-    ...{ sizeBytes: file.sizeBytes, sha256: file.sha256 },
+    name: file.name,
+    url: urlOf(file.name),
+    rows: file.rows,
+    sizeBytes: file.sizeBytes,
+    sha256: file.sha256,
   })),
 });
 
@@ -338,7 +350,12 @@ function toLastBuild(run: Run) {
   const { task, startedBy, counts } = toWireBuild(run);
   const { id: taskId, taskStatus, startTime, finishTime, warnings, error } = task;
   return {
-    ...{ taskId, taskStatus, startedBy, startTime, finishTime, counts },
+    taskId,
+    taskStatus,
+    startedBy,
+    startTime,
+    finishTime,
+    counts,
     ...(warnings && { warnings }),
     ...(error && { error }),
   };

@@ -79,7 +79,8 @@ const s3 = defineDestination({
       ...s3AccessOptions,
     },
     {
-      ...{ additionalProperties: false, title: 'S3Destination' },
+      additionalProperties: false,
+      title: 'S3Destination',
       'x-label': 'A bucket of S3 or a compatible server',
       description: 'Objects of a bucket, of Amazon S3 or a server that speaks its protocol',
     },
@@ -115,7 +116,9 @@ const sftp = defineDestination({
       ),
     },
     {
-      ...{ additionalProperties: false, title: 'SftpDestination', 'x-label': 'A server, by SFTP' },
+      additionalProperties: false,
+      title: 'SftpDestination',
+      'x-label': 'A server, by SFTP',
       description: 'A folder of a server, written by SFTP. The key of the server is pinned',
     },
   ),

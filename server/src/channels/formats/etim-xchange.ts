@@ -51,8 +51,14 @@ function newMember(marked: string, form = ''): Member {
 }
 
 const PATTERNS: Readonly<Record<string, string>> = {
-  ...{ gln: '[0-9]{13}', duns: '[0-9]{9}', gtin: '[0-9]{8,14}', integer: '[0-9]{1,15}' },
-  ...{ country: '[A-Z]{2}', language: '[a-z]{2}-[A-Z]{2}', boolean: 'true|false', count: '[1-9][0-9]{0,14}' },
+  gln: '[0-9]{13}',
+  duns: '[0-9]{9}',
+  gtin: '[0-9]{8,14}',
+  integer: '[0-9]{1,15}',
+  country: '[A-Z]{2}',
+  language: '[a-z]{2}-[A-Z]{2}',
+  boolean: 'true|false',
+  count: '[1-9][0-9]{0,14}',
   uri: String.raw`[A-Za-z][\w+.-]*:[\w!#$%&'()*+,./:;=?@[\]~-]+`,
   number: String.raw`-?\d+(?:\.\d+)?`,
   decimal: String.raw`\d{1,12}(?:\.\d{0,4})?`,
@@ -156,7 +162,9 @@ function fieldOf(name: string): Field | undefined {
   const target = findTarget(name);
   if (target === undefined) return undefined;
   return {
-    ...{ name, kind: 'checked', most: Number.POSITIVE_INFINITY },
+    name,
+    kind: 'checked',
+    most: Number.POSITIVE_INFINITY,
     check(value) {
       const { leaf, text } = readValue(target, value);
       return matches(text, membersOf(target).get(leaf)?.form ?? '');
@@ -347,7 +355,9 @@ function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
       if (target === undefined) return [];
       const rows = row.rows?.[at];
       const cells = (row.values[at] ?? []).map((value, place) => ({
-        ...{ target, value, row: numberOf(rows?.[place]) },
+        target,
+        value,
+        row: numberOf(rows?.[place]),
       }));
       return FORMED[name] === undefined ? cells : cells.flatMap(FORMED[name]);
     });
@@ -374,8 +384,11 @@ function openXchange({ columns, channelName, day }: WriterOptions): RowWriter {
     get head() {
       const { currency, supplier } = notes;
       const head = {
-        ...{ SchemaVersion: '2.0', CatalogueId: channelName.slice(0, 20), CatalogueType: 'FULL' },
-        ...{ GenerationDate: day, CatalogueValidityStart: day },
+        SchemaVersion: '2.0',
+        CatalogueId: channelName.slice(0, 20),
+        CatalogueType: 'FULL',
+        GenerationDate: day,
+        CatalogueValidityStart: day,
         ...(currency !== '' && { CurrencyCode: currency }),
       };
       const named = JSON.stringify(supplier || channelName.slice(0, NAME_LENGTH));
@@ -468,7 +481,5 @@ export const etimXchange: ChannelFormat = {
   suggestsAttributes: true,
   relatedIdentifier: /^.{1,35}$/,
   defaultVariant: 'json',
-  variants: {
-    json: { ending: 'json', mediaType: 'application/json; charset=utf-8', open: openXchange },
-  },
+  variants: { json: { ending: 'json', mediaType: 'application/json; charset=utf-8', open: openXchange } },
 };

@@ -124,7 +124,8 @@ export interface FormatVariant {
 }
 
 export const text = (name: string, maxLength?: number): Field => ({
-  ...{ name, kind: 'text' },
+  name,
+  kind: 'text',
   ...(maxLength !== undefined && { maxLength }),
 });
 /** A text that truncation would change the meaning of: a number, a code, a measure. */

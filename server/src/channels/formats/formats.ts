@@ -26,7 +26,9 @@ export interface ChosenFormat {
 
 /** The description of a format in docs/openapi.json, for programs that build a form from it. */
 export const describeFormat = ({ type, label, description, ...format }: ChannelFormat) => ({
-  ...{ type, label, description },
+  type,
+  label,
+  description,
   variants: Object.keys(format.variants),
   ...(format.fields && { fields: format.fields.map(describeField) }),
   ...(format.wholeBecause === undefined && { takesChanges: true }),

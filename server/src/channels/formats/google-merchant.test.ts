@@ -11,7 +11,8 @@ test('a price of 0 is not published, and a code that is too long is left out and
   assert.deepEqual(readField('0.01 EUR', fieldOf('price')), { value: '0.01 EUR' });
   assert.deepEqual(readField('x'.repeat(71), fieldOf('mpn')), { problem: 'is longer than 70 characters' });
   assert.deepEqual(readField('x'.repeat(101), fieldOf('color')), {
-    ...{ value: 'x'.repeat(100), note: 'was cut to 100 characters' },
+    value: 'x'.repeat(100),
+    note: 'was cut to 100 characters',
   });
 });
 
@@ -22,7 +23,8 @@ test('RSS has a link, which the first product shows, and a description (§16.7)'
     as: [],
     channelName: 'Shop & Co',
     day: '2026-11-25',
-    ...{ identifiedBy: 'id', changes: false },
+    identifiedBy: 'id',
+    changes: false,
   });
   const rows = ['A', 'B'].map((id) => ({
     values: [[id], [`https://shop.example/p/${id}?a=1&b=2`]],

@@ -45,7 +45,11 @@ const openTsv = (options: WriterOptions) =>
 const quoteListed = (value: string) => (/[",]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
 
 const ESCAPES: Readonly<Record<string, string>> = {
-  ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' },
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
 };
 // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 has no place for them, not even escaped.
 const NOT_IN_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;

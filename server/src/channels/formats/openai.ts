@@ -82,10 +82,7 @@ const openCsv = (options: WriterOptions) =>
     separator: ',',
     cell: csvCell,
     join: (values) => values.join(','),
-    related: {
-      names: options.as.length > 0 ? RELATED : [],
-      cells: listRelated,
-    },
+    related: { names: options.as.length > 0 ? RELATED : [], cells: listRelated },
   });
 
 export const openai: ChannelFormat = {

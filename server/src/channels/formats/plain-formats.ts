@@ -11,11 +11,7 @@ const suggestions = {
   categories: { field: 'categories' },
 };
 
-const shared = {
-  fields: undefined,
-  suggestions,
-  suggestsAttributes: true as const,
-};
+const shared = { fields: undefined, suggestions, suggestsAttributes: true as const };
 
 /** @returns identifiers of related products of a kind, each once */
 export function relatedBy(row: FeedRow, as: RelatedAs): string[] {
@@ -43,9 +39,7 @@ export const csv: ChannelFormat = {
   label: 'CSV',
   description: 'a line a product with a header line; several values of a field have commas between',
   defaultVariant: 'csv',
-  variants: {
-    csv: { ending: 'csv', mediaType: 'text/csv; charset=utf-8', open: openCsv },
-  },
+  variants: { csv: { ending: 'csv', mediaType: 'text/csv; charset=utf-8', open: openCsv } },
 };
 
 export const ndjson: ChannelFormat = {

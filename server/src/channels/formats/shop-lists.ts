@@ -37,7 +37,8 @@ function defineShopList({
     defaultVariant: 'csv',
     variants: {
       csv: {
-        ...{ ending: 'csv', mediaType: 'text/csv; charset=utf-8' },
+        ending: 'csv',
+        mediaType: 'text/csv; charset=utf-8',
         open(options) {
           const writer = writeDelimited(options, {
             separator: ',',

@@ -52,7 +52,10 @@ export function openVariants(
     const labelled = optionNames.map((name) => ({ name, label: first(name) ?? '' }));
     const status = first('availability');
     return {
-      ...{ id: identifier, sku: identifier, title, description: { plain: first('description') ?? title } },
+      id: identifier,
+      sku: identifier,
+      title,
+      description: { plain: first('description') ?? title },
       ...(url !== undefined && { url }),
       price,
       ...(listPrice !== undefined && listPrice.amount > price.amount && { list_price: listPrice }),
@@ -71,10 +74,7 @@ export function openVariants(
       ),
       ...listed(
         'categories',
-        categories.map(({ path }) => ({
-          value: path.join(CATEGORY_LEVEL),
-          taxonomy: 'merchant' as const,
-        })),
+        categories.map(({ path }) => ({ value: path.join(CATEGORY_LEVEL), taxonomy: 'merchant' as const })),
       ),
       ...listed('tags', valuesOf('tags')),
     };
@@ -115,7 +115,8 @@ function readAmount(text: string, attribute: Attribute | undefined): string {
 /** With the number of digits that ISO 4217 gives a currency. */
 const toMinorUnits = (amount: string, currency: string): number => {
   const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat('en', {
-    ...{ style: 'currency', currency },
+    style: 'currency',
+    currency,
   }).resolvedOptions();
   return Math.round(Number(amount) * 10 ** digits);
 };
@@ -130,7 +131,9 @@ export function toUcpProduct(id: string, variants: readonly UcpVariant[]) {
   const priced = (amount: number): UcpPrice => ({ amount, currency: featured.price.currency });
   const options = listOptions(variants);
   return {
-    ...{ id, title, description },
+    id,
+    title,
+    description,
     ...(url !== undefined && { url }),
     ...(categories && { categories }),
     price_range: { min: priced(Math.min(...amounts)), max: priced(Math.max(...amounts)) },
@@ -180,11 +183,7 @@ export function toDetail(
       return { label, available, exists: found.length > 0 };
     }),
   }));
-  return {
-    ...product,
-    ...(options && { options, selected: effective }),
-    variants: shown.slice(0, VARIANTS),
-  };
+  return { ...product, ...(options && { options, selected: effective }), variants: shown.slice(0, VARIANTS) };
 }
 
 function relax(

@@ -81,17 +81,17 @@ export const ucpRoutes =
       };
 
     serveRaw(server, 'POST /channels/:token/ucp/catalog/search', {
-      ...{ ...about, summary: 'Search by the Universal Commerce Protocol', body: Sent, why: WHY },
+      ...about,
+      summary: 'Search by the Universal Commerce Protocol',
+      body: Sent,
+      why: WHY,
       handle: answer('search', SearchRequest, async (channel, sent, signal) => {
         const { query = '', filters = {}, pagination: { cursor = '0', limit = PAGE } = {} } = sent;
         if (query.trim() === '' && Object.keys(filters).length === 0)
           throw new UcpRefusal('invalid_request', 'send a query, filters or both');
         const found = await channels.ucp.search(
           channel,
-          {
-            ...{ query, filters, offset: Number(cursor) },
-            limit: Math.min(limit, LARGEST_PAGE),
-          },
+          { query, filters, offset: Number(cursor), limit: Math.min(limit, LARGEST_PAGE) },
           signal,
         );
         const { products, nextOffset, isPartial } = found;
@@ -107,7 +107,10 @@ export const ucpRoutes =
     });
 
     serveRaw(server, 'POST /channels/:token/ucp/catalog/lookup', {
-      ...{ ...about, summary: 'Products by id, by the Universal Commerce Protocol', body: Sent, why: WHY },
+      ...about,
+      summary: 'Products by id, by the Universal Commerce Protocol',
+      body: Sent,
+      why: WHY,
       handle: answer('lookup', LookupRequest, async (channel, sent, signal) => {
         if (sent.ids.length > MOST_IDS)
           throw new UcpRefusal('request_too_large', `at most ${MOST_IDS} ids are looked up at once`);
@@ -122,7 +125,10 @@ export const ucpRoutes =
     });
 
     serveRaw(server, 'POST /channels/:token/ucp/catalog/product', {
-      ...{ ...about, summary: 'One product, by the Universal Commerce Protocol', body: Sent, why: WHY },
+      ...about,
+      summary: 'One product, by the Universal Commerce Protocol',
+      body: Sent,
+      why: WHY,
       handle: answer('lookup', ProductRequest, async (channel, sent, signal) => {
         const product = await channels.ucp.product(channel, sent, signal);
         if (product !== undefined) return { product };
@@ -132,14 +138,16 @@ export const ucpRoutes =
     });
 
     serve(server, 'GET /channels/:token/ucp/profile', {
-      ...{ ...about, summary: 'The profile that a shop puts at its own /.well-known/ucp' },
+      ...about,
+      summary: 'The profile that a shop puts at its own /.well-known/ucp',
       async handle({ params: { token } }) {
         await channels.findUcp(token);
         return describeProfile(addressOf(token));
       },
     });
     serve(server, 'GET /channels/:token/ucp/compatibility.json', {
-      ...{ ...about, summary: 'The schema of the compatibility extension' },
+      ...about,
+      summary: 'The schema of the compatibility extension',
       answer: { 200: Type.Unknown() },
       async handle({ params: { token } }) {
         await channels.findUcp(token);
@@ -217,8 +225,11 @@ const describeProfile = (endpoint: string) => ({
     services: {
       'dev.ucp.shopping': [
         {
-          ...{ version: UCP_VERSION, spec: `${SPEC}/specification/overview`, transport: 'rest' },
-          ...{ schema: `${SPEC}/services/shopping/rest.openapi.json`, endpoint },
+          version: UCP_VERSION,
+          spec: `${SPEC}/specification/overview`,
+          transport: 'rest',
+          schema: `${SPEC}/services/shopping/rest.openapi.json`,
+          endpoint,
         },
       ],
     },
@@ -227,7 +238,9 @@ const describeProfile = (endpoint: string) => ({
       [CAPABILITIES.lookup]: capability('lookup', 'catalog_lookup'),
       [EXTENSION]: [
         {
-          ...{ version: UCP_VERSION, spec: EXTENSION_SPEC, schema: `${endpoint}/compatibility.json` },
+          version: UCP_VERSION,
+          spec: EXTENSION_SPEC,
+          schema: `${endpoint}/compatibility.json`,
           extends: CAPABILITIES.lookup,
         },
       ],

@@ -98,7 +98,8 @@ export function createUcp({ catalog, relations }: UcpParts) {
         return variants.length === 0 ? [] : [toUcpProduct(id, variants)];
       };
       const page: { products: UcpProduct[]; nextOffset?: number | undefined; isPartial: boolean } = {
-        ...{ products: [], isPartial: false },
+        products: [],
+        isPartial: false,
       };
       for await (const { members, ...place } of listGroups(find, search)) {
         if (page.products.length === search.limit) break;
@@ -162,7 +163,8 @@ export function createUcp({ catalog, relations }: UcpParts) {
       project,
       {
         identifiers: [identifier],
-        ...{ form: 'single', explain: false },
+        form: 'single',
+        explain: false,
         includeTags: definition.relations.flatMap(({ tag, limit }) =>
           tag === undefined ? [] : [{ tag, limitPerRelation: limit }],
         ),
@@ -206,7 +208,10 @@ export function createUcp({ catalog, relations }: UcpParts) {
     return {
       verdict: unknown.length > 0 && verdict !== 'does_not_fit' ? 'unknown' : verdict,
       pairs: pairs.map(({ source, target, relation, verdict: ofPair, missing }) => ({
-        ...{ source, target, relation: relation.name, verdict: ofPair },
+        source,
+        target,
+        relation: relation.name,
+        verdict: ofPair,
         ...(missing.length > 0 && { missing }),
       })),
       ...(unknown.length > 0 && { unknown }),
@@ -252,7 +257,10 @@ const isNamed = ({ id, variants }: { id: string; variants: readonly UcpVariant[]
   id === named || variants.some((one) => one.id === named);
 
 const describeRelated = (id: string, { id: variant, title, url, price, media }: UcpVariant) => ({
-  ...{ id, variant, title, price },
+  id,
+  variant,
+  title,
+  price,
   ...(url !== undefined && { url }),
   ...(media && { media: media.slice(0, 1) }),
 });

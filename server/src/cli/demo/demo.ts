@@ -23,7 +23,9 @@ export async function demoCommand(): Promise<number> {
     const consoleLink = (await makeFirstOwnerLink(app, config)) ?? '';
     // For the page of the shop, whose visitors can read the key.
     const { key: pageKey = '' } = await createRelata({ url: address, key }).apiKeys.create({
-      ...{ name: 'Shop page', scope: { type: 'project', id: projectId }, page: true },
+      name: 'Shop page',
+      scope: { type: 'project', id: projectId },
+      page: true,
       rateLimit: { requestsPerMinute: 600 },
     });
     const shownAt = config.publicUrl ?? address;
@@ -40,7 +42,10 @@ export async function loadDemoCatalog(address: string, key: string, shownAt = ad
   const { projects, products, relations, tasks } = createRelata({ url: address, key });
   const group = await projects.createGroup('Demo');
   const { id: projectId } = await projects.create({
-    ...{ name: 'Outdoor and photo shop', projectGroupId: group.id, locale: 'en-GB', tags: ['demo'] },
+    name: 'Outdoor and photo shop',
+    projectGroupId: group.id,
+    locale: 'en-GB',
+    tags: ['demo'],
   });
   await products.fullUpdate(withPictures(readDemoCatalog(), shownAt), { projectId });
   for (const relation of readDemoRelations()) await relations.create(projectId, relation);
@@ -84,8 +89,12 @@ export function describeDemo({
   const [first] = products;
   const tyre = products.find(({ categories }) => categories.some(({ path }) => path.includes('Tyres')));
   const shown = {
-    ...{ url: address, key: pageKey, project: String(projectId), tags: 'accessories,spare parts' },
-    ...{ product: first?.identifier ?? '', with: tyre?.identifier ?? '' },
+    url: address,
+    key: pageKey,
+    project: String(projectId),
+    tags: 'accessories,spare parts',
+    product: first?.identifier ?? '',
+    with: tyre?.identifier ?? '',
   };
   return `
 Relata serves the demo catalog. Open it in a browser and sign up, within the hour:

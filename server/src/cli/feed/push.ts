@@ -45,7 +45,10 @@ export async function push(files: readonly string[], flags: PushFlags): Promise<
   const { projectId, relata } = connection;
   try {
     const pushed = await relata.products.push(readBatches(files, { progress, size }), {
-      ...{ mode, projectId, onInvalid: flags.onInvalid, ...(record.state && { state: record.state }) },
+      mode,
+      projectId,
+      onInvalid: flags.onInvalid,
+      ...(record.state && { state: record.state }),
       onState(state) {
         record.keep(state);
         if (state.batches > sent) line.show(describe(progress, state.products));

@@ -113,9 +113,15 @@ type Judged = client.FitAnswer['pairs'][number];
 
 /** A total as a match of its sum. */
 const toMatch = ({ operator, verdict, total, limit }: client.FitAnswer['totals'][number]) => ({
-  ...{ operator, verdict, holds: verdict === 'fits', targetTerm: total, sourceTerm: limit },
-  ...{ target: `sum of ${total.attribute}`, targetValues: [total.sum] },
-  ...{ source: limit.attribute, sourceValues: limit.values },
+  operator,
+  verdict,
+  holds: verdict === 'fits',
+  targetTerm: total,
+  sourceTerm: limit,
+  target: `sum of ${total.attribute}`,
+  targetValues: [total.sum],
+  source: limit.attribute,
+  sourceValues: limit.values,
 });
 
 /** What fails or is missing is the most informative. */

@@ -83,7 +83,11 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   return send({
     // First, because some clients show only the beginning of a body.
     ...(validation && { validation }),
-    ...{ status, code, reason: refusal.code, message, requestId: request.id },
+    status,
+    code,
+    reason: refusal.code,
+    message,
+    requestId: request.id,
     ...(details.length > 0 && { details }),
   });
 }

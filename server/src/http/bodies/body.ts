@@ -119,7 +119,10 @@ export function createMemoryBudget(limitBytes: number) {
 }
 
 const makeGroup = (name: string, limitBytes: number): Group => ({
-  ...{ name, limitBytes, members: new Set(), bytes: 0 },
+  name,
+  limitBytes,
+  members: new Set(),
+  bytes: 0,
 });
 
 function grow(holding: Holding, toBytes: number): boolean {

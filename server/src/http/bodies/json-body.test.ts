@@ -17,7 +17,11 @@ let readElsewhere: JsonInput[] = [];
 
 function read(body: ReturnType<typeof identity | typeof gzip>, terms: Partial<JsonTerms> = {}) {
   return readJsonBody(body, {
-    ...{ maxMib: 1, limits: JSON_LIMITS, schema: undefined, memory: undefined, owner: 1 },
+    maxMib: 1,
+    limits: JSON_LIMITS,
+    schema: undefined,
+    memory: undefined,
+    owner: 1,
     openSignal: () => new AbortController().signal,
     async readElsewhere(input) {
       readElsewhere.push(input);
@@ -41,9 +45,7 @@ test('every JSON document is read back, packed or not', async () => {
 test('an empty body is undefined, and what is no JSON says where it ends (§7.3 rule 5)', async () => {
   assert.equal(await read(identity('')), undefined);
   await assert.rejects(read(identity('{"a":')), { code: 'body_not_json' });
-  await assert.rejects(read(identity(new Uint8Array([0x22, 0xff, 0x22]))), {
-    code: 'body_not_json',
-  });
+  await assert.rejects(read(identity(new Uint8Array([0x22, 0xff, 0x22]))), { code: 'body_not_json' });
   await assert.rejects(read({ bytes: Buffer.from('plain'), encoding: 'gzip' }), {
     code: 'body_not_unpacked',
   });
@@ -70,10 +72,7 @@ test('what holds more than a body may is refused before it is parsed (§8)', asy
   ];
   for (const [text, said] of cases) {
     for (const body of [identity(text), gzip(text)]) {
-      await assert.rejects(read(body, { limits }), {
-        code: 'request_invalid',
-        facts: { details: [said] },
-      });
+      await assert.rejects(read(body, { limits }), { code: 'request_invalid', facts: { details: [said] } });
     }
   }
   const full = `[${'0,'.repeat(98)}0]`;

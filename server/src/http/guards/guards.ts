@@ -357,11 +357,7 @@ async function chooseByRoles(
     caller,
     id,
     find,
-  }: {
-    readonly caller: UserCaller;
-    readonly id: number | undefined;
-    readonly find: Guards['chooseProject'];
-  },
+  }: { readonly caller: UserCaller; readonly id: number | undefined; readonly find: Guards['chooseProject'] },
 ): Promise<ChosenProject> {
   const project = await find({ ...caller, scope: reachOf(caller, 'viewer') }, id);
   const required = requiredRole(request);

@@ -13,8 +13,11 @@ const UNPACK = { br: brotliDecompressSync, gzip: gunzipSync, zstd: zstdDecompres
 /** A server of texts of so many bytes; a key is the number of its account. @returns what reads one */
 function servePacked(t: TestContext) {
   const findCaller = ({ value }: { value: string }): KeyCaller => ({
-    ...{ accountId: Number(value), keyId: 1, keyName: value },
-    ...{ scope: { type: 'account' }, access: 'read' },
+    accountId: Number(value),
+    keyId: 1,
+    keyName: value,
+    scope: { type: 'account' },
+    access: 'read',
   });
   const guards = { findCaller, countRequest: async () => undefined } as unknown as Guards;
   const settings = {

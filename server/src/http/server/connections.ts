@@ -197,8 +197,6 @@ export function createBrokenRequestHandler() {
 type Broken = Pick<FailureBody, 'code' | 'reason' | 'message'>;
 const BAD_REQUEST: Broken = { code: 400, reason: 'bad_request', message: 'Bad Request' };
 const BROKEN: Readonly<Record<string, Broken>> = {
-  HPE_HEADER_OVERFLOW: {
-    ...{ code: 431, reason: 'headers_too_large', message: 'Request Header Fields Too Large' },
-  },
+  HPE_HEADER_OVERFLOW: { code: 431, reason: 'headers_too_large', message: 'Request Header Fields Too Large' },
   ERR_HTTP_REQUEST_TIMEOUT: { code: 408, reason: 'request_timeout', message: 'Request Timeout' },
 };

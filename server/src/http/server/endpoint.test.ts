@@ -19,14 +19,16 @@ test('an endpoint takes and answers what its schemas say, or is not compiled', a
   const made = { ...about, body: Bike, answer: { 201: Bike } };
   serve(server, 'POST /bikes', { ...made, handle: async ({ body }) => ({ id: body.id, colours }) });
   serve(server, 'POST /other', {
-    ...{ ...about, answer: { 200: Bike } },
+    ...about,
+    answer: { 200: Bike },
     // @ts-expect-error: a colour is not a text of colours
     handle: async () => ({ id: 1, colours: 'red' }),
   });
   const answerOnce: AnswerOnce = (_, work) => work(async () => {});
   const whole = { id: 1, colours };
   serveOnce(server, 'POST /once', {
-    ...{ ...made, answerOnce },
+    ...made,
+    answerOnce,
     async handle(_, record) {
       // @ts-expect-error: what is kept for a repetition is checked, too
       await record(tx, { id: 1 });
@@ -34,7 +36,9 @@ test('an endpoint takes and answers what its schemas say, or is not compiled', a
     },
   });
   serveRaw(server, 'POST /raw', {
-    ...{ ...about, answer: { 200: Bike }, why: 'a test' },
+    ...about,
+    answer: { 200: Bike },
+    why: 'a test',
     // @ts-expect-error: bytes are sent by sendRaw, other answers are checked
     handle: async () => ({ id: 1 }),
   });

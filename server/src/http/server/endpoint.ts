@@ -324,10 +324,7 @@ interface Served<Resource, Place> {
 }
 
 /** For `Served`: resources of the project of the path. */
-export const inProject = {
-  params: { id: answers.Id },
-  placeOf: ({ project }: FastifyRequest) => project,
-};
+export const inProject = { params: { id: answers.Id }, placeOf: ({ project }: FastifyRequest) => project };
 
 /** For `Served`: resources that the caller reaches. */
 export const inReach = { params: {}, idName: 'id', placeOf: ({ caller }: FastifyRequest) => caller };
@@ -356,7 +353,9 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
   const { answer, answerOnce, markOf, markOfAnswer } = served;
   const pathOfOne = `${path}/:${idName}`;
   const aboutList = (about: About) => ({
-    ...{ tags, ...about, ...(Object.keys(params).length > 0 && { params: Type.Object(params) }) },
+    tags,
+    ...about,
+    ...(Object.keys(params).length > 0 && { params: Type.Object(params) }),
     config: { ...managed, ...served.config, ...about.config },
   });
   const aboutOne = (about: About) => ({
@@ -399,7 +398,9 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
       ): Promise<{ readonly items: readonly Resource[]; readonly nextCursor: string | null }>;
     }): void {
       serve(server, `GET ${path}`, {
-        ...{ ...aboutList(about), query, answer: { 200: page } },
+        ...aboutList(about),
+        query,
+        answer: { 200: page },
         async handle(request) {
           const { items, nextCursor } = await list(placeOf(request), request.query as never);
           return { items: items.map(answer.of), nextCursor };
@@ -419,7 +420,8 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
       create(change: ChangeRequest<Resource, Place>, sent: Static<Body>): Promise<Made>;
     }): void {
       serve(server, `POST ${path}`, {
-        ...{ ...aboutList(about), answer: { 201: (made ?? answer).schema } },
+        ...aboutList(about),
+        answer: { 201: (made ?? answer).schema },
         handle: (request, reply) =>
           answerChange(request, { reply, made }, (by) => create(by, request.body as never)),
       });
@@ -428,7 +430,8 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
     /** GET of one. */
     read({ get, ...about }: About & { get(place: Place, id: number): Promise<Resource> }): void {
       serve(server, `GET ${pathOfOne}`, {
-        ...{ ...aboutOne(about), answer: { 200: answer.schema } },
+        ...aboutOne(about),
+        answer: { 200: answer.schema },
         async handle(request, reply) {
           const resource = await get(placeOf(request), idOf(request));
           // A run changes the answer but not the ETag, which stands for what a person wrote.
@@ -456,7 +459,9 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
     }): void {
       const isStateful = method !== 'POST' && markOf !== undefined;
       serve(server, `${method} ${pathOfOne}${below}`, {
-        ...{ ...aboutOne(about), ...(isStateful && { headers: answers.IfMatch }), ...(body && { body }) },
+        ...aboutOne(about),
+        ...(isStateful && { headers: answers.IfMatch }),
+        ...(body && { body }),
         ...(body && method === 'POST' && { hooks: { preValidation: takeNoBody } }),
         answer: { 200: (made ?? answer).schema },
         handle(request, reply) {
@@ -483,8 +488,11 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
       ): Promise<unknown>;
     }): void {
       serveOnce(server, `DELETE ${pathOfOne}`, {
-        ...{ ...aboutOne(about), ...(query && { query }), ...(markOf && { headers: answers.IfMatch }) },
-        ...{ answer: { 200: answers.DoneAnswer }, answerOnce },
+        ...aboutOne(about),
+        ...(query && { query }),
+        ...(markOf && { headers: answers.IfMatch }),
+        answer: { 200: answers.DoneAnswer },
+        answerOnce,
         async handle(request, record) {
           const chosen = { id: idOf(request), expected: markOf && answers.readIfMatch(request) };
           const beside = (tx: ControlTransaction) => record(tx, answers.done);

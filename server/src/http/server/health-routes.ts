@@ -42,7 +42,8 @@ export function addHealthRoutes(
   },
 ): void {
   serve(server, 'GET /health/live', {
-    ...{ config: { guard: 'none' }, answer: { 200: HealthAnswer } },
+    config: { guard: 'none' },
+    answer: { 200: HealthAnswer },
     summary: 'Whether the process runs',
     description: 'Answers 200 as long as the process can answer at all. Restart it when this fails.',
     failures: {},
@@ -53,7 +54,8 @@ export function addHealthRoutes(
   });
 
   serve(server, 'GET /health/ready', {
-    ...{ config: { guard: 'none' }, answer: { 200: ReadyAnswer } },
+    config: { guard: 'none' },
+    answer: { 200: ReadyAnswer },
     summary: 'Whether requests are served',
     description:
       'Answers 503 while the service starts or stops, cannot reach its database, or is older than its database, which a newer version has migrated (schema_moved). Send it no requests then, but do not restart it. `problems` are of a full disk, of damaged catalogs and of a backup whose target is away.',
@@ -90,7 +92,11 @@ const schema = {
 /** Answers `/` for callers who know only the address of the service. Source: docs/interface.md §10.3. */
 export function serveRoot(server: Server, { version, page }: { version: string; page: string }): void {
   const addresses = {
-    ...{ name: 'Relata', version, console: '/console/', docs: '/docs/', openapi: '/openapi.json' },
+    name: 'Relata',
+    version,
+    console: '/console/',
+    docs: '/docs/',
+    openapi: '/openapi.json',
     health: '/health/ready',
   };
   server.get('/', { config: { guard: 'none' }, schema }, async (request, reply) => {

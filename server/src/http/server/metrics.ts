@@ -74,12 +74,16 @@ export function createMetrics(sources: MetricSources = {}) {
   collectDefaultMetrics({ register: registry, prefix: 'relata_' });
   watchSources(registry, sources);
   const requests = new Histogram({
-    ...{ name: 'relata_http_request_duration_seconds', buckets: SECONDS, registers },
+    name: 'relata_http_request_duration_seconds',
+    buckets: SECONDS,
+    registers,
     help: 'Time from the head of a request to the end of its answer.',
     labelNames: ['method', 'route', 'status'],
   });
   const tasks = new Counter({
-    ...{ name: 'relata_tasks_total', help: 'Tasks that ended, by kind and status.', registers },
+    name: 'relata_tasks_total',
+    help: 'Tasks that ended, by kind and status.',
+    registers,
     labelNames: ['kind', 'status'],
     collect() {
       for (const kind of sources.listTaskKinds?.() ?? []) {
@@ -88,11 +92,15 @@ export function createMetrics(sources: MetricSources = {}) {
     },
   });
   const refusals = new Counter({
-    ...{ name: 'relata_commits_refused_total', labelNames: ['reason'], registers },
+    name: 'relata_commits_refused_total',
+    labelNames: ['reason'],
+    registers,
     help: 'Full updates whose commit was refused, by reason.',
   });
   const products = new Counter({
-    ...{ name: 'relata_products_written_total', labelNames: ['change'], registers },
+    name: 'relata_products_written_total',
+    labelNames: ['change'],
+    registers,
     help: 'Products that a task created, changed or deleted.',
   });
   for (const reason of COMMIT_REFUSALS) refusals.inc({ reason }, 0);

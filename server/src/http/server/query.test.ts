@@ -22,9 +22,7 @@ test('a query is read as a form is, names that repeat as lists (§4.2 rule 4)', 
     assert.deepEqual({ ...readQuery(text) }, Object.fromEntries(new URLSearchParams(text)), text);
   assert.deepEqual(
     { ...readQuery('a=1&a=2&b[]=3&c[0]=4&c[1]=5&d]=6') },
-    {
-      ...{ a: ['1', '2'], b: ['3'], c: ['4', '5'], 'd]': '6' },
-    },
+    { a: ['1', '2'], b: ['3'], c: ['4', '5'], 'd]': '6' },
   );
 });
 

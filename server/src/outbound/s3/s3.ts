@@ -142,7 +142,11 @@ export class S3 {
     const { accessKeyId, secretAccessKey, region } = this.#place;
     const digest = createHash('sha256').update(body ?? '');
     const signed = await new AwsV4Signer({
-      ...{ method, accessKeyId, secretAccessKey, service: 's3', ...(region && { region }) },
+      method,
+      accessKeyId,
+      secretAccessKey,
+      service: 's3',
+      ...(region && { region }),
       url: url.href,
       headers: { ...request.headers, 'x-amz-content-sha256': digest.digest('hex') },
     }).sign();
@@ -187,11 +191,14 @@ function decodeSafely(text: string): string | undefined {
 
 export const s3BucketOptions = {
   endpoint: Type.String({
-    ...{ minLength: 1, maxLength: URL_LENGTH, 'x-label': 'Endpoint' },
+    minLength: 1,
+    maxLength: URL_LENGTH,
+    'x-label': 'Endpoint',
     description: 'https://s3.eu-central-1.amazonaws.com, https://minio.example:9000',
   }),
   region: optional.text({
-    ...{ pattern: '^[a-z0-9-]{1,50}$', 'x-label': 'Region' },
+    pattern: '^[a-z0-9-]{1,50}$',
+    'x-label': 'Region',
     description: 'if it is left out: what the endpoint says, otherwise us-east-1',
   }),
   bucket: Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$', 'x-label': 'Bucket' }),
@@ -200,7 +207,10 @@ export const s3BucketOptions = {
 export const s3AccessOptions = {
   accessKeyId: Type.String({ pattern: '^[!-~]{1,128}$', 'x-label': 'Access key id' }),
   secretAccessKey: Type.String({
-    ...{ minLength: 1, maxLength: 1_024, 'x-label': 'Secret access key', 'x-secret': 'line' },
+    minLength: 1,
+    maxLength: 1_024,
+    'x-label': 'Secret access key',
+    'x-secret': 'line',
     description:
       'Answers show *** in its place; ***, sent back, keeps it as long as the origin of the endpoint stays',
   }),

@@ -34,14 +34,19 @@ export const sftpOptions = {
   user: Type.String({ minLength: 1, maxLength: 255, 'x-label': 'User' }),
   password: secret('line', { maxLength: 1_024, label: 'Password', description: RETAINED }),
   privateKey: secret('text', {
-    ...{ maxLength: 16_384, label: 'Private key' },
+    maxLength: 16_384,
+    label: 'Private key',
     description: `in place of a password, in the form of PEM or OpenSSH. ${RETAINED}`,
   }),
   passphrase: secret('line', {
-    ...{ maxLength: 1_024, label: 'Passphrase of the private key', description: RETAINED },
+    maxLength: 1_024,
+    label: 'Passphrase of the private key',
+    description: RETAINED,
   }),
   hostKey: Type.String({
-    ...{ minLength: 1, maxLength: 60, 'x-label': 'Host key' },
+    minLength: 1,
+    maxLength: 60,
+    'x-label': 'Host key',
     description:
       'fingerprint of the key of the server, SHA256:…, as ssh-keyscan HOST | ssh-keygen -lf - shows it. A server with another key gets nothing',
   }),
@@ -151,7 +156,10 @@ export interface SftpName extends SftpFile {
 }
 
 const toName = (name: string, stats: Stats): SftpName => ({
-  ...{ name, kind: kindOf(stats), sizeBytes: stats.size, modifiedAt: stats.mtime },
+  name,
+  kind: kindOf(stats),
+  sizeBytes: stats.size,
+  modifiedAt: stats.mtime,
 });
 
 function kindOf(stats: Stats): SftpName['kind'] {

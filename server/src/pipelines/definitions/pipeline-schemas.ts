@@ -20,7 +20,8 @@ const ManualTrigger = wire.closed({ type: Type.Literal('manual') });
 const ScheduleTrigger = wire.closed({
   type: Type.Literal('schedule'),
   cron: Type.String({
-    ...{ minLength: 1, maxLength: 255 },
+    minLength: 1,
+    maxLength: 255,
     description: 'minute, hour, day of the month, month, day of the week',
   }),
   timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'as Europe/Berlin' }),
@@ -28,7 +29,8 @@ const ScheduleTrigger = wire.closed({
 const WebhookTrigger = wire.closed({
   type: Type.Literal('webhook'),
   minSecondsBetween: optional.integer({
-    ...{ minimum: 0, maximum: YEAR_SECONDS },
+    minimum: 0,
+    maximum: YEAR_SECONDS,
     description: 'between two accepted calls; default 3600',
   }),
   id: optional.text('the last part of the URL; set by the service'),
@@ -58,7 +60,9 @@ const definition = {
   }),
   relationId: Type.Optional({ ...wire.Id, description: 'mode links: the relation whose links are replaced' }),
   tableName: optional.text({
-    ...{ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' },
+    minLength: 1,
+    maxLength: 255,
+    pattern: '^[^\\u0000]*$',
     description: 'mode table: the table that is replaced, or made',
   }),
   trigger: PipelineTrigger,
@@ -274,8 +278,14 @@ export interface UploadedFile {
 }
 
 export const NO_COUNTS: RunCounts = {
-  ...{ rows: 0, products: 0, filtered: 0, rejected: 0 },
-  ...{ created: 0, changed: 0, unchanged: 0, deleted: 0 },
+  rows: 0,
+  products: 0,
+  filtered: 0,
+  rejected: 0,
+  created: 0,
+  changed: 0,
+  unchanged: 0,
+  deleted: 0,
 };
 
 /** A definition to try; without a mapping one is suggested. */

@@ -104,10 +104,7 @@ export function compileColumn(column: Column, place: Place): CompiledColumn {
   const transformations = compileTransformations(spec, place);
   const { default: fallback, split } = spec;
   if (transformations.before.length + transformations.after.length === 0 && split === undefined)
-    return {
-      ...about,
-      read: fallback === undefined ? pick : (row) => pick(row) ?? (fallback || undefined),
-    };
+    return { ...about, read: fallback === undefined ? pick : (row) => pick(row) ?? (fallback || undefined) };
 
   function transform(picked: ColumnValue, row: RowView): ColumnValue | undefined {
     const note = (reason: string) => {

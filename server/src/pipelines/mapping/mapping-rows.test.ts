@@ -247,7 +247,9 @@ test('patterns are checked without compiling them here; one that is too much is 
 
 test('when too many rows run away the rest is given up', async (t) => {
   const expressions = openExpressions(['($f := function(){ $f() }; $f())'], {
-    ...{ ...limits, rowMs: 20, runaways: 3 },
+    ...limits,
+    rowMs: 20,
+    runaways: 3,
   });
   t.after(() => expressions.close());
   const rows = Array.from({ length: 50 }, () => ({}));

@@ -63,7 +63,8 @@ const from = {
   column: Type.Optional(ColumnName),
   optional: optional.flag('the source may lack the column; default false: then the run ends'),
   columns: optional.list(ColumnName, {
-    ...{ minItems: 1, maxItems: 100 },
+    minItems: 1,
+    maxItems: 100,
     description: 'joined to one text; empty ones are left out',
   }),
   join: text(100, 'what stands between columns; default one space'),
@@ -207,7 +208,8 @@ export const MappingSchema = Type.Object(
     separator: filledText(SIGN_LENGTH, 'mode links: between several targets of one cell'),
   },
   {
-    ...{ ...closed, title: 'Mapping' },
+    ...closed,
+    title: 'Mapping',
     description:
       'Which column becomes which part of a product. A column is its name, or an object with exactly one of column, columns, constant and expression and the transformations, in their order. identifier is always needed, name in the modes full and incremental; mode partial changes what is mapped and nothing else, mode delete uses the identifier alone. Mode links takes source, targets, quantity and separator instead, mode table source and target.',
   },

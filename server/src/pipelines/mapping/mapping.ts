@@ -143,7 +143,9 @@ export function planMapping(mapping: Mapping, mode: PipelineMode) {
 }
 
 const toCellProblem = ({ column, message: reason }: RowProblem): CellProblem => ({
-  ...{ field: 'row', ...(column !== undefined && { column }), reason },
+  field: 'row',
+  ...(column !== undefined && { column }),
+  reason,
 });
 
 function mapSound(

@@ -42,7 +42,11 @@ export const pipelineRoutes =
   }: RouteTools & { readonly pipelines: Pipelines }): Routes =>
   (server) => {
     const kind = serveKind<Shown<schemas.Pipeline>, ChosenProject>(server, {
-      ...{ ...inProject, path: PATH, idName: 'pipelineId', tags: ['Pipelines'], answerOnce },
+      ...inProject,
+      path: PATH,
+      idName: 'pipelineId',
+      tags: ['Pipelines'],
+      answerOnce,
       answer: answerAs(schemas.WirePipeline, (shown) => schemas.toWirePipeline(shown, findBaseUrl)),
       markOf: ({ resource }) => markOfDefined(resource),
       markOfAnswer: markOfDefined,
@@ -51,27 +55,35 @@ export const pipelineRoutes =
     kind.create({ summary: 'Create a pipeline', ...takesDefinition, create: pipelines.create });
     serve(server, `POST ${PATH}/preview`, {
       config: { guard: 'management', access: 'manage', ...takesFile },
-      ...{ tags: ['Pipelines'], params: ProjectParams },
+      tags: ['Pipelines'],
+      params: ProjectParams,
       summary: 'Try a definition on the first rows of its real source, without storing it',
       description: 'Without a mapping one is suggested from the names of the columns and what is in them.',
-      ...{ body: schemas.SentPreview, answer: { 200: schemas.WirePreview } },
+      body: schemas.SentPreview,
+      answer: { 200: schemas.WirePreview },
       handle: ({ project, body }, reply) =>
         whileCallerWaits(reply, (signal) => pipelines.preview(project, body, signal)),
     });
     kind.read({ summary: 'Read a pipeline; the ETag is for If-Match', get: pipelines.getShown });
     kind.remove({ summary: 'Delete a pipeline that is not running', remove: pipelines.remove });
     kind.change({
-      ...{ method: 'PUT', summary: 'Replace a pipeline', ...takesDefinition, change: pipelines.replace },
+      method: 'PUT',
+      summary: 'Replace a pipeline',
+      ...takesDefinition,
+      change: pipelines.replace,
     });
     kind.change({
-      ...{ method: 'POST', below: '/trigger-id' },
-      ...{ summary: 'Give the webhook another URL; the old one ends', change: pipelines.renewTriggerId },
+      method: 'POST',
+      below: '/trigger-id',
+      summary: 'Give the webhook another URL; the old one ends',
+      change: pipelines.renewTriggerId,
     });
     serve(server, `POST ${PATH}/:pipelineId/run`, {
       ...aboutOne,
       config: { ...runs, body: 'ignored' },
       summary: 'Start a run by hand',
-      ...{ query: schemas.RunQuery, answer: { 200: schemas.TriggeredAnswer } },
+      query: schemas.RunQuery,
+      answer: { 200: schemas.TriggeredAnswer },
       async handle(request) {
         const { project, params, query } = request;
         const pipeline = await pipelines.get(project, params.pipelineId);
@@ -90,7 +102,9 @@ export const pipelineRoutes =
       description:
         'The body is the file itself, of any type, packed with gzip or zip or not, and not a form. The answer comes when it is safely stored.',
       consumes: ['application/octet-stream'],
-      ...{ query: schemas.UploadQuery, body: File, answer: { 200: schemas.TriggeredAnswer } },
+      query: schemas.UploadQuery,
+      body: File,
+      answer: { 200: schemas.TriggeredAnswer },
       async handle(request) {
         const { project, params, query, body } = request;
         const pipeline = await pipelines.get(project, params.pipelineId);
@@ -107,7 +121,8 @@ export const pipelineRoutes =
       ...aboutOne,
       config: { guard: 'management', access: 'manage' },
       summary: 'List the runs of a pipeline',
-      ...{ query: ListQuery, answer: { 200: schemas.RunPage } },
+      query: ListQuery,
+      answer: { 200: schemas.RunPage },
       async handle({ project, params, query }) {
         const { items, nextCursor } = await pipelines.listRuns(project, params.pipelineId, query);
         return { items: items.map(schemas.toWireRun), nextCursor };

@@ -168,10 +168,7 @@ export function createPipelineRuns({
     await taskRun.log(`fetching ${describeSource(tried.source)}`);
     const read = await threads.read(
       { ...tried, ...from, projectId: pipeline.projectId, stopsAtProblem: onRejectedRow === 'stop' },
-      {
-        ...{ run: taskRun, onRejectedRow },
-        onProducts: (bytes) => gathered.add({ bytes, encoding: 'identity' }),
-      },
+      { run: taskRun, onRejectedRow, onProducts: (bytes) => gathered.add({ bytes, encoding: 'identity' }) },
     );
     if (read === undefined) return undefined;
     const least = Math.max(1, minProducts);

@@ -71,7 +71,9 @@ export function createRunThreads(entry: URL, data: RunThreadData) {
       ),
     preview: (order: PreviewOrder, signal?: AbortSignal) =>
       use((thread) => thread.run<Preview>('preview', order, { key: 0 }), {
-        ...{ ms: PREVIEW_MS, time: `${PREVIEW_MS / 1_000} s`, signal },
+        ms: PREVIEW_MS,
+        time: `${PREVIEW_MS / 1_000} s`,
+        signal,
       }),
     close: () => threads.close(),
   };

@@ -6,20 +6,23 @@ import { createSources, SOURCE_LIMITS } from '../sources/sources.ts';
 import { type PreviewOrder, previewSource } from './run-preview.ts';
 
 const sources = createSources({
-  ...{ ...SOURCE_LIMITS, importDir: undefined, tempDir: tmpdir(), allow: [], userAgent: 'test' },
+  ...SOURCE_LIMITS,
+  importDir: undefined,
+  tempDir: tmpdir(),
+  allow: [],
+  userAgent: 'test',
 });
 const parts = { sources, tempDir: tmpdir(), readPiece: async () => new Uint8Array() };
 const lines = Array.from({ length: 40_000 }, (_, at) => `{"sku":"A${at}","name":"Drill ${at}"}\n`).join('');
 
 const orderOf = (bytes: Uint8Array): PreviewOrder => ({
-  ...{
-    projectId: 1,
-    source: { type: 'upload' },
-    format: { type: 'ndjson' },
-    mode: 'full',
-    mapping: undefined,
-  },
-  ...{ file: { name: 'a.ndjson', bytes, isBeginning: true }, catalog: { locale: 'en' } },
+  projectId: 1,
+  source: { type: 'upload' },
+  format: { type: 'ndjson' },
+  mode: 'full',
+  mapping: undefined,
+  file: { name: 'a.ndjson', bytes, isBeginning: true },
+  catalog: { locale: 'en' },
 });
 
 test('a beginning is previewed although its packing breaks off (§13.5)', async () => {

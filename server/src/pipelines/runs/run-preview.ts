@@ -117,7 +117,11 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
   ];
   const settings = format === undefined && mapper?.hasExpressions === false ? order.catalog : undefined;
   return {
-    ...{ found, columns, rows: shown, lists, warnings },
+    found,
+    columns,
+    rows: shown,
+    lists,
+    warnings,
     suggestion: { ...suggestion, ...(format && { format }) },
     ...(settings &&
       mapper && { catalog: await sketchCatalog({ outcomes, rest, pieces, mapper, settings }, order) }),
@@ -225,7 +229,9 @@ async function takeSample(pieces: Pieces) {
 }
 
 const sentFile = ({ name, bytes }: TriedFile): SourceFile => ({
-  ...{ name, sizeBytes: bytes.length, bytes: Readable.from([bytes]) },
+  name,
+  sizeBytes: bytes.length,
+  bytes: Readable.from([bytes]),
 });
 
 function showRow({ number, values }: SourceRow): PreviewRow {
@@ -327,7 +333,11 @@ function createSketch(mode: PreviewOrder['mode']) {
     },
 
     describe: (settings: DraftSettings, isWhole: boolean): PreviewCatalog => ({
-      ...{ rows, isWhole, products: identifiers.size, filtered, rejected },
+      rows,
+      isWhole,
+      products: identifiers.size,
+      filtered,
+      rejected,
       categories: [...categories]
         .filter(([, products]) => products > 0)
         .sort(([, a], [, b]) => b - a)

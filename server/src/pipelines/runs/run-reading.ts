@@ -154,7 +154,9 @@ export function openReading(
 export function openMapper({ format, mapping, mode }: Omit<TriedDefinition, 'source'>): RowMapper {
   if (getFormat(format.type).mapping === 'none')
     return {
-      ...{ columns: [], hasExpressions: false, async [Symbol.asyncDispose]() {} },
+      columns: [],
+      hasExpressions: false,
+      async [Symbol.asyncDispose]() {},
       mapRows: async (rows) => rows.map(takeNative),
     };
   const chosen = mapping ?? (findDefaultMapping(format.type) as Mapping | undefined);

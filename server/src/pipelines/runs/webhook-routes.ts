@@ -48,7 +48,8 @@ export const webhookRoutes =
       description:
         'The complete URL is copied from the trigger of the pipeline. The key is an account key with the access write or manage, in the header. A body and parameters are not looked at.',
       params: Type.Object({ triggerId: Type.String() }),
-      ...{ answer: { 200: TriggeredAnswer }, failures },
+      answer: { 200: TriggeredAnswer },
+      failures,
       hooks: { onRequest: check },
       async handle(request) {
         const webhook = found.get(request);

@@ -70,7 +70,9 @@ async function serveRaw(t: TestContext, answer: (socket: Socket) => void): Promi
 
 /** Every name leads to loopback, which is allowed, and to nothing else. */
 const settings: OpenSettings = {
-  ...{ importDir: undefined, tempDir: '', allow: [] },
+  importDir: undefined,
+  tempDir: '',
+  allow: [],
   allows: allowAddresses(['127.0.0.1']),
   resolve: async () => [{ address: '127.0.0.1' }],
   userAgent: 'Relata/test',

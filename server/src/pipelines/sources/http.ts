@@ -90,7 +90,9 @@ async function follow(source: HttpSource, { settings, via, last }: Fetching) {
   for (let redirects = 0; redirects <= REDIRECTS; redirects++) {
     const sent = Object.entries(own).map(([name, value]) => [name.toLowerCase(), value]);
     const headers = {
-      ...{ 'user-agent': settings.userAgent, accept: '*/*', 'accept-encoding': ACCEPT_ENCODING },
+      'user-agent': settings.userAgent,
+      accept: '*/*',
+      'accept-encoding': ACCEPT_ENCODING,
       ...(last?.etag !== undefined && { 'if-none-match': last.etag }),
       ...(last?.lastModified !== undefined && { 'if-modified-since': last.lastModified }),
       ...Object.fromEntries(sent),

@@ -14,7 +14,9 @@ export const s3 = defineSource({
   options: {
     ...s3BucketOptions,
     key: Type.String({
-      ...{ minLength: 1, maxLength: GLOB_LENGTH, 'x-label': 'Key' },
+      minLength: 1,
+      maxLength: GLOB_LENGTH,
+      'x-label': 'Key',
       description:
         'of an object, or of several with *, ? and ** for folders, as in export/*.csv. Several need the right to list the bucket',
     }),

@@ -20,16 +20,15 @@ export const sftp = defineSource({
   options: {
     ...sftpOptions,
     path: Type.String({
-      ...{ minLength: 1, maxLength: GLOB_LENGTH, 'x-label': 'Files' },
+      minLength: 1,
+      maxLength: GLOB_LENGTH,
+      'x-label': 'Files',
       description:
         'a path with *, ? and ** for folders, as in export/*.csv; absolute with a leading /, otherwise below the login folder',
     }),
     take: takeOption('files in the order of their names'),
   },
-  check: (source) => ({
-    ...checkSftpServer(source),
-    path: globProblem(source.path.replace(/^\//, '')),
-  }),
+  check: (source) => ({ ...checkSftpServer(source), path: globProblem(source.path.replace(/^\//, '')) }),
   async open({ type: _, entry: __, path, take, ...server }, run, settings) {
     const where = sftpAddressOf(server, path);
     const choice = { take, maxBytes: settings.maxPackedBytes, last: run.last, where };

@@ -108,8 +108,10 @@ export type OpenSettings = SourceSettings & { readonly allows: AllowedAddresses 
 
 /** The settings for a run's connections. A cancelled run ends with its thread. */
 export const outboundOf = (settings: OpenSettings): Outbound => ({
-  ...{ allows: settings.allows, resolve: settings.resolve },
-  ...{ timeouts: createTimeouts(settings, 'The source'), signal: undefined },
+  allows: settings.allows,
+  resolve: settings.resolve,
+  timeouts: createTimeouts(settings, 'The source'),
+  signal: undefined,
 });
 
 /** A source of files: one record in the list of `sources.ts`. */

@@ -47,12 +47,7 @@ test('an upload is read whatever was read before, and needs a file', async (t) =
   async function* bytes() {
     yield Buffer.from('sku\n');
   }
-  const upload: SourceFile = {
-    name: 'a',
-    charset: undefined,
-    sizeBytes: 4,
-    bytes: bytes(),
-  };
+  const upload: SourceFile = { name: 'a', charset: undefined, sizeBytes: 4, bytes: bytes() };
   const opened = await sources.open({ type: 'upload' }, { projectId: 7, upload, last: { etag: 'x' } });
   assert.deepEqual(opened?.files, [upload]);
   await assert.rejects(sources.open({ type: 'upload' }, { projectId: 7 }), SourceProblem);

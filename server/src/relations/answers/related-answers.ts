@@ -59,9 +59,7 @@ export async function readAnswer(steps: RelatedSteps): Promise<FoundRelation[]> 
     text += bytes.toString();
     release();
   }
-  const { tags } = JSON.parse(text) as {
-    tags: { tag: string; relations: Omit<FoundRelation, 'tag'>[] }[];
-  };
+  const { tags } = JSON.parse(text) as { tags: { tag: string; relations: Omit<FoundRelation, 'tag'>[] }[] };
   return tags.flatMap(({ tag, relations }) => relations.map((one) => ({ tag, ...one })));
 }
 

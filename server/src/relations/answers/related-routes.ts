@@ -63,7 +63,10 @@ export const relatedRoutes =
     const answer = answerBy(relations);
     const ofMany = { ...about, answer: { 200: BulkAnswer } };
     serveRaw(server, 'GET /search/relations/bulk-results', {
-      ...{ ...ofMany, ...common, summary: 'Related products of many products', query: BulkQuery },
+      ...ofMany,
+      ...common,
+      summary: 'Related products of many products',
+      query: BulkQuery,
       async handle({ project, query }, reply) {
         const requested = readRequested(query);
         const identifiers = checkSources(readIdentifierList(query.identifiers));
@@ -73,7 +76,11 @@ export const relatedRoutes =
     });
 
     serveRaw(server, 'POST /search/relations/bulk-results', {
-      ...{ ...ofMany, config: takesSources, hooks, query: BulkQuery, body: BulkBody },
+      ...ofMany,
+      config: takesSources,
+      hooks,
+      query: BulkQuery,
+      body: BulkBody,
       summary: 'Related products of many products, without the limits of a URL',
       async handle({ project, query, body }, reply) {
         const requested = joinRequested(query, body);
@@ -86,7 +93,10 @@ export const relatedRoutes =
     });
     const ofOne = { ...about, answer: { 200: SingleAnswer } };
     serveRaw(server, 'GET /search/relations/result', {
-      ...{ ...ofOne, ...common, summary: 'Related products of one product', query: SingleQuery },
+      ...ofOne,
+      ...common,
+      summary: 'Related products of one product',
+      query: SingleQuery,
       async handle({ project, query }, reply) {
         const requested = readRequested(query);
         return answer(project, reply, { ...requested, form: 'single', identifiers: [query.identifier] });
@@ -94,7 +104,11 @@ export const relatedRoutes =
     });
 
     serveRaw(server, 'POST /search/relations/result', {
-      ...{ ...ofOne, config: takesEntries, hooks, query: SingleSentQuery, body: SingleBody },
+      ...ofOne,
+      config: takesEntries,
+      hooks,
+      query: SingleSentQuery,
+      body: SingleBody,
       summary: 'Related products of one product, without the limits of a URL',
       async handle({ project, query, body }, reply) {
         const requested = joinRequested(query, body);
@@ -110,7 +124,9 @@ export const relatedRoutes =
       config: { guard: 'management', access: 'manage' },
       tags: ['Products'],
       summary: 'What a product leads to and what leads to it, relation by relation, with the reason',
-      ...{ params: ProductRelationParams, query: ProductRelationsQuery, answer: { 200: ProductRelations } },
+      params: ProductRelationParams,
+      query: ProductRelationsQuery,
+      answer: { 200: ProductRelations },
       async handle({ project, params: { identifier }, query }, reply) {
         const requested = { projectId: project.id, identifier, limit: query.limit ?? DEFAULT_LIMIT };
         return whileCallerWaits(reply, async (signal) => ({
@@ -133,10 +149,12 @@ type Requested = Omit<RelatedRequest, 'identifiers' | 'form'>;
 /** @throws query_invalid */
 const readRequested = (query: Omit<Static<typeof SingleSentQuery>, 'identifier'>): Requested => ({
   includeRelations: readList('includeRelations', query.includeRelations, {
-    ...{ schema: IncludeRelations, isGood: isRelation },
+    schema: IncludeRelations,
+    isGood: isRelation,
   }),
   includeTags: readList('includeTags', query.includeTags, { schema: IncludeTags, isGood: isTag }),
-  ...{ explain: query.explain, assumed: query.assumed },
+  explain: query.explain,
+  assumed: query.assumed,
 });
 
 /** @throws bad_request if nothing is requested, query_invalid if query and body request different things */
@@ -241,10 +259,7 @@ const BulkBody = Type.Object({ identifiers: optional.list(Type.String()), ...sen
 const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 const SingleBody = Type.Object({ identifier: Type.Optional(Identifier), ...sent });
 /** For a POST, whose body may name it. */
-const SingleSentQuery = Type.Object({
-  ...SingleQuery.properties,
-  identifier: Type.Optional(Identifier),
-});
+const SingleSentQuery = Type.Object({ ...SingleQuery.properties, identifier: Type.Optional(Identifier) });
 
 const relationHead = {
   name: Type.String(),
@@ -270,10 +285,16 @@ const { relevance } = SingleProduct.properties;
 
 const SingleItem = Type.Object({ ...SingleProduct.properties, ...explained });
 const BulkItem = Type.Object({
-  ...{ identifier: Type.String(), groupId: Type.String(), sxId: Type.Integer() },
+  identifier: Type.String(),
+  groupId: Type.String(),
+  sxId: Type.Integer(),
   dataPoints: Type.Array(DataPoint),
-  ...{ image: Type.String(), name: Type.String(), images: Type.Array(WireImage), link: Type.String() },
-  ...{ head: Type.Boolean(), relevance },
+  image: Type.String(),
+  name: Type.String(),
+  images: Type.Array(WireImage),
+  link: Type.String(),
+  head: Type.Boolean(),
+  relevance,
   ...explained,
 });
 const tagsOf = (relation: ReturnType<typeof Type.Object>, title: string) =>
@@ -313,7 +334,10 @@ const ProductSide = orNull(
 const ProductRelations = titled('ProductRelations', {
   relations: Type.Array(
     Type.Object({
-      ...{ id: Type.Integer(), name: Type.String(), tag: Type.String(), enabled: Type.Boolean() },
+      id: Type.Integer(),
+      name: Type.String(),
+      tag: Type.String(),
+      enabled: Type.Boolean(),
       state: Type.Enum(['building', 'ready', 'misconfigured']),
       asSource: ProductSide,
       asTarget: ProductSide,

@@ -54,7 +54,8 @@ const problemOf = (element: MatchElement) => {
 
 test('a side is computed with exact decimals, times first, in the unit of the attribute (§12.3 rule 8)', () => {
   const needs = (plus: number | string): MatchElement => ({
-    ...{ target: 'Wattage', operator: 'equals' },
+    target: 'Wattage',
+    operator: 'equals',
     source: { attribute: 'TDP', times: 1.1, plus },
   });
   assert.equal(judge(needs(100), { TDP: '3 W' }, { Wattage: '0.1033 kW' }).truth, 1, '1.1 × 3 is 3.3');
@@ -77,10 +78,7 @@ test('a side is computed with exact decimals, times first, in the unit of the at
 test('a match without a value is unknown, or holds where missing values pass (§12.3 rule 9)', () => {
   const match = { target: 'Wattage', operator: 'greater', source: 'TDP' } as const;
   const { values, ...judged } = judge(match, { TDP: '1 W' }, {});
-  assert.deepEqual(judged, {
-    ...{ truth: 0, assumed: [] },
-    missing: [{ side: 'target', attribute: 'Wattage' }],
-  });
+  assert.deepEqual(judged, { truth: 0, assumed: [], missing: [{ side: 'target', attribute: 'Wattage' }] });
   assert.deepEqual([values.source.map(({ text }) => text), values.target], [['1 W'], []]);
   assert.equal(judge(match, { TDP: '1 W' }, { Wattage: '1 kW' }).truth, 1);
   assert.equal(judge(match, { TDP: '2000 W' }, { Wattage: '1 kW' }).truth, -1);
@@ -169,7 +167,10 @@ test('a bad definition is told by place (§12.1)', () => {
   const detailsOf = (match: unknown[]): readonly string[] => {
     try {
       checkDefinition({
-        ...{ name: 'n', tag: 't', source: { all: [] }, target: { all: [] } },
+        name: 'n',
+        tag: 't',
+        source: { all: [] },
+        target: { all: [] },
         match: match as MatchElement[],
       });
     } catch (error) {

@@ -82,7 +82,8 @@ function judgeMatch(match: CompiledMatch, values: BothSides): Judgement {
   return {
     truth: 1,
     assumed: [...new Set(missing.map(({ attribute }) => attribute))],
-    ...{ missing: NONE, values },
+    missing: NONE,
+    values,
   };
 }
 

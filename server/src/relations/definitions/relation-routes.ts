@@ -27,7 +27,11 @@ export const relationRoutes =
       return { type: 'relation', id, name: definition.name };
     });
     const kind = serveKind<Relation, ChosenProject>(server, {
-      ...{ ...inProject, path: PATH, idName: 'relationId', tags: about.tags, answerOnce },
+      ...inProject,
+      path: PATH,
+      idName: 'relationId',
+      tags: about.tags,
+      answerOnce,
       answer: answerAs(schemas.WireRelation, toWireRelation),
       markOf: markOfRelation,
       markOfAnswer: markOfWire,
@@ -48,7 +52,8 @@ export const relationRoutes =
       summary: 'Create a relation; its index is made by a task',
       description:
         'A definition that cannot work is stored all the same, with the state misconfigured and the reason.',
-      ...{ body: schemas.SentRelation, config: takesDefinition },
+      body: schemas.SentRelation,
+      config: takesDefinition,
       async create(change, sent) {
         const relation = await relations.create(change.place, checkDefinition(sent));
         return record(change, 'created', relation);
@@ -74,7 +79,8 @@ export const relationRoutes =
       summary: 'Replace all relations of a project by those of a document',
       description:
         'Ids are matched first, then names with tags; other relations are made, those that are missing deleted. Tables of the document are made or replaced, others stay.',
-      ...{ body: schemas.RelationDocument, answer: { 200: schemas.RelationPage } },
+      body: schemas.RelationDocument,
+      answer: { 200: schemas.RelationPage },
       async handle(request) {
         const { caller: author, project, body } = request;
         const sent = body.relations.map((one, at) => ({
@@ -100,7 +106,9 @@ export const relationRoutes =
       get: (project, id) => relations.get(project.id, id),
     });
     kind.change({
-      ...{ method: 'PUT', body: schemas.SentRelation, config: takesDefinition },
+      method: 'PUT',
+      body: schemas.SentRelation,
+      config: takesDefinition,
       summary: 'Replace a relation; the old answers stay until the new ones are complete',
       async change(change, chosen, sent) {
         const definition = checkDefinition(sent);
@@ -123,7 +131,9 @@ export const relationRoutes =
       summary: 'Try a definition on the catalog without storing it',
       description:
         'The whole catalog is read; a relation of links is tried with the links of the relation with its id; above 10,000 sources a sample of them is searched, for a limited time: see endedEarly.',
-      ...{ query: schemas.PreviewQuery, body: schemas.SentRelation, answer: { 200: schemas.Survey } },
+      query: schemas.PreviewQuery,
+      body: schemas.SentRelation,
+      answer: { 200: schemas.Survey },
       async handle(request, reply) {
         const { project, body, query } = request;
         const definition = checkDefinition(body);
@@ -138,7 +148,8 @@ export const relationRoutes =
     serve(server, `GET ${PATH}/:relationId/health`, {
       ...aboutOne,
       config: patient,
-      ...{ summary: 'How a relation does on the catalog', answer: { 200: schemas.Survey } },
+      summary: 'How a relation does on the catalog',
+      answer: { 200: schemas.Survey },
       async handle(request, reply) {
         const { project, params } = request;
         limitScans(request, reply);
@@ -152,7 +163,8 @@ export const relationRoutes =
       ...aboutOne,
       config: question,
       summary: 'Why a product is among the results of another, or is not',
-      ...{ body: schemas.PairToExplain, answer: { 200: schemas.Explanation } },
+      body: schemas.PairToExplain,
+      answer: { 200: schemas.Explanation },
       async handle({ project, params, body }, reply) {
         const pair = { projectId: project.id, id: params.relationId, ...body };
         return whileCallerWaits(reply, (signal) => relations.explain(pair, signal));

@@ -8,7 +8,8 @@ import { SentTable } from './table-schemas.ts';
 const named = { minLength: 1, maxLength: 255 };
 const AttributeName = Type.String(named);
 const plus = {
-  ...{ type: ['number', 'string'], ...named },
+  type: ['number', 'string'],
+  ...named,
   description: 'added after that: a number in the unit of the attribute, or with a unit of its dimension',
 };
 const computed = {
@@ -25,7 +26,10 @@ export type ComputedValue = Sent<Static<TObject<typeof computed>>>;
 export type MatchedValue = string | { readonly field: OwnField } | ComputedValue;
 /** `checkDefinition` checks which members are allowed together, and says where. */
 const MatchedValue = Type.Unsafe<MatchedValue>({
-  ...{ type: ['string', 'object'], title: 'MatchedValue', ...named, additionalProperties: false },
+  type: ['string', 'object'],
+  title: 'MatchedValue',
+  ...named,
+  additionalProperties: false,
   properties: {
     field: { type: 'string', enum: Object.keys(OWN) },
     attribute: { type: 'string', ...named },
@@ -140,7 +144,8 @@ const answered = {
 
 /** The answer of GET can be sent back; fields that the service adds are ignored. */
 export const SentRelation = closedAs('RelationDefinition', {
-  ...{ ...definition, ...answered },
+  ...definition,
+  ...answered,
   source: Type.Optional({ ...WireFilter, description: 'needed in a rule' }),
   target: Type.Optional({ ...WireFilter, description: 'needed in a rule' }),
 });
@@ -190,9 +195,13 @@ const Term = Type.Object(
   { title: 'Computation', description: 'what is computed of the values, as written' },
 );
 const explainedMatch = {
-  ...{ target: Type.String(), operator: Type.String(), source: Type.String() },
-  ...{ targetTerm: Type.Optional(Term), sourceTerm: Type.Optional(Term) },
-  ...{ missing: optional.text(), table: optional.text() },
+  target: Type.String(),
+  operator: Type.String(),
+  source: Type.String(),
+  targetTerm: Type.Optional(Term),
+  sourceTerm: Type.Optional(Term),
+  missing: optional.text(),
+  table: optional.text(),
   targetValues: Type.Array(Type.String()),
   sourceValues: Type.Array(Type.String()),
 };
@@ -203,7 +212,9 @@ const InnerMatches = optional.list(ExplainedMatch);
 /** An element of `match` with the values that decided: a match, or `{holds, any | together: [matches]}`. */
 export const ExplainedElement = Type.Object({
   ...Type.Partial(Type.Object(explainedMatch)).properties,
-  ...{ holds, any: InnerMatches, together: InnerMatches },
+  holds,
+  any: InnerMatches,
+  together: InnerMatches,
 });
 export type ExplainedElement = Sent<Static<typeof ExplainedElement>>;
 const explainedPair = {
@@ -213,9 +224,7 @@ const explainedPair = {
   assumed: optional.list(Type.String(), 'attributes without a value that it holds by'),
   listed: Type.Optional(
     orNull(
-      Type.Object({
-        ...{ by: Type.String(), position: Type.Integer(), quantity: optional.integer() },
-      }),
+      Type.Object({ by: Type.String(), position: Type.Integer(), quantity: optional.integer() }),
       'in a relation of links: which product lists the other one, at which position from 1, and how many of it',
     ),
   ),
@@ -234,7 +243,10 @@ export type Explanation = Sent<Static<typeof Explanation>>;
 
 /** A short form of a product, with the reason why it is a result. Source: docs/interface.md §12.7 rule 3. */
 const brief = {
-  ...{ identifier: Type.String(), groupId: Type.String(), name: Type.String(), image: Type.String() },
+  identifier: Type.String(),
+  groupId: Type.String(),
+  name: Type.String(),
+  image: Type.String(),
   thumbnail: Type.String({ description: 'the first THUMB or SMALL one, else as `image`' }),
   category: Type.Array(Type.String()),
 };
@@ -256,7 +268,8 @@ const products = Type.Object({ products: Type.Integer() });
 const counted = { count: Type.Integer(), identifiers: Type.Array(Type.String()) };
 /** The health of a relation on a catalog. Source: docs/interface.md §12.6. */
 const RelationSurvey = Type.Object({
-  ...{ source: products, target: products },
+  source: products,
+  target: products,
   sampled: Type.Boolean({ description: 'true: only some of the sources were looked at' }),
   sampledSources: Type.Integer(),
   endedEarly: Type.Optional(
@@ -298,7 +311,13 @@ export const toWireSurvey = <Found extends object>(survey: Found) => ({
 
 /** A product in answers for one product, without its reason. Source: docs/interface.md §2.5. */
 export const SingleProduct = Type.Object({
-  ...{ identifier: Type.String(), groupId: Type.String(), sxId: Type.Integer(), name: Type.String() },
-  ...{ brand: Type.String(), category: Type.String(), image: Type.String(), link: Type.String() },
+  identifier: Type.String(),
+  groupId: Type.String(),
+  sxId: Type.Integer(),
+  name: Type.String(),
+  brand: Type.String(),
+  category: Type.String(),
+  image: Type.String(),
+  link: Type.String(),
   relevance: Type.Integer({ description: '1,000,000 for the best, one less for each behind it' }),
 });

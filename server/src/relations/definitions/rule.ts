@@ -160,10 +160,12 @@ function compileWith(rule: RelationRule, names: RuleNames): CompiledRule {
   }
   return {
     isOn: { source: compileFilter(rule.source, find), target: compileFilter(rule.target, find) },
-    ...{ elements, matches },
+    elements,
+    matches,
     isPlain: elements.every((element) => 'operator' in element && element.passes === undefined),
     equalities: of('equals'),
-    ...{ comparisons, operators: comparisons.map(({ operator }) => operator) },
+    comparisons,
+    operators: comparisons.map(({ operator }) => operator),
     sort: rule.sort.map(({ attribute, direction }) => ({ attribute: find(attribute), direction })),
   };
 }
@@ -203,7 +205,9 @@ function compileMatch(
   }
   const sides = { target: ofTarget, source: ofSource };
   return {
-    ...{ target: ofTarget, operator, source: ofSource },
+    target: ofTarget,
+    operator,
+    source: ofSource,
     ...(missing === 'passes' && { passes: true }),
     ...(table !== undefined && { partners: readPartners(table, sides, names) }),
   };

@@ -20,13 +20,15 @@ export const tableRoutes =
     const { answerOnce } = parts;
     const { tables } = parts.relations;
     const kind = serveKind<StoredTable, ChosenProject>(server, {
-      ...{ ...inProject, path: '/management/projects/:id/tables', tags: ['Relations'], answerOnce },
-      ...{ idName: 'name', idSchema: Type.String({ minLength: 1, maxLength: 255 }) },
-      ...{
-        answer: answerAs(WireTable, (table: StoredTable) => table),
-        markOf: markOfTable,
-        markOfAnswer: markOfTable,
-      },
+      ...inProject,
+      path: '/management/projects/:id/tables',
+      tags: ['Relations'],
+      answerOnce,
+      idName: 'name',
+      idSchema: Type.String({ minLength: 1, maxLength: 255 }),
+      answer: answerAs(WireTable, (table: StoredTable) => table),
+      markOf: markOfTable,
+      markOfAnswer: markOfTable,
     });
     kind.list({
       summary: 'List the tables of a project, by name',
@@ -37,7 +39,9 @@ export const tableRoutes =
     });
     const record = createRecorder<StoredTable>(parts, ({ name }) => ({ type: 'table', id: name, name }));
     kind.create({
-      ...{ summary: 'Create a table of values that go together', body: SentTable, config: takesTable },
+      summary: 'Create a table of values that go together',
+      body: SentTable,
+      config: takesTable,
       async create(change, sent) {
         const table = await tables.save(change.place, { table: sent, isNew: true });
         return record(change, 'created', table);
@@ -48,7 +52,9 @@ export const tableRoutes =
       get: ({ id }, name) => tables.get(id, String(name)),
     });
     kind.change({
-      ...{ method: 'PUT', body: SentTable, config: takesTable },
+      method: 'PUT',
+      body: SentTable,
+      config: takesTable,
       summary: 'Replace a table; relations that use it are built anew',
       async change(change, chosen, sent) {
         if (sent.name !== nameOf(chosen))

@@ -81,7 +81,8 @@ function toConstraint(
     {
       relation: { id, name, tag },
       revision: markOfRelation(relation),
-      ...{ excludeSameGroup, bound: result.bound },
+      excludeSameGroup,
+      bound: result.bound,
       ...(definition.kind === 'total' && { total: { total, operator, limit } }),
     },
   ];
@@ -137,7 +138,9 @@ export async function answerFit(
       ? []
       : await listAlternatives(
           {
-            ...{ attributes, brandAttribute: input.brandAttribute, priceAttribute: input.priceAttribute },
+            attributes,
+            brandAttribute: input.brandAttribute,
+            priceAttribute: input.priceAttribute,
             columns: await columns.read(projectId, catalog, { limit, words: listCategoryWords(set, unfit) }),
             findUploads: catalog.findUploads,
           },

@@ -13,7 +13,9 @@ export const fitRoutes =
       tags: ['Related products'],
       why: 'a thread makes the answer, which may be long',
       summary: 'Whether products can be used together, and why',
-      ...{ query: ProjectQuery, body: FitQuestion, answer: { 200: FitAnswer } },
+      query: ProjectQuery,
+      body: FitQuestion,
+      answer: { 200: FitAnswer },
       handle: ({ project, body }, reply) =>
         whileCallerWaits(reply, async (signal) => {
           const bytes = await relations.judgeFit(readQuestion(project.id, body), signal);
@@ -23,7 +25,9 @@ export const fitRoutes =
 
     serve(server, 'GET /management/projects/:id/relations/missing-values', {
       config: { guard: 'management', access: 'manage', role: 'viewer', isPatient: true },
-      ...{ tags: ['Relations'], params: ProjectParams, answer: { 200: MissingValues } },
+      tags: ['Relations'],
+      params: ProjectParams,
+      answer: { 200: MissingValues },
       summary: 'Which missing values leave most verdicts unknown',
       handle(request, reply) {
         limitScans(request, reply);

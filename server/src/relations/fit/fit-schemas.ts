@@ -46,7 +46,9 @@ export function readQuestion(
   return {
     projectId,
     items: [...quantities].map(([identifier, quantity]) => ({ identifier, quantity })),
-    ...{ tags: tags ?? [], relations: relations ?? [], alternatives: alternatives ?? 0 },
+    tags: tags ?? [],
+    relations: relations ?? [],
+    alternatives: alternatives ?? 0,
   };
 }
 
@@ -58,7 +60,10 @@ const missing = Type.Array(Type.Object({ identifier: Type.String(), attribute: T
 
 const Inner = optional.list(Type.Object({ ...ExplainedElement.properties.any.items.properties, verdict }));
 const PairVerdict = titled('PairVerdict', {
-  ...{ source: Type.String(), target: Type.String(), relation: JudgingRelation, verdict },
+  source: Type.String(),
+  target: Type.String(),
+  relation: JudgingRelation,
+  verdict,
   match: Type.Array(Type.Object({ ...ExplainedElement.properties, verdict, any: Inner, together: Inner })),
   missing,
 });
@@ -69,15 +74,16 @@ const computed = {
   plus: Type.Optional(Type.Union([Type.Number(), Type.String()])),
 };
 const TotalVerdict = titled('TotalVerdict', {
-  ...{ source: Type.String(), relation: JudgingRelation, verdict },
+  source: Type.String(),
+  relation: JudgingRelation,
+  verdict,
   operator: Type.Enum([...TOTAL_OPERATORS]),
   total: Type.Object({
-    ...{ ...computed, missing: optional.choice(['fails', 'passes']) },
+    ...computed,
+    missing: optional.choice(['fails', 'passes']),
     sum: Type.String({ description: 'of what is known, before anything is computed of it' }),
     parts: Type.Array(
-      Type.Object({
-        ...{ identifier: Type.String(), quantity: Type.Integer(), value: optional.text() },
-      }),
+      Type.Object({ identifier: Type.String(), quantity: Type.Integer(), value: optional.text() }),
     ),
   }),
   limit: Type.Object({ ...computed, values: Type.Array(Type.String()) }),

@@ -128,7 +128,8 @@ export class Judge {
 
   stand(side: Side, one: SetProduct): Standing {
     return this.known[side].getOrInsertComputed(one, () => ({
-      ...{ one, truth: this.judgeSide[side](one.product.view) },
+      one,
+      truth: this.judgeSide[side](one.product.view),
     }));
   }
 }
@@ -336,7 +337,10 @@ function describeTotal(judge: Judge, { source, targets, sum, limits, incomplete,
     };
   });
   return {
-    ...{ source: identifier, relation, verdict: verdictOf(truth), operator: operator as TotalOperator },
+    source: identifier,
+    relation,
+    verdict: verdictOf(truth),
+    operator: operator as TotalOperator,
     total: { ...(total as TotalValue), sum: sum.text, parts },
     limit: { ...(limit as ComputedValue), values: limits.map(({ text = '' }) => text) },
     missing: distinct(missing),

@@ -31,7 +31,8 @@ export async function surveyMissing(
   }
   return [...products]
     .map(([attribute, count]) => ({
-      ...{ attribute, products: count },
+      attribute,
+      products: count,
       verdicts: tallies.reduce((sum, tally) => sum + tally.countPairs(attribute), 0),
       relations: tallies.flatMap((tally) => (tally.missing.has(attribute) ? [tally.id] : [])),
     }))
@@ -55,7 +56,10 @@ async function* listJudged(
 }
 
 const judgeView = (view: JudgedProduct['view']): JudgedProduct => ({
-  ...{ identifier: view.identifier, groupIdentifier: '', view, read: readFrom(view) },
+  identifier: view.identifier,
+  groupIdentifier: '',
+  view,
+  read: readFrom(view),
 });
 
 type Counts = Record<Side, number>;

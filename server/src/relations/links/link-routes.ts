@@ -20,7 +20,9 @@ const NDJSON = 'application/x-ndjson';
 const PATH = '/management/projects/:id/relations/:relationId/links';
 const about = { tags: ['Relations'], params: Type.Object({ id: Id, relationId: Id }) };
 const LinksAnswer = Type.Object({
-  ...{ status: Type.Literal('success'), message: Type.String(), task: WireTaskSchema },
+  status: Type.Literal('success'),
+  message: Type.String(),
+  task: WireTaskSchema,
 });
 type LinksAnswer = Static<typeof LinksAnswer>;
 const Lines = Type.Unsafe<undefined>({
@@ -46,7 +48,9 @@ export const linkRoutes =
       ...about,
       config: { guard: 'management', access: 'write', role: 'viewer', isPatient: true },
       summary: 'Export the links of a relation as lines, in their order',
-      ...{ query: LinksQuery, produces: NDJSON, why: 'lines are streamed' },
+      query: LinksQuery,
+      produces: NDJSON,
+      why: 'lines are streamed',
       async handle({ project, params: { relationId }, query: { source } }, reply) {
         await relations.links.find(project.id, relationId);
         const lines = writeLines(relations.links.read(project.id, { relationId, source }));
@@ -56,7 +60,10 @@ export const linkRoutes =
     const write = {
       ...about,
       config: { guard: 'management', access: 'write', body: 'raw', maxBodyMib: uploadMaxMib },
-      ...{ consumes: [NDJSON], body: Lines, answer: { 200: LinksAnswer }, answerOnce },
+      consumes: [NDJSON],
+      body: Lines,
+      answer: { 200: LinksAnswer },
+      answerOnce,
     } as const;
 
     serveOnce(server, `PUT ${PATH}`, {
@@ -98,7 +105,10 @@ async function accept(
   const { name } = relation.definition;
   const action = mode === 'replace' ? 'relation.links_replaced' : 'relation.links_changed';
   const task = await relations.links.accept(project, {
-    ...{ relationId, mode, allowDeletes, body: rawBody ?? NO_BODY },
+    relationId,
+    mode,
+    allowDeletes,
+    body: rawBody ?? NO_BODY,
     async record(tx, task) {
       const subject = { type: 'relation', id: relationId, name };
       await projects.recordChange({ author: caller, projectId: project.id, action, subject }, tx);
@@ -111,5 +121,7 @@ async function accept(
 const NO_BODY: RawBody = { bytes: new Uint8Array(), encoding: 'identity' };
 
 const answerTo = (task: Task): LinksAnswer => ({
-  ...{ status: 'success', message: 'Your update will now be started', task: toWireTask(task) },
+  status: 'success',
+  message: 'Your update will now be started',
+  task: toWireTask(task),
 });

@@ -130,10 +130,7 @@ test('a batch has the members and the texts that its products have one by one, i
   for (let round = 0; round < 150; round += 1) {
     const rules = Array.from(
       { length: random.between(1, 5) },
-      (_, at): BuildRule => ({
-        build: at + 3,
-        bound: bind(makeRule(random)),
-      }),
+      (_, at): BuildRule => ({ build: at + 3, bound: bind(makeRule(random)) }),
     );
     const [memberships, single] = [new Memberships(rules), new Memberships(rules)];
     // A body of few products is parsed, one of many is scanned.

@@ -181,7 +181,9 @@ class RuleSide implements DescribedMember {
     this.width = index?.width ?? rule.comparisons.length;
     this.matched = rule.matches.map(sideOf);
     this.equalities = rule.equalities.map((match) => ({
-      ...{ match, read: sideOf(match), isOwn: side === 'target' || match.partners === undefined },
+      match,
+      read: sideOf(match),
+      isOwn: side === 'target' || match.partners === undefined,
     }));
     this.comparisons = rule.comparisons.map((match) => ({ read: sideOf(match), operator: match.operator }));
     this.sorts = rule.sort.map(({ attribute, direction }) => ({ read: readOf(attribute), direction }));
@@ -279,7 +281,9 @@ class RuleSide implements DescribedMember {
   toMembership(): Membership {
     const { build, side, memberKeys, memberCompared, values } = this;
     return {
-      ...{ build, side, rank: this.ranks.base64(this.rank) },
+      build,
+      side,
+      rank: this.ranks.base64(this.rank),
       compared: memberCompared.map((number) => (number === NONE ? null : this.compared.base64(number))),
       keys: memberKeys.map((number) => this.keys.base64(number)),
       ...(values !== undefined && { values }),

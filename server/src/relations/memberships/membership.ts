@@ -148,7 +148,9 @@ export const listCutBuilds = (memberships: readonly Membership[]): number[] => [
 ];
 
 export const describeCut = (identifier: string, relationId: number): ReportLine => ({
-  ...{ identifier, code: 'combinations_cut', count: ENTRIES_PER_PRODUCT },
+  identifier,
+  code: 'combinations_cut',
+  count: ENTRIES_PER_PRODUCT,
   message: `relation ${relationId} takes the first ${ENTRIES_PER_PRODUCT.toLocaleString('en-US')} combinations of its values; what only others match is not found`,
 });
 

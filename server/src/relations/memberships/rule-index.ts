@@ -96,7 +96,9 @@ function createIndex(rule: CompiledRule): RuleIndex {
     ),
   ];
   return {
-    ...{ rule, branches, isExact: hidden.length === 0 && !branches.some(comparesRows) },
+    rule,
+    branches,
+    isExact: hidden.length === 0 && !branches.some(comparesRows),
     width: Math.max(...branches.map(({ operators }) => operators.length)),
     hidesAssumptions: hidden.some(({ passes }) => passes),
     attributes: { source: listOf(rule, 'source'), target: listOf(rule, 'target') },
@@ -128,7 +130,9 @@ function createBranch(factors: readonly (readonly CompiledMatch[])[], no: number
     return column < 0 ? 'none' : column;
   };
   return {
-    ...{ no, factors, slots: matches.map((match) => ({ match, place: placeOf(match) })) },
+    no,
+    factors,
+    slots: matches.map((match) => ({ match, place: placeOf(match) })),
     operators: columns.map(({ operator }) => operator),
   };
 }

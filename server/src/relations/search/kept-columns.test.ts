@@ -25,8 +25,13 @@ function openCatalog(products: number) {
 
 const describe = (identifier: string) =>
   JSON.stringify({
-    ...{ identifier, groupIdentifier: identifier, name: 'A product', productUrl: '', images: [] },
-    ...{ categories: [{ path: ['Parts'] }], attributes: [{ key: 'Size', value: identifier }] },
+    identifier,
+    groupIdentifier: identifier,
+    name: 'A product',
+    productUrl: '',
+    images: [],
+    categories: [{ path: ['Parts'] }],
+    attributes: [{ key: 'Size', value: identifier }],
   });
 
 const FOREVER = new WorkLimit(Number.POSITIVE_INFINITY);
@@ -46,7 +51,9 @@ test('a version of a catalog is read once, the next one again', async () => {
 test('only products that can be on the sides of a rule are taken, for the next rules too (§12.6 rule 3)', async () => {
   const categories = ['Bolts', 'Frames', 'Nuts \u00e9', 'Washers'];
   const uploads = Array.from({ length: LARGE }, (_, at) => ({
-    ...{ productId: at + 1, document: at + 1, updatedAt: 0 },
+    productId: at + 1,
+    document: at + 1,
+    updatedAt: 0,
     raw: JSON.stringify({
       ...JSON.parse(describe(`P${at}`)),
       categories: [{ path: ['Parts', categories[at % 4]] }],

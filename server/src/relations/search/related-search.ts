@@ -103,7 +103,12 @@ function toSearch(
   if (source === undefined || opposite === undefined || opposite.keys.length === 0) return undefined;
   const rule = compileRule(bound);
   return {
-    ...{ build, side, opposite, operators: rule.operators, limit, index: planIndex(rule) },
+    build,
+    side,
+    opposite,
+    operators: rule.operators,
+    limit,
+    index: planIndex(rule),
     excluded: excludeSameGroup ? source.group : undefined,
     requested: source.productId,
     isAmong: !excludeSameGroup && source.memberships.some((one) => one.build === build && one.side === side),
@@ -112,7 +117,10 @@ function toSearch(
 
 /** The same for all products with these values: one more group, as each of them leaves its own out. */
 const forAll = (query: SideSearch): SideSearch => ({
-  ...{ ...query, limit: query.limit + 1, excluded: undefined, requested: undefined },
+  ...query,
+  limit: query.limit + 1,
+  excluded: undefined,
+  requested: undefined,
 });
 
 /** @returns a key that all products with these values share */
@@ -155,7 +163,8 @@ function findBest(view: RelationView, query: SideSearch): Omit<FoundGroups, 'mat
   const choose = (candidates: Iterable<MatchingCandidate>, chosen = query) =>
     toFound(
       chooseBest(candidates, chosen).map(({ group, productId, assumed = [] }) => ({
-        ...{ group, products: [productId] },
+        group,
+        products: [productId],
         assumed: assumed.length > 0 ? [[productId, assumed]] : [],
       })),
     );

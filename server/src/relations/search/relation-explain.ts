@@ -79,11 +79,8 @@ export const explainElements = <More>(
     const [only] = explained as [(typeof explained)[number]];
     if ('operator' in element) return only;
     const kind = 'any' in element ? 'any' : 'together';
-    return {
-      holds: whole?.truth === 1,
-      [kind]: explained,
-      ...say(whole as Judgement),
-    } as ExplainedElement & More;
+    return { holds: whole?.truth === 1, [kind]: explained, ...say(whole as Judgement) } as ExplainedElement &
+      More;
   });
 
 /** @returns the judgement of each element of the rule for two products */
@@ -112,7 +109,9 @@ function explainMatch(
   };
   const [targetTerm, sourceTerm] = [termOf(written.target), termOf(written.source)];
   return {
-    ...{ target: match.target.name, operator: match.operator, source: match.source.name },
+    target: match.target.name,
+    operator: match.operator,
+    source: match.source.name,
     ...(targetTerm && { targetTerm }),
     ...(sourceTerm && { sourceTerm }),
     ...(missing !== undefined && { missing }),
@@ -208,7 +207,9 @@ export function explainLinked(
   const by = isForward ? identifier : view.findIdentifier(productId);
   const quantity = found?.quantity ?? undefined;
   return {
-    ...{ source: side, target: side, match: [] },
+    source: side,
+    target: side,
+    match: [],
     listed:
       found === undefined
         ? null
@@ -236,7 +237,9 @@ export function explainRelation(
   const [from, to] = [view.findUpload(source), view.findUpload(target)];
   if (from === undefined || to === undefined) return { unknown: from === undefined ? source : target };
   const { matchType, groups } = searchRelated(view, relation, {
-    ...{ identifier: source, source: view.findSource(source), limit: SEARCHED_GROUPS },
+    identifier: source,
+    source: view.findSource(source),
+    limit: SEARCHED_GROUPS,
   });
   const place = groups.flat().indexOf(to.productId);
   const requested = JSON.parse(from.raw) as UploadedProduct;

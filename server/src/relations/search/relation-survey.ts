@@ -210,10 +210,7 @@ class Tally {
     const nothing: FoundGroups = { matchType: 'FIRST_WAY', groups: [] };
     const without = this.without.toSorted((a, b) => a - b).map((place) => ({ place, found: nothing }));
     return [...spread(this.examples, CARDS.with), ...without.slice(0, CARDS.without)].map(
-      ({ place, found }) => ({
-        identifier: this.identifiers[place] as string,
-        found,
-      }),
+      ({ place, found }) => ({ identifier: this.identifiers[place] as string, found }),
     );
   }
 
@@ -254,7 +251,8 @@ interface OpenCard extends Pick<ShownSource, 'found'> {
 
 function describeCard(view: RelationView, bound: BoundRule, { source, found, others }: OpenCard): SurveyCard {
   const toCard = (other: UploadedProduct, variants: number): CardProduct => ({
-    ...{ ...describeBriefly(other), variants },
+    ...describeBriefly(other),
+    variants,
     explain: explainPair(bound, orient(found.matchType, source, other)),
   });
   const results = found.groups.slice(0, RESULTS).flatMap(([first = 0, ...variants]) => {

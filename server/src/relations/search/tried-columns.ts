@@ -146,7 +146,9 @@ function listByKey(rows: Iterable<MemberRow>, limit: WorkLimit): Map<string, Key
     lists
       .getOrInsertComputed(`${side} ${textOf(key)}`, () => ({ members: [] }))
       .members.push({
-        ...{ productId, group, rank: textOf(rank) },
+        productId,
+        group,
+        rank: textOf(rank),
         compared: compared.map((value) => value && textOf(value)),
       });
   }
@@ -195,9 +197,9 @@ class ColumnView extends FetchedView implements RelationView {
   override listVariants(group: string): readonly Variant[] {
     const { columns, packed, variants } = this.known;
     return variants.getOrInsertComputed(group, () =>
-      columns.placesOfGroup(group).map((place) => ({
-        ...{ productId: columns.idAt(place), packed: JSON.parse(packed[place] || '[]') },
-      })),
+      columns
+        .placesOfGroup(group)
+        .map((place) => ({ productId: columns.idAt(place), packed: JSON.parse(packed[place] || '[]') })),
     );
   }
 
@@ -260,10 +262,15 @@ export async function surveyTotal(
 ): Promise<RelationSurvey> {
   const { counts, columns } = await RuleMembers.read(catalog, bound, { limit });
   return {
-    ...{ source: { products: counts.source }, target: { products: counts.target } },
-    ...{ sampled: false, sampledSources: 0, withResults: 0, share: 0 },
+    source: { products: counts.source },
+    target: { products: counts.target },
+    sampled: false,
+    sampledSources: 0,
+    withResults: 0,
+    share: 0,
     withoutResults: { count: 0, identifiers: [] },
-    ...{ mostReturned: [], examples: [] },
+    mostReturned: [],
+    examples: [],
     ...(hasCards && { cards: await readCards(catalog, bound, columns) }),
   };
 }

@@ -108,8 +108,12 @@ export function* listBuilt(): Program<ServedRelation[]> {
   return found.map(({ definition: text, rule, ...row }) => {
     const definition = JSON.parse(text) as RelationDefinition;
     return {
-      ...{ ...row, definition, twoWay: row.twoWay === 1, excludeSameGroup: row.excludeSameGroup === 1 },
-      ...{ isListed: isListed(definition), bound: JSON.parse(rule) },
+      ...row,
+      definition,
+      twoWay: row.twoWay === 1,
+      excludeSameGroup: row.excludeSameGroup === 1,
+      isListed: isListed(definition),
+      bound: JSON.parse(rule),
     };
   });
 }

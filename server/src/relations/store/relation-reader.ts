@@ -81,7 +81,8 @@ export const toInspected = (
   perform: Perform,
   { version, read }: Pick<SurveyedCatalog & TriedCatalog, 'version' | 'read'>,
 ) => ({
-  ...{ version, read },
+  version,
+  read,
   countMembers: (build: number, side: Side) => perform(countMembers(build, side)),
   sampleMembers: (build: number, side: Side, every: number) => perform(sampleMembers(build, side, every)),
   listCut: (build: number) => perform(listCut(build)),
@@ -268,7 +269,8 @@ export const openPass = async (
   perform: Perform,
   { version, listRelated }: Pick<CatalogPass, 'version' | 'listRelated'>,
 ): Promise<CatalogPass> => ({
-  ...{ version, listRelated },
+  version,
+  listRelated,
   attributes: (await perform(readOntology())).attributes,
   relations: (await perform(listBuilt())).filter(({ definition }) => definition.enabled),
   findUploads: (identifiers) => perform(findUploads(identifiers)),

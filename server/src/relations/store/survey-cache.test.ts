@@ -4,10 +4,15 @@ import type { RelationSurvey } from '../definitions/definitions.ts';
 import { SurveyCache } from './relation-reader.ts';
 
 const surveyOf = (characters: number): RelationSurvey => ({
-  ...{ source: { products: 1 }, target: { products: 1 } },
-  ...{ sampled: false, sampledSources: 0, withResults: 0, share: 0 },
+  source: { products: 1 },
+  target: { products: 1 },
+  sampled: false,
+  sampledSources: 0,
+  withResults: 0,
+  share: 0,
   withoutResults: { count: 1, identifiers: ['x'.repeat(characters)] },
-  ...{ mostReturned: [], examples: [] },
+  mostReturned: [],
+  examples: [],
 });
 
 test('a survey is remembered for its version of the catalog, and all together take a bounded memory', async () => {

@@ -53,16 +53,14 @@ export interface RelationWriter {
 
 /** Changes of a catalog by the writing threads, each in one transaction. */
 const CHANGES = {
-  ...{
-    bindRelations,
-    buildPage,
-    dropBuilds,
-    saveRelation,
-    deleteRelation,
-    saveTable,
-    deleteTable,
-    beginLinks,
-  },
+  bindRelations,
+  buildPage,
+  dropBuilds,
+  saveRelation,
+  deleteRelation,
+  saveTable,
+  deleteTable,
+  beginLinks,
   stageLinks: (_: ChangedIndex, piece: StagedPiece) => stageLinks(piece),
   freeLinks: (_: ChangedIndex, build: number) => freeLinks(build),
 };

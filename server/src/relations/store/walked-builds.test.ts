@@ -3,8 +3,11 @@ import { test } from 'node:test';
 import { chooseWalked, describePage, type PlannedBuild } from './membership-store.ts';
 
 const buildOf = (relationId: number, next: number, active: number | null = null): PlannedBuild => ({
-  ...{ relationId, next, active },
-  ...{ rule: '{}', last: 10 },
+  relationId,
+  next,
+  active,
+  rule: '{}',
+  last: 10,
 });
 const documents = (...ids: number[]) => ids.map((id) => ({ id, productId: id, raw: '{}' }));
 

@@ -63,8 +63,12 @@ export async function fillFolder(target: BackupTarget, root: string, { key, at, 
     const count = files.publish();
     for (const path of [catalogs, payloads, root]) await syncFolder(path);
     writeLocalState(root, {
-      ...{ holder: makeHolder(), epoch: plan.epoch, seq: plan.to, at: plan.at },
-      ...{ files: listSent(root), url },
+      holder: makeHolder(),
+      epoch: plan.epoch,
+      seq: plan.to,
+      at: plan.at,
+      files: listSent(root),
+      url,
     });
     return { at: plan.at, files: count, lostAt: plan.lostAt };
   } finally {

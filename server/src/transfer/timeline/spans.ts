@@ -80,7 +80,10 @@ export function planRestore(
     const end = path.at(-1);
     if (end !== undefined && end.to >= base.to)
       return {
-        ...{ spans: [base, ...path], to: end.to, epoch: lease.epoch, at: end.at },
+        spans: [base, ...path],
+        to: end.to,
+        epoch: lease.epoch,
+        at: end.at,
         ...(end.to < last.to && { lostAt: last.at }),
       };
   }

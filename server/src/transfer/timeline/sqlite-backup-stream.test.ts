@@ -28,10 +28,7 @@ async function createPlace(t: TestContext) {
   const createStream = (backlogBytes = 2 ** 30) => {
     const state = createStreamState();
     const settings = { key: undefined, keepSecondsHours: 24, keepHoursDays: 30, backlogBytes };
-    return {
-      state,
-      stream: createBackupStream({ dataDir: folder.root, target: place, ...settings }, state),
-    };
+    return { state, stream: createBackupStream({ dataDir: folder.root, target: place, ...settings }, state) };
   };
   return { root, folder, target, place, createStream };
 }

@@ -110,7 +110,8 @@ export function openEmbeddedCatalog(projectId: number): CatalogUnderTest {
   const rows = async (table: string) => read(`select * from ${table}`);
   const snapshots = createSqliteSnapshots({ files, payloads: '', derivation });
   return {
-    ...{ projectId, derived },
+    projectId,
+    derived,
     store: createSqliteCatalogStore({
       files,
       writers: inThisThread(writerOperations({ files, derivation })),
@@ -166,7 +167,8 @@ export function openPostgresCatalog(
     readPayload: async () => new Uint8Array(),
   });
   return {
-    ...{ projectId, derived },
+    projectId,
+    derived,
     store: createPostgresCatalogStore({
       postgres,
       readPostgres: () => postgres,

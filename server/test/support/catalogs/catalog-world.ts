@@ -57,7 +57,8 @@ const FIRST_CATEGORY_ID = 1_000_000_001;
 export const rawOf = (identifier: string, content: number) =>
   JSON.stringify(
     normaliseProduct({
-      ...{ identifier, name: `of ${identifier}` },
+      identifier,
+      name: `of ${identifier}`,
       attributes: NAMES.map((key) => ({ key, value: `${key} ${content}` })),
     }),
   );
@@ -188,8 +189,13 @@ export class CatalogWorld {
     const { fullUpdateId, batches } = session;
     const { mode, revision } = await this.readOntology();
     const order = {
-      ...{ fullUpdateId, batches: batches.length, mode, revision, newAttributes: [] },
-      ...{ maxDeletePercent: 100, undoDepth: this.undoDepth },
+      fullUpdateId,
+      batches: batches.length,
+      mode,
+      revision,
+      newAttributes: [],
+      maxDeletePercent: 100,
+      undoDepth: this.undoDepth,
     };
     await this.checkPreview(session);
     const task = this.nextOrder();
@@ -218,7 +224,11 @@ export class CatalogWorld {
         ? this.store.dropOutdated(this.projectId, { fullUpdateId })
         : this.store
             .commit(this.projectId, {
-              ...{ ...this.nextOrder(), ...order, maxDeletePercent: 100, allowDeletes: -1, undoDepth: 0 },
+              ...this.nextOrder(),
+              ...order,
+              maxDeletePercent: 100,
+              allowDeletes: -1,
+              undoDepth: 0,
             })
             .then(({ kind }) => kind === 'stale');
     const staged = async () => (await this.rowsOf('staged_batch', fullUpdateId)).length;
@@ -491,8 +501,12 @@ export class CatalogWorld {
     const before = await this.readRows();
     const isOther = ({ document }: { document: number }) => document % 2 === 0;
     await this.store.followOntology(this.projectId, {
-      ...{ revision, products: rows.map(({ id }) => id), documents: rows.map(({ document }) => document) },
-      ...{ changed: rows.map(isOther), at: REFRESHED_AT, taskNumber: REFRESHED_BY },
+      revision,
+      products: rows.map(({ id }) => id),
+      documents: rows.map(({ document }) => document),
+      changed: rows.map(isOther),
+      at: REFRESHED_AT,
+      taskNumber: REFRESHED_BY,
     });
     const outdated = new Set(rows.map(({ document }) => document));
     const after = await this.readRows();

@@ -27,7 +27,10 @@ export class DefinitionsCaller {
       {
         path: `/management/projects/${projectId}/pipelines`,
         body: {
-          ...{ source, format: { type: 'csv' }, mode: 'full', trigger: { type: 'manual' } },
+          source,
+          format: { type: 'csv' },
+          mode: 'full',
+          trigger: { type: 'manual' },
           mapping: { identifier: 'sku', name: 'title' },
         },
         found: new Map(),
@@ -92,9 +95,7 @@ export class DefinitionsCaller {
     const { status, text } = await this.service.call(
       'GET',
       '/product-service/products-by-sku?identifiers=A',
-      {
-        headers: { authorization: `Bearer ${key}` },
-      },
+      { headers: { authorization: `Bearer ${key}` } },
     );
     assert.equal(status, 200, `a key that was answered works: ${text}`);
   }

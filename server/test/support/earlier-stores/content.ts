@@ -19,7 +19,9 @@ export interface Remembered {
 
 const PRODUCTS = [
   {
-    ...{ identifier: 'A-1', name: 'Drill', categories: [{ path: ['Tools', 'Drills'] }] },
+    identifier: 'A-1',
+    name: 'Drill',
+    categories: [{ path: ['Tools', 'Drills'] }],
     attributes: [
       { key: 'Length', value: '12.5 in' },
       { key: 'Brand', value: 'Acme' },

@@ -14,7 +14,9 @@ export async function makeFirstThings(caller: HostileCaller, projectId: number):
   }
 
   const products = Array.from({ length: 12 }, (_, at) => ({
-    ...{ identifier: `A-${at}`, name: `Saw ${at}`, categories: [{ path: ['Tools', 'Saws'] }] },
+    identifier: `A-${at}`,
+    name: `Saw ${at}`,
+    categories: [{ path: ['Tools', 'Saws'] }],
     attributes: [
       { key: 'Brand', value: at % 2 === 0 ? 'Acme' : 'Other' },
       { key: 'Length', value: `${at},5 cm` },

@@ -27,11 +27,7 @@ export async function createHostileCaller(service: TestService) {
   const credentials: Record<HostileRequest['caller'], () => Record<string, string>> = {
     stranger: () => ({ authorization: 'Bearer nobody' }),
     key: () => ({ authorization: `Bearer ${service.key}` }),
-    session: () => ({
-      cookie: owner.cookie ?? '',
-      'x-csrf-token': owner.csrfToken,
-      origin: service.address,
-    }),
+    session: () => ({ cookie: owner.cookie ?? '', 'x-csrf-token': owner.csrfToken, origin: service.address }),
   };
 
   function ask({ method, path, headers, body, caller }: Omit<HostileRequest, 'operation'>): Promise<Answer> {

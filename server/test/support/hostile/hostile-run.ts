@@ -156,7 +156,9 @@ class HostileRun {
 
   private async listTools(): Promise<{ name: string; inputSchema: object }[]> {
     const { text } = await this.caller.ask({
-      ...{ method: 'POST', path: '/mcp?projectId=1', caller: 'key' },
+      method: 'POST',
+      path: '/mcp?projectId=1',
+      caller: 'key',
       headers: { accept: 'application/json, text/event-stream' },
       body: Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/list"}'),
     });

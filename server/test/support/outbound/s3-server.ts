@@ -51,7 +51,10 @@ export async function startS3Server(bucket: string): Promise<S3TestServer> {
   const { port } = server.address() as AddressInfo;
   return Object.assign(self, {
     endpoint: `http://127.0.0.1:${port}`,
-    ...{ port, objects, requests, uploads },
+    port,
+    objects,
+    requests,
+    uploads,
     failPart(number: number) {
       failing.part = number;
     },

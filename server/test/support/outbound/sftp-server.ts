@@ -263,6 +263,10 @@ function announcePosixRename(sftp: SFTPWrapper): void {
 }
 
 const toAttributes = ({ mode, size, mtimeMs }: { mode: number; size: number; mtimeMs: number }) => ({
-  ...{ mode, size, uid: 0, gid: 0, atime: 0 },
+  mode,
+  size,
+  uid: 0,
+  gid: 0,
+  atime: 0,
   mtime: Math.floor(mtimeMs / 1_000),
 });

@@ -17,8 +17,12 @@ export const MAPPING = { identifier: 'sku', name: 'title', attributes: '*' };
 
 /** The smallest definitions that are taken. */
 export const byUpload = (more: object = {}) => ({
-  ...{ name: 'Files', source: { type: 'upload' }, format: { type: 'csv' } },
-  ...{ mapping: MAPPING, mode: 'full', trigger: { type: 'manual' } },
+  name: 'Files',
+  source: { type: 'upload' },
+  format: { type: 'csv' },
+  mapping: MAPPING,
+  mode: 'full',
+  trigger: { type: 'manual' },
   ...more,
 });
 export const byUrl = (url: string, more: object = {}) =>

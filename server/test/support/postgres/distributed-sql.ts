@@ -182,9 +182,7 @@ function findBuilderTable(node: ts.CallExpression, file: ts.SourceFile): string 
 /** Finds the same in the statements of migrations that make tables, unless a later one drops them. */
 export function findRefusedTables(migrations: string): string[] {
   const tables = [...migrations.matchAll(/^create table (\w+) \(\n(.*?)^\)/gms)].map(
-    ([, name = '', body = '']) => ({
-      ...{ name, body },
-    }),
+    ([, name = '', body = '']) => ({ name, body }),
   );
   const isDropped = (name: string) => new RegExp(`^drop table ${name};`, 'm').test(migrations);
   const unlisted = tables.filter(

@@ -97,7 +97,10 @@ export class FitOracle {
     const unknownIdentifiers = named.filter((identifier) => !this.products.has(identifier));
     return {
       verdict: join([...pairs, ...totals], unknownIdentifiers.length > 0),
-      ...{ pairs, totals, withoutRule: listUnjudged(known, pairs, totals), unknownIdentifiers },
+      pairs,
+      totals,
+      withoutRule: listUnjudged(known, pairs, totals),
+      unknownIdentifiers,
     };
   }
 

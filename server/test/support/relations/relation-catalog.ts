@@ -35,7 +35,10 @@ export interface RelationCatalog extends TestCatalog {
 
 /** @returns a definition: tag `accessories`, every product with every other, unless said otherwise */
 export const rule = (fields: object = {}) => ({
-  ...{ name: 'Goes with', tag: 'accessories', source: { all: [] }, target: { all: [] } },
+  name: 'Goes with',
+  tag: 'accessories',
+  source: { all: [] },
+  target: { all: [] },
   ...fields,
 });
 
@@ -47,7 +50,8 @@ export const product = (
   category: string,
   { group, ...values }: { group?: string; [attribute: string]: string | readonly string[] | undefined } = {},
 ) => ({
-  ...{ identifier, name: identifier },
+  identifier,
+  name: identifier,
   ...(group !== undefined && { groupIdentifier: group }),
   categories: [{ path: category.split('/') }],
   attributes: Object.entries(values).flatMap(([key, list]) =>

@@ -88,16 +88,24 @@ type Value = string | number | boolean | bigint;
 
 /** A few units of the table (§11.7), in whole parts of the smallest. */
 const UNITS: Readonly<Record<string, readonly [dimension: string, parts: bigint]>> = {
-  ...{ mm: ['length', 10n], cm: ['length', 100n], m: ['length', 10_000n], in: ['length', 254n] },
-  ...{ INCH: ['length', 254n], Zoll: ['length', 254n], '"': ['length', 254n] },
-  ...{
-    Hz: ['frequency', 1n],
-    kHz: ['frequency', 1_000n],
-    MHz: ['frequency', 1_000_000n],
-    GHz: ['frequency', 10n ** 9n],
-  },
-  ...{ MB: ['size', 10n ** 6n], GB: ['size', 10n ** 9n], TB: ['size', 10n ** 12n] },
-  ...{ g: ['mass', 1n], kg: ['mass', 1_000n], ns: ['time', 1n], ms: ['time', 1_000_000n] },
+  mm: ['length', 10n],
+  cm: ['length', 100n],
+  m: ['length', 10_000n],
+  in: ['length', 254n],
+  INCH: ['length', 254n],
+  Zoll: ['length', 254n],
+  '"': ['length', 254n],
+  Hz: ['frequency', 1n],
+  kHz: ['frequency', 1_000n],
+  MHz: ['frequency', 1_000_000n],
+  GHz: ['frequency', 10n ** 9n],
+  MB: ['size', 10n ** 6n],
+  GB: ['size', 10n ** 9n],
+  TB: ['size', 10n ** 12n],
+  g: ['mass', 1n],
+  kg: ['mass', 1_000n],
+  ns: ['time', 1n],
+  ms: ['time', 1_000_000n],
 };
 /** More than any number here has. */
 const DECIMALS = 30;

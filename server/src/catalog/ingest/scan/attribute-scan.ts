@@ -44,8 +44,15 @@ export interface ScannedKey {
 }
 
 const createKey = (name: string, number: number): ScannedKey => ({
-  ...{ name, number, lead: NO_SPAN, next: undefined, other: undefined },
-  ...{ observed: undefined, measure: undefined, isText: false, hasBlank: false },
+  name,
+  number,
+  lead: NO_SPAN,
+  next: undefined,
+  other: undefined,
+  observed: undefined,
+  measure: undefined,
+  isText: false,
+  hasBlank: false,
 });
 
 const { key: KeySchema, value: TextSchema, row: RowSchema } = ValueSchema.properties;

@@ -109,7 +109,12 @@ export function object(
 ): Reader {
   const all: Member[] = [];
   const add = (name: string, bit: number, reader: Reader): Member => ({
-    ...{ bit, name: literalOf(JSON.stringify(name)), reader, all, next: undefined, lead: NO_SPAN },
+    bit,
+    name: literalOf(JSON.stringify(name)),
+    reader,
+    all,
+    next: undefined,
+    lead: NO_SPAN,
   });
   const first = add('', 0, () => UNCERTAIN);
   for (const [name, reader] of Object.entries(readers)) all.push(add(name, 1 << all.length, reader));
@@ -189,7 +194,8 @@ function createReader(bytes: Buffer, schema: ProductSchema, noting: NotingReader
     case 'array':
       return list(bytes, {
         item: readerOf(bytes, items as ProductSchema, noting),
-        ...{ least: minItems, most: maxItems },
+        least: minItems,
+        most: maxItems,
       });
     case 'object': {
       const members = Object.entries(properties).map(([name, one]) => [name, readerOf(bytes, one, noting)]);

@@ -117,7 +117,10 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
   if (end < 0 || skipSpace(bytes, end) < bytes.length) return undefined;
   if (isEscaped && new Set(products.listIdentifiers()).size < sent) return undefined;
   return {
-    ...{ sent, products, keys: attributes.distinct, observed: attributes.observed },
+    sent,
+    products,
+    keys: attributes.distinct,
+    observed: attributes.observed,
     paths: categories.listPaths(),
   };
 }

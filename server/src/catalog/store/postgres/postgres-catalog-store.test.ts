@@ -95,9 +95,7 @@ async function stageBatch(
   { sent, ...wanted }: { fullUpdateId: number; batch: number; sent: ReadonlyMap<string, number> },
 ): Promise<boolean> {
   const staged = { packed: await world.extract(sent), derivationRevision: 0, report: '' };
-  return store.stageBatch(projectId, {
-    ...{ ...wanted, ...staged, observed: '[]', extractedBy: EXTRACTED_BY },
-  });
+  return store.stageBatch(projectId, { ...wanted, ...staged, observed: '[]', extractedBy: EXTRACTED_BY });
 }
 
 /** Waits until that many transactions wait for another one. */
@@ -167,8 +165,13 @@ async function prepareCommit(
   return {
     session,
     order: {
-      ...{ fullUpdateId: session.fullUpdateId, batches: 1, mode: 'automatic' as const, revision: 1 },
-      ...{ newAttributes: [], maxDeletePercent: 100, undoDepth: 1 },
+      fullUpdateId: session.fullUpdateId,
+      batches: 1,
+      mode: 'automatic' as const,
+      revision: 1,
+      newAttributes: [],
+      maxDeletePercent: 100,
+      undoDepth: 1,
     },
   };
 }
@@ -221,7 +224,9 @@ test('readers see the old state until a commit is done, and then the new one', o
   const { catalog, reached, goOn } = openPaused();
   const attribute = { id: 1, name: 'new', type: 'TEXT_ATTRIBUTE' as const };
   const commit = catalog.store.commit(projectId, {
-    ...{ ...world.nextOrder(), ...order, newAttributes: [attribute] },
+    ...world.nextOrder(),
+    ...order,
+    newAttributes: [attribute],
   });
   await reached;
   assert.deepEqual(await Promise.all(all.map(look)), before);
@@ -414,7 +419,11 @@ test('all that processes do at once leaves a sound catalog', options, async () =
     ]);
     const order = { fullUpdateId: round, batches: 2, mode: 'automatic', revision: 1 } as const;
     const result = await other.store.commit(projectId, {
-      ...{ ...world.nextOrder(), ...order, newAttributes: [], maxDeletePercent: 100, undoDepth: 1 },
+      ...world.nextOrder(),
+      ...order,
+      newAttributes: [],
+      maxDeletePercent: 100,
+      undoDepth: 1,
     });
     assert.equal(result.kind, 'done');
     assert.deepEqual(await readContents(one), rawsOf({ b: round + 1, x: round, y: round }));

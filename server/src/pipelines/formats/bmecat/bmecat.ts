@@ -58,9 +58,7 @@ async function* readBmecat(
     },
   };
   const text = decodeText(readSpool(file), notes, { isMarkup: true });
-  yield* readXmlRows(text, choice, (product) => ({
-    values: new ProductReader(index, notes).read(product),
-  }));
+  yield* readXmlRows(text, choice, (product) => ({ values: new ProductReader(index, notes).read(product) }));
 }
 
 async function readIndex(bytes: ByteStream, notes: ReadingNotes, language?: string): Promise<BmecatIndex> {

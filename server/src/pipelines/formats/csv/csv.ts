@@ -78,7 +78,9 @@ export function readCsv(
     if (dialect.quote !== '"') notes.found.quote = dialect.quote;
     const { headerRow } = options;
     const table = openTable<CsvRow>(notes, {
-      ...{ headerRow, textsOf: ({ cells }) => cells, maxColumns: LIMITS.columns },
+      headerRow,
+      textsOf: ({ cells }) => cells,
+      maxColumns: LIMITS.columns,
     });
     // The line that names the delimiter counts as a line.
     const splitter = splitCsv(dialect, named === undefined ? 1 : 2);

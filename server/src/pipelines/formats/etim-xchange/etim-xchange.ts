@@ -47,10 +47,7 @@ const FEATURE: NamedList = {
 export const NAMED_LISTS: Readonly<Record<string, NamedList>> = {
   EtimFeatures: FEATURE,
   EtimModellingFeatures: FEATURE,
-  ClassificationFeatures: {
-    key: 'ClassificationFeatureName',
-    values: ['ClassificationFeatureValue1'],
-  },
+  ClassificationFeatures: { key: 'ClassificationFeatureName', values: ['ClassificationFeatureValue1'] },
   ProductRelations: { key: 'RelationType', values: [] },
 };
 
@@ -75,9 +72,29 @@ export function findUnitMember(name: string): string | undefined {
 
 /** Codes of UN/ECE Recommendation 20 that have a word; others stay beside their measure. */
 export const UNIT_WORDS: Readonly<Record<string, string>> = {
-  ...{ MMT: 'mm', CMT: 'cm', DMT: 'dm', MTR: 'm', KMT: 'km', INH: 'in', FOT: 'ft', YRD: 'yd', SMI: 'mi' },
-  ...{ MGM: 'mg', GRM: 'g', KGM: 'kg', TNE: 't', ONZ: 'oz', LBR: 'lb', MTK: 'm²', FTK: 'ft²' },
-  ...{ MMQ: 'mm³', INQ: 'in³', FTQ: 'ft³', MTQ: 'm³', MLT: 'ml', LTR: 'l' },
+  MMT: 'mm',
+  CMT: 'cm',
+  DMT: 'dm',
+  MTR: 'm',
+  KMT: 'km',
+  INH: 'in',
+  FOT: 'ft',
+  YRD: 'yd',
+  SMI: 'mi',
+  MGM: 'mg',
+  GRM: 'g',
+  KGM: 'kg',
+  TNE: 't',
+  ONZ: 'oz',
+  LBR: 'lb',
+  MTK: 'm²',
+  FTK: 'ft²',
+  MMQ: 'mm³',
+  INQ: 'in³',
+  FTQ: 'ft³',
+  MTQ: 'm³',
+  MLT: 'ml',
+  LTR: 'l',
 };
 
 /** Amounts in the catalogue's currency. */

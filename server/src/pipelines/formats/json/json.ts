@@ -318,7 +318,9 @@ class JsonRowBuilder {
     this.#values = new RowValues();
     this.#size.reset();
     return {
-      ...{ source, values, rows },
+      source,
+      values,
+      rows,
       isObject: typeof source === 'object' && source !== null && !Array.isArray(source),
     };
   }

@@ -225,8 +225,11 @@ test('elements that differ in an attribute have columns of their own, which a ma
     rows.map(({ values }) => ({ ...values })),
     [
       {
-        ...{ model: ['EOS', 'EOS de'], 'model.@lang': 'de', n: '1' },
-        ...{ 'model[not(@lang)]': 'EOS', 'model[@lang=de]': 'EOS de' },
+        model: ['EOS', 'EOS de'],
+        'model.@lang': 'de',
+        n: '1',
+        'model[not(@lang)]': 'EOS',
+        'model[@lang=de]': 'EOS de',
       },
       { model: 'D5', 'model.@lang': 'de', n: '2' },
     ],
@@ -257,11 +260,7 @@ test('repeated elements that hold several values are rows, also those of attribu
   );
   assert.deepEqual(
     { ...rows[0]?.rows },
-    {
-      'slot.size': [1, 2],
-      'slot.key': [1],
-      ...{ 'calibration.at.@focal': [3, 4], 'calibration.at.@k': [3, 4] },
-    },
+    { 'slot.size': [1, 2], 'slot.key': [1], 'calibration.at.@focal': [3, 4], 'calibration.at.@k': [3, 4] },
   );
 });
 

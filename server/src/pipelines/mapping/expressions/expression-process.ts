@@ -60,7 +60,9 @@ function compilePattern(source: string, flags: string): Re2js {
 /** JSONata reads `timeout` when an evaluation begins. */
 const options: JsonataOptions = {
   RegexEngine: LinearPattern as unknown as RegExpConstructor,
-  ...{ timeout: 0, stack: STACK, sequence: SEQUENCE },
+  timeout: 0,
+  stack: STACK,
+  sequence: SEQUENCE,
 };
 let loaded: Expression[] = [];
 let limits: ProcessLimits = { rowMs: 0, textLength: 0, listLength: 0 };

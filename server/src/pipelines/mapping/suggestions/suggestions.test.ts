@@ -250,11 +250,17 @@ test('it says why each column was chosen, and how sure that is', () => {
   );
   assert.deepEqual(reasons, [
     {
-      ...{ field: 'identifier', column: 'sku', by: 'name', confidence: 'high' },
+      field: 'identifier',
+      column: 'sku',
+      by: 'name',
+      confidence: 'high',
       reason: 'the column is named so, and no value comes twice',
     },
     {
-      ...{ field: 'name', column: 'b', by: 'values', confidence: 'low' },
+      field: 'name',
+      column: 'b',
+      by: 'values',
+      confidence: 'low',
       reason: 'it holds texts of several words',
     },
   ]);

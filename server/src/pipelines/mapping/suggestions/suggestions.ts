@@ -201,7 +201,9 @@ function chooseIdentifierByValues(chosen: Chooser): ColumnSample | undefined {
 
 const NAMED: Choice = { by: 'name', confidence: 'high', reason: 'the column is named so' };
 const seen = (confidence: Choice['confidence'], reason: string): Choice => ({
-  ...{ by: 'values', confidence, reason },
+  by: 'values',
+  confidence,
+  reason,
 });
 
 const chooseNamed = (chosen: Chooser, field: SuggestedField, fits: (sample: ColumnSample) => boolean) =>
@@ -418,7 +420,10 @@ export function suggestLinks(
         .filter(({ field }) => field === 'identifier')
         .map((reason) => ({ ...reason, field: 'source' })),
       ...targets.map((column) => ({
-        ...{ field: 'targets', column, by: 'name' as const, confidence: 'medium' as const },
+        field: 'targets',
+        column,
+        by: 'name' as const,
+        confidence: 'medium' as const,
         reason: 'names other products; leave out those that belong to another relation',
       })),
     ],

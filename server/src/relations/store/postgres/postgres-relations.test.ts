@@ -75,7 +75,11 @@ function openReader({ catalog, id }: { catalog: RelationCatalog; id: number }) {
   const { relate } = postgresRelationReaderOperations({ postgres, readPostgres: () => postgres });
   return async (identifiers: readonly string[], mark: CatalogMark) => {
     const input = {
-      ...{ projectId: catalog.projectId, identifiers, form: 'single', explain: false, brandAttribute: '' },
+      projectId: catalog.projectId,
+      identifiers,
+      form: 'single',
+      explain: false,
+      brandAttribute: '',
       tags: [{ tag: 'accessories', relations: [{ id, limit: 3 }] }],
       limitMs: 600_000,
       ...mark,

@@ -216,7 +216,8 @@ function readPage(row: FetchedRow | undefined): { page: Candidate[]; last: Ranke
   const [products, groups, ranks] = JSON.parse(row.b) as [number[], string[], string[] | null];
   const page = products.map(
     (productId, at): Candidate => ({
-      ...{ productId, group: groups[at] as string },
+      productId,
+      group: groups[at] as string,
       ...(ranks && { rank: ranks[at] as string }),
     }),
   );

@@ -126,7 +126,10 @@ for (const rankBytes of [2, 0]) {
       const place = { build: 1, side: 'target' as const, limit: 5, excluded: undefined };
       const found: [number, string][] = [];
       for (const { productId, group } of createFileView(file).listCandidates({
-        ...{ ...place, opposite, operators, isMerged },
+        ...place,
+        opposite,
+        operators,
+        isMerged,
       })) {
         if (found.length === most) break;
         found.push([productId, group]);
@@ -277,7 +280,9 @@ interface Listed {
 }
 
 const describe = (rank: string, compared: readonly (string | null)[]): Membership => ({
-  ...{ build: 1, side: 'target', keys: [KEY] },
+  build: 1,
+  side: 'target',
+  keys: [KEY],
   rank: Buffer.from(rank, 'hex').toString('base64'),
   compared: compared.map((value) => value && Buffer.from(value, 'hex').toString('base64')),
 });

@@ -74,7 +74,8 @@ const SOURCE = `select p.id as productId, r.group_identifier as "group", r.membe
   from product p join relation_document r on r.document_id = p.document_id`;
 
 const toSource = ({ packed, ...source }: SourceRow): FoundSource => ({
-  ...{ ...source, memberships: unpackMemberships(packed) },
+  ...source,
+  memberships: unpackMemberships(packed),
 });
 
 function findSource(file: CatalogFile, identifier: string): FoundSource | undefined {
