@@ -3,7 +3,7 @@ import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 const hash = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest();
 const text = (word: string) => Buffer.concat([Buffer.from([0x60 + word.length]), Buffer.from(word)]);
 
-/** What an authenticator and a browser make of a challenge together, and what of it a test spoils. */
+/** The replies of an authenticator and browser to a challenge, with the parts that tests can falsify. */
 export class Authenticator {
   readonly id = randomBytes(32);
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -14,7 +14,7 @@ export class Authenticator {
     this.#origin = origin;
   }
 
-  /** @returns the body that adds it */
+  /** @returns the body that registers the passkey */
   make(challenge: string, { origin = this.#origin, statement = Buffer.from([0xa0]) } = {}) {
     const { x = '', y = '' } = this.#keys.publicKey.export({ format: 'jwk' });
     const key = [

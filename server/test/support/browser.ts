@@ -7,19 +7,19 @@ type AnyBody = any;
 export interface BrowserCall {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Instead of that of the session; null: none. */
+  /** Replaces the session's token; null: sends none. */
   readonly csrf?: string | null;
 }
 
 /**
- * As much of a browser as sessions need: it keeps a cookie, sends it with each request, says where its page comes from, and
- * its page repeats the CSRF token.
+ * The parts of a browser that sessions need: it stores a cookie, sends it with each request, states the origin of its page,
+ * and repeats the CSRF token.
  */
 export class Browser {
   readonly address: string;
   /** `name=value`; undefined: none. */
   cookie: string | undefined;
-  /** As the last answer set it, with its attributes. */
+  /** The `Set-Cookie` header of the last answer, with its attributes. */
   setCookie: string | undefined;
   csrfToken = '';
   /** Sent with each request. */
@@ -72,5 +72,5 @@ export class Browser {
   }
 }
 
-/** Long enough, and not to be found in anything else that is stored or logged. */
+/** Long enough, and distinct from everything else that is stored or logged. */
 export const PASSWORD = 'a good long Password 4711';

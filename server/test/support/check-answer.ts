@@ -3,24 +3,24 @@ import { readFileSync } from 'node:fs';
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { ApiSchema, OpenApiDocument } from '../../openapi/document.ts';
 
-/** An answer in JSON, and what it answers. */
+/** A JSON answer and the request that it belongs to. */
 export interface CheckedAnswer {
   readonly method: string;
-  /** As it was asked for, with its query. */
+  /** As requested, with its query. */
   readonly path: string;
   readonly status: number;
   readonly body: unknown;
 }
 
 const DOCUMENT = new URL('../../../docs/openapi.json', import.meta.url);
-/** Of paths and methods that are none, such as OPTIONS of another origin. */
+/** Statuses of unknown paths and methods, such as OPTIONS from another origin. */
 const NO_OPERATION: ReadonlySet<number> = new Set([400, 401, 404, 405]);
 const ERROR = '#/components/schemas/Error';
 
-/** Read with the first answer, so that a file of tests without one does not pay for it. */
+/** Read at the first answer: test files without one do not pay for it. */
 let known: ReturnType<typeof readDocument> | undefined;
 
-/** @throws AssertionError for an answer that docs/openapi.json does not describe, with every field that it has */
+/** @throws AssertionError if docs/openapi.json does not describe the answer and every field in it */
 export function checkAnswer({ method, path, status, body }: CheckedAnswer): void {
   known ??= readDocument();
   const asked = `${method} ${path} ${status}`;
@@ -51,10 +51,10 @@ function findSchema(
   return schema.$ref ?? `#/${place.map(escapePart).join('/')}/schema`;
 }
 
-/** As a part of a JSON pointer in a URL. */
+/** Escapes a part of a JSON pointer in a URL. */
 const escapePart = (name: string) => encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'));
 
-/** Of two that fit, the one with fewer parameters. */
+/** If two match, the one with fewer parameters wins. */
 function findTemplate(templates: readonly string[], path: string): string | undefined {
   const asked = path.split('?', 1)[0]?.split('/') ?? [];
   const fitting = templates.filter((template) => {
@@ -66,7 +66,7 @@ function findTemplate(templates: readonly string[], path: string): string | unde
   return fitting.sort((a, b) => a.split('{').length - b.split('{').length)[0];
 }
 
-/** Schemas are compiled when an answer first needs them: all together take 0.3 s, half of what they take optimised. */
+/** Schemas are compiled on first use: all together take 0.3 s, half the time of optimised ones. */
 function readDocument() {
   const document = JSON.parse(readFileSync(DOCUMENT, 'utf8'), closeObject) as OpenApiDocument;
   const ajv = new Ajv({
@@ -85,7 +85,7 @@ function readDocument() {
   return { document, compile };
 }
 
-/** A field that the document does not name is a mistake in one of the two; who calls may meet more in later versions. */
+/** Fields missing from the document are an error here, although clients must accept new ones from later versions. */
 function closeObject(_: string, schema: unknown): unknown {
   const { properties, additionalProperties } = (schema ?? {}) as ApiSchema;
   return properties !== undefined && additionalProperties === undefined && isSchema(schema)

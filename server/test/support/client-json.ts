@@ -1,10 +1,10 @@
 /** JSON as clients write it by default. */
 export const CLIENT_FORMS = {
-  /** JSON.stringify: nothing that need not be there. */
+  /** JSON.stringify: no optional characters. */
   javascript: (value: unknown) => JSON.stringify(value),
-  /** json.dumps: a space behind each comma and colon, and ASCII alone. */
+  /** json.dumps: a space after each comma and colon, ASCII only. */
   python: (value: unknown) => escapeBeyondAscii(writeSpaced(value)),
-  /** json_encode: escaped slashes, and ASCII alone. */
+  /** json_encode: escaped slashes, ASCII only. */
   php: (value: unknown) => escapeBeyondAscii(JSON.stringify(value)).replaceAll('/', '\\/'),
 } as const;
 

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { startCompanyProvider } from './company-provider.ts';
 
-/** The provider for tests in a browser: says its address and client, then reads the return address and who signs in. */
+/** The provider for browser tests: prints its address and client, then reads the return address and the next user. */
 const provider = await startCompanyProvider();
 const { issuer, clientId, clientSecret } = provider;
 process.stdout.write(`${JSON.stringify({ issuer, clientId, clientSecret })}\n`);

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider, { type Context } from 'oidc-provider';
 
-/** Somebody whom the company knows. */
+/** A person whom the company knows. */
 export interface Person {
   readonly email: string;
   readonly name: string;
@@ -15,18 +15,18 @@ export interface CompanyProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** By what the provider calls them; read at each sign-in. */
+  /** By the provider's subject; read at each sign-in. */
   readonly people: Map<string, Person>;
-  /** Makes it answer: the client comes back to this address. */
+  /** Starts answering, with this as the client's return address. */
   register(returnUrl: string): void;
-  /** Whoever comes to its page from now on has signed in as this one. */
+  /** From now on, visitors of its page are signed in as this subject. */
   signInAs(subject: string): void;
   close(): Promise<void>;
 }
 
 const SCOPES = 'openid email profile';
 
-/** A real provider of OpenID Connect on loopback, with one client, that asks nobody for a password. */
+/** A real OpenID Connect provider on loopback, with one client and no passwords. */
 export async function startCompanyProvider(): Promise<CompanyProvider> {
   const people = new Map<string, Person>();
   const client = { id: 'relata', secret: randomBytes(24).toString('base64url') };
@@ -86,7 +86,7 @@ export async function startCompanyProvider(): Promise<CompanyProvider> {
   };
 }
 
-/** Goes where a browser goes, with the provider's cookies. @returns the query with which it comes back */
+/** Follows redirects with the provider's cookies, as a browser does. @returns the query of the last one */
 export async function visitProvider(url: string, returnUrl: string): Promise<string> {
   const cookies = new Map<string, string>();
   let place = url;

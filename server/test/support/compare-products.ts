@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 
-/** Any shape in which a product stands under its identifier. */
+/** Any shape of a product with its identifier. */
 interface ComparedProduct {
   readonly identifier: string;
 }
 
 /**
- * Both hold the same products in the same order, each with its fields in one order. The first that differs is named, and
- * it alone is shown: the difference of two whole catalogs of 25,000 products takes more than 20 GB.
+ * Asserts equal products in equal order; fields may be in any order, but the same one. Only the first difference is
+ * shown: a diff of two whole catalogs of 25,000 products takes more than 20 GB.
  */
 export function assertSameProducts(
   actual: readonly ComparedProduct[],
@@ -21,7 +21,7 @@ export function assertSameProducts(
   if (more !== undefined) assert.fail(`the product ${more.identifier} is one too many`);
 }
 
-/** @throws AssertionError, unless only the order of fields is another one */
+/** @throws AssertionError, unless only the order of fields differs */
 function refuse(found: ComparedProduct | undefined, product: ComparedProduct, place: number): void {
   try {
     assert.deepEqual(found, product);

@@ -1,7 +1,7 @@
 /**
- * Fetches by names, in a network of its own: `pinned-dns.test.ts` starts it where loopback has public addresses, port 53 is
- * free and the system asks the name server that runs here. Its arguments are these addresses, then URLs; it prints what
- * became of each fetch as a line of JSON.
+ * Fetches by host name in a network of its own: `pinned-dns.test.ts` starts it where loopback has public addresses, port 53
+ * is free and the system resolver uses the name server below. Its arguments are these addresses, then URLs; it prints the
+ * result of each fetch as a line of JSON.
  */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
@@ -12,7 +12,7 @@ import { http } from '../../src/pipelines/sources/http.ts';
 const [PUBLIC_4 = '', PUBLIC_6 = '', ...urls] = process.argv.slice(2);
 const PORT = 8080;
 
-/** What a name has: addresses, or another name behind `=`; one list for each time that it is asked. */
+/** The records of a name: addresses, or `=` and another name; one list per query, in order. */
 const ZONE: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'plain.example': [[PUBLIC_4, PUBLIC_6]],
   'six.example': [[PUBLIC_6]],
@@ -32,7 +32,7 @@ const ZONE: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'alias.example': [['=loopback.example']],
 };
 
-/** All questions, each its type and name. */
+/** All queries: type and name. */
 const asked: string[] = [];
 
 /** @returns the addresses of a name for one type of question */
@@ -61,7 +61,7 @@ function answerQuestion(question: Buffer): Buffer {
   const type = question.readUInt16BE(at + 1);
   const records = findAddresses(labels.join('.'), type).map((address) => {
     const bytes = toBytes(address);
-    // The name of the question, its type, IN, kept for 0 s.
+    // The queried name, its type, class IN, and a TTL of 0 s.
     const head = Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, bytes.length]);
     return Buffer.concat([head, bytes]);
   });
@@ -81,7 +81,7 @@ function toBytes(address: string): Buffer {
   return Buffer.from(words.flatMap((word) => [word >> 8, word & 255]));
 }
 
-/** Whoever connects learns which address was reached; `/turn` is a redirect to the same name. */
+/** Answers with the address that the connection reached; `/turn` redirects to the same name. */
 const web = createServer((request, response) => {
   const { url, headers, socket } = request;
   if (url === '/turn') response.writeHead(302, { location: '/' });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { TestStore } from './test-store.ts';
 
-/** The version before a migration, and what takes the migration back, where both stores have it in the same words. */
+/** The versions before a migration, and the SQL that undoes it, which is the same for both stores. */
 interface Step {
   readonly catalog: number;
   readonly postgres: number;
@@ -110,35 +110,35 @@ const STEPS = {
   paths: { catalog: 1, postgres: 1, undo: () => 'drop table category_path;' },
 } satisfies Record<string, Step>;
 
-/** Of PostgreSQL alone, the newest: a file makes its own when somebody searches. */
+/** PostgreSQL only, the newest: the embedded store builds its search file on the first search. */
 const SEARCH = 'drop table search_word; drop table search_entry; drop table search_progress;';
 const SEARCH_ALL = `${SEARCH} drop table search_document; drop table search_walk;`;
 const SEARCH_SINCE = 9;
 
-/** Of the service's own tables, which the embedded store keeps in another file. */
+/** The service's own tables, which the embedded store has in another file. */
 const ARRIVING = `drop table arriving_batch;
   alter table full_update add column uploads_under_way bigint not null default 0;`;
 
-/** Of PostgreSQL alone, between the answers and the paths. */
+/** PostgreSQL only, between the answers and the paths. */
 const MARKS = `drop table upload_process;
   alter table full_update drop column uploads_under_way, drop column batch_at;`;
 
-/** Of PostgreSQL alone; the program that was stopped shows no sign any more. */
+/** PostgreSQL only; a stopped program no longer shows signs of life. */
 const PROCESSES = `alter table upload_process drop column schema_version, drop column place, drop column takes_batches;
   alter table service drop column compatible_from, drop column compatible_to; update service set beat_at = 0;`;
 
-/** Of the service's own tables, which only PostgreSQL keeps beside the catalogs. */
+/** The service's own tables, which only PostgreSQL has next to the catalogs. */
 const SECRETS = 'alter table pipeline drop column secrets;';
 /** The embedded store has tasks in another file. */
 const TRACES = 'alter table task drop column traceparent;';
-/** Of PostgreSQL; the embedded store has these tables beside its catalogs. */
+/** PostgreSQL only; the embedded store has these tables next to its catalogs. */
 const CHANNELS = 'drop table channel; drop table channel_build; drop table channel_snapshot;';
 const DISMISSALS = 'drop table dismissed_suggestion;';
 /** Tables that the embedded store has in another file. */
 const EVENTS = ['service_event', 'webhook_endpoint', 'webhook_message', 'webhook_delivery', 'webhook_queue']
   .map((table) => `drop table ${table};`)
   .join(' ');
-/** Of the users of the console. */
+/** The users of the console. */
 const USERS = `alter table console_session drop column address, drop column user_agent;
   alter table console_user drop column issuer, drop column subject, drop column roles,
     drop column passkeys;
@@ -146,13 +146,13 @@ const USERS = `alter table console_session drop column address, drop column user
   alter table invitation drop column roles;`;
 
 export interface Earlier {
-  /** The migration that is taken back, with all that came after it. */
+  /** The migration to undo, with all later ones. */
   readonly before: keyof typeof STEPS;
-  /** What the earlier version had stored. */
+  /** SQL for the content that the earlier version stored. */
   readonly stored?: string;
 }
 
-/** Makes the store of a service that stopped one of an earlier version, to be upgraded. */
+/** Turns the store of a stopped service into one of an earlier version, to test the upgrade. */
 export async function takeBack(
   store: TestStore,
   projectId: number,

@@ -3,8 +3,8 @@ import { query } from './postgres/postgres-server.ts';
 import type { TestStore } from './test-store.ts';
 
 /**
- * PostgreSQL ends the sessions of a killed process once it has done what it was sent, which may be a commit. And where
- * others may run what a killed process left, they wait up to 30 s for it; here nobody else is there to wait for.
+ * PostgreSQL ends the sessions of a killed process only after the statements already sent, possibly a commit. Other
+ * processes wait up to 30 s before they take over its work; here there are none.
  */
 export async function endLeases({ kind, settings, change }: TestStore): Promise<void> {
   const { RELATA_DATABASE_URL: url } = settings;

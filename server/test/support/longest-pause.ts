@@ -4,8 +4,8 @@ const workedMs = () => {
 };
 
 /**
- * Watches the calling thread, in its processor time, whatever else the machine does. It keeps no process alive.
- * @returns `take`: the longest time in ms that the thread worked without a break since the last call
+ * Watches the processor time of the calling thread, whatever else the machine does. Keeps no process alive.
+ * @returns `take`: the longest work of the thread without a break since the last call, in ms
  */
 export function watchPauses(): { take(): number; end(): void } {
   let last = workedMs();
@@ -27,7 +27,7 @@ export function watchPauses(): { take(): number; end(): void } {
   };
 }
 
-/** @returns the longest time in ms that the serving thread, which is that of the test, worked without a break */
+/** @returns the longest uninterrupted work of the serving thread (that of the test), in ms */
 export async function findLongestPause(work: () => Promise<void>): Promise<number> {
   const pauses = watchPauses();
   await work().finally(pauses.end);

@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A process of a test that takes too much memory. */
+/** A test process that takes too much memory. */
 export interface HungryTest {
   readonly file: string;
   readonly megabytes: number;
 }
 
-/** A comparison that went wrong has taken a gigabyte within a second. */
+/** A runaway comparison has taken a gigabyte within a second. */
 const LOOK_EVERY_MS = 250;
 
 /**
- * Looks at the test files that this process has running, and at what they started: one process that passes the limit ends
- * the file with all that it started. Only Linux says what a process holds; elsewhere nothing is watched.
- * @param tell  told of each file that was ended
- * @returns what ends the watch
+ * Watches the running test files of this process and their children: a process above the limit ends its file and all
+ * children. Only Linux reports the memory of a process; elsewhere nothing is watched.
+ * @param tell  called for each ended file
+ * @returns a function that ends the watch
  */
 export function watchMemory(limitMb: number, tell: (test: HungryTest) => void): () => void {
   const look = () => {
@@ -30,19 +30,19 @@ export function watchMemory(limitMb: number, tell: (test: HungryTest) => void): 
   return () => clearInterval(timer);
 }
 
-/** @returns undefined where it is something else, e.g. the database of all tests */
+/** @returns undefined for other processes, e.g. the database of all tests */
 function findTestFile(pid: number): string | undefined {
   const file = describeProcess(pid).split('\0').at(-2);
   return file?.endsWith('.test.ts') ? file : undefined;
 }
 
-/** @returns its program and arguments; nothing where it has ended */
+/** @returns its program and arguments; '' if it has ended */
 export const describeProcess = (pid: number): string => read(`/proc/${pid}/cmdline`);
 
 const listBelow = (pid: number): number[] =>
   listChildren(pid).flatMap((child) => [child, ...listBelow(child)]);
 
-/** Each thread has its own list of those that it started. */
+/** Each thread has its own list of children. */
 export function listChildren(pid: number): number[] {
   const lists = listThreads(pid).map((thread) => read(`/proc/${pid}/task/${thread}/children`));
   return lists.flatMap((list) => list.trim().split(' ').filter(Boolean).map(Number));
@@ -61,7 +61,7 @@ function readMegabytes(pid: number): number {
   return Math.round(Number(kilobytes) / 1024);
 }
 
-/** @returns nothing of a process that has gone */
+/** @returns '' if the process has ended */
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -74,6 +74,6 @@ function end(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has gone by itself.
+    // It has ended by itself.
   }
 }

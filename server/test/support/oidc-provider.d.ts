@@ -1,4 +1,4 @@
-/** As much of the package as the tests use. */
+/** The part of the package that the tests use. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 

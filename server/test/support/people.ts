@@ -1,7 +1,7 @@
 import { Browser, PASSWORD } from './browser.ts';
 import type { TestService } from './test-service.ts';
 
-/** People who sign in, each with a browser. */
+/** Signs in users, each with a browser of their own. */
 
 let people = 0;
 export const nextEmail = () => {
@@ -9,7 +9,7 @@ export const nextEmail = () => {
   return `Person.${people}@Shop.example`;
 };
 
-/** An owner of the first account. */
+/** The owner, who creates the first account. */
 export async function signUpOwner(
   running: TestService,
   { email = nextEmail(), origin }: { email?: string; origin?: string } = {},
@@ -31,7 +31,7 @@ type Owner = Awaited<ReturnType<typeof signUpOwner>>;
 
 export const tokenOf = (link: string) => link.split('/').at(-1) ?? '';
 
-/** A user whom the owner invites. */
+/** A user invited by the owner. */
 export async function addUser(owner: Pick<Owner, 'browser'>, role: string, email = nextEmail()) {
   const { link } = await owner.browser.succeed('POST', '/management/invitations', { email, role });
   const browser = new Browser(owner.browser.address);

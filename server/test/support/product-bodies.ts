@@ -21,7 +21,7 @@ export function readStored(source: ProductSource): string[] {
 export interface BodySource {
   /** Most of them are valid. */
   createBody(): Buffer;
-  /** The same after some changes of its bytes; most are not valid any more. */
+  /** The same with some bytes changed; most become invalid. */
   damage(body: Buffer): Buffer;
 }
 
@@ -52,7 +52,7 @@ function writeBody(random: SeededRandom, list: readonly object[]): string {
   return random.chance(0.1) ? escapeSome(random, text) : text;
 }
 
-/** Letters too may be written as escapes, in names and in values. */
+/** Letters may also be written as escapes, in names and in values. */
 const escapeSome = (random: SeededRandom, text: string) =>
   text.replace(/(?<=")[a-z]/gi, (char) =>
     random.chance(0.05) ? `\\u00${char.charCodeAt(0).toString(16)}` : char,
@@ -148,7 +148,7 @@ function damageOnce(random: SeededRandom, body: Buffer): Buffer {
     case 3:
       return Buffer.concat([before, Buffer.from([random.between(0, 255)]), behind.subarray(1)]);
     default: {
-      // The same member or product again, or the rest twice.
+      // Repeat the same member or product, or the rest.
       const from = Math.max(0, body.lastIndexOf(random.pick(['{', '"', ',']), at));
       return Buffer.concat([before, body.subarray(from, at), behind]);
     }

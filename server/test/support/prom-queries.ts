@@ -9,7 +9,7 @@ const MATCHER = /(\w+)(=~|!~|!=|=)"([^"]*)"/g;
 /** Values of each label of each metric, by names. */
 export type MetricLabels = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
 
-/** @returns what an answer of /metrics has; a metric without a series yet has no labels */
+/** @returns the metrics and labels of a /metrics answer; a metric without series has no labels */
 export function readMetricLabels(text: string): MetricLabels {
   const metrics = new Map<string, Map<string, Set<string>>>([['up', new Map()]]);
   for (const [, name = '', labels = ''] of text.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
@@ -23,8 +23,8 @@ export function readMetricLabels(text: string): MetricLabels {
 }
 
 /**
- * A query may name what /metrics has and nothing else: metrics, their labels, and values that occur.
- * @param shown labels that a text beside the query shows
+ * Asserts that a query uses only metrics, labels and label values that /metrics has.
+ * @param shown labels that a text next to the query shows
  */
 export function assertAnswerable(metrics: MetricLabels, query: string, shown: readonly string[]): void {
   const series = [...query.matchAll(SERIES)];
@@ -47,7 +47,7 @@ function assertMatches(
   if (TARGET_LABELS.includes(label)) return;
   const values = labels.get(label) ?? assert.fail(`no label ${label}: ${query}`);
   const pattern = operator?.includes('~') ? new RegExp(`^(?:${value})$`) : undefined;
-  // `status=~"5.."` waits for what should never come.
+  // `status=~"5.."` matches errors that must never occur.
   if (label === 'status' && pattern?.test('500')) return;
   assert.ok(
     [...values].some((one) => pattern?.test(one) ?? one === value),

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { streamDemoProducts } from './demo-shop/demo-shop.ts';
 
-/** A product of the catalog's file: every field of the upload shape that the file uses. */
+/** A product in the catalog file: every field of the upload shape that the file uses. */
 export type FileProduct = {
   identifier: string;
   groupIdentifier: string;
@@ -20,12 +20,12 @@ const MOST_PRODUCTS = Number(process.env.RELATA_TEST_PRODUCTS ?? Number.POSITIVE
 
 export interface ReadCatalog {
   readonly products: FileProduct[];
-  /** By attribute; known of the real catalog alone. */
+  /** By attribute; only for the real catalog. */
   readonly units: ReadonlyMap<string, string>;
   readonly isReal: boolean;
 }
 
-/** @returns the folder of the real catalog, where it is at hand */
+/** @returns the folder of the real catalog, if it is available */
 export function findRealCatalog(): string | undefined {
   const folder =
     process.env.RELATA_TEST_DATA ?? fileURLToPath(new URL('../../../../shared/data', import.meta.url));
@@ -33,8 +33,8 @@ export function findRealCatalog(): string | undefined {
 }
 
 /**
- * The real catalog, or else so many products of the generated one: the default makes several batches. RELATA_TEST_PRODUCTS
- * takes that many, from everywhere in it.
+ * The real catalog, or that many generated products: the default makes several batches. RELATA_TEST_PRODUCTS limits the
+ * number; the products are taken from all over the catalog.
  */
 export function readCatalog(generated = DEMO_PRODUCTS): ReadCatalog {
   const folder = findRealCatalog();

@@ -10,7 +10,7 @@ export interface CommandEnd {
   readonly said: string;
 }
 
-/** `relata …` as a process of its own. */
+/** Runs `relata …` in a process of its own. */
 export function runRelata(dataDir: string, ...args: string[]): Promise<CommandEnd> {
   return runRelataWith({}, dataDir, ...args);
 }

@@ -7,22 +7,22 @@ import type { Role } from '../../src/app/app.ts';
 import { checkAnswer } from './check-answer.ts';
 import type { TestStore } from './test-store.ts';
 
-/** The service as a process of its own, so that it can be killed. */
+/** The service in a process of its own, so that it can be killed. */
 export interface ServiceProcess {
   readonly address: string;
   readonly key: string;
-  /** What it wrote to standard error. */
+  /** Its standard error. */
   readonly faults: () => string;
-  /** What it logged, a JSON line each. */
+  /** Its log, one JSON line each. */
   readonly log: () => string;
-  /** @throws when the connection broke, e.g. because the process was killed */
+  /** @throws if the connection breaks, e.g. because the process was killed */
   call(method: string, path: string, options?: ProcessCall): Promise<ProcessAnswer>;
-  /** Ends at once, as with a crash or a power cut of the machine's processes. */
+  /** Ends it at once, like a crash or a power cut. */
   kill(): Promise<void>;
-  /** It stays, and answers nobody. */
+  /** Suspends it: it keeps its connections but answers nothing. */
   pause(): void;
   continue(): void;
-  /** Ends as systemd would end it. @returns the exit code */
+  /** Stops it as systemd would. @returns the exit code */
   stop(): Promise<number | null>;
 }
 
@@ -42,10 +42,10 @@ export interface ProcessAnswer {
 export const PROCESS_KEY = 'test-key-of-at-least-thirty-two-characters';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-/** Usually a second; beside busy processes many times as long. */
+/** Usually a second; many times that on a busy machine. */
 const START_MS = 300_000;
 
-/** Settings of a process on this store, without those of the caller. */
+/** The environment of a process on this store, without the caller's settings. */
 export function processEnvironment(
   store: TestStore,
   settings: Record<string, string> = {},
@@ -57,21 +57,21 @@ export function processEnvironment(
     RELATA_PORT: '0',
     RELATA_ACCOUNT_KEY: PROCESS_KEY,
     RELATA_PARSER_THREADS: '1',
-    // A machine that is busy may take ten times as long; relation-work.test.ts is about the limit.
+    // Ten times the default, for busy machines; relation-work.test.ts tests the limit.
     RELATA_RELATION_SECONDS: '1200',
     RELATA_WRITER_THREADS: '1',
     ...settings,
   };
 }
 
-/** @returns the running service @throws Error with what it said when it does not come up */
+/** @returns the running service @throws Error with its output if it does not start */
 export const startProcess = (
   store: TestStore,
   settings: Record<string, string> = {},
   role: Role = 'all',
 ): Promise<ServiceProcess> => startProgram({ store, settings, role, program: main });
 
-/** `program`: this one or an earlier version, whose answers need not be as the document says; `standby`: the backup it follows. */
+/** `program`: this or an earlier version, whose answers need not match the document; `standby`: the backup it follows. */
 export async function startProgram({
   store,
   settings = {},
@@ -143,7 +143,7 @@ export async function startProgram({
   };
 }
 
-/** The address stands in the log line of the start. */
+/** The address is in the log line of the start. */
 async function findAddress(child: ChildProcess): Promise<string> {
   assert.ok(child.stdout);
   const { promise, resolve, reject } = Promise.withResolvers<string>();

@@ -13,8 +13,8 @@ import {
 type AnyBody = any;
 
 /**
- * One service for all tests of a file; tests keep apart by taking a project each. In the end no fault may be in its
- * log. @returns it, once tests run
+ * One service for all tests of a file, each of which uses a project of its own; its log must end without errors.
+ * @returns the service, once tests run
  */
 export function shareService(
   options: TestServiceOptions = {},
@@ -48,26 +48,26 @@ function describeFault(line: string): string {
   return `${msg}: ${err?.stack}`;
 }
 
-/** A project with the calls of §4 on it. A path may bring further parameters: `/products?partial=true`. */
+/** A project with the calls of §4. A path may have further parameters: `/products?partial=true`. */
 export interface TestCatalog {
   readonly projectId: number;
   call(method: string, path: string, options?: CallOptions): Promise<Answer<AnyBody>>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer<AnyBody>>;
-  /** An incremental update, until its task ended. */
+  /** Runs an incremental update until its task has ended. */
   update(...products: readonly object[]): Promise<AnyBody>;
-  /** A partial update, until its task ended. */
+  /** Runs a partial update until its task has ended. */
   patch(...products: readonly object[]): Promise<AnyBody>;
-  /** @returns the ended task of a write that must succeed */
+  /** @returns the finished task of a write that must succeed */
   done(answer: Answer<AnyBody>): Promise<AnyBody>;
   load(...products: readonly TestProduct[]): Promise<AnyBody>;
   find(...identifiers: readonly string[]): Promise<AnyBody[]>;
-  /** @returns the upload shape that the catalog keeps */
+  /** @returns the stored upload shape */
   stored(identifier: string): Promise<AnyBody>;
-  /** @returns identifiers of all products */
+  /** @returns the identifiers of all products */
   list(): Promise<string[]>;
   tasks(): Promise<AnyBody[]>;
   report(task: { id: string }): Promise<AnyBody[]>;
-  /** Keeps ordered tasks of the project waiting until the function that it returns is called. */
+  /** Makes ordered tasks of the project wait until the returned function is called. */
   hold(): Promise<() => Promise<void>>;
 }
 

@@ -6,12 +6,12 @@ import { catalogPath, dataFolderAt } from '../../src/storage/data-folder.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { NOT_MOVED_COLUMNS } from '../../src/transfer/move-tables.ts';
 
-/** Whole data folders: filled with something in every column, and read for a comparison. */
+/** Fills every column of whole data folders, and reads them for a comparison. */
 
-/** By `file, table`: how many rows it has and a hash of them in the order of its key. */
+/** By `file, table`: the number of rows and a hash of them in key order. */
 export type StoredRows = Record<string, string>;
 
-/** Reads a data folder that nobody uses. Each value counts with its type. */
+/** Reads a data folder that is not in use. Values are compared with their types. */
 export function readStoredRows(root: string): StoredRows {
   const folder = dataFolderAt(root);
   const stored: StoredRows = {};
@@ -41,7 +41,7 @@ function describeRows(database: DatabaseSync, name: string): string | undefined 
   const columns = listColumns(database, name);
   const key = columns.filter(({ key }) => key > 0).sort((one, other) => one.key - other.key);
   const order = (key.length > 0 ? key : columns).map((column) => `"${column.name}"`).join();
-  // Whether members lie in runs or not: a move spreads them into rows.
+  // Members in runs and members in rows are the same: a move spreads runs into rows.
   const source = name === 'relation_member' ? 'relation_entry' : name;
   const hash = createHash('sha256');
   let rows = 0;
@@ -74,10 +74,10 @@ const listColumns = (database: DatabaseSync, table: string): StoredColumn[] =>
     .all() as unknown as StoredColumn[];
 
 const TEXTS = ['', 'plain', 'ÄÖÜ ß', '😀 surrogates', 'line\nbreak\ttab\\N', '"quoted"', '\u0001\u007f'];
-/** Of each kind something that one of the two stores could take for something else. */
+/** For each type, values that one of the two stores could confuse with another. */
 const BYTES = [[], [0], [0xff, 0xfe], [0x5c, 0x78], [0, 1, 2, 0, 0]].map((bytes) => Uint8Array.from(bytes));
 
-/** What a column holds where any value would be refused or be of no use. */
+/** Values of columns where arbitrary ones would be refused or useless. */
 type Fixed = Readonly<Record<string, (row: number) => SQLInputValue>>;
 
 const ONE = () => 1;
@@ -93,7 +93,7 @@ const FIXED: Readonly<Record<string, Fixed>> = {
   passkey_challenge: { user_id: ONE },
   invitation: { account_id: ONE },
   webhook_endpoint: { account_id: ONE },
-  // A row of each member, as PostgreSQL has them; a test of its own has runs.
+  // One row per member, as in PostgreSQL; another test covers runs.
   relation_member: { run: NULL, least: NULL, most: NULL },
   task: {
     status: (row) => (row === 3 ? 'RUNNING' : 'FINISHED'),
@@ -108,12 +108,12 @@ const FIXED: Readonly<Record<string, Fixed>> = {
   full_update_batch: { project_id: ONE, full_update_id: ONE, payload_name: (row) => `batch-${row}.body` },
 };
 
-/** Counters that are higher than any row, as after rows have gone. */
+/** Counters above the highest row, as after deletions. */
 const AHEAD = 1_000;
 
 /**
- * Makes a data folder with rows in every table of the schema, whatever its columns are, and bodies: those of an open
- * task, of full updates and of a channel, and one that nobody needs. @param catalogs rows of each table of the catalogs 1, 2, …
+ * Makes a data folder with rows in every table of the schema, whatever its columns, and with bodies: of an open task, of full
+ * updates and of a channel, and one without a reference. @param catalogs rows per table for the catalogs 1, 2, …
  */
 export function fillDataFolder(root: string, catalogs: readonly number[]): void {
   const folder = dataFolderAt(root);
@@ -161,7 +161,7 @@ function makeValue(column: StoredColumn, row: number, at: number): SQLInputValue
   if (type === 'integer') return makeInteger(key > 0, row, choice);
   const text = `${TEXTS[choice % TEXTS.length]}${name} ${row}`;
   if (type === 'text') return text;
-  // The answer and the upload of a product are text, kept as bytes.
+  // The answer and the upload of a product are text stored as bytes.
   if (name === 'former_answer' || name === 'raw') return Buffer.from(text);
   const bytes = BYTES[choice % BYTES.length] ?? new Uint8Array();
   return key > 0 ? Buffer.concat([bytes, Buffer.from([row >> 8, row & 255])]) : bytes;

@@ -1,6 +1,6 @@
 /**
- * Two shops whose relations were written down before a rule saw them: what fits is called differently on the two sides, some is
- * listed, and much is equal by chance.
+ * Two shops whose relations were written down before any rule was tested on them: matching attributes have different names on
+ * the two sides, some are lists, and many are equal by chance.
  */
 import { createDraw, type Draw, type TrueRelation, type TruthCatalog } from './suggestion-truth.ts';
 
@@ -9,7 +9,7 @@ type Values = Readonly<Record<string, string | number | readonly (string | numbe
 interface Picks {
   readonly draw: Draw;
   one<Item>(list: readonly Item[]): Item;
-  /** Up to so many, each once. */
+  /** Up to `most` distinct items. */
   some<Item>(list: readonly Item[], most: number): Item[];
 }
 
@@ -17,7 +17,7 @@ interface Shop {
   readonly name: string;
   readonly seed: number;
   decoys(picks: Picks): Values;
-  /** By category: how many products, and what makes one. */
+  /** By category: the number of products, and a function that makes one. */
   readonly makers: Readonly<Record<string, readonly [count: number, make: (picks: Picks) => Values]>>;
   readonly relations: readonly TrueRelation[];
 }
@@ -41,7 +41,7 @@ function open({ name, seed, decoys, makers, relations }: Shop): TruthCatalog {
   return { name, products, relations };
 }
 
-/** Two categories, then an attribute of each. */
+/** Two categories, then one attribute of each. */
 const same = (...[first, second, one, other]: readonly [string, string, string, string]): TrueRelation => ({
   categories: [first, second],
   match: [one, 'equals', other],

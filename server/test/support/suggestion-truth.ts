@@ -1,4 +1,4 @@
-/** Catalogs whose relations are known, and how many of them suggestions find. Truth is written by hand. */
+/** Catalogs with known relations, written by hand, and the share of them that suggestions find. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -18,7 +18,7 @@ export interface TruthProduct {
   readonly attributes: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** Two categories, by the last names of their paths, and a match that relates them: read from either side. */
+/** Two categories, by the last names of their paths, and the match that relates them, in either direction. */
 export interface TrueRelation {
   readonly categories: readonly [string, string];
   readonly match: readonly [ofFirst: string, operator: 'equals' | 'upTo', ofSecond: string];
@@ -30,7 +30,7 @@ export interface TruthCatalog {
   readonly relations: readonly TrueRelation[];
 }
 
-/** Attributes as a full update in automatic mode makes them. */
+/** Attributes as a full update in automatic mode creates them. */
 export function createOntology(products: readonly TruthProduct[], locale = 'en-US') {
   const observed = new Map<string, ReturnType<typeof observeValue>>();
   for (const { key, value } of products.flatMap(({ attributes }) => attributes))
@@ -51,7 +51,7 @@ export interface Score {
   readonly f1: number;
 }
 
-/** A suggestion is right when it relates the categories of a true relation and has its match; others may narrow it. */
+/** A suggestion is right if it relates the categories of a true relation by its match; further ones may narrow it. */
 export function scoreSuggestions({ products, relations }: TruthCatalog): Score {
   const sample = new CatalogSample();
   for (const product of products) sample.add(product);
@@ -92,7 +92,7 @@ function describeDraft({ draft, evidence }: RelationSuggestion): string[] {
   });
 }
 
-/** The database of lensfun: cameras and lenses share their mount and nothing else that relates them. */
+/** The lensfun database: cameras and lenses are related by their mount and by nothing else. */
 export function readLensfun(): TruthCatalog | undefined {
   const folder = join(process.env.RELATA_TEST_DATA ?? join('..', 'shared', 'data'), 'lensfun');
   if (!existsSync(folder)) return undefined;
@@ -116,7 +116,7 @@ function readLensfunFile(text: string, name: string): TruthProduct[] {
   }));
 }
 
-/** The shop of the demo, with the relations that fit its data. */
+/** The demo shop, with the relations that fit its data. */
 export const readDemoShop = (): TruthCatalog => ({
   name: 'demo shop',
   products: generateDemoCatalog(),
@@ -157,7 +157,7 @@ export function createDraw(seed: number): Draw {
   };
 }
 
-/** Planted rules of every kind, among attributes that are often equal and relate nothing. */
+/** Planted rules of every kind, among attributes that are often equal without relating anything. */
 export function plantRelations(seed: number): TruthCatalog {
   const draw = createDraw(seed);
   const pick = <Item>(list: readonly Item[]): Item => list[draw(list.length)] as Item;
@@ -195,7 +195,7 @@ export function plantRelations(seed: number): TruthCatalog {
       Sockets: [...new Set([pick(sockets), pick(sockets), pick(sockets)])],
     }),
     Cameras: () => ({ Mount: pick(mounts), Sensor: pick(['full frame', 'crop']) }),
-    // More values than the sixty that earlier versions looked at, and several of a lens.
+    // More values than the sixty that earlier versions read, and several per lens.
     Lenses: () => ({
       Mount: [...new Set([pick(mounts), pick(mounts), pick(mounts)])],
       'Focal length': `${number(12, 400)} mm`,

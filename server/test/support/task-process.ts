@@ -13,22 +13,22 @@ import {
 import type { TestStore } from './test-store.ts';
 
 /**
- * A process that runs tasks and nothing else. `short`: an ordered task that ends by itself; `gated`: one that waits for
- * the test; `effect`: the same, but it takes effect meanwhile; `passed`: the same, but parts of it write meanwhile; `beside`: one that is not ordered and waits for the test; `few`: the same, each in a lane of its own, three in
- * a process and two in a project at a time; `carried`: one that never runs.
+ * A process that only runs tasks. `short`: an ordered task that ends by itself; `gated`: one that waits for the test; `effect`: the same, while
+ * taking effect; `passed`: the same, but parts of it write meanwhile; `beside`: an unordered one that waits for the test, two per process and two per
+ * project at a time; `carried`: one that never runs.
  */
 export interface TaskProcess {
   readonly tasks: Tasks;
-  /** The texts of its runs, in the order of their begin, also of those under way. */
+  /** The texts of its runs in order of their start, including unfinished ones. */
   readonly begun: string[];
   readonly ended: Task[];
   readonly logged: string[];
-  /** The runs that wait for the test, by their texts. */
+  /** Runs waiting for the test, by text. */
   readonly gates: ReadonlyMap<string, Gate>;
   accept(kind: TaskKind, projectId: number, options?: { text?: string; isHeld?: boolean }): Promise<Task>;
-  /** Nothing of the process reaches the database any more, as after `kill -9`; but it lives, and may come back. */
+  /** Cuts its connections to the database, as after `kill -9`; but the process lives and may return. */
   cut(): void;
-  /** How often it did not reach the database since it was cut. */
+  /** The number of failed attempts to reach the database since the cut. */
   countFailures(): number;
   mend(): void;
   stop(): Promise<void>;
@@ -178,7 +178,7 @@ function makeCuttable(real: Database) {
   };
 }
 
-/** Waits for a condition, with a limit. */
+/** Waits for a condition, up to a limit. */
 export async function until(
   what: string,
   isSo: () => boolean | Promise<boolean>,

@@ -8,7 +8,7 @@ import type { WireTask } from '../../src/tasks/tasks.ts';
 import { checkAnswer } from './check-answer.ts';
 import { makeTestStore, type TestStore } from './test-store.ts';
 
-/** A product as tests write it; the upload shape of docs/interface.md §2.3. */
+/** A product in the upload shape of docs/interface.md §2.3, as tests write it. */
 export interface TestProduct {
   identifier: string;
   name?: string;
@@ -22,7 +22,7 @@ export interface Answer<Body> {
 }
 
 export interface CallOptions {
-  /** Sent as JSON; a string or bytes go as they are. */
+  /** Sent as JSON; strings and bytes are sent unchanged. */
   body?: unknown;
   /** null: none. */
   key?: string | null;
@@ -39,40 +39,40 @@ export interface TestService {
   readonly key: string;
   readonly projectId: number;
   readonly store: TestStore;
-  /** Everything that the service logged, a JSON line each. */
+  /** The whole log of the service, one JSON line each. */
   readonly log: string[];
   call(method: string, path: string, options?: CallOptions): Promise<Answer<AnyBody>>;
-  /** A full update with these products, until its commit ended. @returns the commit's task */
+  /** Runs a full update with these products until its commit has ended. @returns the commit's task */
   loadCatalog(products: readonly TestProduct[], projectId?: number): Promise<WireTask>;
-  /** @returns the task once it ended */
+  /** @returns the task once it has ended */
   ended(taskId: string): Promise<WireTask>;
-  /** @returns the report's lines of an ended task */
+  /** @returns the report lines of an ended task */
   report(taskId: string): Promise<AnyBody[]>;
-  /** @returns the products found, as the lookup answers them */
+  /** @returns the found products as the lookup answers them */
   lookUp(identifiers: readonly string[], projectId?: number): Promise<AnyBody[]>;
   createProject(name: string, settings?: object): Promise<number>;
-  /** Ends it before the test does. */
+  /** Stops it before the test ends. */
   stop(): Promise<void>;
 }
 
 export interface TestServiceOptions {
-  /** RELATA_ settings beside those of the store. */
+  /** RELATA_ settings in addition to those of the store. */
   settings?: Record<string, string>;
   clock?: Clock;
-  /** Where it keeps everything, e.g. with others or after one that stopped; else a store of its own that goes with it. */
+  /** A shared store, or that of an earlier service; by default a new one, which is removed with the service. */
   store?: TestStore;
   role?: Role;
-  /** What stands in front of the disk. */
+  /** Replacements in front of the disk. */
   replace?: Replacements;
 }
 
-/** The longest, a run over a catalog of real size, takes 20 seconds on two idle cores. */
+/** The longest task, a run over a catalog of real size, takes 20 s on two idle cores. */
 const TASK_MINUTES = 5;
 const KEY = 'test-key-of-at-least-thirty-two-characters';
 
 const API_PAGE = new URL('../../../site/dist/api.html', import.meta.url);
 
-/** The whole service on a free port of loopback; it stops with the test. */
+/** The whole service on a free port of loopback; it stops when the test ends. */
 export async function startTestService(
   t: TestContext,
   options: TestServiceOptions = {},
@@ -84,15 +84,15 @@ export async function startTestService(
     ...store.settings,
     RELATA_PORT: '0',
     RELATA_PARSER_THREADS: '1',
-    // A machine that is busy may take ten times as long; relation-work.test.ts is about the limit.
+    // Ten times the default, for busy machines; relation-work.test.ts tests the limit.
     RELATA_RELATION_SECONDS: '1200',
     RELATA_WRITER_THREADS: '2',
-    // An eighth of the memory by default: a test of large answers would keep gigabytes.
+    // An eighth of the memory by default: a test of large answers would hold gigabytes.
     RELATA_CACHE_MIB: '64',
     RELATA_LOG_LEVEL: 'debug',
     ...options.settings,
   });
-  // A file of tests may run alone, where nothing was built; loaded each time, it would take 40 ms of each file.
+  // A test file may run alone, without a build; loaded always, it would cost each file 40 ms.
   if (!existsSync(API_PAGE)) (await import('../../../site/api-page.ts')).refreshApiPage();
   const app = await createApp({
     config,
@@ -190,7 +190,7 @@ export async function startTestService(
   };
 }
 
-/** Time that stands still until a test moves it. */
+/** A clock that stands still until a test moves it. */
 export class TestClock implements Clock {
   private present: number;
   constructor(present = Date.UTC(2026, 0, 1)) {

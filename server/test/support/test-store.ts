@@ -12,29 +12,29 @@ import { findFastFolder, query, startPostgres } from './postgres/postgres-server
 import { createDatabase, type TestDatabase } from './postgres/test-database.ts';
 
 /**
- * Where services under test keep everything: the embedded store, or PostgreSQL when RELATA_TEST_STORE says `postgres`.
- * Whoever imports this runs on both (run-tests.ts).
+ * The store of services under test: embedded, or PostgreSQL if RELATA_TEST_STORE is `postgres`. Test files that import
+ * this run on both (run-tests.ts).
  */
 export interface TestStore {
   readonly kind: StoreKind;
   readonly dataDir: string;
-  /** RELATA_ settings of a service that uses it. */
+  /** RELATA_ settings for a service on this store. */
   readonly settings: Readonly<Record<string, string>>;
-  /** As a service opens it. */
+  /** Opens it as a service does. */
   open(): Promise<Storage>;
-  /** @returns what a statement reads in the tables of a project's catalog, of that project alone */
+  /** @returns the rows of a statement on the catalog tables of one project */
   readCatalog<Row>(projectId: number, sql: string): Promise<Row[]>;
   /** Runs statements on the service's own tables. */
   change(sql: string): Promise<void>;
   /** @returns the names of accepted bodies whose tasks have not ended */
   listBodies(): Promise<string[]>;
-  /** @returns all that is stored, for a search */
+  /** @returns the whole stored content, to search in */
   readAll(): Promise<Buffer>;
-  /** Keeps everybody from changing a project's catalog until the function that it returns is called. */
+  /** Blocks all changes of a project's catalog until the returned function is called. */
   lockCatalog(projectId: number): Promise<() => Promise<void>>;
-  /** Makes a change, and keeps the tasks that it brings from writing to the project's catalog until they are released. */
+  /** Makes a change, and blocks the catalog writes of its tasks until they are released. */
   holdBack<Result>(projectId: number, change: () => Promise<Result>): Promise<Held<Result>>;
-  /** Has something stopped before the store is removed. */
+  /** Registers a function to stop users of the store before its removal. */
   onRemove(stop: () => Promise<unknown>): void;
   remove(): Promise<void>;
 }
@@ -44,12 +44,12 @@ export interface Held<Result> {
   release(): Promise<void>;
 }
 
-/** Processes on one database share it; the embedded store makes its own. */
+/** Shared by the processes on one database; the embedded store makes its own. */
 const SECRET_KEY = Buffer.alloc(32, 'tests').toString('base64');
 
 export type StoreKind = 'embedded' | 'postgres';
 
-/** What the tests of this process run on. */
+/** The store that the tests of this process run on. */
 export const testedStore = readKind(process.env.RELATA_TEST_STORE || 'embedded');
 
 function readKind(text: string): StoreKind {
@@ -57,19 +57,19 @@ function readKind(text: string): StoreKind {
   return text;
 }
 
-/** Options of a test that says nothing about PostgreSQL. @param reason why */
+/** Options for a test that does not apply to PostgreSQL. @param reason why */
 export const embeddedOnly = (reason: string) => ({
   skip: testedStore !== 'embedded' && `only for the embedded store: ${reason}`,
 });
 
-/** A store without anything in it, until the test ends. */
+/** An empty store, removed when the test ends. */
 export async function createTestStore(t: TestContext): Promise<TestStore> {
   const store = await makeTestStore();
   t.after(store.remove);
   return store;
 }
 
-/** The same, removed by the caller. */
+/** The same, but the caller removes it. */
 export async function makeTestStore(): Promise<TestStore> {
   const dataDir = await mkdtemp(join(findFastFolder(tmpdir()), 'relata-test-'));
   return testedStore === 'embedded'
@@ -79,7 +79,7 @@ export async function makeTestStore(): Promise<TestStore> {
 
 let ownServer: Promise<string> | undefined;
 
-/** @returns the server of all test files; alone a test file starts one, which ends with its process */
+/** @returns the server of all test files; a file that runs alone starts one, which ends with its process */
 export async function findServer(): Promise<string> {
   const given = process.env.RELATA_TEST_DATABASE_URL;
   if (given) return given;
@@ -87,7 +87,7 @@ export async function findServer(): Promise<string> {
   return ownServer;
 }
 
-/** The embedded store in a folder, e.g. one that a backup made. */
+/** The embedded store in a folder, e.g. one made by a backup. */
 export function embeddedStoreAt(dataDir: string): TestStore {
   const catalogOf = (projectId: number) => join(dataDir, 'catalogs', `${projectId}.db`);
   return {
@@ -110,7 +110,7 @@ export function embeddedStoreAt(dataDir: string): TestStore {
     lockCatalog: async (projectId) => lockFile(catalogOf(projectId)),
     async holdBack(projectId, change) {
       const answer = await change();
-      // Without waiting: steps of the service's tasks begin on this thread, none begins before the lock is there.
+      // Synchronous: the service's task steps start on this thread, so none starts before the lock is taken.
       return { answer, release: lockFile(catalogOf(projectId)) };
     },
     ...removal(() => rm(dataDir, { recursive: true, force: true })),
@@ -122,7 +122,7 @@ const HELD_AT_MOST_MS = 60_000;
 
 const LOCKED = 5;
 
-/** Whoever waits for a lock stops this thread, and a transaction of a service on this thread would never end. */
+/** Waiting inside SQLite would block this thread, and with it the transaction of a service that has the lock. */
 async function changeFile(path: string, sql: string): Promise<void> {
   for (const start = performance.now(); ; await delay(10)) {
     try {
@@ -156,7 +156,7 @@ function lockFile(path: string): () => Promise<void> {
   };
 }
 
-/** A database, with a folder for what a process keeps to itself. */
+/** A database, with a folder for the private files of a process. */
 export function postgresStoreOn(database: TestDatabase, dataDir: string): TestStore {
   const { url } = database;
   const settings = { RELATA_DATA_DIR: dataDir, RELATA_DATABASE_URL: url, RELATA_SECRET_KEYS: SECRET_KEY };
@@ -186,7 +186,7 @@ export function postgresStoreOn(database: TestDatabase, dataDir: string): TestSt
          select from catalog where project_id = ${projectId} for update`,
       ),
     async holdBack(_, change) {
-      // By the time a change is answered its tasks may be done; what they write no change writes by itself.
+      // The tasks may be done before the change is answered; only they write the locked tables.
       const release = await lock(
         url,
         'lock table document, relation_document, relation_member, relation_link in share mode',
@@ -200,9 +200,9 @@ export function postgresStoreOn(database: TestDatabase, dataDir: string): TestSt
   };
 }
 
-/** @returns what gives the lock up */
+/** @returns a function that releases the lock */
 async function lock(url: string, sql: string): Promise<() => Promise<void>> {
-  // What a failed test leaves locked would keep the service from stopping for ever.
+  // A lock left by a failed test must not block the service's stop forever.
   const options = `-c idle_in_transaction_session_timeout=${HELD_AT_MOST_MS}`;
   const client = new pg.Client({ connectionString: url, options });
   client.on('error', () => {});
@@ -215,7 +215,7 @@ async function lock(url: string, sql: string): Promise<() => Promise<void>> {
   };
 }
 
-/** The hooks of a test run first come, first served: a store is made first, and goes when nobody uses it any more. */
+/** A test's `after` hooks run first come, first served, and a store is made first: it waits for its users to stop. */
 function removal(remove: () => Promise<void>): Pick<TestStore, 'onRemove' | 'remove'> {
   const stops: (() => Promise<unknown>)[] = [];
   return {
@@ -227,7 +227,7 @@ function removal(remove: () => Promise<void>): Pick<TestStore, 'onRemove' | 'rem
   };
 }
 
-/** Views of the same names that hide other projects, so that a statement is the same for both stores. */
+/** Views with the tables' names hide other projects, so that a statement is the same for both stores. */
 async function readProject<Row>(url: string, projectId: number, sql: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

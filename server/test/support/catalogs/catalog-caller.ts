@@ -12,7 +12,7 @@ import {
   toBody,
 } from './catalog-model.ts';
 
-/** A caller of a service that is killed while it writes, and what is checked after each start. */
+/** A caller of a service that is killed during writes, and the checks after each start. */
 
 const KEPT_COMMITS = 2;
 const PROBED = 400;
@@ -25,12 +25,12 @@ const NAMES: Record<Change['kind'] | 'upload', string> = {
   restore: 'restore',
 };
 
-/** Where batches that are sent in parallel end in the products of all. */
+/** Parallel batches end at these shares of all products. */
 const ENDS = [[1], [1 / 3, 1], [1 / 6, 1 / 2, 1]];
-/** Of a commit that is sent beside batches: it has not all of them yet, or one is arriving (§3.1 rule 10). */
+/** Refusals of a commit sent next to its batches: some are missing or still arriving (§3.1 rule 10). */
 const TOO_EARLY = ['full_update_arriving', 'full_update_incomplete', 'full_update_empty'];
 
-/** A call that may take effect although its answer never came. */
+/** A call that may take effect even if its answer never came. */
 export type Wish =
   | Change
   | { readonly kind: 'initiate' }
@@ -41,7 +41,7 @@ interface Call {
   readonly method: 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: unknown;
-  /** Sent as `Idempotency-Key`; undefined: none. */
+  /** The `Idempotency-Key` header; undefined: none. */
   readonly key: string | undefined;
 }
 
@@ -60,7 +60,7 @@ interface CallerOptions {
   readonly identifiers?: number;
 }
 
-/** A caller who remembers what was answered, and so knows what the service must hold. */
+/** A caller who remembers all answers, and thus knows what the service must contain. */
 export class Caller {
   service: ServiceProcess;
   readonly projectId: number;
@@ -75,24 +75,24 @@ export class Caller {
   };
   private readonly random: () => number;
   private readonly model = new CatalogModel(KEPT_COMMITS);
-  /** The open full update's accepted batches; undefined: none is open. */
+  /** The accepted batches of the open full update; undefined: none is open. */
   private session: Upload[] | undefined;
   private readonly known = new Map<string, string>();
-  /** Changes accepted since everything had ended, in order. */
+  /** Changes accepted since all earlier ones ended, in order. */
   private pending: { taskId: string; change: Change }[] = [];
-  /** Sent together and not answered: one call, or batches in parallel, with or without their commit. */
+  /** Sent together without an answer: one call, or parallel batches with or without their commit. */
   private inFlight: readonly Call[] = [];
-  /** The last batch may have been refused, so one has to be accepted before the commit (§3.1 rule 10). */
+  /** The last batch may have been refused, so the commit needs another accepted one first (§3.1 rule 10). */
   private isBatchMissing = false;
   private version = 0;
   /** The tasks of calls whose answers never came. */
   private lastAccepted: readonly string[] = [];
-  /** What was accepted, and between what it was killed: a line each, for a failure. */
+  /** Accepted calls and kills in order, one line each, for failure messages. */
   readonly history: string[] = [];
 
-  /** How many products a catalog has at most, as many in a batch as this allows. */
+  /** The largest number of products in the catalog; it limits batches too. */
   private readonly identifiers: number;
-  /** So that idempotency keys of two runs differ. */
+  /** Keeps the idempotency keys of two runs apart. */
   private readonly run: number;
 
   constructor(service: ServiceProcess, { projectId, random, identifiers = 1_500 }: CallerOptions) {
@@ -103,7 +103,7 @@ export class Caller {
     this.run = random();
   }
 
-  /** Calls until the process dies, one after another and batches in parallel. `aim`: says when the moment to kill has come. */
+  /** Makes calls until the process dies, batches in parallel. `aim`: called when the moment to kill has come. */
   async burst(aim: (answered: Wish['kind']) => void): Promise<void> {
     for (;;) {
       const calls = this.chooseCalls();
@@ -117,7 +117,7 @@ export class Caller {
     }
   }
 
-  /** After a start: what is visible is no mixture, even before anything was taken up again. */
+  /** After a start: the visible state is no mixture, even before work is resumed. */
   async recover(service: ServiceProcess): Promise<void> {
     this.service = service;
     await this.learnUnanswered();
@@ -128,7 +128,7 @@ export class Caller {
     await this.waitForArriving();
   }
 
-  /** Ends what is open, waits until all has ended and compares everything. */
+  /** Ends the open full update, waits until all tasks have ended and compares everything. */
   async settle(): Promise<void> {
     await this.waitUntilEnded();
     for (const { taskId, change } of this.pending) this.expect(taskId, this.model.apply(change));
@@ -147,7 +147,7 @@ export class Caller {
     await this.settle();
   }
 
-  /** @returns none for a lookup */
+  /** @returns an empty list for a lookup */
   private chooseCalls(): readonly Call[] {
     const uploads = this.session?.length;
     const choices: [weight: number, choose: () => readonly Call[]][] = [
@@ -183,8 +183,8 @@ export class Caller {
   }
 
   /**
-   * Up to three batches in parallel: without products in common, as the order of their acceptance is not answered, and of
-   * different sizes, by which the sum that a session shows says which of them it has. Some are sent with their commit.
+   * Up to three parallel batches: without common products, as the order of acceptance is not answered, and of different
+   * sizes, so that the session's sum tells which of them it has. Some are sent with their commit.
    */
   private upload(): readonly Call[] {
     const all = this.makeProducts(this.pick(this.identifiers / 15, this.identifiers / 2));
@@ -202,7 +202,7 @@ export class Caller {
   private start(beside: readonly (readonly ModelProduct[])[]): Call {
     const sent = [...(this.session ?? []).map(({ products }) => products), ...beside];
     const products = new Map(sent.flat().map((product) => [product.identifier, product]));
-    // A count: the full update may have seen a process go.
+    // A count: the full update may have lost a process.
     const path = `/products/batch/start?batches=${sent.length}`;
     return this.call({ kind: 'commit', products }, 'POST', { path });
   }
@@ -237,7 +237,7 @@ export class Caller {
     return this.call({ kind: 'restore' }, 'POST', { path: '/products/batch/restore' });
   }
 
-  /** Half of them are what the catalog holds already, as in a connector's nightly update. */
+  /** Half of them equal the catalog's, as in a connector's nightly update. */
   private makeProducts(count: number): ModelProduct[] {
     this.version += 1;
     const first = this.pick(0, this.identifiers - 1);
@@ -253,7 +253,7 @@ export class Caller {
     return from + Math.floor(this.random() * (to - from + 1));
   }
 
-  /** @throws when the process died */
+  /** @throws if the process died */
   private async send(
     calls: readonly Call[],
     aim: (answered: Wish['kind']) => void = () => {},
@@ -267,7 +267,7 @@ export class Caller {
     });
     const results = await Promise.allSettled(sent);
     const unanswered = calls.filter((_, at) => results[at]?.status === 'rejected');
-    // Beside a batch whose answer never came, the tasks say what became of the commit: it follows the batch in the model.
+    // With an unanswered batch, the tasks tell the outcome of the commit, which follows the batch in the model.
     this.inFlight =
       unanswered.length === 0
         ? []
@@ -322,7 +322,7 @@ export class Caller {
     this.known.set(taskId, status);
   }
 
-  /** Each call whose answer never came was accepted whole or not at all; the list of tasks says which. */
+  /** Each unanswered call was accepted whole or not at all; the list of tasks tells which. */
   private async learnUnanswered(): Promise<void> {
     const tasks = (await this.listTasks()).filter(({ id }) => !this.known.has(id));
     this.lastAccepted = tasks.map(({ id }) => id);
@@ -350,7 +350,7 @@ export class Caller {
     );
   }
 
-  /** @returns the unanswered batches that were accepted: so many, and all of them where they were committed */
+  /** @returns the unanswered batches that were accepted: `count` of them, or all if they were committed */
   private async findAccepted(count: number, isCommitted: boolean): Promise<readonly UploadCall[]> {
     const uploads = this.inFlight.filter((call): call is UploadCall => call.wish.kind === 'upload');
     if (count === 0 || count === uploads.length) return uploads.slice(0, count);
@@ -366,7 +366,7 @@ export class Caller {
     return fitting[0] as readonly UploadCall[];
   }
 
-  /** Whether an unanswered initiate took effect. Between two sessions without a batch there is no difference. */
+  /** Whether an unanswered initiate took effect. Two sessions without a batch are indistinguishable. */
   private async hasBegunAnew(): Promise<boolean> {
     if (this.session === undefined) return this.isOpen();
     const [first] = this.session;
@@ -383,11 +383,11 @@ export class Caller {
     return (await this.request(call)).status === 200;
   }
 
-  /** A connector repeats what was not answered; with the same key it is done once (§7.5). */
+  /** A connector repeats unanswered calls; with the same key they are done once (§7.5). */
   private async repeat(call: Call): Promise<void> {
     const { kind } = call.wish;
     if (call.key === undefined || kind === 'initiate' || kind === 'delete' || kind === 'restore') return;
-    // A commit may have been sent before its batches were, and the process killed before it was read.
+    // The process may have been killed before it read all batches that were sent with the commit.
     if (kind === 'commit' && this.isBatchMissing) return;
     this.counts.repeated += 1;
     const { status, body, text } = await this.request(call);
@@ -398,13 +398,13 @@ export class Caller {
     else assert.ok(this.lastAccepted.includes(id), 'the first answer is repeated');
   }
 
-  /** A batch of a killed process counts as arriving until the others know that the process went (§3.1 rule 11). */
+  /** A batch of a killed process counts as arriving until other processes notice its end (§3.1 rule 11). */
   private async waitForArriving(): Promise<void> {
     const path = `/products/batch?projectId=${this.projectId}`;
     while ((await this.service.call('GET', path)).body.arriving > 0) await delay(25);
   }
 
-  /** One lookup is one moment: the catalog after some number of the accepted changes, never between two. */
+  /** A lookup shows one moment: the catalog after some of the accepted changes, never between two. */
   private async probe(): Promise<void> {
     this.counts.probes += 1;
     const count = Math.min(PROBED, this.identifiers);
@@ -447,7 +447,7 @@ export class Caller {
     await this.waitForUploads();
   }
 
-  /** A discarded session is closed behind the answer; after a crash in between, at the next start. */
+  /** A discarded session is closed after the answer; after a crash in between, at the next start. */
   private async waitForUploads(): Promise<void> {
     for (let attempt = 0; attempt < 2_400; attempt += 1) {
       const open = (await this.listTasks()).filter(({ finishTime }) => finishTime === null);
@@ -467,7 +467,7 @@ export class Caller {
     assert.equal(tasks.length, this.known.size, 'every accepted task is there');
   }
 
-  /** @returns every task that this caller asked for, newest first */
+  /** @returns all tasks of this caller, newest first */
   private async listTasks(): Promise<
     { id: string; name: string; taskStatus: string; finishTime: number | null }[]
   > {
@@ -482,7 +482,7 @@ export class Caller {
     }
   }
 
-  /** @returns what the last tasks said, a line each */
+  /** @returns the logs of the last tasks, one line each */
   private async listLogs(): Promise<string[]> {
     const tasks = (await this.listTasks()).slice(0, 20);
     const logs = tasks.map(async ({ id, name, taskStatus }) => {
@@ -509,7 +509,7 @@ export class Caller {
   }
 }
 
-/** @returns which products a change is about: they follow one another */
+/** @returns the products of a change, which are consecutive */
 function describeProducts(wish: Exclude<Wish, { kind: 'initiate' | 'restore' }>): string {
   if (wish.kind === 'delete') return wish.identifiers.join();
   const named =
@@ -531,7 +531,7 @@ export async function createProject(service: ServiceProcess): Promise<number> {
   };
   const { body: project, text } = await service.call('POST', '/management/projects', { body });
   assert.ok(project.id, text);
-  // Every product is on both sides, so that each document has its place in the join index.
+  // Every product is on both sides, so that each document has an entry in the join index.
   const relation = { name: 'Same name', tag: 'crash', source: { all: [] }, target: { all: [] } };
   const path = `/management/projects/${project.id}/relations`;
   assert.equal((await service.call('POST', path, { body: relation })).status, 201);
@@ -543,7 +543,7 @@ const DUE = 'at_rank is not null or (changed > 64 and changed * 4 > size)';
 const UNNOTED = `(select count(*) from relation_entry where ${OF_NO_DOCUMENT})
   > (select coalesce(sum(changed), 0) from relation_list)`;
 
-/** What the store keeps although nobody needs it; empty once the upkeep has done its work. */
+/** Data in the store that is no longer used; empty once the upkeep is done. */
 async function listLeftovers(store: TestStore, projectId: number): Promise<string[]> {
   const list = async (what: string, sql: string) => {
     const [row] = await store.readCatalog<{ count: number }>(
@@ -567,7 +567,7 @@ async function listLeftovers(store: TestStore, projectId: number): Promise<strin
   ];
 }
 
-/** Cleaning up goes on behind the answers, as fast as the machine allows. */
+/** Cleaning up continues after the answers, at the machine's speed. */
 export async function waitUntilTidy(store: TestStore, projectId: number): Promise<void> {
   let leftovers = await listLeftovers(store, projectId);
   for (let attempt = 0; attempt < 600 && leftovers.length > 0; attempt += 1) {
@@ -577,7 +577,7 @@ export async function waitUntilTidy(store: TestStore, projectId: number): Promis
   assert.deepEqual(leftovers, []);
 }
 
-/** The store itself, once the service stopped. */
+/** Checks the store itself, once the service has stopped. */
 export async function checkStore(store: TestStore, projectId: number): Promise<void> {
   if (store.kind === 'embedded') {
     const found = await store.readCatalog<{ integrity_check: string }>(projectId, 'pragma integrity_check');
@@ -595,7 +595,7 @@ export async function checkStore(store: TestStore, projectId: number): Promise<v
   assert.deepEqual(await list(unplaced), [], 'every product is on both sides of the relation');
 }
 
-/** Some kills come right behind an answer: those are the moments at which a promise has just been made. */
+/** Some kills come right after an answer, when a promise has just been made. */
 export function aimAt(dice: number): Wish['kind'] | undefined {
   if (dice < 0.2) return 'commit';
   if (dice < 0.3) return 'upload';

@@ -1,6 +1,6 @@
 import { bookParts, escapeXml, writeZip } from '../pipelines/format-files.ts';
 
-/** A product in upload shape, as far as these files hold it. */
+/** A product in upload shape, limited to the fields in these files. */
 export interface FileProduct {
   readonly identifier: string;
   readonly groupIdentifier: string;
@@ -15,7 +15,7 @@ export interface FileProduct {
   }[];
 }
 
-/** A catalog as a table, a column for each attribute, and the mapping that makes the same catalog of it. */
+/** A catalog as a table, one column per attribute, with the mapping that reproduces it. */
 export interface CatalogTable {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -25,7 +25,7 @@ export interface CatalogTable {
 const VALUE_SEPARATOR = ' | ';
 const LEVEL_SEPARATOR = ' > ';
 
-/** The images of a product come in the order of their types, the user groups of an attribute are those of all its values. */
+/** The images of a product are ordered by type; the user groups of an attribute are those of all its values. */
 export function toTable(products: readonly FileProduct[]): CatalogTable {
   const attributes = products.flatMap((product) => product.attributes);
   const keys = [...new Set(attributes.map(({ key }) => key))];
@@ -84,13 +84,13 @@ export function toXml({ columns, rows }: CatalogTable): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<catalog>\n${products.join('')}</catalog>\n`;
 }
 
-/** In XML no name holds a space. @returns the mapping for `toXml` */
+/** In XML, names have no spaces. @returns the mapping for `toXml` */
 export const toXmlMapping = ({ mapping, columns }: CatalogTable): object =>
   JSON.parse(JSON.stringify(mapping), (_, value) =>
     typeof value === 'string' && columns.includes(value) ? value.replaceAll(' ', '-') : value,
   );
 
-/** Texts stand in the cells, as many programs write them. */
+/** Texts are in the cells themselves, as many programs write them. */
 export async function writeXlsx(path: string, { columns, rows }: CatalogTable): Promise<void> {
   const cell = (text: string) =>
     text === '' ? '<c/>' : `<c t="inlineStr"><is><t>${escapeXml(text)}</t></is></c>`;

@@ -1,4 +1,4 @@
-/** A catalog and its changes as pure data: what the service must hold after tasks took effect in a given order. */
+/** A catalog and its changes as pure data: the expected content after tasks took effect in a given order. */
 
 export interface ModelProduct {
   readonly identifier: string;
@@ -15,21 +15,21 @@ export type Change =
   | { readonly kind: 'delete'; readonly identifiers: readonly string[] }
   | { readonly kind: 'restore' };
 
-/** The product before the change; undefined when the change created it. */
+/** Products before the change; undefined: the change created it. */
 type Before = ReadonlyMap<string, ModelProduct | undefined>;
 
 export class CatalogModel {
   readonly keptCommits: number;
   catalog: ModelCatalog = new Map();
   private undo: readonly Before[] = [];
-  /** The first commit with a colour makes it an attribute: what had one before is changed by its fact. */
+  /** The first commit with a colour makes it an attribute, so older products with one change by its fact. */
   private hasFacts = false;
 
   constructor(keptCommits: number) {
     this.keptCommits = keptCommits;
   }
 
-  /** @returns how the task of the change must end */
+  /** @returns the expected status of the change's task */
   apply(change: Change): 'FINISHED' | 'FAILED' {
     if (change.kind === 'restore') return this.restore();
     const next = describeAfter(this.catalog, change);
@@ -43,7 +43,7 @@ export class CatalogModel {
     return 'FINISHED';
   }
 
-  /** @returns a model that goes its own way from here */
+  /** @returns an independent copy */
   clone(): CatalogModel {
     const copy = new CatalogModel(this.keptCommits);
     copy.catalog = this.catalog;
@@ -86,7 +86,7 @@ function describeAfter(old: ModelCatalog, change: Exclude<Change, { kind: 'resto
   }
 }
 
-/** `gainsFacts`: a product with a colour is changed although it is the same. Source: docs/interface.md §4.5 rule 2. */
+/** `gainsFacts`: a product with a colour changes although it is equal. Source: docs/interface.md §4.5 rule 2. */
 function describeBefore(old: ModelCatalog, next: ModelCatalog, gainsFacts: boolean): Before {
   const before = new Map<string, ModelProduct | undefined>();
   for (const identifier of new Set([...old.keys(), ...next.keys()])) {
@@ -100,7 +100,7 @@ export function isSame(a: ModelProduct | undefined, b: ModelProduct | undefined)
   return a?.name === b?.name && a?.colour === b?.colour;
 }
 
-/** @returns up to ten differences in words; empty when both are equal */
+/** @returns up to ten differences in words; empty if both are equal */
 export function describeDifferences(actual: ModelCatalog, expected: ModelCatalog): string[] {
   const differences: string[] = [];
   for (const identifier of new Set([...expected.keys(), ...actual.keys()])) {

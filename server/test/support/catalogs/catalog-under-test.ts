@@ -18,19 +18,19 @@ import { CatalogFile } from '../../../src/storage/sqlite/sqlite.ts';
 import { createByteCache } from '../../../src/storage/storage.ts';
 import { BufferPool, type Operation, Passed, type ThreadPool } from '../../../src/storage/threads/threads.ts';
 
-/** One project's catalog in a store, as its processes use it, with a look at its tables that no process has. */
+/** One project's catalog in a store, as its processes use it, with direct access to its tables. */
 export interface CatalogUnderTest {
   readonly projectId: number;
   readonly store: CatalogStore;
   readonly snapshots: CatalogSnapshots;
-  /** What was derived: of each document, its product. */
+  /** Derivations: the product of each document. */
   readonly derived: Map<number, number>;
   rows<Table extends keyof CatalogTables>(table: Table): Promise<CatalogTables[Table][]>;
-  /** @returns all rows of all tables that have rows of a project's catalog */
+  /** @returns all rows of all tables with rows of a project's catalog */
   readAll(): Promise<Record<string, unknown[]>>;
 }
 
-/** The tables of a catalog, in both stores alike. */
+/** The tables of a catalog, equal in both stores. */
 export interface CatalogTables {
   readonly product: ProductRow;
   readonly document: { id: number; product_id: number; former_answer: string; raw: string };
@@ -88,7 +88,7 @@ export const listAll = async (store: CatalogStore, projectId: number) =>
   (await store.listRange(projectId, { from: '', isAfter: false, to: undefined, limit: ALL, isWhole: true }))
     .rows;
 
-/** Runs what threads would do on this one: nothing runs before the one that calls waits. */
+/** Runs the operations of threads in this one; each starts only when its caller waits. */
 const inThisThread = (operations: Record<string, Operation>): ThreadPool => ({
   async run<Output>(name: string, input: unknown) {
     // As across threads: only the operation knows the type of its input.
@@ -126,7 +126,7 @@ export function openEmbeddedCatalog(projectId: number): CatalogUnderTest {
   };
 }
 
-/** The catalog files of a thread, without a file. */
+/** The catalog files of a thread, in memory. */
 function keepInMemory(): CatalogFiles {
   const files = new Map<number, CatalogFile>();
   const remove = (projectId: number) => {
@@ -146,7 +146,7 @@ function keepInMemory(): CatalogFiles {
   };
 }
 
-/** Looks up and writes as `postgres` says; catalogs of the same `projectId` are one, seen by several processes. */
+/** Looks up and writes as `postgres` says; catalogs with one `projectId` are one, seen by several processes. */
 export function openPostgresCatalog(
   postgres: Postgres,
   projectId: number,
@@ -207,20 +207,20 @@ const sortRows = (rows: readonly unknown[]) =>
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, row]) => row);
 
-/** The same row for the same content, in both stores. */
+/** The same row for the same content in both stores. */
 function toRow({ project_id: _, ...row }: Record<string, unknown>): Record<string, unknown> {
   const columns = Object.entries(row).map(([name, value]) => [name, readColumn(name, value)]);
   return Object.fromEntries(columns) as Record<string, unknown>;
 }
 
-/** The embedded store keeps texts of documents as bytes. */
+/** The embedded store has texts of documents as bytes. */
 function readColumn(name: string, value: unknown): unknown {
   if (!(value instanceof Uint8Array)) return value;
   const bytes = Buffer.from(value);
   return bytes.toString(name === 'former_answer' || name === 'raw' ? 'utf8' : 'hex');
 }
 
-/** Derivations that note what they are told. */
+/** A derivation that records its calls. */
 function recordEach(derived: Map<number, number>): Derivation {
   const note = notes(derived);
   return {

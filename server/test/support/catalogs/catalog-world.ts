@@ -15,7 +15,7 @@ import { type PackedProducts, ProductPacker } from '../../../src/catalog/product
 import { normaliseProduct, type UploadedProduct } from '../../../src/catalog/products/product.ts';
 import { type CatalogTables, type CatalogUnderTest, listAll, type ProductRow } from './catalog-under-test.ts';
 
-/** A product in the model: what was uploaded, and its id. */
+/** A product in the model: its upload and its id. */
 interface ModelProduct {
   readonly id: number;
   readonly content: number;
@@ -32,7 +32,7 @@ interface UndoEntry {
 export interface Batch {
   readonly batch: number;
   readonly products: ReadonlyMap<string, number>;
-  /** Extracted, and not staged yet: the catalog may change in between. */
+  /** Extracted but not staged yet: the catalog may change in between. */
   packed: PackedProducts | undefined;
 }
 
@@ -45,7 +45,7 @@ export const IDENTIFIERS = ['a', 'b', 'c', 'd'] as const;
 export const NAMES = ['x', 'y', 'z'] as const;
 export const PATHS = ['["p"]', '["p","q"]', '["r"]'] as const;
 export const EXTRACTED_BY = '{"revision":1,"drafts":[]}';
-/** Of refreshed facts: no task's instant. */
+/** The time of refreshed facts, which no task has. */
 const REFRESHED_AT = 7;
 const REFRESHED_BY = 1_000_000;
 /** More than any catalog here has. */
@@ -62,10 +62,10 @@ export const rawOf = (identifier: string, content: number) =>
       attributes: NAMES.map((key) => ({ key, value: `${key} ${content}` })),
     }),
   );
-/** Not every revision of the ontology makes other facts. */
+/** Only some revisions of the ontology change facts. */
 const typeOf = (revision: number) =>
   (revision >> 1) % 2 === 0 ? ('TEXT_ATTRIBUTE' as const) : ('UNTYPED_ATTRIBUTE' as const);
-/** As lookups answer it, JSON without id and time. */
+/** An answer of a lookup, as JSON without id and time. */
 export function describeAnswer(raw: string, { attributes }: Ontology): string {
   const product = JSON.parse(raw) as UploadedProduct;
   const { identifier, groupIdentifier: groupId, name, productUrl: link } = product;
@@ -75,7 +75,7 @@ export function describeAnswer(raw: string, { attributes }: Ontology): string {
 }
 const hashOf = (raw: string) => createHash('sha256').update(raw).digest('hex').slice(0, 32);
 
-/** By what was uploaded. */
+/** Compares uploads. */
 const compareRows = (before: ProductRows, after: ProductRows) => ({
   created: [...after.keys()].filter((one) => !before.has(one)).length,
   changed: [...after].filter(([one, { hash }]) => before.has(one) && before.get(one)?.hash !== hash).length,
@@ -84,17 +84,17 @@ const compareRows = (before: ProductRows, after: ProductRows) => ({
 
 const frameOf = (head: string, tail: string) => ({ head: Buffer.from(head), tail: Buffer.from(tail) });
 
-/** A catalog beside its model: every change is made to both, and every check compares them. */
+/** A catalog and its model: every change is made to both, and every check compares them. */
 export class CatalogWorld {
   readonly catalog: CatalogUnderTest;
   readonly undoDepth: number;
   model: Model = new Map();
   sessions: Session[] = [];
   private undo: UndoEntry[] = [];
-  /** Every id that a product ever had. */
+  /** Every id ever given to a product. */
   private readonly ids = new Set<number>();
   private readonly reserved = new Map<string, number>();
-  /** Whether an extraction of outdated facts is due. */
+  /** Whether outdated facts have to be extracted. */
   private isOutdated = false;
   private lastTask = 0;
   private lastFullUpdate = 0;
@@ -117,7 +117,7 @@ export class CatalogWorld {
     return { taskNumber: this.lastTask, at: 1_000 + this.lastTask };
   }
 
-  /** Does it, and once more as after a crash: the second time nothing may change. */
+  /** Does the work twice, as after a crash: the second time must change nothing. */
   private async twice<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = await work();
     const before = await this.catalog.readAll();
@@ -134,7 +134,7 @@ export class CatalogWorld {
     return this.store.getOntology(this.projectId);
   }
 
-  /** As the parsing thread does it. `gains`: facts of attributes that the full update creates. */
+  /** As on the parsing thread. `gains`: facts of attributes that the full update creates. */
   extract(products: ReadonlyMap<string, number>, gains = false): Promise<PackedProducts> {
     return this.read(async (snapshot) => {
       const present = await snapshot.findPresent([...products.keys()]);
@@ -159,7 +159,7 @@ export class CatalogWorld {
     session.batches.push({ batch: session.batches.length + 1, products, packed });
   }
 
-  /** A batch whose products changed meanwhile is extracted anew, and then fits. */
+  /** A batch whose products changed meanwhile is extracted again, and then fits. */
   async stage({ fullUpdateId }: Session, batch: Batch): Promise<void> {
     const staged = {
       fullUpdateId,
@@ -199,7 +199,7 @@ export class CatalogWorld {
     };
     await this.checkPreview(session);
     const task = this.nextOrder();
-    // Not always: a commit that was refused has prepared the next one.
+    // Only sometimes: a refused commit has prepared the next one.
     if (task.taskNumber % 2 === 0) await this.checkRefused({ ...task, ...order }, expectedOf(session));
     const before = await this.readRows();
     const result = await this.twice(() => this.store.commit(this.projectId, { ...task, ...order }));
@@ -214,7 +214,7 @@ export class CatalogWorld {
     this.sessions = this.sessions.filter((other) => other !== session);
   }
 
-  /** Batches that do not fit the catalog any more are staged anew, whoever notices. */
+  /** Batches that no longer fit the catalog are staged again, whether the caller or the store notices. */
   private async restage(session: Session): Promise<void> {
     const { fullUpdateId, batches } = session;
     const { mode, revision } = await this.readOntology();
@@ -238,7 +238,7 @@ export class CatalogWorld {
     assert.equal(await staged(), batches.length);
   }
 
-  /** What a caller is told before: facts of equal uploads alone are no change there. */
+  /** The preview before a commit: facts of equal uploads are no change there. */
   private async checkPreview(session: Session): Promise<void> {
     const wanted = expectedOf(session);
     const isPresent = (identifier: string) => this.model.has(identifier);
@@ -259,7 +259,7 @@ export class CatalogWorld {
     assert.equal(deleted, expected.deleted.count);
   }
 
-  /** Commits that must not happen change nothing that a reader sees. */
+  /** Refused commits change nothing that readers see. */
   private async checkRefused(
     order: CommitOrder & { taskNumber: number; at: number },
     wanted: ReadonlyMap<string, number>,
@@ -281,8 +281,8 @@ export class CatalogWorld {
   }
 
   /**
-   * Whoever changed a product is written at it, and what a task did not change is as it was.
-   * @returns how many rows the task changed
+   * Each changed product names the task that changed it, and all others are as before.
+   * @returns the number of rows that the task changed
    */
   private checkRows(
     before: ProductRows,
@@ -312,7 +312,7 @@ export class CatalogWorld {
     return rows.filter((row) => row.full_update_id === fullUpdateId);
   }
 
-  /** Looks at staged batches once more, as when the ontology changed since. */
+  /** Checks staged batches once more, as after a change of the ontology. */
   private async settle({ fullUpdateId, batches }: Session): Promise<void> {
     for (const { batch, products } of batches) {
       const staged = await this.read((snapshot) => snapshot.listStagedDocuments({ fullUpdateId, batch }));
@@ -401,7 +401,7 @@ export class CatalogWorld {
     this.model = model;
   }
 
-  /** Undoes several at once, which leaves what they would one by one. */
+  /** Undoes several commits at once, with the same result as one by one. */
   async restoreDown(depth: number): Promise<void> {
     const order = this.nextOrder();
     const kept = await this.store.listUndoableCommits(this.projectId);
@@ -429,7 +429,7 @@ export class CatalogWorld {
     this.isOutdated ||= [...after.values()].some((row) => row.ontology_revision < revision);
   }
 
-  /** @returns the products that are not as the last commit or delete left them */
+  /** @returns the products that changed since the last commit or delete */
   private async findOverwritten(): Promise<string[]> {
     const last = Math.max(...(await this.catalog.rows('undo_log')).map(({ id }) => id));
     const changes = (await this.catalog.rows('undo_change')).filter((row) => row.undo_id === last);
@@ -475,7 +475,7 @@ export class CatalogWorld {
     for (const path of paths) assert.ok((known.get(path) ?? 0) >= FIRST_CATEGORY_ID);
   }
 
-  /** An id is given once, for ever. */
+  /** An id is given once and never again. */
   private learnIds(ids: ReadonlyMap<string, number>): void {
     for (const [name, id] of ids) {
       const known = this.reserved.get(name);
@@ -485,7 +485,7 @@ export class CatalogWorld {
     }
   }
 
-  /** Looks at outdated products; `meanwhile` changes the catalog before that is written, and stays. */
+  /** Extracts outdated products again; `meanwhile` changes the catalog before the results are written. */
   async refresh(meanwhile = async () => {}): Promise<void> {
     const { revision } = await this.readOntology();
     const rows = await this.read((snapshot) => snapshot.listOutdated({ revision, after: 0, limit: ALL }));
@@ -523,7 +523,7 @@ export class CatalogWorld {
     this.isOutdated &&= [...after.values()].some((row) => row.ontology_revision < present.revision);
   }
 
-  /** @returns whether there may be more garbage; otherwise no full update that is over is left */
+  /** @returns whether there may be more garbage; otherwise no finished full update is left */
   async collect(): Promise<boolean> {
     const live = this.sessions.map(({ fullUpdateId }) => fullUpdateId);
     const limits = { live, undoDepth: this.undoDepth };
@@ -539,7 +539,7 @@ export class CatalogWorld {
     return false;
   }
 
-  /** Applies a change to the model. New products have an id that no product ever had. */
+  /** Applies a change to the model. New products must have unused ids. */
   private change(
     wanted: ReadonlyMap<string, number>,
     { before: rows, after, isKept }: { before: ProductRows; after: ProductRows; isKept: boolean },
@@ -600,7 +600,7 @@ export class CatalogWorld {
     for (const session of this.sessions) await this.checkStaged(session, documents);
   }
 
-  /** Backwards, so that the order is the caller's; once out of the store and once, maybe, out of memory. */
+  /** In reverse, to test that the caller's order is kept; once from the store, once possibly from memory. */
   private async checkLookups(rows: ProductRows, ontology: Ontology): Promise<void> {
     const stored = await listAll(this.store, this.projectId);
     const [first, second] = stored;
@@ -681,7 +681,7 @@ export class CatalogWorld {
     }
   }
 
-  /** Ends everything, removes all that can be removed, and looks whether only what is needed is left. */
+  /** Ends everything, removes all garbage, and checks that only the needed rows remain. */
   async finish(): Promise<void> {
     this.sessions = [];
     for (let steps = 0; await this.collect(); steps += 1)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServiceProcess } from '../service-process.ts';
 
-/** A caller who makes and deletes keys and pipelines, one call after another, and remembers what was answered. */
+/** A caller who creates and deletes keys and pipelines one by one, and remembers the answers. */
 export class DefinitionsCaller {
   private service: ServiceProcess;
   private readonly random: () => number;
@@ -38,7 +38,7 @@ export class DefinitionsCaller {
     ];
   }
 
-  /** Until the process dies. */
+  /** Makes calls until the process dies. */
   async burst(): Promise<void> {
     for (;;) {
       try {
@@ -70,7 +70,7 @@ export class DefinitionsCaller {
     this.inFlight = undefined;
   }
 
-  /** After a start: all that was answered is there, and nothing else except what was in flight. */
+  /** After a start: everything that was answered exists, and nothing else except the call in flight. */
   async recover(service: ServiceProcess): Promise<void> {
     this.service = service;
     for (const collection of this.collections) await this.compare(collection);
@@ -104,7 +104,7 @@ export class DefinitionsCaller {
 interface Definition {
   readonly id: number;
   readonly name: string;
-  /** In the answer of its creation. */
+  /** In the answer to its creation. */
   readonly key?: string;
 }
 

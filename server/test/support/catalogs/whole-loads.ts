@@ -3,18 +3,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { query } from '../postgres/postgres-server.ts';
 import type { ProcessCall, ServiceProcess } from '../service-process.ts';
 
-/** Full updates as a connector sends them, which tries again what is answered 503. */
+/** Full updates as a connector sends them, with retries after 503. */
 
 export const PRODUCTS_OF_BATCH = 500;
 
 export interface WholeLoad {
   readonly projectId: number;
   readonly batches: number;
-  /** Who takes batches in turn with the service that begins and commits. */
+  /** Processes that take batches in turn with the service that starts and commits. */
   readonly others?: readonly ServiceProcess[];
 }
 
-/** A full update, which has to take effect. */
+/** Runs a full update, which has to take effect. */
 export async function loadBatches(
   service: ServiceProcess,
   { projectId, batches, others = [] }: WholeLoad,
@@ -34,7 +34,7 @@ export async function loadBatches(
   }
 }
 
-/** @returns how many there are, and how many with their documents */
+/** @returns the number of products, and of those with documents */
 export async function countProducts(url: string, projectId: number): Promise<number[]> {
   const [counted] = await query<{ products: string; documents: string }>(
     url,
@@ -55,7 +55,7 @@ const productsOf = (batch: number) =>
     ],
   }));
 
-/** As a connector does: 503 is tried again. */
+/** Retries after 503, as a connector does. */
 async function insist(service: ServiceProcess, path: string, call?: ProcessCall) {
   for (let tries = 0; ; tries += 1) {
     const answer = await service.call('POST', path, call);

@@ -5,17 +5,17 @@ import type { Answer, CallOptions, TestProduct, TestService } from '../test-serv
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
 
-/** A project with calls about its channels. */
+/** A project with the calls of its channels. */
 export interface ChannelProject extends TestCatalog {
   manage(method: string, path?: string, options?: CallOptions): Promise<Answer<AnyBody>>;
-  /** @returns the channel as it is answered */
+  /** @returns the channel of the answer */
   create(definition: object): Promise<AnyBody>;
   read(channel: { id: number }): Promise<AnyBody>;
-  /** @returns the ended task of a build that must be accepted */
+  /** @returns the finished task of a build that must be accepted */
   build(channel: { id: number }): Promise<AnyBody>;
-  /** @returns what is published under an address, without a key */
+  /** @returns the file published at an address, without a key */
   fetch(url: string, headers?: Record<string, string>): Promise<Response>;
-  /** A relation by rule, until its index is made. */
+  /** Creates a relation by rule, and waits for its index. */
   relate(tag: string, definition: object): Promise<AnyBody>;
 }
 
@@ -38,7 +38,7 @@ export async function createChannelProject(service: TestService): Promise<Channe
       return body;
     },
     build: async ({ id }) => catalog.done(await manage('POST', `/${id}/build`)),
-    // The configured port is 0 in tests, so the address of the answer is not where the service listens.
+    // The configured port is 0 in tests, so the answer's address has the wrong port.
     fetch: (url, headers = {}) => fetch(new URL(new URL(url).pathname, service.address), { headers }),
     async relate(tag, definition) {
       const body = { name: tag, tag, ...definition };
@@ -58,7 +58,7 @@ export async function createChannelProject(service: TestService): Promise<Channe
 const attributes = (values: Record<string, string>) =>
   Object.entries(values).map(([key, value]) => ({ key, value }));
 
-/** A product with all that most formats require. */
+/** A product with everything that most formats require. */
 export function sold(
   identifier: string,
   values: Record<string, string> = {},

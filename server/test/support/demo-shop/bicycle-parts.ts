@@ -51,7 +51,7 @@ function planTyre(ordinal: number, random: SeededRandom): GroupPlan {
   };
 }
 
-/** One inner tube with each valve. It fits every tyre of its wheel sizes within its range of widths. */
+/** One inner tube with each valve. It fits all tyres of its wheel sizes within its width range. */
 function planTube(ordinal: number, random: SeededRandom): GroupPlan {
   const { wheelInches, fromMm, toMm } = cycle(TUBE_SIZES, ordinal);
   const { brand, model } = nameModel(ordinal, BRANDS, MODELS);

@@ -1,4 +1,4 @@
-/** What bicycles and their parts must agree on. The sizes are those in use, the brake names are invented. */
+/** Standards that bicycles and their parts share. The sizes are real, the brake names are invented. */
 
 export const BRAKE_STANDARDS = [
   'Disc A2',
@@ -19,7 +19,7 @@ export type WheelInches = 16 | 20 | 24 | 26 | 27.5 | 28 | 29;
 
 export type BicycleUse = 'Mountain' | 'Gravel' | 'Road' | 'City' | 'Kids';
 
-/** Tyres on the market: every bicycle finds one of its wheel size that its frame has room for. */
+/** Tyres on the market: for every bicycle there is one of its wheel size that its frame has room for. */
 export const TYRE_SIZES: readonly {
   use: BicycleUse;
   wheelInches: WheelInches;

@@ -6,7 +6,7 @@ const CAMERA_MODELS = ['Observer', 'Reporter', 'Voyager', 'Studio', 'Atelier', '
 const SUPPLY_BRANDS = ['Ampelo', 'Fotavik', 'Corbeam', 'Stashwell'];
 const SUPPLY_MODELS = ['Endure', 'Reserve', 'Daylong', 'Steady', 'Pulse', 'Archive', 'Vault', 'Rapid'];
 
-/** What is in the box, and what it adds to the price of the camera, in tenths. */
+/** The contents of the box, and the price with them, in tenths of the camera's price. */
 const DELIVERIES = [
   { label: 'body, black', colour: 'Black', lens: false, tenths: 10 },
   { label: 'body, silver', colour: 'Silver', lens: false, tenths: 10 },

@@ -147,7 +147,7 @@ function planBackpack(ordinal: number, random: SeededRandom): GroupPlan {
       euros: groupEuros + volume / 2,
       facts: {
         Volume: measure(volume, 'L'),
-        // Of those for cycling nobody says it.
+        // Cycling backpacks come without a stated maximum load.
         ...(kind !== 'Cycling backpack' && { 'Maximum load': measure(volume / 5, 'kg') }),
         Colour: colour,
         Weight: measure(350 + 22 * volume, 'g'),

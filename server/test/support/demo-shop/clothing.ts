@@ -16,7 +16,7 @@ interface Garment {
   readonly materials: readonly string[];
   readonly weightG: number;
   readonly euros: number;
-  /** Height of water the fabric withstands; absent for garments that are not waterproof. */
+  /** Height of water that the fabric withstands; undefined for garments that are not waterproof. */
   readonly waterColumnMm?: number;
 }
 

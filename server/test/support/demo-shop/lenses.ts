@@ -3,7 +3,7 @@ import { type GroupPlan, measure, nameModel, type ProductLine, takeInTurn, yesNo
 import { cycle, type SeededRandom } from './seeded-random.ts';
 
 interface LensDesign {
-  /** Focal lengths in mm from shortest to longest; the same for a lens that does not zoom. */
+  /** Focal lengths in mm from shortest to longest; equal for a lens that does not zoom. */
   readonly zoom: readonly [from: number, to: number];
   readonly fNumber: number;
   readonly filterMm: FilterDiameter;

@@ -1,4 +1,4 @@
-/** What cameras, lenses and their accessories must agree on. Every name here is invented. */
+/** The standards that cameras, lenses and their accessories share. Every name here is invented. */
 
 export interface CameraSystem {
   readonly brand: string;
@@ -56,7 +56,7 @@ export const CAMERA_SYSTEMS: readonly CameraSystem[] = [
 
 export const CARD_TYPES = ['QX-2', 'QX-Micro', 'QX-Pro'];
 
-/** Diameters of filter threads; filters are made in all of them, and every lens has one of them. */
+/** Diameters of filter threads: filters are made in all of them, and every lens has one. */
 export const FILTER_DIAMETERS_MM = [46, 49, 52, 55, 58, 62, 67, 72, 77, 82] as const;
 
 export type FilterDiameter = (typeof FILTER_DIAMETERS_MM)[number];

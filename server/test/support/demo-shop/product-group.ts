@@ -1,37 +1,37 @@
 import type { DemoProduct } from '../../../src/cli/demo/demo.ts';
 import { createSeededRandom, cycle, type SeededRandom } from './seeded-random.ts';
 
-/** Attribute values by name; a list holds several values of one attribute. */
+/** Attribute values by name; a list for several values of one attribute. */
 type Facts = Readonly<Record<string, string | readonly string[]>>;
 
 interface VariantPlan {
-  /** Ends the name and, in capitals, the identifier; unique in its group. */
+  /** The end of the name and, in capitals, of the identifier; unique in its group. */
   readonly label: string;
-  /** Price, where it differs from that of the group. */
+  /** The price, if it differs from the group's. */
   readonly euros?: number;
   readonly facts: Facts;
 }
 
-/** What a product group is, before it becomes products. */
+/** A product group before it becomes products. */
 export interface GroupPlan {
   readonly brand: string;
   readonly model: string;
-  /** What it is, e.g. "Inner tube"; also the value of the attribute Product type. */
+  /** The kind of product, e.g. "Inner tube"; also the value of the attribute Product type. */
   readonly kind: string;
   readonly path: readonly string[];
   readonly euros: number;
   readonly facts: Facts;
-  /** The first one is the head: its identifier is that of the group. */
+  /** The first one is the head: the group has its identifier. */
   readonly variants: readonly VariantPlan[];
 }
 
-/** One kind of goods and how to think up its groups. */
+/** A kind of goods and the function that makes up its groups. */
 export interface ProductLine {
-  /** Begins every identifier of the line. */
+  /** The beginning of all identifiers of the line. */
   readonly code: string;
-  /** How many groups of the line a round of the catalog holds. */
+  /** The number of the line's groups in a round of the catalog. */
   readonly groupsPerRound: number;
-  /** Walks the standards of the line by `ordinal`, so that none lacks products; the rest is random. */
+  /** Walks the standards of the line by `ordinal`, so that each has products; the rest is random. */
   planGroup(ordinal: number, random: SeededRandom): GroupPlan;
 }
 
@@ -93,7 +93,7 @@ export function combine<A, B, C>(first: readonly A[], second: readonly B[], join
   return first.flatMap((a) => second.map((b) => join(a, b)));
 }
 
-/** So many elements of a list from `start` on, so that groups differ in what they offer. */
+/** `count` elements of a list from `start` on, so that groups differ in their offers. */
 export function takeInTurn(list: readonly string[], start: number, count: number): string[] {
   return Array.from({ length: count }, (_, at) => cycle(list, start + at));
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-/** A source of numbers that repeats itself for the same seed. */
+/** A random source that repeats itself for the same seed. */
 export interface SeededRandom {
   /** True for about `share` (0 to 1) of all calls. */
   chance(share: number): boolean;
@@ -9,7 +9,7 @@ export interface SeededRandom {
   pick<T>(choices: readonly T[]): T;
 }
 
-/** Starts the numbers of one seed: FNV-1a spreads the text, Mulberry32 makes the sequence. */
+/** Starts the sequence of a seed: FNV-1a hashes the text, Mulberry32 makes the numbers. */
 export function createSeededRandom(seed: string): SeededRandom {
   let state = hashText(seed);
   const nextFraction = () => {
@@ -26,7 +26,7 @@ export function createSeededRandom(seed: string): SeededRandom {
   };
 }
 
-/** The element at `index` of the list repeated without end. */
+/** The element at `index` of the endlessly repeated list. */
 export function cycle<T>(list: readonly T[], index: number): T {
   assert(list.length > 0, 'an empty list has no element to give');
   return list[index % list.length] as T;

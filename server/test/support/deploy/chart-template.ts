@@ -3,14 +3,14 @@ import { stringify } from 'yaml';
 
 /**
  * The part of Go's templates and of Helm's functions that the chart uses; everything else is refused. Where Go is installed,
- * render-chart.go says the same with Go's own engine, and the test compares both.
+ * render-chart.go renders the same with Go's own engine, and the test compares both.
  */
 
 type Value = unknown;
 type Variables = Readonly<Record<string, Value>>;
 type Defines = Map<string, Node[]>;
 
-/** Text, an action, or a block with what it holds; a block's `otherwise` is its else. */
+/** Text, an action, or a block with its contents; a block's `otherwise` is its else. */
 type Node =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'print'; readonly code: string }
@@ -22,7 +22,7 @@ type Node =
     };
 type Block = Extract<Node, { body: Node[] }>;
 
-/** A block without its end yet, and where what follows it belongs. */
+/** A block without its end so far, and the list that the following nodes belong to. */
 interface Open {
   block: Block;
   readonly into: Node[];
@@ -37,7 +37,7 @@ interface Scope {
 const ACTION = /(\s*\{\{-|\{\{)\s*([\s\S]*?)\s*(-\}\}\s*|\}\})/g;
 const TOKEN = /"(?:[^"\\]|\\.)*"|\||\(|\)|[^\s()|]+/g;
 
-/** @returns what a chart's templates make of `data`, by their paths */
+/** @returns the rendered templates of a chart for `data`, by path */
 export function renderTemplates(
   templates: Readonly<Record<string, string>>,
   data: object,
@@ -66,7 +66,7 @@ function parse(text: string): Node[] {
   return root;
 }
 
-/** @returns where what follows belongs */
+/** @returns the list that the following nodes belong to */
 function readAction(code: string, into: Node[], open: Open[]): Node[] {
   const [word = ''] = code.split(/\s/, 1);
   if (word === 'end') return (open.pop() ?? assert.fail('an end too much')).into;
@@ -81,7 +81,7 @@ function readAction(code: string, into: Node[], open: Open[]): Node[] {
   return block.body;
 }
 
-/** `else if` is an if within the else that ends with it. */
+/** `else if` is an if within the else, which ends with it. */
 function openElse(open: Open, code: string): Node[] {
   const otherwise: Node[] = [];
   open.block.otherwise = otherwise;
@@ -106,7 +106,7 @@ function renderNode(node: Node, scope: Scope): string {
   return render(node.body, node.kind === 'with' ? { ...scope, dot: value } : scope);
 }
 
-/** `range $name := list` or `range $key, $value := map`; keys in their order, as Go has them. */
+/** `range $name := list` or `range $key, $value := map`; keys are sorted, as in Go. */
 function renderRange({ code, body }: Block, scope: Scope): string {
   const [, first = '', second, source = ''] =
     /^(\$\w+)(?:, (\$\w+))? := (.*)$/s.exec(code) ?? assert.fail(code);
@@ -139,7 +139,7 @@ function evaluate(code: string, scope: Scope): Value {
   return value;
 }
 
-/** Takes the tokens of a pipeline: what a command makes is the last argument of the next. */
+/** Reads the tokens of a pipeline: the result of a command is the last argument of the next. */
 function readPipe(tokens: string[], scope: Scope): Value {
   let value = readCommand(tokens, scope, []);
   while (tokens[0] === '|') {
@@ -178,7 +178,7 @@ function readOperand(tokens: string[], scope: Scope): Value {
 const readLiteral = (code: string): string => JSON.parse(code);
 const indent = (spaces: number, text: string) => text.replaceAll(/^/gm, ' '.repeat(spaces));
 
-/** Each takes its operands in a list. */
+/** Each function takes its operands as a list. */
 const FUNCTIONS = {
   and: (all: Value[]) => all.find((value) => !isTrue(value)) ?? all.at(-1),
   not: ([value]: [Value]) => !isTrue(value),

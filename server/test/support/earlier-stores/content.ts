@@ -4,16 +4,16 @@ import { signIn, signUpOwner } from '../people.ts';
 import { byUrl } from '../pipelines/pipeline-project.ts';
 import type { TestService } from '../test-service.ts';
 
-/** What the store of a release holds for the tests of later ones, a little of each kind, and how it is read again. */
+/** Fills the store of a release for the tests of later ones, with a little of each kind, and reads it again. */
 
-/** What a caller of the release remembers. */
+/** The data that a caller of the release remembers. */
 export interface Remembered {
   readonly projectId: number;
-  /** Its full update is open: one batch is accepted and not committed. */
+  /** A project with an open full update: one batch is accepted and not committed. */
   readonly openProjectId: number;
   readonly readKey: string;
   readonly email: string;
-  /** Path of a published file. */
+  /** The path of a published file. */
   readonly published: string;
 }
 
@@ -73,7 +73,7 @@ export async function fillStore(service: TestService): Promise<Remembered> {
   };
 }
 
-/** @returns what the service answers about all of it */
+/** @returns the service's answers about all of it */
 export async function readStore(service: TestService, kept: Remembered): Promise<Record<string, unknown>> {
   const place = `/management/projects/${kept.projectId}`;
   const paths = [
@@ -90,15 +90,15 @@ export async function readStore(service: TestService, kept: Remembered): Promise
   const answers: Record<string, unknown> = {};
   for (const path of paths) {
     const text = JSON.stringify(await succeed(service, ['GET', path]));
-    // A port is another one each time.
+    // The port differs each time.
     answers[path] = JSON.parse(text.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'http://service'));
   }
   return answers;
 }
 
 /**
- * What is only seen by doing something: keys, passwords, accepted bodies.
- * @param stated of the batches that were accepted, as parameters of the commit
+ * Tests everything that only use shows: keys, passwords, accepted bodies.
+ * @param stated the accepted batches, as parameters of the commit
  */
 export async function useStore(service: TestService, kept: Remembered, stated = ''): Promise<void> {
   const lookup = '/product-service/products-by-sku?identifiers=A-3';
@@ -120,7 +120,7 @@ async function succeed(service: TestService, [method, path, body]: [string, stri
   return answer.body;
 }
 
-/** Builds of relations and deliveries of events go on behind the answers. */
+/** Relation builds and event deliveries continue after the answers. */
 async function untilIdle(service: TestService, projectId: number): Promise<void> {
   const { tasks } = await succeed(service, ['GET', `/tasks?projectId=${projectId}&limit=1000`]);
   for (const { id, finishTime, taskStatus } of tasks)

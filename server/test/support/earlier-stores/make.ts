@@ -7,7 +7,7 @@ import { makeTestStore, testedStore } from '../test-store.ts';
 import { fillStore, readStore } from './content.ts';
 import { packFiles, writePacked } from './packed-store.ts';
 
-/** Makes and keeps the store of this release: CONTRIBUTING.md, "Releases". */
+/** Makes and saves the store of this release: CONTRIBUTING.md, "Releases". */
 
 const store = await makeTestStore();
 const service = await startTestService({ after() {} } as unknown as TestContext, { store });
@@ -24,6 +24,6 @@ function dumpDatabase(): string {
   const bin = process.env.RELATA_TEST_POSTGRES_BIN ?? '';
   const url = store.settings.RELATA_DATABASE_URL ?? '';
   const dump = execFileSync(join(bin, 'pg_dump'), ['--inserts', '--no-owner', '--no-privileges', url]);
-  // Lines for psql, which is not what runs them.
+  // Commands of psql, which does not run this dump.
   return dump.toString().replaceAll(/^\\.*$/gm, '');
 }

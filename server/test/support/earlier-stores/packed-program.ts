@@ -6,11 +6,11 @@ import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import program from '../../../package.json' with { type: 'json' };
 import { listReleases } from './packed-store.ts';
 
-/** The program of a release in one file, so that a clone without history has it: it runs beside the next one. */
+/** The program of a release in one file, so that clones without history have it: it runs next to the new one. */
 
 const pathOf = (release: string) => fileURLToPath(new URL(`./${release}/program.json.br`, import.meta.url));
 
-/** What `npm start` of a clone needs, without the console. */
+/** The files that `npm start` needs in a clone, without the console. */
 const FILES = [
   'server/dist/**/*.mjs',
   'server/migrations/*/*.sql',
@@ -26,7 +26,7 @@ export function packProgram(release: string, root: string): string {
   return pathOf(release);
 }
 
-/** @returns the release before this program, and what runs it */
+/** @returns the release before this program, and the command's parts that run it */
 export function unpackLatest(): { release: string; folder: string; main: string } {
   const release = listReleases().findLast((one) => one !== program.version) ?? '';
   const files = JSON.parse(brotliDecompressSync(readFileSync(pathOf(release))).toString()) as Record<

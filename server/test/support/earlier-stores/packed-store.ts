@@ -18,18 +18,18 @@ import type { Remembered } from './content.ts';
 /** The store of a release in one small file. */
 export interface PackedStore {
   readonly remembered: Remembered;
-  /** What the release answered, by path. */
+  /** The answers of the release, by path. */
   readonly answers: Readonly<Record<string, unknown>>;
-  /** Of the embedded store: its files in base64, by path. */
+  /** For the embedded store: its files in base64, by path. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Of PostgreSQL: a dump as statements. */
+  /** For PostgreSQL: a dump as statements. */
   readonly dump?: string;
 }
 
 const folder = fileURLToPath(new URL('./', import.meta.url));
 const pathOf = (release: string, kind: StoreKind) => join(folder, release, `${kind}.json.gz`);
 
-/** @returns the releases whose stores are kept */
+/** @returns the releases with stored data */
 export const listReleases = (): string[] =>
   readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
 
@@ -43,7 +43,7 @@ export function writePacked(release: string, kind: StoreKind, packed: PackedStor
 export const readPacked = (release: string, kind: StoreKind): PackedStore =>
   JSON.parse(gunzipSync(readFileSync(pathOf(release, kind))).toString());
 
-/** What a stopped service left. */
+/** The files of a stopped service. */
 export function packFiles(dataDir: string): Record<string, string> {
   const entries = readdirSync(dataDir, { recursive: true, withFileTypes: true });
   const paths = entries.flatMap((entry) => (entry.isFile() ? [join(entry.parentPath, entry.name)] : []));
@@ -53,12 +53,12 @@ export function packFiles(dataDir: string): Record<string, string> {
   );
 }
 
-/** @returns a store of its own with that content */
+/** @returns a new store with that content */
 export async function unpack({ files, dump = '' }: PackedStore): Promise<TestStore> {
   const dataDir = await mkdtemp(join(tmpdir(), 'relata-earlier-'));
   if (files === undefined) {
     const database = await createDatabase(await findServer(), { isEmpty: true });
-    // The servers of the package have no lz4, and read no byte less without it.
+    // The npm package's servers lack lz4, which changes no content.
     await query(database.url, dump.replaceAll(/^ALTER TABLE .* SET COMPRESSION lz4;$/gm, ''));
     return postgresStoreOn(database, dataDir);
   }

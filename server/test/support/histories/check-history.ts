@@ -1,6 +1,6 @@
 /**
- * What clients saw of projects whose writes each give all products one new value, and whether the service kept its word
- * (docs/interface.md §3.3, §7.5). Times are of one clock, in ms.
+ * The clients' view of projects in which each write gives all products one new value, and checks that the service kept
+ * its promises (docs/interface.md §3.3, §7.5). Times are of one clock, in ms.
  */
 export interface History {
   readonly writes: readonly Write[];
@@ -11,15 +11,15 @@ export interface History {
 interface Call {
   readonly project: number;
   readonly begunAt: number;
-  /** When it was answered. */
+  /** The time of the answer. */
   readonly endedAt: number;
 }
 
-/** With all its attempts, which share an idempotency key. */
+/** A write with all its attempts, which share an idempotency key. */
 export interface Write extends Call {
   readonly value: string;
   readonly outcome: 'accepted' | 'refused' | 'unknown';
-  /** One for each attempt that was answered. */
+  /** One for each answered attempt. */
   readonly taskIds: readonly string[];
 }
 
@@ -28,17 +28,17 @@ export interface Read extends Call {
   readonly values: readonly string[];
 }
 
-/** What somebody was told of a task. */
+/** An answer about a task. */
 export interface TaskLook extends Call {
   readonly taskId: string;
   readonly status: string;
-  /** Why it failed. */
+  /** The reason of its failure. */
   readonly error?: string;
 }
 
 const ENDS: ReadonlySet<string> = new Set(['FINISHED', 'FAILED', 'CANCELLED']);
 
-/** @returns what broke a promise, in words; the last looks are taken when all is well again */
+/** @returns the broken promises in words; the last looks must be taken after everything has recovered */
 export function checkHistory({ writes, reads, looks }: History): string[] {
   const projects = new Set(writes.map(({ project }) => project));
   const ends = findEnds(looks);
@@ -52,7 +52,7 @@ export function checkHistory({ writes, reads, looks }: History): string[] {
   ];
 }
 
-/** @returns when each task was first shown to have ended, and how */
+/** @returns the first look that showed the end of each task */
 function findEnds(looks: readonly TaskLook[]): ReadonlyMap<string, TaskLook> {
   const ends = new Map<string, TaskLook>();
   for (const look of looks) {
@@ -62,7 +62,7 @@ function findEnds(looks: readonly TaskLook[]): ReadonlyMap<string, TaskLook> {
   return ends;
 }
 
-/** An accepted write is one task, which ends well. */
+/** An accepted write is one task, which succeeds. */
 function checkWrites(writes: readonly Write[], ends: ReadonlyMap<string, TaskLook>): string[] {
   return writes.flatMap(({ value, outcome, taskIds }) => {
     if (outcome !== 'accepted') return [];
@@ -77,7 +77,7 @@ function checkWrites(writes: readonly Write[], ends: ReadonlyMap<string, TaskLoo
   });
 }
 
-/** Whoever asks after an end was shown is told the same. */
+/** Once the end of a task was shown, later looks show the same end. */
 function checkEnds(looks: readonly TaskLook[]): string[] {
   const ends = findEnds(looks);
   return looks.flatMap(({ taskId, status, begunAt }) => {
@@ -103,7 +103,7 @@ function checkProject(
   ];
 }
 
-/** What was read had been sent, and not refused. */
+/** A read value was sent before, and not refused. */
 function checkSource({ values: [value], endedAt }: Read, known: ReadonlyMap<string, Write>): string[] {
   if (value === undefined) return [];
   const write = known.get(value);
@@ -117,7 +117,7 @@ interface Moment {
   readonly write: Write;
 }
 
-/** Writes that everybody must see from then on: their tasks were shown as finished. */
+/** Writes that every later read must show: their tasks were shown as finished. */
 function shownEnds(writes: readonly Write[], ends: ReadonlyMap<string, TaskLook>): Moment[] {
   return writes.flatMap((write) => {
     const end = write.taskIds.map((id) => ends.get(id)).find((one) => one?.status === 'FINISHED');
@@ -125,7 +125,7 @@ function shownEnds(writes: readonly Write[], ends: ReadonlyMap<string, TaskLook>
   });
 }
 
-/** No read shows what was accepted before a write began that somebody had seen, or been told of, before the read began. */
+/** If a read or look before this read showed a write, this read shows nothing accepted before that write began. */
 function checkOrder(
   reads: readonly Read[],
   known: ReadonlyMap<string, Write>,
@@ -140,14 +140,14 @@ function checkOrder(
     .toSorted((a, b) => a.begunAt - b.begunAt)
     .flatMap(({ values: [value], begunAt }) => {
       const newest = newestBefore(begunAt);
-      // Of a value that nobody wrote another check tells.
+      // Values that were never written are the subject of another check.
       const acceptedAt = value === undefined ? -1 : (known.get(value)?.endedAt ?? begunAt);
       if (newest === undefined || acceptedAt >= newest.begunAt) return [];
       return [`${value ?? 'nothing'} was read after ${newest.value} had taken effect`];
     });
 }
 
-/** @returns the write that began last of those that had taken effect at a time; asked for later and later times */
+/** @returns the last begun of the writes in effect at a time; callers must ask for increasing times */
 function newestOf(moments: readonly Moment[]): (time: number) => Write | undefined {
   const sorted = moments.toSorted((a, b) => a.at - b.at);
   let next = 0;
@@ -161,7 +161,7 @@ function newestOf(moments: readonly Moment[]): (time: number) => Write | undefin
   };
 }
 
-/** A value with the time for which it was there: from its first certain moment to its last. */
+/** A value with the time for which it certainly existed, from the first moment to the last. */
 interface Zone {
   readonly value: string;
   readonly from: number;
@@ -169,8 +169,8 @@ interface Zone {
 }
 
 /**
- * Each value is there once and for one time. Source: Gibbons and Korach, Testing Shared Memories (1997): of values that are written
- * once, times that are certain do not overlap, and no other value is read wholly within one.
+ * Each value exists once, for one period. Source: Gibbons and Korach, Testing Shared Memories (1997): if each value is written
+ * once, certain periods do not overlap, and no other value is read entirely within one.
  */
 function checkTurns(
   writes: readonly Write[],

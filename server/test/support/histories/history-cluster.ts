@@ -9,13 +9,13 @@ import { type ServiceProcess, startProcess } from '../service-process.ts';
 import { postgresStoreOn, type TestStore } from '../test-store.ts';
 import type { Cluster } from './play-history.ts';
 
-/** Three processes on a database of their own, which they reach through a proxy, and all that can happen to them. */
+/** Three processes on a database of their own, which they reach through a proxy, with all possible faults. */
 
 const PROCESSES = 3;
-/** A cut comes within that many bytes of each connection. */
+/** A cut comes within this many bytes on each connection. */
 const CUT_WITHIN_BYTES = 4_000;
 
-/** Passes connections on to a database, and cuts them at any byte. */
+/** Forwards connections to a database, and cuts them at any byte. */
 class CuttingProxy {
   cuts = 0;
   port = 0;
@@ -33,7 +33,7 @@ class CuttingProxy {
     return `${(this.server.address() as { port: number }).port}`;
   }
 
-  /** Each present connection ends in the middle of what it carries. */
+  /** Cuts every open connection in the middle of its traffic. */
   cut(random: () => number): void {
     for (const link of this.links) link.left = Math.floor(random() * CUT_WITHIN_BYTES);
   }
@@ -87,10 +87,10 @@ interface ClusterParts {
   readonly random: () => number;
 }
 
-/** More of them in a row are no accident. */
+/** More failures in a row are no accident. */
 const STARTS = 10;
 
-/** A pause that is longer than a lease (15 s) makes others take over what still runs. */
+/** A pause longer than a lease (15 s) makes other processes take over running work. */
 const LONG_PAUSE_MS = 20_000;
 
 export class HistoryCluster implements Cluster {
@@ -151,7 +151,7 @@ export class HistoryCluster implements Cluster {
     this.replacing = this.replace();
   }
 
-  /** A start whose connections are cut ends, and whatever watches over a service starts it again. */
+  /** A start ends if its connections are cut; a supervisor then starts the service again. */
   private async replace(): Promise<void> {
     for (let start = 1; ; start += 1) {
       const started = await startProcess(this.store).catch((error: Error) => error);
@@ -160,12 +160,12 @@ export class HistoryCluster implements Cluster {
     }
   }
 
-  /** Until the last one that was killed has a successor. */
+  /** Waits until the last killed process has a successor. */
   async complete(): Promise<void> {
     await this.replacing;
   }
 
-  /** @param ms longer than a lease, at times */
+  /** @param ms sometimes longer than a lease */
   private async pause(ms: number): Promise<void> {
     const victim = this.pick();
     victim?.pause();
@@ -179,7 +179,7 @@ export class HistoryCluster implements Cluster {
     this.counts.cuts = this.proxy.cuts;
   }
 
-  /** In immediate mode: sessions end where they are, and the database recovers from its log. */
+  /** Immediate mode: sessions end where they are, and the database recovers from its log. */
   private async restart(): Promise<void> {
     await this.primary.halt();
     await this.primary.start();

@@ -8,38 +8,38 @@ import { checkHistory, type Read, type TaskLook, type Write } from './check-hist
 const PROJECTS = 2;
 const PRODUCTS = ['P0', 'P1', 'P2', 'P3', 'P4'];
 const ANSWER_MS = 15_000;
-/** Until all is well again: leases end, databases recover. */
+/** The time for recovery: leases end, databases recover. */
 const SETTLE_MS = 180_000;
-/** Once at least. */
+/** At least one failover. */
 const FAIL_OVER_EVERY_S = 60;
 
 export interface PlayedHistory {
   readonly violations: readonly string[];
-  /** How often what happened. */
+  /** The number of events of each kind. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** What clients talk to, and what can happen to it. */
+/** The clients' service, and the faults that can happen to it. */
 export interface Cluster {
   readonly counts: Readonly<Record<string, number>>;
-  /** One that takes changes, if nothing is wrong with it. */
+  /** A process that takes changes, if all is well with it. */
   pick(): ServiceProcess | undefined;
-  /** `behindMs`: it may answer with a state that was the last one so long ago. */
+  /** `behindMs`: the largest age of the state that it may answer with. */
   pickReader(): { readonly process: ServiceProcess | undefined; readonly behindMs: number };
-  /** What is done to it in turn. */
+  /** The faults, to be caused in turn. */
   listFaults(isLong: boolean): readonly (() => unknown)[];
   prepareFailover(): Promise<void>;
-  /** @returns since when what was answered may be lost, in ms of this process; undefined: nothing is */
+  /** @returns the time from which answers may be lost, in ms of this process; undefined: none are */
   failOver(): Promise<number | undefined>;
-  /** Until whatever was killed last has a successor. */
+  /** Waits until every killed process has a successor. */
   complete(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A shorter history has room for few long pauses. */
+/** A shorter history has no room for many long pauses. */
 const LONG_S = 60;
 
-/** @param start  the cluster, with what chooses at random */
+/** @param start  makes the cluster, with its source of random choices */
 export async function playHistory(
   start: (random: () => number) => Promise<Cluster>,
   seconds: number,
@@ -107,7 +107,7 @@ async function fail(
 interface Call {
   readonly body?: object | undefined;
   readonly key?: string;
-  /** Absent: one that takes changes. */
+  /** Default: one that takes changes. */
   readonly process?: ServiceProcess | undefined;
 }
 
@@ -121,7 +121,7 @@ class Recorder {
   readonly writes: Write[] = [];
   readonly reads: Read[] = [];
   readonly looks: TaskLook[] = [];
-  /** Answers that no failure explains. */
+  /** Answers that no fault explains. */
   readonly surprises: string[] = [];
   private readonly cluster: Cluster;
   private readonly random: () => number;
@@ -154,7 +154,7 @@ class Recorder {
     return this.write(project, { path: '/products', body: (value) => productsOf(PRODUCTS, value) });
   }
 
-  /** In two batches, sent in parallel: whoever sees one of them without the other sees half of a version. */
+  /** Sends two batches in parallel: a read that shows only one of them shows half a version. */
   async commit(project: number): Promise<void> {
     const batches = `/products/batch/upload?projectId=${project}`;
     this.count += 1;
@@ -169,7 +169,7 @@ class Recorder {
     await this.write(project, { path: '/products/batch/start?batches=2', value });
   }
 
-  /** What was answered since then may be lost, and whatever it showed. */
+  /** Answers since then may be lost, with everything that they showed. */
   forget(since: number): void {
     this.losses += 1;
     for (const write of this.writes.filter(({ endedAt }) => endedAt > since)) {
@@ -195,7 +195,7 @@ class Recorder {
     this.reads.push({ project, begunAt, endedAt: performance.now(), values });
   }
 
-  /** At one that is open, or again at one that has ended. */
+  /** Looks at an open task, or again at an ended one. */
   async look(): Promise<void> {
     const written = this.writes.filter(({ taskIds }) => taskIds.length > 0);
     const old = written[Math.floor(this.random() * written.length)];
@@ -204,7 +204,7 @@ class Recorder {
     if (taskId !== undefined && project !== undefined) await this.lookAt(taskId, project);
   }
 
-  /** Once nothing fails any more: every accepted task ends, and every process shows what it made. */
+  /** After the last fault: every accepted task ends, and every process shows its result. */
   async settle(projects: readonly number[]): Promise<void> {
     await this.untilTasksEnded();
     for (let round = 0; round < 10; round += 1) for (const project of projects) await this.read(project);
@@ -212,7 +212,7 @@ class Recorder {
       for (const taskId of taskIds) await this.lookAt(taskId, project);
   }
 
-  /** A slow machine has many to do still: what counts is that they go on ending. */
+  /** A slow machine still has many to do: progress is what counts. */
   private async untilTasksEnded(): Promise<void> {
     let left = this.open.size;
     for (let since = performance.now(); left > 0 && performance.now() - since < SETTLE_MS; await delay(100)) {
@@ -247,9 +247,9 @@ class Recorder {
     const send = () => this.insist('POST', place, { body: body?.(named), key });
     const answers = [await send()];
     const answeredAt = performance.now();
-    // Whoever repeats a write gets the answer of the first.
+    // Repeating a write yields the first answer again.
     if (answers[0]?.status === 200 && this.random() < 0.2) answers.push(await send());
-    // What a service has answered that was lost since may not be there.
+    // If something was lost since the answer, its write may be gone.
     const known = losses === this.losses ? judge(answers) : UNKNOWN;
     const endedAt = known === UNKNOWN ? Number.POSITIVE_INFINITY : answeredAt;
     const { taskIds } = known;
@@ -257,7 +257,7 @@ class Recorder {
     for (const taskId of taskIds) this.open.set(taskId, project);
   }
 
-  /** Asks one process after another until one answers. @returns undefined when none did */
+  /** Asks one process after another until one answers. @returns undefined if none did */
   private async insist(method: string, path: string, call: Call) {
     for (; performance.now() < this.giveUpAt; await delay(20 + this.random() * 100)) {
       const answer = await this.ask(method, path, call);
@@ -266,7 +266,7 @@ class Recorder {
     return undefined;
   }
 
-  /** @returns undefined when the connection broke; some clients do not wait */
+  /** @returns undefined if the connection broke; some clients do not wait */
   private async ask(
     method: string,
     path: string,

@@ -1,6 +1,6 @@
 import type { HostileCaller } from './hostile-caller.ts';
 
-/** Makes one of each, so that hostile requests are about something. @throws Error when it is refused */
+/** Creates one thing of each kind as targets of hostile requests. @throws Error when one is refused */
 export async function makeFirstThings(caller: HostileCaller, projectId: number): Promise<string[]> {
   const place = `/management/projects/${projectId}`;
   const made: string[] = [];

@@ -12,12 +12,12 @@ export interface Answer {
   readonly body: any;
 }
 
-/** Events of a task that does not end are left after this. */
+/** Time limit for event streams, as those of an unfinished task do not end. */
 const STREAM_MS = 300;
-/** Threads start for some requests: beside busy processes, with the lowest priority, that took more than a minute. */
+/** Some requests start threads, which took more than a minute at the lowest priority on a busy machine. */
 const ANSWER_MS = 600_000;
 
-/** Sends bytes as they are, as the key of everything, as a person who is signed in, or as nobody. */
+/** Sends bytes unchanged, with the key of everything, as a signed-in user, or anonymously. */
 export async function createHostileCaller(service: TestService) {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 });
   const { hostname, port } = new URL(service.address);
@@ -44,7 +44,7 @@ export async function createHostileCaller(service: TestService) {
   return {
     ask,
     read: (path: string) => ask({ method: 'GET', path, headers: {}, body: undefined, caller: 'key' }),
-    /** Of two that were signed out at once, one signs in: a new link ends the one before. */
+    /** If two callers are signed out at once, only one signs in: a new link invalidates the one before. */
     signInAgain(): Promise<void> {
       signingIn ??= signUpOwner(service).then(({ browser }) => {
         owner = browser;

@@ -16,7 +16,7 @@ import {
 } from './hostile-values.ts';
 import { createSchemaValues } from './schema-values.ts';
 
-/** A request of one operation, as it is sent. */
+/** A request of one operation, as sent. */
 export interface HostileRequest {
   /** As the document names it. */
   readonly operation: string;
@@ -24,19 +24,19 @@ export interface HostileRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | undefined;
-  /** Whoever asks: the key of everything, a session, nobody. */
+  /** The identity of the request: the key of everything, a session, or none. */
   readonly caller: 'key' | 'session' | 'stranger';
 }
 
-/** What there is: the paths of one thing each, by the template of their paths. */
+/** Existing things: their paths, by path template. */
 export interface Known {
   list(template: string): readonly string[];
-  /** What tools of agents take. */
+  /** The tools for agents, with their input. */
   readonly tools: readonly { readonly name: string; readonly inputSchema: object }[];
 }
 
 const PROJECT = '/management/projects/{id}';
-/** A body with so many broken places has nothing of what is asked for. */
+/** A body with more broken places has nothing left of its operation. */
 const MOST_BROKEN = 3;
 
 interface Operation extends ApiOperation {
@@ -44,7 +44,7 @@ interface Operation extends ApiOperation {
   readonly template: string;
 }
 
-/** Headers, how often they are sent, and what they say: of a caller who means well, and of others. */
+/** Headers, the share of requests that have them, and their values, well meant and hostile. */
 type Header = readonly [string, number, readonly string[]];
 const CLAIMS: readonly Header[] = [
   ['accept-encoding', 0.05, ['gzip', 'br', 'zstd', 'identity;q=0, *', 'x;q=9']],
@@ -60,11 +60,11 @@ const LIES: readonly Header[] = [
   ['origin', 0.02, ['null', 'https://shop.invalid']],
 ];
 
-/** Calls that end a session, of which there is one. */
+/** Calls that end the session, of which there is only one. */
 const ENDS_SESSION = /^DELETE \/management\/sessions?$/;
 const OF_SESSION = /^(GET|POST|DELETE) \/management\/(session(s|\/password|\/passkeys.*)?|sessions\/.*)$/;
 
-/** Makes requests of all operations of the document, from well meant to hostile; a seed makes the same ones again. */
+/** Makes requests of all operations of the document, from well meant to hostile; a seed repeats them. */
 export function createHostileRequests(document: OpenApiDocument, random: Random, known: Known) {
   const values = createSchemaValues(document, random);
   const operations: Operation[] = Object.entries(document.paths).flatMap(([template, methods]) =>
@@ -82,7 +82,7 @@ export function createHostileRequests(document: OpenApiDocument, random: Random,
     return fillKnown(template).map(makePart).join('/');
   }
 
-  /** @returns the parts of a path, as many of them as there is something for */
+  /** @returns the path's parts, as far as known things fill them */
   function fillKnown(template: string): string[] {
     const parts = template.split('/');
     const ends = parts.flatMap((part, at) => (part.startsWith('{') ? [at + 1] : [])).reverse();
@@ -93,7 +93,7 @@ export function createHostileRequests(document: OpenApiDocument, random: Random,
     return parts;
   }
 
-  /** Most of what happens happens to the first, so that something comes together. */
+  /** Most requests are about the first thing, so that their effects add up. */
   const pickKnown = (found: readonly string[]) => (chance(0.6) ? (found[0] ?? '') : pick(random, found));
 
   /** Node's client sends no blank as it is. */
@@ -114,7 +114,7 @@ export function createHostileRequests(document: OpenApiDocument, random: Random,
     return text === '' ? '' : `?${text}`;
   }
 
-  /** Without a project nearly nothing is looked at; a cursor is none that the service gave. */
+  /** Without a project, almost nothing is checked; a made-up cursor is never one from the service. */
   const wishFor = ({ name }: ApiParameter, isHostile: boolean) =>
     name === 'projectId' ? 0.98 : name === 'cursor' && !isHostile ? 0.02 : 0.4;
 
@@ -133,7 +133,7 @@ export function createHostileRequests(document: OpenApiDocument, random: Random,
     return [pick(random, [name, `${name}[]`, `${name}[0]`, `${name}[a]`]), makeText(random)];
   }
 
-  /** Lists that stand in a parameter as JSON. */
+  /** Lists in a parameter, as JSON. */
   function makeListed(name: string): string | undefined {
     const limit = pick(random, [1, 10, 100, 101]);
     const listed: Record<string, JsonNode> = {

@@ -11,34 +11,34 @@ import { KnownThings } from './known-things.ts';
 import { readStored, type StoredParts, writeBack } from './stored-things.ts';
 
 const DOCUMENT = new URL('../../../../docs/openapi.json', import.meta.url);
-/** Said while it is so, which is no fault. Source: docs/interface.md §7.7. */
+/** Refusals for a temporary state, which are no faults. Source: docs/interface.md §7.7. */
 const NOT_NOW = new Set([
   ...['not_ready', 'search_not_ready', 'provider_unavailable', 'company_sign_in_absent'],
 ]);
-/** Codes that name a place in what was sent. */
+/** Codes of refusals that name a place in the request. */
 const NAMES_A_PLACE = new Set(['query_invalid', 'request_invalid', 'bad_request', 'body_not_json']);
-/** So that a broken service ends the run before all of its faults are told. */
+/** Ends the run of a broken service before it lists all its faults. */
 const MOST_FAULTS = 100;
 
-/** What came of a run. */
+/** The results of a run. */
 export interface HostileCounts {
   requests: number;
   readonly byStatus: Map<number, number>;
-  /** Operations that did what was asked. */
+  /** Operations that succeeded at least once. */
   readonly accepted: Set<string>;
-  /** What was wrong, with the request that showed it. */
+  /** Descriptions of faults, with the requests that showed them. */
   readonly faults: string[];
 }
 
 export interface RunOptions {
-  /** A run with the same seed, one at a time, sends the same. */
+  /** The same seed with one request at a time sends the same requests. */
   readonly seed: number;
   readonly requests: number;
   readonly atOnce?: number;
   onRequest?(counts: HostileCounts): void;
 }
 
-/** Sends seeded hostile requests of every operation of docs/openapi.json to a service, and looks at every answer. */
+/** Sends seeded hostile requests of every operation of docs/openapi.json to a service, and checks every answer. */
 export async function sendHostile(service: TestService, options: RunOptions): Promise<HostileCounts> {
   const caller = await createHostileCaller(service);
   const run = new HostileRun(readDocument(), caller);
@@ -51,7 +51,7 @@ export async function sendHostile(service: TestService, options: RunOptions): Pr
   return run.counts;
 }
 
-/** Sends all that is stored back as it is read: it is what the service accepts. @returns it, as a restart must find it */
+/** Sends all stored things back as read: the service must accept them. @returns them, for a check after a restart */
 export async function sweepStored(service: TestService): Promise<Map<string, unknown>> {
   return withStored(service, async (parts) => {
     await writeBack(parts, await readStored(parts));
@@ -96,7 +96,7 @@ class HostileRun {
     this.known = new KnownThings(document, caller);
   }
 
-  /** What asks must stay what it is. */
+  /** The requests must not change their own key and user. */
   async prepare(projectId: number): Promise<void> {
     for (const name of ['api-keys', 'users']) {
       const { body } = await this.caller.read(`/management/${name}`);
@@ -139,7 +139,7 @@ class HostileRun {
     if (isOut) await caller.signInAgain();
   }
 
-  /** Remembers what was made, and sees that it can be read. */
+  /** Remembers created things, and checks that they can be read. */
   private async follow(
     { operation }: HostileRequest,
     { status, body, headers, text }: Answer,
@@ -170,11 +170,11 @@ class HostileRun {
 function checkJson(method: string, path: string, { status, body }: Answer): void {
   const isNotNow = status === 503 && NOT_NOW.has(body?.reason);
   assert.ok(status < 500 || isNotNow, `${status} ${JSON.stringify(body)}`);
-  // A request line that is too long is refused before any operation is asked.
+  // A request line that is too long is refused before it reaches any operation.
   if (body !== undefined && status !== 414 && status !== 431) checkAnswer({ method, path, status, body });
 }
 
-/** A refusal says what was wrong. */
+/** A refusal must name the fault. */
 function checkRefusal({ status, body }: Answer): void {
   if (status !== 400 || !NAMES_A_PLACE.has(body?.reason)) return;
   const said = [...(body.details ?? []), ...(body.validation ?? [])];

@@ -1,8 +1,8 @@
-/** What callers send who mean no good, or whose program is broken: values of JSON, and texts that are nearly JSON. */
+/** Values of malicious or broken callers: JSON values, and texts that are almost JSON. */
 
 export type Random = () => number;
 
-/** A piece of JSON that no value of JavaScript is written as. */
+/** A piece of JSON that JavaScript never writes for a value. */
 export class Literal {
   readonly text: string;
   constructor(text: string) {
@@ -10,7 +10,7 @@ export class Literal {
   }
 }
 
-/** An object in the order of its members, of which two may have one name. */
+/** An object with ordered members, of which two may have the same name. */
 export class Members {
   readonly list: [string, JsonNode][];
   constructor(list: [string, JsonNode][]) {
@@ -34,7 +34,7 @@ export const below = (random: Random, limit: number): number => Math.floor(rando
 
 const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
 
-/** No name that resolves: whatever the service would fetch, nothing leaves the machine. */
+/** No host names that resolve: whatever the service would fetch, nothing leaves the machine. */
 const ADDRESSES = [
   'http://127.0.0.1:9/',
   'https://shop.invalid/a.csv',
@@ -140,7 +140,7 @@ export const HOSTILE_NUMBERS: readonly (number | Literal)[] = [
   ),
 ];
 
-/** What JSON is not. */
+/** Texts that are not JSON. */
 const NO_JSON = [
   'NaN',
   'Infinity',
@@ -181,7 +181,7 @@ export function makeHostile(random: Random, depth = 0): JsonNode {
   );
 }
 
-/** Around the depth that JSON may have, and far beyond. */
+/** Nests around the allowed depth of JSON, and far beyond. */
 function nest(random: Random): JsonNode {
   const levels = pick(random, [8, 11, 30, 31, 32, 33, 500]);
   const [open, close] = pick(random, [
@@ -193,7 +193,7 @@ function nest(random: Random): JsonNode {
   return new Literal(`${open.repeat(levels)}${open.endsWith(':') ? '1' : ''}${close.repeat(levels)}`);
 }
 
-/** Changes one place of a value, anywhere in it. @returns the changed one */
+/** Changes one place of a value, at any depth. @returns the changed value */
 export function mutate(random: Random, node: JsonNode): JsonNode {
   const inside = node instanceof Members ? node.list.length : Array.isArray(node) ? node.length : 0;
   if (inside === 0 || random() < 0.15) return replace(random, node);
@@ -228,7 +228,7 @@ function changeMembers(random: Random, list: [string, JsonNode][], at: number): 
   return new Members([...others, [name.toUpperCase(), value]]);
 }
 
-/** Breaks the text of a body. */
+/** Corrupts the text of a body. */
 export function corrupt(random: Random, text: string): Uint8Array {
   const bytes = Buffer.from(text);
   const at = below(random, bytes.length + 1);

@@ -2,13 +2,13 @@ import type { OpenApiDocument } from '../../../openapi/document.ts';
 import type { HostileCaller } from './hostile-caller.ts';
 import type { HostileRequest } from './hostile-requests.ts';
 
-/** Of each kind so many are kept. */
+/** The number of things of each kind that remain. */
 const KEPT = 25;
 const PROJECT = '/management/projects/{id}';
-/** Addresses that only an answer tells. */
+/** Addresses that only answers reveal. */
 const SECRET_PATHS = /\/(?:channels\/[\w-]{20,}\/[\w.-]+|etl-triggers\/webhook\/[\w-]{8,})/g;
 
-/** What the requests made: one path for each thing, by the template of the document that it fits. */
+/** Things created by the requests: their paths, by the document's path template. */
 export class KnownThings {
   private readonly document: OpenApiDocument;
   private readonly caller: HostileCaller;
@@ -37,7 +37,7 @@ export class KnownThings {
     return method !== 'GET' && [...this.away].some((one) => asked === one || asked.startsWith(`${one}/`));
   }
 
-  /** @returns whether it can be read there */
+  /** @returns whether the thing can be read there */
   remember(path: string): boolean {
     const template = this.templates.find(([, fits]) => fits.test(path))?.[0];
     if (template === undefined || this.away.has(path)) return false;
@@ -51,7 +51,7 @@ export class KnownThings {
     if (typeof task?.id === 'string') this.remember(`/tasks/${task.id}`);
   }
 
-  /** Deletes the oldest of each kind that has too many; the first stays, which most requests are about. */
+  /** Deletes the oldest things above the limit of their kind; not the first, which most requests are about. */
   async forgetOldest(): Promise<void> {
     for (const [template, list] of this.found) {
       const [first, oldest] = list;

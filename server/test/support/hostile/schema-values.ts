@@ -9,7 +9,7 @@ import {
   type Random,
 } from './hostile-values.ts';
 
-/** Values that a schema of the document allows, mostly at its limits, of things that the service may know. */
+/** Values that a schema of the document allows, mostly at its limits, of things that may exist. */
 export interface SchemaValues {
   make(schema: ApiSchema, name?: string): JsonNode;
 }
@@ -17,7 +17,7 @@ export interface SchemaValues {
 const list = (prefix: string) => Array.from({ length: 12 }, (_, at) => `${prefix}${at}`);
 const ATTRIBUTES = ['Brand', 'Length', 'Colour', 'Weight', 'Width', 'Fits'];
 
-/** By the names of members, which say more than their types. */
+/** By member name, which is more specific than its type. */
 const KNOWN: Readonly<Record<string, readonly (string | number)[]>> = {
   identifier: list('A-'),
   identifiers: list('A-'),
@@ -47,7 +47,7 @@ const KNOWN: Readonly<Record<string, readonly (string | number)[]>> = {
   timeoutSeconds: [1],
 };
 
-/** What the patterns of the document take. */
+/** Matches for the patterns of the document. */
 const SAMPLES: Readonly<Record<string, string>> = {
   '^\\*$': '*',
   '^[^\\r\\n"\\u0000\\uFEFF]$': ';',
@@ -152,7 +152,7 @@ export function createSchemaValues(document: OpenApiDocument, random: Random): S
   const pickKnown = (name: string, type: string): string | number | undefined =>
     pick(random, KNOWN[name]?.filter((one) => typeof one === type) ?? []);
 
-  /** docs/interface.md §12.2 describes it; its schema says only that it is an object. */
+  /** docs/interface.md §12.2 describes filters; the schema says only that they are objects. */
   function makeFilter(depth: number): JsonNode {
     const inner = () => makeFilter(depth + 1);
     const kinds: (() => [string, JsonNode][])[] = [

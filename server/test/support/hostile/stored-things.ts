@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import type { OpenApiDocument } from '../../../openapi/document.ts';
 import type { Answer } from './hostile-caller.ts';
 
-/** What hostile requests left behind: all of it can be read, and is what the service itself would accept. */
+/** The traces of hostile requests: all of them can be read, and the service accepts them when sent back. */
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are read field by field.
 type AnyBody = any;
 
 export interface StoredParts {
   readonly document: OpenApiDocument;
-  /** Projects whose contents are looked at, as paths. */
+  /** The paths of the projects to check. */
   readonly projects: readonly string[];
-  /** Answers are checked against the document. */
+  /** Checks answers against the document. */
   ask(method: string, path: string, body?: object): Promise<Answer>;
 }
 
@@ -30,7 +30,7 @@ const DEFINITIONS: Readonly<Record<string, string>> = {
   pipelines: 'PipelineDefinition',
   channels: 'ChannelDefinition',
 };
-/** What it stands on may be gone: an attribute, a relation, the key of a secret. */
+/** Its prerequisites may be gone: an attribute, a relation, the key of a secret. */
 const REFUSED_LATER = new Set([
   'request_invalid',
   'not_found',
@@ -39,7 +39,7 @@ const REFUSED_LATER = new Set([
   'channel_unfit',
 ]);
 
-/** @returns all that is stored and does not change by itself, by its path */
+/** @returns all stored things that do not change by themselves, by path */
 export async function readStored(parts: StoredParts): Promise<Map<string, unknown>> {
   const found = new Map<string, unknown>();
   for (const name of ACCOUNT) await readPages(parts, `/management/${name}`);
@@ -65,7 +65,7 @@ async function listContents(parts: StoredParts, project: string): Promise<string
   return paths;
 }
 
-/** Runs and builds go on by themselves, and a port is another one each time. */
+/** Runs and builds change by themselves, and the port differs each time. */
 function dropMoving(body: AnyBody): unknown {
   const text = JSON.stringify(body).replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'http://service');
   const { lastRun, nextRunAt, lastBuild, nextBuildAt, published, state, ...kept } = JSON.parse(text);
@@ -89,7 +89,7 @@ async function succeed({ ask }: StoredParts, path: string): Promise<AnyBody> {
   return body;
 }
 
-/** Sends everything back as it was read. @returns how much that was */
+/** Sends everything back as read. @returns the number of things */
 export async function writeBack(parts: StoredParts, stored: ReadonlyMap<string, unknown>): Promise<number> {
   let count = 0;
   for (const [path, body] of stored) {

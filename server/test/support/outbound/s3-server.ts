@@ -2,21 +2,21 @@ import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A server that speaks as much of S3 as is used, and checks signatures by the text of AWS Signature Version 4. */
+/** A server with the used part of S3, which checks signatures as AWS Signature Version 4 specifies. */
 export interface S3TestServer {
   readonly endpoint: string;
   readonly port: number;
-  /** Keys with what they hold. */
+  /** Objects by key. */
   readonly objects: Map<string, Buffer>;
-  /** `METHOD path?query` of what it was asked, in order. */
+  /** `METHOD path?query` of each request, in order. */
   readonly requests: string[];
-  /** Parts of uploads that nobody has ended, by the upload. */
+  /** The parts of unfinished uploads, by upload. */
   readonly uploads: Map<string, Map<number, Buffer>>;
-  /** Fails the next PUT of that part with 500. */
+  /** Fails the next PUT of this part with 500. */
   failPart(number: number): void;
-  /** Answers no PUT of that part. */
+  /** Never answers a PUT of this part. */
   stallPart(number: number): void;
-  /** Fails so many PUTs of whole objects with 500. */
+  /** Fails `count` PUTs of whole objects with 500. */
   failPuts(count: number): void;
   /** Answers everything with 503. */
   isAway: boolean;
@@ -25,7 +25,7 @@ export interface S3TestServer {
 
 export const S3_KEYS = { accessKeyId: 'AKIDTEST', secretAccessKey: 'secret/of+the=test' } as const;
 const REGION = 'eu-test-1';
-/** Keys of a page of a list: as few as make several pages. */
+/** Keys per page of a list: few enough for several pages. */
 const PAGE = 2;
 
 export async function startS3Server(bucket: string): Promise<S3TestServer> {
@@ -86,7 +86,7 @@ const etagOf = (bytes: Buffer) => `"${createHash('md5').update(bytes).digest('he
 function answer(exchange: Exchange): unknown {
   const { request, response, bucket, objects } = exchange;
   const url = new URL(request.url ?? '', 'http://s3.test');
-  // The bucket is in the path or in the name of the host.
+  // The bucket is in the path or in the host name.
   const isNamed = request.headers.host?.startsWith(`${bucket}.`);
   const [first, ...rest] = url.pathname.slice(1).split('/');
   if (!isNamed && first !== bucket) return refuse(response, 404, 'NoSuchBucket');

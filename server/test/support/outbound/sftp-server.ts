@@ -8,15 +8,15 @@ import ssh2, { type AuthContext, type Connection, type SFTPWrapper } from 'ssh2'
 const { Server, utils } = ssh2;
 const { STATUS_CODE } = utils.sftp;
 
-/** A server of the files of a folder, over SSH on loopback. */
+/** A server of the files in a folder, over SSH on loopback. */
 export interface SftpTestServer {
   readonly port: number;
   readonly hostKey: string;
-  /** Names of the calls that it was sent, in order. */
+  /** The names of the received calls, in order. */
   readonly calls: string[];
-  /** Paths whose files SFTP's own rename leaves where they are. */
+  /** Paths that SFTP's own rename leaves in place. */
   readonly stuck: Set<string>;
-  /** How many signed in. */
+  /** The number of logins. */
   readonly signedIn: () => number;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface SftpTestUser {
   readonly publicKey?: string;
 }
 
-/** An Ed25519 pair. One of 300 that ssh2 makes has lost a zero at its beginning, and no program can read it. */
+/** An Ed25519 pair. One in 300 made by ssh2 lacks a leading zero, and no program can read it. */
 export function makeKeys(passphrase?: string): { readonly private: string; readonly public: string } {
   for (;;) {
     const keys =
@@ -42,7 +42,7 @@ export function makeKeys(passphrase?: string): { readonly private: string; reado
   }
 }
 
-/** What the server makes of OpenSSH's rename, which takes the place of a file; `unknown`: it does not announce it. */
+/** The response to OpenSSH's rename, which replaces an existing file; `unknown`: it is not announced. */
 export type PosixRename = 'unknown' | 'unsupported' | 'refused' | 'done';
 
 export async function startSftpServer(
@@ -145,7 +145,7 @@ function serveFiles(sftp: SFTPWrapper, served: Served): void {
       'read',
       id,
     )(async () => {
-      // Fewer bytes than were asked for, as servers may.
+      // Fewer bytes than requested, as servers may.
       const piece = Buffer.alloc(Math.min(length, 20_000));
       const { bytesRead } = await fileOf(handle).read(piece, 0, piece.length, offset);
       if (bytesRead === 0) sftp.status(id, STATUS_CODE.EOF);
@@ -184,7 +184,7 @@ function serveFiles(sftp: SFTPWrapper, served: Served): void {
       'readdir',
       id,
     )(async () => {
-      // Two names a page.
+      // Two names per page.
       const page = (handles.get(handle.readUInt32BE()) as string[]).splice(0, 2);
       if (page.length === 0) return sftp.status(id, STATUS_CODE.EOF);
       const names = page.map(async (path) => ({
@@ -211,7 +211,7 @@ function serveFiles(sftp: SFTPWrapper, served: Served): void {
       'rename',
       id,
     )(async () => {
-      // SFTP 3 renames over nothing that is there.
+      // SFTP 3 does not rename over existing files.
       const isTaken = await stat(pathOf(to)).then(
         () => true,
         () => false,

@@ -14,17 +14,17 @@ export interface ReceivedEvent {
   readonly payload: { readonly type: string; readonly timestamp: string; readonly data: AnyBody };
 }
 
-/** Whoever receives events in a test. */
+/** A receiver of events in a test. */
 export interface Receiver {
   readonly url: string;
-  /** In the order in which they came, refused ones too. */
+  /** In order of arrival, including refused ones. */
   readonly received: ReceivedEvent[];
-  /** What each request is answered from now on. */
+  /** Sets the answer to all further requests. */
   answer(
     status: number | ((event: ReceivedEvent) => number | Promise<number>),
     headers?: Record<string, string>,
   ): void;
-  /** Waits until something holds of what was received. */
+  /** Waits until `look` finds something in the received events. */
   until<Found>(look: (received: readonly ReceivedEvent[]) => Found | undefined | false): Promise<Found>;
   /** Waits for the events of a type. */
   of(type: string, count?: number): Promise<ReceivedEvent[]>;
@@ -33,7 +33,7 @@ export interface Receiver {
 const LOOK_MS = 20;
 const PATIENCE_MS = 120_000;
 
-/** @param port of a receiver that comes back */
+/** @param port of a receiver that returns */
 export async function startReceiver(t: Pick<TestContext, 'after'>, port = 0): Promise<Receiver> {
   const received: ReceivedEvent[] = [];
   let status: (event: ReceivedEvent) => number | Promise<number> = () => 204;
@@ -80,6 +80,6 @@ async function readEvent(request: IncomingMessage): Promise<ReceivedEvent> {
   return { id: headers['webhook-id'] ?? '', headers, body, payload: JSON.parse(body) };
 }
 
-/** @throws when the event is not signed with the secret, as receivers check it */
+/** @throws if the event is not signed with the secret, by the check of receivers */
 export const verify = (secret: string, { body, headers }: ReceivedEvent): unknown =>
   new Webhook(secret).verify(body, headers);

@@ -1,4 +1,4 @@
-/** Makes files of every size, for the tests of the formats: none is stored. */
+/** Makes files of every size for the tests of the formats; none is stored in the repository. */
 
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -10,7 +10,7 @@ export type LargeFormat = 'csv' | 'json' | 'ndjson' | 'xml' | 'bmecat';
 const BLOCK_ROWS = 500;
 const CHUNK_BYTES = 64 * 1024;
 
-/** Rows as they are written between head and tail; `row` counts from 0 within a block that comes again and again. */
+/** Rows between head and tail; `row` counts from 0 within a block that repeats. */
 const WRITERS: Record<LargeFormat, { head: string; row: (row: number) => string; tail: string }> = {
   csv: {
     head: 'sku;name;description;price;gtin;brand;category;url;image;stock\n',
@@ -53,7 +53,7 @@ function writeJson(row: number): string {
   });
 }
 
-/** @returns a file of at least the given size, made while it is read */
+/** @returns a file of at least the given size, generated while it is read */
 export async function* makeLargeFile(format: LargeFormat, sizeBytes: number): AsyncGenerator<Uint8Array> {
   const { head, row, tail } = WRITERS[format];
   const rows = Array.from({ length: BLOCK_ROWS }, (_, index) => row(index)).join('');
@@ -73,7 +73,7 @@ export interface ZipPart {
   readonly content: Iterable<string>;
 }
 
-/** Writes a zip whose sizes stand behind each part, as programs do that do not know them before. */
+/** Writes a zip with the sizes after each part, like programs that do not know them in advance. */
 export async function writeZip(path: string, parts: readonly ZipPart[]): Promise<void> {
   const file = createWriteStream(path);
   const directory: Buffer[] = [];
@@ -171,7 +171,7 @@ export interface BookParts {
     readonly state?: string;
   }[];
   readonly texts?: Iterable<string>;
-  /** Formats of numbers, by the number of the style from 1; style 0 has none. */
+  /** Number formats by style number from 1; style 0 has none. */
   readonly styles?: readonly (number | string)[];
   readonly startsIn1904?: boolean;
 }
@@ -225,7 +225,7 @@ const link = (id: string, kind: string, target: string): string =>
 const relationships = (links: readonly string[]): string =>
   `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${links.join('')}</Relationships>`;
 
-/** Can be read more than once, as long as the content can. */
+/** Can be read repeatedly if its content can. */
 function wrap(head: string, content: Iterable<string>, tail: string): Iterable<string> {
   return {
     *[Symbol.iterator]() {
@@ -256,7 +256,7 @@ export function escapeXml(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
-/** A sheet of eight columns: two texts of each row's own, one of few, numbers, a date. Header included. */
+/** A sheet of eight columns: two texts unique to a row, one of a few, numbers, a date; with a header. */
 export function makeLargeBook(rowCount: number): BookParts {
   return {
     styles: [14],

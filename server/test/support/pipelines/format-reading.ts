@@ -14,7 +14,7 @@ export interface ReadSource {
   readonly unread: ReadonlyMap<string, number>;
 }
 
-/** A folder that has to be empty again when the test ends. */
+/** A folder that must be empty when the test ends. */
 export function createTempDir(t: TestContext): string {
   const tempDir = mkdtempSync(join(tmpdir(), 'relata-formats-'));
   t.after(() => {
@@ -47,7 +47,7 @@ export async function readAll(
   return { rows, columns: reading.columns, found: reading.found, unread: reading.unread };
 }
 
-/** Values as ordinary objects, which compare by what they hold. */
+/** Values as ordinary objects, which compare by content. */
 export async function readValues(
   format: Format,
   content: string | Uint8Array,
@@ -70,7 +70,7 @@ export function listProblems(rows: readonly SourceRow[]): string[] {
   );
 }
 
-/** Reads the content in one piece and in pieces of every small size; all have to give the same. */
+/** Reads the content in one piece and in pieces of every small size; all results must be equal. */
 export async function readInEveryWay(
   format: Format,
   content: string | Uint8Array,
@@ -88,7 +88,7 @@ export async function readInEveryWay(
   return whole;
 }
 
-/** Cuts the content once at every place. */
+/** Reads the content in two pieces, cut at every possible place. */
 export async function readCutAnywhere(format: Format, content: string | Uint8Array): Promise<ReadSource> {
   const bytes = Buffer.from(content);
   const whole = await readAll(format, bytes);

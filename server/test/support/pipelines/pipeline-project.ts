@@ -9,13 +9,13 @@ import type { Answer, CallOptions, TestService } from '../test-service.ts';
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
 
-/** Sources of tests are on this machine, which no pipeline may fetch from otherwise. */
+/** The sources of tests are on this machine, from which pipelines may not fetch otherwise. */
 export const FETCH_HERE = { RELATA_FETCH_ALLOW: '127.0.0.1' };
 
 export const CSV = 'sku,title,Length\nA1,Drill,12.5 in\nB4,Bit set,2 in\n';
 export const MAPPING = { identifier: 'sku', name: 'title', attributes: '*' };
 
-/** The smallest definitions that are taken. */
+/** The smallest accepted definitions. */
 export const byUpload = (more: object = {}) => ({
   name: 'Files',
   source: { type: 'upload' },
@@ -28,15 +28,15 @@ export const byUpload = (more: object = {}) => ({
 export const byUrl = (url: string, more: object = {}) =>
   byUpload({ name: 'Fetched', source: { type: 'http', url }, ...more });
 
-/** A project with calls about its pipelines. */
+/** A project with the calls of its pipelines. */
 export interface PipelineProject extends TestCatalog {
-  /** Of its pipelines. */
+  /** The path of its pipelines. */
   readonly path: string;
   manage(method: string, path?: string, options?: CallOptions): Promise<Answer<AnyBody>>;
-  /** @returns the pipeline as it is answered */
+  /** @returns the pipeline of the answer */
   create(definition: object): Promise<AnyBody>;
   read(pipeline: { id: number }): Promise<AnyBody>;
-  /** @returns the ended task of a run that must be accepted */
+  /** @returns the finished task of a run that must be accepted */
   run(pipeline: { id: number }): Promise<AnyBody>;
   upload(
     pipeline: { id: number },
@@ -76,15 +76,15 @@ export async function createPipelineProject(service: TestService): Promise<Pipel
 
 export interface TestSource {
   readonly url: string;
-  /** What it was asked. */
+  /** The received requests. */
   readonly requests: readonly IncomingMessage[];
   /** Answers with this text from now on. */
   serve(text: string): void;
-  /** Answers nothing from now on, until the function that it returns is called. */
+  /** Stops answering until the returned function is called. */
   hold(): () => void;
 }
 
-/** A source on loopback, until the tests of the file end. */
+/** A source on loopback, which ends after the tests of the file. */
 export async function startSource(text = CSV): Promise<TestSource> {
   let content = text;
   let free = Promise.resolve();

@@ -13,15 +13,15 @@ export interface TestPipeline extends TestCatalog {
   readonly id: number;
   /** Its address in the management API. */
   readonly path: string;
-  /** Starts a run. @returns its task as it was accepted */
+  /** Starts a run. @returns its accepted task */
   start(): Promise<AnyBody>;
   /** Starts a run and waits for its end. */
   run(): Promise<AnyBody>;
-  /** Sends a file in and waits for the end of the run that it starts. */
+  /** Uploads a file and waits for the end of the run that it starts. */
   upload(content: string | Uint8Array, name?: string): Promise<AnyBody>;
-  /** @returns lines of the task's log */
+  /** @returns the lines of the task's log */
   log(task: { id: string }): Promise<string[]>;
-  /** @returns counts of the newest run */
+  /** @returns the counts of the newest run */
   counts(): Promise<AnyBody>;
   /** Changes fields of the definition. */
   change(fields: object): Promise<void>;
@@ -29,7 +29,7 @@ export interface TestPipeline extends TestCatalog {
 
 export const CSV_MAPPING = { identifier: 'sku', name: 'name', attributes: '*' };
 
-/** @param fields of the definition, in place of a csv file that is sent in and makes a full update */
+/** @param fields replace those of the default definition, an uploaded csv file that makes a full update */
 export async function createPipeline(
   service: TestService,
   fields: object = {},
@@ -39,7 +39,7 @@ export async function createPipeline(
   return addPipeline(service, catalog, fields);
 }
 
-/** One more, in the project of another. */
+/** Adds a pipeline to the project of another. */
 export async function addPipeline(
   service: TestService,
   catalog: TestCatalog,
@@ -86,7 +86,7 @@ export async function addPipeline(
 
 export type Answerer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A server on loopback that answers as each test wants; it counts who asked. */
+/** A server on loopback with a handler per test, which counts the requests. */
 export interface FeedServer {
   readonly url: string;
   readonly requests: IncomingMessage[];

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { query } from './postgres-server.ts';
 import { listNodes } from './test-database.ts';
 
-/** The workers of a coordinator that runs on this machine. */
+/** The workers of a coordinator on this machine. */
 
 /** @returns the worker with the rows of a project, as a URL of the same database */
 export async function findWorker(url: string, projectId: number): Promise<string> {
@@ -22,7 +22,7 @@ export async function findWorker(url: string, projectId: number): Promise<string
   return found;
 }
 
-/** Kills the server and all its sessions at once, as with a crash of its machine's processes. @returns what starts it again */
+/** Kills the server and all its sessions at once, like a crash of its machine. @returns a function that starts it again */
 export async function killWorker(url: string): Promise<() => Promise<void>> {
   const [row] = await query<{ folder: string }>(url, "select current_setting('data_directory') as folder");
   const folder = row?.folder ?? '';
@@ -31,7 +31,7 @@ export async function killWorker(url: string): Promise<() => Promise<void>> {
   const [program = '', ...args] = [
     ...(await readFile(join(folder, 'postmaster.opts'), 'utf8')).matchAll(/"([^"]*)"|(\S+)/g),
   ].map(([, quoted, plain]) => quoted ?? plain ?? '');
-  // Its own processes see that their first one is gone, and end.
+  // Its child processes notice that the parent is gone, and end.
   process.kill(pid, 'SIGKILL');
   return async () => {
     const log = openSync(join(folder, 'server.log'), 'a');
@@ -39,7 +39,7 @@ export async function killWorker(url: string): Promise<() => Promise<void>> {
       const child = spawn(program, args, { cwd: '/', uid, gid, detached: true, stdio: ['ignore', log, log] });
       child.unref();
       if (await answers(url, child)) return;
-      // Sessions of the killed one may not have ended.
+      // Sessions of the killed server may not have ended.
       if (Date.now() > end) throw new Error(`the worker in ${folder} does not start again`);
     }
   };

@@ -1,17 +1,17 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** Stands before a database, and loses the answers to the commits that it is told to. */
+/** A proxy in front of a database that loses the answers to chosen commits. */
 export interface CommitLosingProxy {
-  /** The database through it. */
+  /** The database through the proxy. */
   readonly url: string;
-  /** The next transaction with a statement that holds this text is stored, and nobody hears of it. */
+  /** The next transaction with a statement that contains this text is stored, but its answer is lost. */
   loseNext(statement: string): void;
-  /** How many commits were stored and not answered. */
+  /** The number of commits that were stored without an answer. */
   readonly lost: () => number;
   close(): void;
 }
 
-/** Statements are recognised by their text: whoever connects must not prepare them. */
+/** Statements are recognised by their text, so clients must not prepare them. */
 export async function startCommitLosingProxy(databaseUrl: string): Promise<CommitLosingProxy> {
   const target = new URL(databaseUrl);
   const order: { statement: string | undefined; lost: number } = { statement: undefined, lost: 0 };

@@ -3,9 +3,9 @@ import { readMigrations } from '../../../src/storage/migrate.ts';
 import { DISTRIBUTED } from '../../../src/storage/postgres/distribution.ts';
 
 /**
- * Finds in a source what a distributed database refuses or answers by asking every worker, without one at hand. It reads the
- * literals of SQL as they are written, so a statement is judged part by part: what names a table of catalogs also says of which
- * project. Source: docs.citusdata.com, "SQL Support and Workarounds", and what 13.2.2 answered.
+ * Finds SQL in a source that a distributed database refuses, or answers by asking every worker, without one at hand. It reads
+ * SQL literals as written, so a statement is judged piece by piece: a piece that names a catalog table must also state the
+ * project. Source: docs.citusdata.com, "SQL Support and Workarounds", and the answers of 13.2.2.
  */
 export interface RefusedSql {
   readonly line: number;
@@ -14,7 +14,7 @@ export interface RefusedSql {
 }
 
 const distributed = new Set<string>(DISTRIBUTED);
-/** On the coordinator: the tables of the embedded store's control database, and two that it has no need of. */
+/** Tables on the coordinator: those of the embedded store's control database, and two that it lacks. */
 export const coordinated: ReadonlySet<string | undefined> = new Set([
   ...readMigrations('control').flatMap(({ sql }) =>
     [...sql.matchAll(/^create table (\w+)/gm)].map(([, name]) => name),
@@ -25,7 +25,7 @@ export const coordinated: ReadonlySet<string | undefined> = new Set([
 /** A table in a statement, with its alias. */
 const NAMED =
   /\b(from|join|update|into|copy)\s+(\w+)(?:\s+(?:as\s+)?(?!where\b|set\b|on\b|order\b|cross\b|join\b|left\b|limit\b|values\b|select\b|union\b|group\b|for\b)(\w+))?/g;
-/** Whether a file is worth the time that it takes to parse. */
+/** Whether a file is worth parsing. */
 const MENTIONS = new RegExp(
   `(?:\\b(?:from|join|update|into|copy|table)\\s|From|Into|Table|Join)\\W*(?:${DISTRIBUTED.join('|')})\\b|force_generic_plan|set_config`,
 );
@@ -38,7 +38,7 @@ export function findRefused(path: string, source: string): RefusedSql[] {
   const conditions = listConditions(file);
   const found: RefusedSql[] = [];
   const visit = (node: ts.Node): void => {
-    // Statements of files are their own.
+    // The statements of files are their own.
     if (ts.isPropertyAssignment(node) && node.name.getText(file) === 'sqlite') return;
     const { rules, text } = judgeNode(node, file, conditions);
     const line = file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
@@ -62,7 +62,7 @@ function judgeNode(node: ts.Node, file: ts.SourceFile, conditions: ReadonlyMap<s
   };
 }
 
-/** The text as the statement has it: `own('p')` is a condition on the project. */
+/** The text as it is in the statement: `own('p')` is a condition on the project. */
 function writeLiteral(
   node: ts.TemplateLiteral | ts.StringLiteral,
   file: ts.SourceFile,
@@ -72,19 +72,19 @@ function writeLiteral(
   const holes = node.templateSpans.map(({ expression, literal }) => {
     const hole = expression.getText(file);
     const named = conditions.get(/^\w+/.exec(hole)?.[0] ?? '') ?? '';
-    // What a nested literal says is judged by itself.
+    // A nested literal is judged on its own.
     return `${hole === 'PROJECT' ? '$1' : `$0 ${readConditions(hole)}${named}`}${literal.text}`;
   });
   return node.head.text + holes.join('');
 }
 
-/** @returns what a text says of the project of rows */
+/** @returns the conditions of a text on the project of rows */
 const readConditions = (text: string): string =>
   [...text.matchAll(/\bown\((?:'(\w+)')?\)|\b(?:(\w+)\.)?project_id (?:=|in\b)/g)]
     .map(([, own, alias]) => ` ${own ?? alias ?? ''}${(own ?? alias) ? '.' : ''}project_id = `)
     .join('');
 
-/** @returns by the name of each constant and function of a file its conditions, which a statement takes over with it */
+/** @returns the conditions in each constant and function of a file, by name: statements with that name include them */
 function listConditions(file: ts.SourceFile): Map<string, string> {
   const declared: (readonly [string, string])[] = [];
   const visit = (node: ts.Node): void => {
@@ -95,7 +95,7 @@ function listConditions(file: ts.SourceFile): Map<string, string> {
   visit(file);
   const found = new Map<string, string>();
   if (!/\bown\(|project_id/.test(file.text)) return found;
-  // Declarations take conditions over from each other.
+  // Declarations inherit conditions from each other.
   for (let before = -1; before < found.size; ) {
     before = found.size;
     for (const [name, text] of declared) {
@@ -123,7 +123,7 @@ interface NamedTable {
   readonly alias: string | undefined;
 }
 
-/** Shapes of any text. */
+/** Patterns in any text. */
 const OF_TEXTS: readonly (readonly [string, (text: string) => boolean])[] = [
   [
     'a plan without values does not know the worker',
@@ -132,7 +132,7 @@ const OF_TEXTS: readonly (readonly [string, (text: string) => boolean])[] = [
   ['workers are told settings by `set local` alone', (text) => text.includes("set_config('enable_")],
 ];
 
-/** Shapes of statements with rows of catalogs; `table` is one of those. */
+/** Patterns in statements on rows of catalogs; `table` is one of those. */
 const OF_STATEMENTS: readonly ((statement: Statement, table: string) => string | false | undefined)[] = [
   ({ other }, table) => other && `${table} is joined with ${other.table}, whose rows lie on the coordinator`,
   ({ text }, table) => /\bskip locked\b/.test(text) && `rows of ${table} are locked with skip locked`,
@@ -171,7 +171,7 @@ function isOfProject(text: string, { word, alias }: NamedTable): boolean {
 
 const BUILDERS = /\.(?:selectFrom|insertInto|updateTable|deleteFrom|innerJoin|leftJoin)$/;
 
-/** @returns the table of a call of Kysely */
+/** @returns the table of a Kysely call */
 function findBuilderTable(node: ts.CallExpression, file: ts.SourceFile): string | undefined {
   const [first] = node.arguments;
   if (!BUILDERS.test(node.expression.getText(file)) || first === undefined || !ts.isStringLiteral(first))
@@ -179,7 +179,7 @@ function findBuilderTable(node: ts.CallExpression, file: ts.SourceFile): string 
   return first.text.split(' ')[0];
 }
 
-/** Finds the same in the statements of migrations that make tables, unless a later one drops them. */
+/** Finds the same in the `create table` statements of migrations, unless a later one drops the table. */
 export function findRefusedTables(migrations: string): string[] {
   const tables = [...migrations.matchAll(/^create table (\w+) \(\n(.*?)^\)/gms)].map(
     ([, name = '', body = '']) => ({ name, body }),

@@ -4,10 +4,10 @@ import { until } from '../task-process.ts';
 import type { TestStore } from '../test-store.ts';
 import { query } from './postgres-server.ts';
 
-/** Beside busy processes, many times the usual. */
+/** Many times the usual, for busy machines. */
 const LONG_MS = 60_000;
 
-/** @returns the process ids of the sessions of a database that wait for a lock */
+/** @returns the process ids of the database's sessions that wait for a lock */
 export async function listWaiting(store: TestStore): Promise<number[]> {
   const rows = await query<{ pid: number }>(
     `${store.settings.RELATA_DATABASE_URL}`,
@@ -25,9 +25,9 @@ export async function makeProject(service: ServiceProcess): Promise<number> {
 }
 
 export interface Hang {
-  /** The database, by the connection of the test. */
+  /** The database, on the connection of the test. */
   readonly direct: TestStore;
-  /** The database, by the connections of the processes. */
+  /** The database, on the connections of the processes. */
   readonly used: TestStore;
   readonly settings?: Record<string, string>;
   /** Between two statements, or within a COPY. */
@@ -36,7 +36,7 @@ export interface Hang {
 
 /**
  * Hangs a process in the middle of a transaction that has the lock of a project.
- * @returns after how many seconds another process had ended the task
+ * @returns the seconds until another process had ended the task
  */
 export async function passOverHung({ direct, used, settings = {}, at }: Hang): Promise<number> {
   const [hung, other] = [await startProcess(used, settings), await startProcess(used, settings)];

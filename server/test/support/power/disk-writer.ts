@@ -9,17 +9,17 @@ import {
 } from '../catalogs/catalog-model.ts';
 import type { ProcessAnswer, ServiceProcess } from '../service-process.ts';
 
-/** What a disk in need is answered with, by status. */
+/** Refusals of a failing disk, by status. */
 const REFUSALS: Readonly<Record<number, { reason: string; message: string }>> = {
   503: { reason: 'storage_failed', message: 'The disk reports errors, nothing of this request was stored' },
   507: { reason: 'storage_full', message: 'The disk is full, nothing of this request was stored' },
 };
 
-/** Writes of all kinds to one project, one after another, on a disk in need: refused with one code, or accepted. */
+/** Writes of all kinds to one project, one after another, on a failing disk: refused with one code, or accepted. */
 export class DiskWriter {
   service: ServiceProcess;
   readonly projectId: number;
-  /** How often each call was answered with each status. */
+  /** The number of answers by call and status. */
   readonly statuses: Record<string, number> = {};
   private readonly model = new CatalogModel(1);
   private readonly accepted: string[] = [];
@@ -31,7 +31,7 @@ export class DiskWriter {
     this.projectId = projectId;
   }
 
-  /** @returns whether it was accepted */
+  /** @returns whether the update was accepted */
   async update(count: number): Promise<boolean> {
     const products = this.makeProducts(count);
     return this.note(await this.call('POST', '/products', toBody(products)), { kind: 'update', products });
@@ -72,7 +72,7 @@ export class DiskWriter {
     });
   }
 
-  /** Of so many that the answer is packed. */
+  /** Looks up enough products for a compressed answer. */
   async lookUp(): Promise<ProcessAnswer> {
     const body = { identifiers: Array.from({ length: 100 }, (_, at) => `P${at}`) };
     const path = `/product-service/products-by-sku?projectId=${this.projectId}`;
@@ -87,7 +87,7 @@ export class DiskWriter {
     return false;
   }
 
-  /** Once the disk is well: all that was accepted took effect, and nothing else. */
+  /** After the disk has recovered: all accepted writes took effect, and nothing else. */
   async settle(): Promise<void> {
     for (const id of this.accepted.splice(0)) {
       const { body } = await this.service.call('GET', `/tasks/${id}?wait=60`);

@@ -8,7 +8,7 @@ const [WRITES, READS] = [1, 2];
 const STALL = 2 ** 32 - 1;
 const PAGE_BYTES = 4 * 4 + 4096;
 
-/** What a disk does to calls on some of its files. */
+/** The effects of faults on calls. */
 export const FAULTS = {
   full: { error: ENOSPC, calls: WRITES },
   broken: { error: EIO, calls: WRITES },
@@ -18,12 +18,12 @@ export const FAULTS = {
 } as const;
 export type Fault = keyof typeof FAULTS;
 
-/** A disk that fails on demand below processes that start with its settings. */
+/** A disk that fails on demand under processes started with its settings. */
 export class FailingDisk {
   readonly settings: Record<string, string>;
   private readonly page: string;
 
-  /** @param page a file of its own */
+  /** @param page a file for this disk alone, shared with failing.c */
   constructor(page: string) {
     this.page = page;
     this.write(Buffer.alloc(PAGE_BYTES), 0);
@@ -46,7 +46,7 @@ export class FailingDisk {
     this.write(Buffer.alloc(4), 0);
   }
 
-  /** How many calls the present or last fault met. */
+  /** The number of calls hit by the current or last fault. */
   met(): number {
     return readFileSync(this.page).readUInt32LE(8);
   }

@@ -1,4 +1,4 @@
-/** Bytes of a file that grow as they are written; what was skipped is zero. */
+/** The bytes of a file that grows with its writes; gaps are zero. */
 export class FileBytes {
   private buffer: Buffer;
   size: number;
@@ -19,7 +19,7 @@ export class FileBytes {
       this.buffer.copy(larger, 0, 0, this.size);
       this.buffer = larger;
     }
-    // What a truncation cut off does not come back when the file grows again.
+    // Bytes removed by a truncation do not return when the file grows again.
     if (size < this.size) this.buffer.fill(0, size, this.size);
     this.size = size;
   }

@@ -1,13 +1,13 @@
-/** What the layer (unsynced.c) wrote down: one call of the process that succeeded. */
+/** A successful call of the process, as recorded by the layer (unsynced.c). */
 export interface JournalRecord {
   readonly kind: RecordKind;
   readonly inode: bigint;
-  /** Where a write begins, or the size that a truncation leaves. */
+  /** The offset of a write, or the size after a truncation. */
   readonly at: number;
   readonly from: string;
   readonly to: string;
   readonly data: Buffer;
-  /** Of the record in the journal. */
+  /** The length of the record in the journal. */
   readonly length: number;
 }
 
@@ -18,7 +18,7 @@ export type RecordKind = Exclude<(typeof KINDS)[number], ''>;
 
 const HEAD_BYTES = 32;
 
-/** The last record may be incomplete: the process was killed. */
+/** The last record may be incomplete, as the process was killed. */
 export function* readJournal(journal: Buffer): Generator<JournalRecord> {
   for (let place = 0; place + HEAD_BYTES <= journal.length; ) {
     const lengths = [4, 8, 12].map((at) => journal.readUInt32LE(place + at));

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { findFastFolder } from '../postgres/postgres-server.ts';
 import { SimulatedDisk } from './simulated-disk.ts';
 
-/** Why no layer below the service can be tested here; false: it can. */
+/** The reason why no layer can be tested below the service here; false: it can. */
 export const noLayers = findObstacle();
 
 function findObstacle(): string | false {
@@ -22,7 +22,7 @@ function findObstacle(): string | false {
 
 const builtLayers = new Map<string, string>();
 
-/** @returns the layer of a source beside this file, built once by a process */
+/** @returns the layer built from a source next to this file, once per process */
 export function buildLayer(name: 'unsynced' | 'failing'): string {
   const known = builtLayers.get(name);
   if (known !== undefined) return known;
@@ -46,7 +46,7 @@ export function buildLayer(name: 'unsynced' | 'failing'): string {
   return built;
 }
 
-/** A disk of its own for a test, and the settings of processes that use it. */
+/** A disk for one test, and the settings of processes that use it. */
 export function createDisk(t: TestContext): { disk: SimulatedDisk; settings: Record<string, string> } {
   const folder = mkdtempSync(join(findFastFolder(tmpdir()), 'relata-power-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,9 +1,9 @@
 import { createCatalogFiles } from '../../../src/storage/sqlite/sqlite.ts';
 
-/** A process of its own on a failing disk: its words say what becomes of writes to a catalog that opens while the disk is read-only. */
+/** A process on a failing disk: prints the results of writes to a catalog that was opened while the disk was read-only. */
 const [folder = ''] = process.argv.slice(2);
 const [others, own] = [createCatalogFiles(folder), createCatalogFiles(folder)];
-// Who opens a catalog after this shares its WAL, and so can open it to read alone.
+// Later openers of the catalog share this WAL, and so can open it for reading only.
 others.open(1);
 process.on('message', () => {
   try {

@@ -5,14 +5,14 @@ import { FileBytes } from './file-bytes.ts';
 import { type JournalRecord, readJournal } from './journal.ts';
 
 /**
- * A disk that keeps what was synced and may lose everything else: bytes of files since the last fsync of the file, and
- * entries of folders since the last fsync of the folder, each by itself. A power cut leaves any part of what was not synced,
- * writes torn between two sectors. No file system keeps less than that.
+ * A disk that preserves everything synced and may lose everything else: bytes written since the last fsync of the file, and
+ * folder entries changed since the last fsync of the folder, each independently. A power cut leaves any part of the unsynced
+ * changes, with writes torn between two sectors. No file system preserves less.
  */
 
 class FileNode {
   readonly synced: FileBytes;
-  /** Since the last fsync, in order. */
+  /** Changes since the last fsync, in order. */
   unsynced: FileChange[] = [];
 
   constructor(bytes?: Uint8Array) {
@@ -41,16 +41,16 @@ interface Entry {
   readonly node: Node;
 }
 
-/** Of a folder, or of two by a rename, which takes effect whole or not at all. */
+/** A change of one folder, or of two by a rename, which takes effect whole or not at all. */
 interface EntryChange {
   readonly removed?: Entry;
   readonly added?: Entry;
 }
 
-/** Names with the bytes of files; undefined: a folder. */
+/** Paths with the bytes of files; undefined: a folder. */
 export type DiskState = ReadonlyMap<string, Buffer | undefined>;
 
-/** How much of what was not synced a power cut leaves. */
+/** The part of the unsynced changes that a power cut leaves. */
 export type Leaves = 'nothing' | 'the first changes' | 'any changes';
 
 export class SimulatedDisk {
@@ -61,7 +61,7 @@ export class SimulatedDisk {
   private unsynced: EntryChange[] = [];
   private bytesRead = 0;
 
-  /** @param root what is there is durable */
+  /** @param root its present content is durable */
   constructor(root: string, journal: string) {
     this.root = root;
     this.journal = journal;
@@ -69,7 +69,7 @@ export class SimulatedDisk {
     this.load(readState(root));
   }
 
-  /** Settings of a process whose writes are followed. */
+  /** Settings of a process whose writes are recorded. */
   settings(layer: string): Record<string, string> {
     return {
       LD_PRELOAD: layer,
@@ -80,8 +80,8 @@ export class SimulatedDisk {
   }
 
   /**
-   * Takes up what processes did since the last time. @param stopAt how many records at most
-   * @returns how many records it took
+   * Applies the recorded calls since the last time. @param stopAt maximum number of records
+   * @returns the number of applied records
    */
   follow(stopAt = Number.POSITIVE_INFINITY): number {
     let count = 0;
@@ -94,12 +94,12 @@ export class SimulatedDisk {
     return count;
   }
 
-  /** How much there is to follow. */
+  /** The number of records not applied yet. */
   countRecords(): number {
     return [...readJournal(readFileSync(this.journal).subarray(this.bytesRead))].length;
   }
 
-  /** What all processes see, as long as the power stays. */
+  /** The state visible to all processes while the power is on. */
   current(): DiskState {
     return listState(
       this.rootNode,
@@ -112,7 +112,7 @@ export class SimulatedDisk {
     );
   }
 
-  /** @returns what a power cut at this moment can leave */
+  /** @returns a state that a power cut at this moment can leave */
   leave(leaves: Leaves, random: () => number): DiskState {
     const entries = new Map<FolderNode, Entries>();
     const entriesOf = (folder: FolderNode) => {
@@ -124,7 +124,7 @@ export class SimulatedDisk {
     return listState(this.rootNode, entriesOf, (file) => tearFile(file, leaves, random));
   }
 
-  /** Makes a state what is really on the disk. No process may be running. */
+  /** Makes a state the real content of the disk. No process may be running. */
   become(state: DiskState): void {
     for (const name of readdirSync(this.root)) rmSync(join(this.root, name), { recursive: true });
     for (const [name, bytes] of state) {
@@ -254,11 +254,11 @@ function tearFile(file: FileNode, leaves: Leaves, random: () => number): FileByt
   return bytes;
 }
 
-/** Of the writes that are left, those that are not torn. */
+/** The share of surviving writes that are not torn. */
 const WHOLE_WRITES = 0.7;
 const SECTOR_BYTES = [512, 4_096];
 
-/** Leaves some sectors of a write; a file system may store the size of a file without the bytes. */
+/** Leaves some sectors of a write; a file system may store the size of a file without its bytes. */
 function tear(
   bytes: FileBytes,
   change: FileChange,
@@ -297,7 +297,7 @@ function listState(
   return state;
 }
 
-/** What is really there, without WAL indexes, which SQLite makes anew after a crash. */
+/** The real content, without WAL indexes, which SQLite rebuilds after a crash. */
 export function readState(root: string): DiskState {
   const entries = readdirSync(root, { recursive: true, withFileTypes: true })
     .filter(({ name }) => !name.endsWith('-shm'))

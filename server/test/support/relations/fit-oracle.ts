@@ -1,11 +1,11 @@
 /**
- * Whether products fit a second time, as plainly as it can be put: every pair by every rule, in words for true, false and
- * unknown. Nothing here knows how the service does it. Source: docs/interface.md §12.3, §12.10.
+ * A second implementation of whether products fit, as plain as possible: every pair by every rule, with words for true,
+ * false and unknown. It shares nothing with the service. Source: docs/interface.md §12.3, §12.10.
  */
 
 type Truth = 'false' | 'unknown' | 'true';
 
-/** Of all kinds that a filter or a match can be, those that the test makes. */
+/** The kinds of filters and matches that the test makes. */
 export type Filter =
   | { readonly all: readonly Filter[] }
   | { readonly any: readonly Filter[] }
@@ -58,7 +58,7 @@ interface Read {
   readonly row: number | undefined;
 }
 
-/** Numbers are counted in ten-thousandths: more digits than any here has. */
+/** Numbers are counted in ten-thousandths: more digits than any number here has. */
 const PARTS = 10_000n;
 const toParts = (number: string | number): bigint => {
   const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(String(number)) ?? [];
@@ -134,7 +134,7 @@ export class FitOracle {
     );
     const sum = targets.reduce((before, one) => {
       const values = this.read(one, total.attribute).map(({ value }) => value as bigint);
-      // With a negative factor the largest value makes the smallest sum.
+      // With a negative factor, the largest value makes the smallest sum.
       values.sort((a, b) => Number(a - b) * Math.sign(total.times ?? 1) * (wantsLess ? 1 : -1));
       return before + (values[0] ?? 0n) * BigInt(quantities.get(one.identifier) ?? 1);
     }, 0n);
@@ -163,7 +163,7 @@ export class FitOracle {
       this.judgeMatch(match, this.readTerm(source, match.source), this.readTerm(target, match.target));
     if ('any' in element) return greatest(element.any.map(judge));
     if (!('together' in element)) return judge(element);
-    // The best of all rows of the one with all rows of the other.
+    // The best result of all rows of one product with all rows of the other.
     const sources = this.listRows(
       source,
       element.together.map((one) => one.source),
@@ -191,7 +191,7 @@ export class FitOracle {
     )}`;
   }
 
-  /** Each row that is named, or one, with one value of each attribute: of the row, or without one. */
+  /** Each named row, or a single one, with one value per attribute: of the row, or without a row. */
   private listRows(product: FitProduct, terms: readonly (string | Term)[]): (readonly Read[])[][] {
     const names = [...new Set(terms.map(nameOf))];
     const all = names.flatMap((name) => this.read(product, name));
@@ -253,7 +253,7 @@ function join(judged: readonly Judged[], isAnyUnknown: boolean): string {
   return words.length > 0 ? 'fits' : 'no_rule';
 }
 
-/** @returns the pairs of which neither a pair nor a total says anything */
+/** @returns the pairs that no pair or total judges */
 function listUnjudged(
   known: readonly FitProduct[],
   pairs: readonly { source: string; target: string }[],

@@ -6,34 +6,34 @@ import type { Held } from '../test-store.ts';
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
 
-/** A relation of an answer; `groups` holds identifiers, in the single form a group for each entry. */
+/** A relation of an answer; `groups` holds identifiers, in the single form one group per entry. */
 export interface Related {
   readonly id: number;
   readonly matchType: string;
   readonly groups: readonly (readonly string[])[];
 }
 
-/** A project with the calls of §4.8 and §12 on it. */
+/** A project with the calls of §4.8 and §12. */
 export interface RelationCatalog extends TestCatalog {
   /** A call below `/management/projects/{id}/relations`. */
   manage(method: string, path?: string, body?: unknown): Promise<Answer<AnyBody>>;
-  /** Creates a relation; `rule` fills what is missing. @returns it once nothing is under way any more */
+  /** Creates a relation; `rule` supplies missing fields. @returns it once all work has ended */
   relate(definition: object): Promise<AnyBody>;
-  /** @returns the relation as it is now */
+  /** @returns the relation in its present state */
   read(id: number): Promise<AnyBody>;
-  /** Waits until nothing is under way but full updates that are open. */
+  /** Waits until only open full updates are left. */
   settled(): Promise<void>;
-  /** Replaces the ontology. The extraction that follows may be under way. */
+  /** Replaces the ontology. The following extraction may still be running. */
   putOntology(mode: 'automatic' | 'own', ...attributes: readonly object[]): Promise<AnyBody>;
   bulk(request: object): Promise<AnyBody>;
   single(request: object): Promise<AnyBody>;
-  /** @returns what the relation answers for a product; undefined where it is left out */
+  /** @returns the relation's answer for a product; undefined if it is left out */
   related(identifier: string, id: number): Promise<Related | undefined>;
-  /** Makes a change, and keeps the tasks that it brings waiting. Readers go on. */
+  /** Makes a change, and makes its tasks wait. Reads continue. */
   holdBack<Result>(change: () => Promise<Result>): Promise<Held<Result>>;
 }
 
-/** @returns a definition: tag `accessories`, every product with every other, unless said otherwise */
+/** @returns a definition: tag `accessories`, every product with every other, unless `fields` say otherwise */
 export const rule = (fields: object = {}) => ({
   name: 'Goes with',
   tag: 'accessories',
@@ -113,7 +113,7 @@ export async function createRelationCatalog(
 export const BULK = '/search/relations/bulk-results';
 export const SINGLE = '/search/relations/result';
 
-/** @returns a query string; what is no text as JSON */
+/** @returns a query string; values other than texts as JSON */
 export const encode = (parameters: Readonly<Record<string, unknown>>) =>
   Object.entries(parameters)
     .map(([name, value]) => {
@@ -122,7 +122,7 @@ export const encode = (parameters: Readonly<Record<string, unknown>>) =>
     })
     .join('&');
 
-/** A request of each form for one product, by GET and by POST. */
+/** Requests of each form for one product, by GET and by POST. */
 export const inEachWay = (catalog: TestCatalog, identifier: string, included: Record<string, unknown>) => [
   () => catalog.call('GET', `${BULK}?${encode({ identifiers: [identifier], ...included })}`),
   () => catalog.post(BULK, { identifiers: [identifier], ...included }),
@@ -136,7 +136,7 @@ export function tagsOf({ status, body }: Answer<AnyBody>, identifier: string): A
   return 'tags' in body ? body : body[identifier];
 }
 
-/** @returns the relations of `{"tags":[…]}`, whatever their tag */
+/** @returns the relations of `{"tags":[…]}` under all tags */
 export function describeTags({ tags }: AnyBody): Related[] {
   return tags.flatMap(({ relations }: AnyBody) =>
     relations.map(({ id, matchType, searchResult }: AnyBody) => ({

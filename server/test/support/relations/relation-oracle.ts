@@ -1,6 +1,6 @@
 /**
- * The rules of relations a second time, as plainly as they can be put: for a product, walk through every product of
- * the other side and ask. Nothing here knows how the service does it. Source: docs/interface.md §4.8, §11.3, §11.7, §12.
+ * A second implementation of the rules of relations, as plain as possible: for a product, check every product of the
+ * other side. It shares nothing with the service. Source: docs/interface.md §4.8, §11.3, §11.7, §12.
  */
 
 /** The upload shape of §2.3 with the integer id of the product. */
@@ -39,7 +39,7 @@ export type Filter =
   | { readonly identifiers: readonly string[] }
   | Condition;
 
-/** An attribute, or what is computed of one: times first. */
+/** An attribute, or a value computed from one: times first. */
 export type MatchedSide =
   | string
   | { readonly attribute: string; readonly times?: number; readonly plus?: number | string };
@@ -77,16 +77,16 @@ export interface Definition {
   readonly excludeSameGroup?: boolean;
 }
 
-/** What a relation leads to, as identifiers. */
+/** The related products, as identifiers. */
 export interface Related {
   readonly matchType: 'FIRST_WAY' | 'SECOND_WAY';
-  /** All related groups, the best first, the best variant first in each. */
+  /** All related groups, the best first, and in each the best variant first. */
   readonly groups: readonly (readonly string[])[];
 }
 
 type Value = string | number | boolean | bigint;
 
-/** A few units of the table (§11.7), in whole parts of the smallest. */
+/** Some units of the table (§11.7), in whole parts of the smallest. */
 const UNITS: Readonly<Record<string, readonly [dimension: string, parts: bigint]>> = {
   mm: ['length', 10n],
   cm: ['length', 100n],
@@ -107,10 +107,10 @@ const UNITS: Readonly<Record<string, readonly [dimension: string, parts: bigint]
   ns: ['time', 1n],
   ms: ['time', 1_000_000n],
 };
-/** More than any number here has. */
+/** More decimals than any number here has. */
 const DECIMALS = 30;
 
-/** @returns the number in whole parts, exactly */
+/** @returns the exact number in whole parts */
 function countParts(number: string, unit: string): bigint {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(number) ?? [];
   const shift = DECIMALS - fraction.length + Number(exponent);
@@ -130,19 +130,19 @@ interface Entry {
   readonly values: ReadonlyMap<string, readonly RowedValue[]>;
 }
 
-/** A value, and the row of its product that it belongs to. */
+/** A value and its row in the product. */
 interface RowedValue {
   readonly value: Value;
   readonly row: string | undefined;
 }
 
-/** An entry with its values for each match of each element, as the side that it stands on has them. */
+/** An entry with the values of its side for each element's matches. */
 interface Candidate {
   readonly entry: Entry;
   readonly matched: readonly (readonly (readonly RowedValue[])[])[];
 }
 
-/** How a pair matches: not, because values are missing, or by its values. */
+/** The match of a pair: none, assumed for missing values, or by its values. */
 type Fit = 'no' | 'assumed' | 'sure';
 
 const POINT_NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
@@ -178,8 +178,8 @@ export class RelationOracle {
   }
 
   /**
-   * @returns what answers a product's identifier, an unknown one too; undefined when the target side holds no products,
-   * so that answers leave the relation out (§4.8 rule 5)
+   * @returns a function that answers for an identifier, even an unknown one; undefined if the target side has no
+   * products, in which case answers leave the relation out (§4.8 rule 5)
    */
   relate(definition: Definition): ((identifier: string) => Related) | undefined {
     const { twoWay } = definition;
@@ -190,7 +190,7 @@ export class RelationOracle {
     const targetOf = new Map(targets.map((candidate) => [candidate.entry.product.identifier, candidate]));
     const fit = (target: Candidate, source: Candidate): Fit =>
       isApart(target.entry, source.entry, definition) ? this.fit(definition, target, source) : 'no';
-    // Those without assumptions come first.
+    // Matches without assumptions come first.
     const filter = (candidates: readonly Candidate[], fitOf: (one: Candidate) => Fit) => {
       const found = candidates.map((one) => [one, fitOf(one)] as const);
       return (['sure', 'assumed'] as const).flatMap((wanted) =>
@@ -222,7 +222,7 @@ export class RelationOracle {
     );
   }
 
-  /** One pair of values is enough (§12.2 rule 9). */
+  /** One matching pair of values suffices (§12.2 rule 9). */
   private fitMatch(match: Match, targets: readonly RowedValue[], sources: readonly RowedValue[]): Fit {
     if (targets.length === 0 || sources.length === 0) return match.missing === 'passes' ? 'assumed' : 'no';
     const pairs = targets.flatMap((target) => sources.map((source) => [target.value, source.value] as const));
@@ -258,7 +258,7 @@ export class RelationOracle {
     );
   }
 
-  /** @returns the products of a side, the best of the definition's sort first, whichever product asks */
+  /** @returns the products of a side in the definition's sort order, the same for every product */
   private listSide(definition: Definition, side: 'source' | 'target'): Candidate[] {
     return this.entries
       .filter((entry) => this.holds(definition[side], entry))
@@ -329,7 +329,7 @@ export class RelationOracle {
   }
 }
 
-/** @returns the value as its attribute says; undefined when it does not fit (§11.3) */
+/** @returns the value as its attribute reads it; undefined if it does not fit (§11.3) */
 function readValue(text: string, { type, unitName = '', decimal }: OracleAttribute): Value | undefined {
   if (type === 'BOOLEAN_ATTRIBUTE') {
     const word = text.toLowerCase();
@@ -345,7 +345,7 @@ function readValue(text: string, { type, unitName = '', decimal }: OracleAttribu
 const numberOf = (text: string) => text.split(' ')[0] ?? '';
 const unitOf = (text: string) => text.slice(numberOf(text).length + 1);
 
-/** A filter's value: a number in the attribute's unit, or written with a unit of its dimension (§12.2 rule 6). */
+/** A filter's value: a number in the attribute's unit, or with a unit of its dimension (§12.2 rule 6). */
 function readWanted(wanted: unknown, attribute: OracleAttribute | undefined): Value {
   const { type, unitName = '' } = attribute ?? {};
   if (type !== 'NUMERIC_ATTRIBUTE') {
@@ -373,8 +373,8 @@ const leastOf = (fits: readonly Fit[]): Fit => FITS.find((fit) => fits.includes(
 const greatestOf = (fits: readonly Fit[]): Fit => FITS.findLast((fit) => fits.includes(fit)) ?? 'no';
 
 /**
- * @returns for each row of a product its values for each match: those of the row and those without one, of each attribute
- * one at a time
+ * @returns for each row of a product the values for each match, one attribute at a time: the row's and those without a
+ * row
  */
 function listRows(
   matches: readonly Match[],
@@ -424,14 +424,14 @@ function pickSortValue(values: readonly Value[], direction: 'asc' | 'desc'): Val
   return values.length > 1 ? values.toSorted(compareValues).at(direction === 'asc' ? 0 : -1) : values[0];
 }
 
-/** Numbers by size, false before true, text by code point: the order of its bytes in UTF-8. */
+/** Numbers by size, false before true, text by code point, i.e. by its bytes in UTF-8. */
 function compareValues(a: Value, b: Value): number {
   if (a === b) return 0;
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return a < b ? -1 : 1;
 }
 
-/** @returns the identifiers by group, a group where its best variant stands (§12.5 rule 1) */
+/** @returns the identifiers by group; a group has the position of its best variant (§12.5 rule 1) */
 function groupBy(candidates: readonly Candidate[]): string[][] {
   const groups = new Map<string, string[]>();
   for (const { entry } of candidates) {
@@ -442,12 +442,12 @@ function groupBy(candidates: readonly Candidate[]): string[][] {
   return [...groups.values()];
 }
 
-/** @returns what the bulk form answers within a limit (§12.5 rule 1) */
+/** @returns the answer of the bulk form within a limit (§12.5 rule 1) */
 export function cutBulk({ groups }: Related, limit: number): string[][] {
   return groups.slice(0, limit).map((group) => [...group]);
 }
 
-/** @returns what the single form answers within a limit (§12.5 rule 3) */
+/** @returns the answer of the single form within a limit (§12.5 rule 3) */
 export function cutSingle({ groups }: Related, limit: number): string[] {
   return groups.slice(0, limit).map(([best = '']) => best);
 }

@@ -5,17 +5,17 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 const FOLDER = join(import.meta.dirname, 'schemas');
 const ROOT = 'https://ucp.dev/schemas';
 
-/** @returns the validator with the protocol's schemas, and those that are given */
+/** @returns the validator with the protocol's schemas and the given ones */
 export function openUcpSchemas(...more: readonly object[]) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
-  // Of RFC 3986: no letters beyond ASCII, and no spaces.
+  // RFC 3986: ASCII only, no spaces.
   ajv.addFormat('uri', (text) => URL.canParse(text) && /^[!-~]+$/.test(text) && !/[<>"{}|\\^`]/.test(text));
   ajv.addFormat('date-time', (text) => !Number.isNaN(Date.parse(text)));
   for (const file of readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }))
     if (file.endsWith('.json')) ajv.addSchema(JSON.parse(readFileSync(join(FOLDER, file), 'utf8')));
   for (const schema of more) ajv.addSchema(schema);
   return {
-    /** @param name path below the schemas, with the definition behind `#` */
+    /** @param name path below the schemas, with the definition after `#` */
     list(name: string, value: unknown): readonly ErrorObject[] {
       const url = name.startsWith('http') ? name : `${ROOT}/${name}`;
       const validate = ajv.getSchema(url) as ValidateFunction | undefined;
