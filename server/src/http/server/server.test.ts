@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import type { streamBody } from '../bodies/body.ts';
 import type { Guards } from '../guards/guards.ts';
@@ -64,4 +65,17 @@ test('an answer that cannot be sent is a failure of its own; those sent with it 
     answers.map(({ status }) => status),
     [200, 500, 200],
   );
+});
+
+test('a stream that fails in the turn in which it is to be sent is a failure of its answer (§7.1)', async (t) => {
+  const settings = { logLevel: 'silent', trustedProxies: [], corsOrigins: [], bodyBudgetMib: 16 };
+  const server = createServer(settings, {} as Guards);
+  server.get('/stream', { config: { guard: 'none' } }, async () => {
+    const stream = new Readable({ read() {} });
+    setImmediate(() => stream.destroy(new Error('of the stream')));
+    return stream;
+  });
+  t.after(() => server.close());
+  const address = await server.listen({ host: '127.0.0.1', port: 0 });
+  assert.equal((await fetch(`${address}/stream`)).status, 500);
 });

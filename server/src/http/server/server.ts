@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import cors from '@fastify/cors';
 import type { FastifyError, FastifyInstance, FastifyRequest, onSendHookHandler, RouteOptions } from 'fastify';
 import Fastify from 'fastify';
@@ -183,7 +184,9 @@ function sendTogether(): onSendHookHandler {
       }
     }
   }
-  return (...[, , , send]) => {
+  return (...[, , payload, send]) => {
+    // Until it is sent, no one listens to the failure of a stream, which would end the process.
+    if (payload instanceof Readable) return send();
     const now = performance.now();
     if (waiting.push(send) === 1) {
       since = now;
