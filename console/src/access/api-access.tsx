@@ -14,6 +14,7 @@ import { nameAccess } from '../rules/roles.ts';
 import { useFilters } from '../state/route.ts';
 import {
   reread,
+  rereading,
   useAllKeys,
   useAnswer,
   useCalls,
@@ -114,10 +115,7 @@ function KeyMenu({ apiKey, onRotated }: { apiKey: ApiKey; onRotated(shown: Shown
     onRotated({ key, name });
     await reread('api-keys');
   };
-  const remove = async () => {
-    await relata.apiKeys.delete(apiKey.id);
-    await reread('api-keys');
-  };
+  const remove = () => rereading(relata.apiKeys.delete(apiKey.id), 'api-keys');
   return (
     <>
       <Menu

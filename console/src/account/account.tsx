@@ -12,6 +12,7 @@ import { makePasskey } from '../state/authenticator.ts';
 import {
   afterwards,
   reread,
+  rereading,
   tell,
   useAnswer,
   useGroups,
@@ -21,6 +22,7 @@ import {
   useSession,
   useSubmit,
 } from '../state/service.tsx';
+import { NEW_PASSWORD, PRESENT_PASSWORD } from './sign-in.tsx';
 
 const listRoles = (): readonly Choice[] => [
   ['none', t('none: only parts of the account')],
@@ -66,6 +68,7 @@ function Users({ self }: { self: number }) {
     role === 'none' && user.roles.length === 0
       ? setChanged({ ...user, role })
       : afterwards(relata.users.change(user.id, { role: role as Role }), 'users');
+  const setRoles = ({ id, role, roles }: User) => relata.users.change(id, { role, roles });
   return (
     <Card title={t('Users')} isBare>
       <Answer of={users}>
@@ -127,10 +130,7 @@ function Users({ self }: { self: number }) {
         isDanger
         isOpen={removed !== undefined}
         onClose={() => setRemoved(undefined)}
-        onSubmit={async () => {
-          if (removed) await relata.users.delete(removed.id);
-          await reread('users');
-        }}
+        onSubmit={async () => removed && rereading(relata.users.delete(removed.id), 'users')}
       >
         <p>{t('They are signed out everywhere at once. What they created stays.')}</p>
       </FormDialog>
@@ -139,10 +139,7 @@ function Users({ self }: { self: number }) {
         action={t('Save the roles')}
         isOpen={changed !== undefined}
         onClose={() => setChanged(undefined)}
-        onSubmit={async () => {
-          if (changed) await relata.users.change(changed.id, { role: changed.role, roles: changed.roles });
-          await reread('users');
-        }}
+        onSubmit={async () => changed && rereading(setRoles(changed), 'users')}
       >
         {changed && (
           <PartRoles roles={changed.roles} onChange={(roles) => setChanged({ ...changed, roles })} />
@@ -185,26 +182,23 @@ function Invitations() {
     >
       {made && invitations.data?.items.some(({ id }) => id === made.id) && <MadeLink made={made} />}
       <Answer of={invitations}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <p className="soft">{t('No open invitations.')}</p>
-          ) : (
-            <Removable
-              list={items}
-              label={({ email: of }) => t('Withdraw the invitation of {email}', { email: of })}
-              onRemove={({ id }) => afterwards(relata.users.withdrawInvitation(id), 'invitations')}
-            >
-              {(one) =>
-                rich('{email} <quiet>as {role}, ends</quiet> {when}', {
-                  email: one.email,
-                  role: nameRole(one.role),
-                  when: <Ago at={one.expiresAt} />,
-                  quiet: (words) => <span className="soft">{words}</span>,
-                })
-              }
-            </Removable>
-          )
-        }
+        {({ items }) => (
+          <Removable
+            list={items}
+            none={t('No open invitations.')}
+            label={({ email: of }) => t('Withdraw the invitation of {email}', { email: of })}
+            onRemove={({ id }) => afterwards(relata.users.withdrawInvitation(id), 'invitations')}
+          >
+            {(one) =>
+              rich('{email} <quiet>as {role}, ends</quiet> {when}', {
+                email: one.email,
+                role: nameRole(one.role),
+                when: <Ago at={one.expiresAt} />,
+                quiet: (words) => <span className="soft">{words}</span>,
+              })
+            }
+          </Removable>
+        )}
       </Answer>
     </Card>
   );
@@ -237,21 +231,8 @@ function Password() {
     <Card title={t('Password')}>
       <form className="stack" onSubmit={onSubmit}>
         <div className="fields">
-          <TextField
-            label={t('Current password')}
-            name="current"
-            type="password"
-            autoComplete="current-password"
-            required
-          />
-          <TextField
-            label={t('New password')}
-            name="new"
-            type="password"
-            autoComplete="new-password"
-            required
-            minLength={12}
-          />
+          <TextField label={t('Current password')} {...PRESENT_PASSWORD} name="current" />
+          <TextField label={t('New password')} {...NEW_PASSWORD} name="new" />
         </div>
         <ErrorNote error={error} />
         <div className="row">
@@ -426,31 +407,26 @@ export function Passkeys() {
       }
     >
       <Answer of={passkeys}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <p className="soft">
-              {t('None. With a passkey, a password alone is not enough to sign in as you.')}
-            </p>
-          ) : (
-            <Removable
-              list={items}
-              label={(one) => t('Remove the passkey {name}', { name: one.name })}
-              onRemove={({ id }) => afterwards(relata.session.removePasskey(id), 'passkeys')}
-            >
-              {(one) => (
-                <>
-                  {one.name}{' '}
-                  <span className="soft">
-                    {rich('for {host}, {used}', {
-                      host: one.host,
-                      used: one.usedAt === null ? t('never used') : <Ago at={one.usedAt} />,
-                    })}
-                  </span>
-                </>
-              )}
-            </Removable>
-          )
-        }
+        {({ items }) => (
+          <Removable
+            list={items}
+            none={t('None. With a passkey, a password alone is not enough to sign in as you.')}
+            label={(one) => t('Remove the passkey {name}', { name: one.name })}
+            onRemove={({ id }) => afterwards(relata.session.removePasskey(id), 'passkeys')}
+          >
+            {(one) => (
+              <>
+                {one.name}{' '}
+                <span className="soft">
+                  {rich('for {host}, {used}', {
+                    host: one.host,
+                    used: one.usedAt === null ? t('never used') : <Ago at={one.usedAt} />,
+                  })}
+                </span>
+              </>
+            )}
+          </Removable>
+        )}
       </Answer>
     </Card>
   );

@@ -11,11 +11,16 @@ import { listLanguages, useLanguageChoice } from '../state/language.ts';
 import { linkTo, replaceWith } from '../state/route.ts';
 import { askDevice, tell, useAnswer, useRelata, useSession, useSubmit } from '../state/service.tsx';
 
-const PRESENT_PASSWORD = {
-  name: 'password',
-  type: 'password',
-  autoComplete: 'current-password',
-  required: true,
+/** As the service asks. Source: docs/interface.md §5.6 rule 4. */
+const PASSWORD_LENGTH = 12;
+
+const EMAIL = { name: 'email', type: 'email', autoComplete: 'username', required: true } as const;
+const PASSWORD = { name: 'password', type: 'password', required: true } as const;
+export const PRESENT_PASSWORD = { ...PASSWORD, autoComplete: 'current-password' } as const;
+export const NEW_PASSWORD = {
+  ...PASSWORD,
+  autoComplete: 'new-password',
+  minLength: PASSWORD_LENGTH,
 } as const;
 
 /** By e-mail and password, or, on a fresh installation and for a quick look, with an API key. */
@@ -51,14 +56,7 @@ export function SignIn() {
             />
           ) : (
             <>
-              <TextField
-                label={t('E-mail')}
-                name="email"
-                type="email"
-                autoComplete="username"
-                required
-                autoFocus
-              />
+              <TextField label={t('E-mail')} {...EMAIL} autoFocus />
               <TextField label={t('Password')} {...PRESENT_PASSWORD} />
             </>
           )}
@@ -219,9 +217,6 @@ function LanguageField() {
   );
 }
 
-/** As the service asks. Source: docs/interface.md §5.6 rule 4. */
-const PASSWORD_LENGTH = 12;
-
 type LinkType = 'owner' | 'invitation';
 type Given = Readonly<Record<'email' | 'name' | 'password', string>>;
 
@@ -291,18 +286,12 @@ function EnterForm({ type, token, title, action, about, hasEmail, enter }: Enter
         )}
         {!isEnded && (
           <form className="stack" onSubmit={onSubmit}>
-            {hasEmail && (
-              <TextField label={t('E-mail')} name="email" type="email" autoComplete="username" required />
-            )}
+            {hasEmail && <TextField label={t('E-mail')} {...EMAIL} />}
             <TextField label={t('Name')} name="name" autoComplete="name" required maxLength={255} />
             <TextField
               label={t('Password')}
-              name="password"
-              type="password"
-              autoComplete="new-password"
-              required
-              minLength={PASSWORD_LENGTH}
               hint={t('At least {count} characters', { count: PASSWORD_LENGTH })}
+              {...NEW_PASSWORD}
             />
             <ErrorNote error={error} />
             <Button type="submit" look="primary" busy={isBusy}>

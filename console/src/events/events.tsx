@@ -13,6 +13,7 @@ import {
   afterwards,
   reread,
   tell,
+  useAll,
   useAnswer,
   useCalls,
   usePages,
@@ -28,11 +29,10 @@ export function Events() {
   const project = useProject();
   const [isCreating, setCreating] = useState(false);
   const [secret, setSecret] = useState<string>();
-  const endpoints = useAnswer(
-    ['webhook-endpoints'],
-    async ({ relata, signal }) => (await relata.webhookEndpoints.list({ limit: 1000, signal })).items,
-    { select: (all) => all.filter(({ scope }) => reaches(scope, project)), refetchInterval: LOOK_MS },
-  );
+  const endpoints = useAll('webhook-endpoints', ({ webhookEndpoints }, page) => webhookEndpoints.list(page), {
+    select: (all) => all.filter(({ scope }) => reaches(scope, project)),
+    refetchInterval: LOOK_MS,
+  });
   return (
     <ListPage
       title={t('Events')}

@@ -1,19 +1,10 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { RelataError, type Task } from '@relata/client';
-import {
-  Component,
-  createContext,
-  type FormEvent,
-  type ReactNode,
-  useContext,
-  useEffect,
-  useRef,
-  useState,
-} from 'react';
+import { Component, createContext, type ReactNode, useContext, useEffect, useRef, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { readDetail, sayRefusal } from '../state/mistakes.ts';
 import { projectLink } from '../state/route.ts';
-import { ProjectContext, useRights, useSession } from '../state/service.tsx';
+import { handleSubmit, ProjectContext, useRights, useSession } from '../state/service.tsx';
 import { Button, Icon, IconButton, type IconName, LinkButton, type Look } from './button.tsx';
 import { Ago, type Column, Table, TaskStatus } from './show.tsx';
 
@@ -376,8 +367,7 @@ export function FormDialog({
   };
   // Escape and a click beside the dialog may be pressed twice by mistake: the button alone leaves.
   const leave = () => (isUnsaved ? setAsking(true) : close());
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const submit = async () => {
     setBusy(true);
     setError(undefined);
     const before = closings.current;
@@ -387,7 +377,7 @@ export function FormDialog({
   };
   return (
     <Dialog {...dialog} isOpen={isOpen} onClose={leave}>
-      <form className="stack" onSubmit={(event) => void submit(event)}>
+      <form className="stack" onSubmit={handleSubmit(() => void submit())}>
         {children}
         <ErrorNote error={error} />
         {isAsking && (

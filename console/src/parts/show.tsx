@@ -58,6 +58,8 @@ export const Code = ({ text, label }: { text: string; label: string }) => (
 
 interface RemovableShape<One> {
   list: readonly One[];
+  /** Shown in place of an empty list. */
+  none: string;
   label(one: One): string;
   onRemove(one: One): void;
   children(one: One): ReactNode;
@@ -66,10 +68,12 @@ interface RemovableShape<One> {
 /** A few things, each with a cross. */
 export function Removable<One extends { readonly id: string | number }>({
   list,
+  none,
   label,
   onRemove,
   children,
 }: RemovableShape<One>) {
+  if (list.length === 0) return <p className="soft">{none}</p>;
   return (
     <ul className="stack">
       {list.map((one) => (
@@ -92,6 +96,13 @@ export function useMore<One>(list: readonly One[], first: number, words: (count:
   );
   return [isAll ? list : list.slice(0, first), more] as const;
 }
+
+export const Tags = ({ list }: { list: readonly string[] }) =>
+  list.map((tag) => (
+    <span key={tag} className="tag">
+      {tag}
+    </span>
+  ));
 
 /** Things in a sentence, one after the other. */
 export function Joined<One>({ list, children }: { list: readonly One[]; children(one: One): ReactNode }) {

@@ -1,4 +1,4 @@
-import { type FormEvent, useDeferredValue, useEffect, useMemo, useState } from 'react';
+import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { t } from '../languages/text.ts';
 import { Button, CopyButton, IconButton } from '../parts/button.tsx';
 import { TextField } from '../parts/forms/field.tsx';
@@ -7,7 +7,7 @@ import { Card, Dialog, Page } from '../parts/page.tsx';
 import { readViews, type SavedView, withoutView, withView } from '../rules/saved-views.ts';
 import { viewsOf } from '../state/language.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
-import { useProject, useRights, useSettled } from '../state/service.tsx';
+import { handleSubmit, useProject, useRights, useSettled } from '../state/service.tsx';
 import { BulkActions, ExportButton } from './bulk/bulk-actions.tsx';
 import { FilterChips, ProductFacets, ProductFinder } from './finding/product-facets.tsx';
 import {
@@ -142,12 +142,11 @@ function Views({ filters, onClose }: { filters: ProductFilters; onClose(): void 
     localStorage.setItem(key, JSON.stringify(next));
     setViews(next);
   };
-  const save = (event: FormEvent) => {
-    event.preventDefault();
+  const save = handleSubmit(() => {
     const view = { name: name.trim(), query: link.slice(list.length + 1) };
     keep((stored) => withView(stored, view));
     setName('');
-  };
+  });
   return (
     <div className="stack wide">
       <form className="name-and-save" onSubmit={save}>

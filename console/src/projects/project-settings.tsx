@@ -27,6 +27,7 @@ import {
   useRights,
   useSubmit,
 } from '../state/service.tsx';
+import { restoreProject } from './projects.tsx';
 
 export function ProjectSettings() {
   const project = useProject();
@@ -201,11 +202,7 @@ function DeleteProject({ project }: { project: ManagedProject }) {
     await relata.projects.delete(project.id, name);
     go(linkTo('projects'));
     await reread();
-    tell.undoable(t('{name} is deleted', { name: project.name }), async () => {
-      await relata.projects.restore(project.id);
-      await reread();
-      tell.good(t('{name} is restored', { name: project.name }));
-    });
+    tell.undoable(t('{name} is deleted', { name: project.name }), () => restoreProject(relata, project));
   };
   return (
     <Card title={t('Delete this project')}>

@@ -18,7 +18,7 @@ import {
   useTotal,
 } from '../state/catalog.ts';
 import { linkTo, linkWith, projectLink, useFilters } from '../state/route.ts';
-import { useIsLate, useOfProject, useProject } from '../state/service.tsx';
+import { handleSubmit, useIsLate, useOfProject, useProject } from '../state/service.tsx';
 import { useTasks } from '../updates/updates.tsx';
 
 /** A project at a glance: what goes with what, how much of it there is, what needs attention; or how to begin. */
@@ -96,12 +96,7 @@ function Question({ any }: { any: string }) {
 function RelatedQuestion({ onAsk }: { onAsk(identifier: string): void }) {
   const [text, setText] = useState('');
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (text.trim() !== '') onAsk(text.trim());
-      }}
-    >
+    <form onSubmit={handleSubmit(() => text.trim() !== '' && onAsk(text.trim()))}>
       <ProductField label={t('Product')} value={text} onChange={setText} onPick={onAsk} />
     </form>
   );

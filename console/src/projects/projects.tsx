@@ -1,11 +1,12 @@
+import type { ManagedProject, Relata } from '@relata/client';
 import { useEffect, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { type Choice, LocaleField, OwnNameField, SelectField, TextField } from '../parts/forms/field.tsx';
 import { Answer, Card, Empty, FormDialog, ListPage, Page } from '../parts/page.tsx';
-import { Ago, Table } from '../parts/show.tsx';
+import { Ago, Table, Tags } from '../parts/show.tsx';
 import { goTo, linkTo, replaceWith, useRoute } from '../state/route.ts';
-import { reread, tell, useAnswer, useGroups, useProjects, useRelata, useRights } from '../state/service.tsx';
+import { reread, tell, useAll, useGroups, useProjects, useRelata, useRights } from '../state/service.tsx';
 
 export function Projects() {
   const projects = useProjects();
@@ -39,11 +40,7 @@ export function Projects() {
           t('Tags'),
           (project) => (
             <span className="row">
-              {project.tags.map((tag) => (
-                <span key={tag} className="tag">
-                  {tag}
-                </span>
-              ))}
+              <Tags list={project.tags} />
             </span>
           ),
           'wide-only',
@@ -112,19 +109,19 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
   );
 }
 
+export async function restoreProject(relata: Relata, { id, name }: Pick<ManagedProject, 'id' | 'name'>) {
+  await relata.projects.restore(id);
+  await reread();
+  tell.good(t('{name} is restored', { name }));
+}
+
 function DeletedProjects() {
   const relata = useRelata();
   const { canChangeGroup } = useRights();
-  const deleted = useAnswer(
-    ['deleted-projects'],
-    async ({ signal }) => (await relata.projects.list({ deleted: true, limit: 1000, signal })).items,
+  const deleted = useAll('deleted-projects', ({ projects }, page) =>
+    projects.list({ deleted: true, ...page }),
   );
   if (!deleted.data?.length) return null;
-  const restore = async (id: number, name: string) => {
-    await relata.projects.restore(id);
-    await reread();
-    tell.good(t('{name} is restored', { name }));
-  };
   return (
     <Card title={t('Recently deleted')} isBare>
       <Table
@@ -139,9 +136,11 @@ function DeletedProjects() {
           ],
           [
             '',
-            ({ id, name, projectGroupId }) =>
-              canChangeGroup(projectGroupId) && (
-                <Button onClick={() => void restore(id, name).catch(tell.bad)}>{t('Restore')}</Button>
+            (project) =>
+              canChangeGroup(project.projectGroupId) && (
+                <Button onClick={() => void restoreProject(relata, project).catch(tell.bad)}>
+                  {t('Restore')}
+                </Button>
               ),
             'actions',
           ],

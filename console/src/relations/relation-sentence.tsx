@@ -3,7 +3,7 @@ import { type ReactNode, useRef, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { SelectField, SwitchField } from '../parts/forms/field.tsx';
-import { ConditionFields, PathField } from '../parts/forms/filter-editor.tsx';
+import { ConditionFields, type FilterShape, PathField } from '../parts/forms/filter-editor.tsx';
 import { AttributeField, ProductsField } from '../parts/forms/suggest-field.tsx';
 import {
   asGroup,
@@ -255,11 +255,8 @@ export function TotalSentence({ draft, attributes, onChange, onOpenForm }: Shape
   );
 }
 
-interface Side {
+interface Side extends FilterShape {
   side: 'source' | 'target';
-  filter: Filter;
-  attributes: readonly Attribute[];
-  onChange(filter: Filter): void;
   /** Where everything can be said. */
   onOpenForm(): void;
 }
@@ -302,7 +299,7 @@ function saySide({ side, filter, attributes, onChange, onOpenForm }: Side): Reac
       onRemove={() => write(group.filters.toSpliced(at, 1))}
     >
       <ConditionEditor
-        condition={one}
+        filter={one}
         attributes={attributes}
         onChange={(next) => write(group.filters.with(at, next))}
       />
@@ -369,13 +366,7 @@ const EMPTY_OF: Readonly<Record<string, Filter>> = {
   identifiers: { identifiers: [] },
 };
 
-interface ConditionEditorShape {
-  condition: Filter;
-  attributes: readonly Attribute[];
-  onChange(filter: Filter): void;
-}
-
-const ConditionEditor = ({ condition, attributes, onChange }: ConditionEditorShape) => (
+const ConditionEditor = ({ filter: condition, attributes, onChange }: FilterShape) => (
   <>
     <SelectField
       label={t('Condition')}
@@ -402,13 +393,8 @@ const ConditionEditor = ({ condition, attributes, onChange }: ConditionEditorSha
   </>
 );
 
-interface BothSides extends Pick<Side, 'attributes' | 'onOpenForm'> {
-  draft: RelationDefinition;
-  onChange(changed: Partial<RelationDefinition>): void;
-}
-
 /** @returns the chips of both sides, as the sentences of all kinds name them */
-function saySides({ draft, onChange, ...side }: BothSides) {
+function saySides({ draft, onChange, ...side }: Shape) {
   const { source = EVERY_PRODUCT, target = EVERY_PRODUCT } = draft;
   return {
     source: saySide({ ...side, side: 'source', filter: source, onChange: (to) => onChange({ source: to }) }),

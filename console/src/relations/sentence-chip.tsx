@@ -1,20 +1,13 @@
 import { Popover } from '@base-ui/react/popover';
 import type { Match, MatchedValue, RelationDefinition } from '@relata/client';
-import {
-  createContext,
-  type FormEvent,
-  Fragment,
-  type ReactNode,
-  type RefObject,
-  useContext,
-  useRef,
-} from 'react';
+import { createContext, Fragment, type ReactNode, type RefObject, useContext, useRef } from 'react';
 import { presentLanguage, rich, t } from '../languages/text.ts';
 import { Button, Icon, IconButton } from '../parts/button.tsx';
 import { NumberField, SelectField, SwitchField, TextField, useLocked } from '../parts/forms/field.tsx';
 import { AttributeField, TableField } from '../parts/forms/suggest-field.tsx';
 import { listMatches, listMatchOperators, nameMatched, sayComparison } from '../rules/filters.ts';
 import { sayTerm, type Term } from '../rules/fit.ts';
+import { handleSubmit } from '../state/service.tsx';
 
 /** Which chip of a sentence is open, by its place: `match 0`. */
 export interface OpenChip {
@@ -71,10 +64,6 @@ export function SentenceChip({
     isGone.current = false;
     return heir;
   };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    close();
-  };
   if (isLocked) return <span title={title}>{words}</span>;
   return (
     <Popover.Root open={opened === place} onOpenChange={(isOpen) => (isOpen ? open(place) : close())}>
@@ -97,7 +86,7 @@ export function SentenceChip({
           {...boundOf(opened === place ? box.current : null)}
         >
           <Popover.Popup className="chip-editor" aria-label={label} finalFocus={findHeir}>
-            <form className="stack" onSubmit={submit}>
+            <form className="stack" onSubmit={handleSubmit(close)}>
               {children}
               <div className="row spread">
                 {onRemove ? (

@@ -279,25 +279,24 @@ export function usePages<One extends PageOf>(
   });
 }
 
-/** All projects in reach: up to 1,000, as many as a page of the list holds. */
-export const useProjects = () =>
+/** All entries of a list in reach: up to 1,000, as many as a page of it holds. */
+export const useAll = <One,>(
+  name: string,
+  list: (relata: Relata, page: { limit: number; signal: AbortSignal }) => Promise<{ items: One[] }>,
+  options?: Options<One[]>,
+) =>
   useAnswer(
-    ['projects'],
-    async ({ relata, signal }) => (await relata.projects.list({ limit: 1000, signal })).items,
+    [name],
+    async ({ relata, signal }) => (await list(relata, { limit: 1000, signal })).items,
+    options,
   );
+
+export const useProjects = () => useAll('projects', ({ projects }, page) => projects.list(page));
 
 export const useAllKeys = (select?: (all: ApiKey[]) => ApiKey[]) =>
-  useAnswer(
-    ['api-keys'],
-    async ({ relata, signal }) => (await relata.apiKeys.list({ limit: 1000, signal })).items,
-    { ...(select && { select }) },
-  );
+  useAll('api-keys', ({ apiKeys }, page) => apiKeys.list(page), { ...(select && { select }) });
 
-export const useGroups = () =>
-  useAnswer(
-    ['groups'],
-    async ({ relata, signal }) => (await relata.projects.listGroups({ limit: 1000, signal })).items,
-  );
+export const useGroups = () => useAll('groups', ({ projects }, page) => projects.listGroups(page));
 
 /** The client repeats what may succeed a moment later; what it throws is worth showing. */
 export const queries = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 5_000 } } });
@@ -374,16 +373,18 @@ export function useAct<Given = void>(act: (given: Given) => Promise<unknown>) {
 
 type TypedFields = Readonly<Record<string, string>>;
 
+/** @returns the handler of a form that is sent without leaving the page */
+export const handleSubmit = (act: (form: HTMLFormElement) => void) => (event: FormEvent<HTMLFormElement>) => {
+  event.preventDefault();
+  act(event.currentTarget);
+};
+
 /** The same for a form: it is given what was typed, by the names of the fields. */
 export function useSubmit(act: (typed: TypedFields, form: HTMLFormElement) => Promise<unknown>) {
   const { run, ...state } = useAct((form: HTMLFormElement) =>
     act(Object.fromEntries(new FormData(form)) as TypedFields, form),
   );
-  const onSubmit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    void run(event.currentTarget);
-  };
-  return { ...state, onSubmit };
+  return { ...state, onSubmit: handleSubmit((form) => void run(form)) };
 }
 
 /** After the last change, before the service is asked. */

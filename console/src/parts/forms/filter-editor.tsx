@@ -21,14 +21,14 @@ const listConditions = (): Readonly<Record<string, Filter>> => ({
   [t('Group')]: { any: [] },
 });
 
-interface Editor {
+export interface FilterShape {
   filter: Filter;
   attributes: readonly Attribute[];
   onChange(filter: Filter): void;
 }
 
 /** Which products stand on a side: conditions in groups, as deep as needed. */
-export function FilterEditor({ filter, attributes, onChange }: Editor) {
+export function FilterEditor({ filter, attributes, onChange }: FilterShape) {
   const group = asGroup(filter);
   const change = (filters: readonly Filter[]) => onChange(writeGroup({ ...group, filters }));
   return (
@@ -70,7 +70,7 @@ export function FilterEditor({ filter, attributes, onChange }: Editor) {
   );
 }
 
-type Item = Editor & { remove: ReactNode };
+type Item = FilterShape & { remove: ReactNode };
 
 function FilterItem({ filter, remove, ...editor }: Item) {
   if (readGroup(filter) !== undefined) {
@@ -105,7 +105,7 @@ const ConditionRow = ({ remove, ...fields }: Omit<Item, 'filter'> & { condition:
   </div>
 );
 
-interface ConditionShape extends Omit<Editor, 'filter'> {
+interface ConditionShape extends Omit<FilterShape, 'filter'> {
   condition: Condition;
   isQuiet?: boolean;
 }

@@ -3,7 +3,7 @@ import { useRef, useState } from 'react';
 import { presentLanguage, t } from '../../languages/text.ts';
 import { Button, Menu } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/forms/field.tsx';
-import { Answer, FormDialog } from '../../parts/page.tsx';
+import { Answer, DialogButton, FormDialog } from '../../parts/page.tsx';
 import { ProductLinks, saveFile, saveTable } from '../../parts/show.tsx';
 import { separatorOf, toCsvLine } from '../../rules/csv.ts';
 import { deleteProducts, makeIdempotencyKey, readWhole } from '../../state/catalog.ts';
@@ -221,13 +221,11 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
   const { relata, project, projectId } = useCalls();
   const columns = useColumns();
   const running = useRef<AbortController>(undefined);
-  const [isOpen, setOpen] = useState(false);
   const [format, setFormat] = useState<Format>('csv');
   const [written, setWritten] = useState<number>();
   const close = () => {
     running.current?.abort();
     setWritten(undefined);
-    setOpen(false);
   };
   const write = async () => {
     const controller = new AbortController();
@@ -249,31 +247,28 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
       if (!running.current?.signal.aborted) throw reason;
     });
   return (
-    <>
-      <Button onClick={() => setOpen(true)}>{t('Export')}</Button>
-      <FormDialog
-        title={t('Export')}
-        action={t('Write the file')}
-        isOpen={isOpen}
-        onClose={close}
-        onSubmit={start}
-      >
-        <SelectField
-          label={t('Content')}
-          hint={t('Everything that the filters find, up to {most, number} products.', { most: MOST })}
-          choices={[
-            ['csv', t('the table with its columns, as CSV')],
-            ['ndjson', t('whole products, as an upload takes them (NDJSON)')],
-          ]}
-          value={format}
-          onChange={(next) => setFormat(next as Format)}
-        />
-        <p className="soft" role="status">
-          {written !== undefined &&
-            t('{count, plural, one {# product written} other {# products written}}', { count: written })}
-        </p>
-      </FormDialog>
-    </>
+    <DialogButton
+      words={t('Export')}
+      title={t('Export')}
+      action={t('Write the file')}
+      onClose={close}
+      onSubmit={start}
+    >
+      <SelectField
+        label={t('Content')}
+        hint={t('Everything that the filters find, up to {most, number} products.', { most: MOST })}
+        choices={[
+          ['csv', t('the table with its columns, as CSV')],
+          ['ndjson', t('whole products, as an upload takes them (NDJSON)')],
+        ]}
+        value={format}
+        onChange={(next) => setFormat(next as Format)}
+      />
+      <p className="soft" role="status">
+        {written !== undefined &&
+          t('{count, plural, one {# product written} other {# products written}}', { count: written })}
+      </p>
+    </DialogButton>
   );
 }
 

@@ -1,7 +1,7 @@
 import { Autocomplete } from '@base-ui/react/autocomplete';
 import type { Facet } from '@relata/client';
 import { useQueries } from '@tanstack/react-query';
-import { type FocusEvent, type FormEvent, useId, useState } from 'react';
+import { type FocusEvent, useId, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { Icon } from '../../parts/button.tsx';
 import { FieldFrame } from '../../parts/forms/field.tsx';
@@ -23,7 +23,7 @@ import {
 import { formatCount, sayValue } from '../../rules/format.ts';
 import { useAttributes, useCategories, useFoundProducts } from '../../state/catalog.ts';
 import { linkWith, projectLink } from '../../state/route.ts';
-import { useCalls, useProject, useSettled } from '../../state/service.tsx';
+import { handleSubmit, useCalls, useProject, useSettled } from '../../state/service.tsx';
 import { type ProductFilters, withFilters } from './product-filters.ts';
 import { type Facets, facetsQuery, useFacets } from './product-table.tsx';
 
@@ -144,16 +144,12 @@ function Range({ facet: { attribute, unitName = '', min, max }, chosen, onChange
     const next = [read('low'), read('high')] as const;
     if (next[0] !== range[0] || next[1] !== range[1]) onChange(withRange(chosen, attribute, next));
   };
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    apply(event.currentTarget);
-  };
   const leave = ({ currentTarget, relatedTarget }: FocusEvent<HTMLFormElement>) => {
     if (!currentTarget.contains(relatedTarget)) apply(currentTarget);
   };
   const [low, high] = range;
   return (
-    <form className="facet-range" onSubmit={submit} onBlur={leave}>
+    <form className="facet-range" onSubmit={handleSubmit(apply)} onBlur={leave}>
       <RangeEnd
         key={`low ${low}`}
         label={t('{attribute}, at least', { attribute })}

@@ -19,7 +19,7 @@ import {
   writeSet,
 } from '../../rules/fit.ts';
 import { linkWith, projectLink, useFilters } from '../../state/route.ts';
-import { useOfProject } from '../../state/service.tsx';
+import { handleSubmit, useOfProject } from '../../state/service.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 
 const ALTERNATIVES = 3;
@@ -138,12 +138,7 @@ function AddProduct({ set, change }: Shape) {
   };
   if (set.length >= MOST_ITEMS) return null;
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        add(text);
-      }}
-    >
+    <form onSubmit={handleSubmit(() => add(text))}>
       <ProductField label={t('Add a product')} value={text} onChange={setText} onPick={add} />
     </form>
   );

@@ -13,7 +13,7 @@ import {
   sayAuthor,
   sayReach,
 } from '../../parts/product-difference.tsx';
-import { Ago, OutLink, Pairs, Thumb } from '../../parts/show.tsx';
+import { Ago, OutLink, Pairs, Tags, Thumb } from '../../parts/show.tsx';
 import { writeSet } from '../../rules/fit.ts';
 import { formatMoment, formatType, nameTask, readingOf, safeUrl, sayValue } from '../../rules/format.ts';
 import { deleteProducts, makeIdempotencyKey, useAttributes } from '../../state/catalog.ts';
@@ -251,11 +251,7 @@ const FactList = ({ list }: { list: readonly ExtractedValue[] }) => (
         <dt>{one.key}</dt>
         <dd>
           <span title={one.value}>{sayValue(one)}</span>
-          {one.userGroups?.map((group) => (
-            <span key={group} className="tag">
-              {group}
-            </span>
-          ))}
+          <Tags list={one.userGroups ?? []} />
           <Became of={one} />
         </dd>
       </div>
@@ -414,11 +410,7 @@ function AttributeRow({ row: { value: entry, change, remove }, attributes, isTou
       ) : (
         <span className="field-name">
           {key}
-          {userGroups.map((group) => (
-            <span key={group} className="tag">
-              {group}
-            </span>
-          ))}
+          <Tags list={userGroups} />
         </span>
       )}
       <TextField

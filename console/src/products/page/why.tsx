@@ -10,7 +10,7 @@ import { ProductChip } from '../../parts/show.tsx';
 import { listMissing, type Pair } from '../../rules/verdicts.ts';
 import { useRelations } from '../../state/catalog.ts';
 import { goTo, linkWith, projectLink, useRoute } from '../../state/route.ts';
-import { useCalls } from '../../state/service.tsx';
+import { handleSubmit, useCalls } from '../../state/service.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 import { useProduct } from './around.ts';
 
@@ -54,13 +54,7 @@ function PairForm({ chosen }: { chosen: Pair }) {
   const pair = { source: source.trim(), target: target.trim() };
   const isWhole = pair.source !== '' && pair.target !== '';
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        ask(pair);
-      }}
-    >
+    <form className="stack" onSubmit={handleSubmit(() => ask(pair))}>
       <div className="fields">
         <ProductField
           label={t('From this product')}
@@ -102,10 +96,7 @@ export function PairCard({ identifier }: { identifier: string }) {
       <p className="soft">{t('Choose another product to see what relates the two, and what is missing.')}</p>
       <form
         className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setPair({ source: identifier, target: other.trim() });
-        }}
+        onSubmit={handleSubmit(() => setPair({ source: identifier, target: other.trim() }))}
       >
         <ProductField label={t('Other product')} value={other} onChange={setOther} />
         <div className="row">
