@@ -1,9 +1,9 @@
 /**
- * `npm run bench`: measures what the service promises and writes it down. `npm run bench -- NAME…` measures some only
- * (`postgres` all of `postgres-…`), `--quick` with small sizes, to see that everything runs; `--keep` writes the results
- * of such a run down all the same, beside those of the day. TMPDIR is on the disk to be measured.
- * BENCH_NODE_OPTIONS are options of Node for the service, e.g. `--cpu-prof --cpu-prof-dir=/tmp/profiles`, BENCH_OPEN_FILES
- * is the number of descriptors that it may have.
+ * `npm run bench`: measures the service's promises and records the results. `npm run bench -- NAME…` runs only the named
+ * measurements (`postgres`: all of `postgres-…`), `--quick` uses small sizes to see that everything runs; `--keep` records
+ * the results of such runs too, next to those of the day. TMPDIR must be on the disk to be measured. BENCH_NODE_OPTIONS
+ * are options of Node for the service, e.g. `--cpu-prof --cpu-prof-dir=/tmp/profiles`, BENCH_OPEN_FILES is its limit of
+ * open descriptors.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -114,7 +114,7 @@ try {
   await cleanUp();
 }
 
-/** Services outlive a process that is only killed, and their folders take gigabytes. */
+/** Services survive a bench that is killed, and their folders take gigabytes. */
 async function cleanUp(): Promise<void> {
   for (const stop of stops.reverse()) await stop();
   rmSync(folder, { recursive: true, force: true });
@@ -174,7 +174,7 @@ async function measureAll(bench: Bench, measurements: readonly Measurement[]): P
   writeResults({ machine, isQuick: values.quick, measured });
 }
 
-/** Results of a part or of small sizes are no results of the service: they are shown and kept only on demand. */
+/** Partial runs and small sizes say nothing about the service: they are shown, and recorded only on demand. */
 function writeResults(found: Results): void {
   const isWhole = !found.isQuick && found.measured.length === MEASUREMENTS.length;
   if (!isWhole && !values.keep) return;
@@ -184,7 +184,7 @@ function writeResults(found: Results): void {
   writeFileSync(join(import.meta.dirname, 'RESULTS.md'), describeResults(whole));
 }
 
-/** What was measured now takes the place of what was measured earlier; the rest stays. */
+/** New results replace earlier ones of the same measurements; the rest stays. */
 function joinResults(path: string, found: Results): Results {
   if (!existsSync(path)) return found;
   const { measured } = JSON.parse(readFileSync(path, 'utf8')) as Results;

@@ -5,7 +5,7 @@ import type { BenchService } from '../support/service.ts';
 import { type TaskAnswer, waitUntilFinished } from '../support/service-client.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 
-/** What it costs to send a catalog out, with and without what goes with its products, of what an export of it costs. */
+/** The cost of publishing a catalog, with and without related products, relative to an export of it. */
 export const channels: Measurement = {
   name: 'channels',
   title:
@@ -56,7 +56,7 @@ interface Time {
   readonly ms: number;
   /** Processor time of all threads of the service. */
   readonly cpuMs: number;
-  /** Resident memory above what it was before, the greatest that was seen. */
+  /** The peak of resident memory above its size before. */
   readonly aboveMib: number;
 }
 

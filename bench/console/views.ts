@@ -12,16 +12,16 @@ type Page = Awaited<ReturnType<Browser['newPage']>>;
 
 /** The longest that a first visit may take, in milliseconds. */
 const VISIT_MS = 500;
-/** A task of the page that is longer delays what is typed. */
+/** A longer task of the page delays typing. */
 const TASK_MS = 50;
-/** A view that shows nothing new for so long is complete, in milliseconds. */
+/** A view without changes for this long is complete, in milliseconds. */
 const STEADY_MS = 200;
-/** Patience with a view that takes too long. */
+/** Time limit for a view. */
 const MOST_MS = 60_000;
-/** What is typed into the search, a letter at a time, as quickly as people type. */
+/** The text typed into the search, one letter at a time, at the speed of people. */
 const TYPED = { text: 'radiator 240', delayMs: 80 };
 
-/** Views by name, with what follows the project in their address, and text that is there once they show what they are for. */
+/** Views by name: the end of their address after the project, and a selector of their main content. */
 const VIEWS: Readonly<Record<string, readonly [path: string, shown: string]>> = {
   overview: ['', '.app-shell main h1'],
   products: ['/products', 'main a.named'],
@@ -43,7 +43,7 @@ const VIEWS: Readonly<Record<string, readonly [path: string, shown: string]>> = 
   settings: ['/settings', 'main h1'],
 };
 
-/** What functions find that run in the page: the benchmarks themselves are compiled for Node. */
+/** Used by functions that run in the page, as the benchmarks themselves are compiled for Node. */
 declare const document: {
   querySelector(selector: string): unknown;
   readonly body: { readonly textContent: string };
@@ -54,7 +54,7 @@ declare const PerformanceObserver: new (
   see: (list: { getEntries(): { duration: number }[] }) => void,
 ) => { observe(what: { type: 'longtask' }): void };
 
-/** How long people wait for each view of the console the first time, in a browser, with a whole catalog. */
+/** The time until each console view is complete on the first visit, in a browser, with a whole catalog. */
 export const views: Measurement = {
   name: 'views',
   title: 'First visits of the views of the console, and typing',
@@ -97,7 +97,7 @@ async function enter(browser: Browser, service: BenchService): Promise<Page> {
   return page;
 }
 
-/** @returns milliseconds until what the view is for is there, and nothing of it is loading any more, also not a little later */
+/** @returns milliseconds until the main content is there and nothing is loading any more, nor shortly afterwards */
 function visit(page: Page, address: string, shown: string): Promise<number> {
   return page.evaluate(
     async ({ to, selector, steadyMs, mostMs }) => {
@@ -120,7 +120,7 @@ function visit(page: Page, address: string, shown: string): Promise<number> {
   );
 }
 
-/** @returns the longest task of the page while words are typed into the search of products, in milliseconds */
+/** @returns the longest task of the page during typing in the product search, in milliseconds */
 async function typeWords(page: Page, projectId: number): Promise<number> {
   await visit(page, `#/projects/${projectId}/products`, 'main h1');
   await page.evaluate(() => {

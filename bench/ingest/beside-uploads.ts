@@ -10,14 +10,14 @@ import { createClient, runFullUpdate } from '../support/service-client.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 import { startUploads } from '../support/uploads.ts';
 
-/** Requests a second, whether answers come or not. */
+/** Requests per second, whether or not answers come. */
 const RATE = 1_000;
 const CONNECTIONS = 64;
 const PATHS = 5_000;
-/** Uploads are under way before the first lookup counts. */
+/** Head start of the uploads before the first lookup counts. */
 const LEAD_MS = 500;
 
-/** How long a small lookup waits while big bodies arrive, beside a server that only receives them. */
+/** The wait of a small lookup during large uploads, compared with a server that only receives them. */
 export const besideUploads: Measurement = {
   name: 'beside-uploads',
   title: `Lookup of one product, ${RATE} a second at fixed instants, beside uploads of 15 MB`,
@@ -52,12 +52,12 @@ interface Parts {
 interface Round {
   readonly service: LoadResult;
   readonly bare: LoadResult;
-  /** The service with no uploads beside. */
+  /** The service without uploads. */
   readonly alone: LoadResult;
   readonly uploads: number;
 }
 
-/** Uploads go to the very catalog that is asked, in a full update that is never committed. */
+/** Uploads go to the catalog of the lookups, in a full update that is never committed. */
 async function runRound({ bench, service, bare, load, catalog, bodies }: Parts): Promise<Round> {
   const projectId = await service.createProject(`Beside uploads ${performance.now()}`);
   await runFullUpdate(service, projectId, { bodies: catalog.bodies.slice(0, 1) });

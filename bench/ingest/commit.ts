@@ -13,11 +13,11 @@ import { type SyntheticVersion, startRandom } from '../support/synthetic-product
 const RATE = 500;
 const CONNECTIONS = 32;
 const PATHS = 20_000;
-/** Load begins before the commit and ends after it. */
+/** Load begins this long before the commit and ends this long after it. */
 const LEAD_MS = 500;
 const LONGEST_SECONDS = 300;
 
-/** What readers feel of a commit of 1,000,000 products. */
+/** The effect of a commit of 1,000,000 products on readers. */
 export const commit: Measurement = {
   name: 'commit',
   title: `Commit of 1,000,000 staged products with ${RATE} lookups of two products a second beside`,
@@ -45,7 +45,7 @@ export interface CommitParts {
 
 export interface Change {
   readonly title: string;
-  /** The version that all products have before. */
+  /** The version of all products before the update. */
   readonly before: number;
   readonly version: SyntheticVersion;
 }
@@ -60,7 +60,7 @@ export interface CommitFound {
   readonly time: FullUpdateTime;
 }
 
-/** A full update of a catalog with lookups while it commits and, to compare, before. */
+/** A full update of a catalog, with lookups during its commit and, for comparison, before. */
 export async function measureCommit(
   { bench, million, load, waitUntilQuiet: wait }: CommitParts,
   change: Change,
@@ -91,7 +91,7 @@ export async function measureCommit(
   return { alone, during, time };
 }
 
-/** Pairs of products that both change. */
+/** Pairs of products that change together. */
 function orderPairs(
   { service, projectId, count }: CommitParts['million'],
   every: number,

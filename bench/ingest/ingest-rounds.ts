@@ -8,28 +8,28 @@ import type { RawLoad } from '../support/raw-limit.ts';
 import type { BenchService } from '../support/service.ts';
 import { runFullUpdate } from '../support/service-client.ts';
 
-/** Times in ms of one catalog, one after another within a minute, so that they share the machine's mood. */
+/** Times in ms for one catalog, measured in turn within a minute, so that the machine's noise is shared. */
 export interface IngestRound {
   readonly raw: number;
   readonly baseline: number;
   /** A full update of an empty catalog. */
   readonly first: number;
-  /** The part of `first` that the commit took. */
+  /** The commit's part of `first`. */
   readonly commit: number;
-  /** What the service goes on doing afterwards. */
+  /** Work of the service after the commit. */
   readonly tidying: number;
   /** Processor time of all threads of the service until the end of the commit, and of the raw load. */
   readonly firstCpu: number;
   readonly rawCpu: number;
-  /** MiB, the greatest of the service until the end of the commit. */
+  /** The service's peak memory up to the end of the commit, in MiB. */
   readonly firstPeak: number;
-  /** The same again. */
+  /** The same full update again. */
   readonly unchanged: number;
-  /** The same again with 1 % changed. */
+  /** The same with 1 % of the products changed. */
   readonly changed: number;
 }
 
-/** Loads a catalog by every way in turn, round after round; ingest and repeat read their figures from it. */
+/** Loads a catalog in each way in turn, round after round; ingest and repeat share the results. */
 export function measureIngest(bench: Bench, catalog: BenchCatalog): Promise<IngestRound[]> {
   return bench.share(`ingest rounds of ${catalog.name}`, async () => {
     const service = await bench.startService('ingest');
@@ -37,7 +37,7 @@ export function measureIngest(bench: Bench, catalog: BenchCatalog): Promise<Inge
     const path = join(bench.folder, 'raw-limit.db');
     const rounds: IngestRound[] = [];
     try {
-      // The first load also hands over the bodies and warms up; it does not count.
+      // The first load also hands over the bodies and warms up, so it does not count.
       await raw.ask<number>({ path, bodies: catalog.bodies } satisfies RawLoad);
       for (let round = 1; round <= bench.sizes.rounds; round += 1) {
         bench.say(`${catalog.name}: ingest round ${round}`);

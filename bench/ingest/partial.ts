@@ -7,10 +7,10 @@ import { type TaskAnswer, waitUntilFinished } from '../support/service-client.ts
 import { percentile, round, spreadOf } from '../support/statistics.ts';
 import { identifierOf } from '../support/synthetic-products.ts';
 
-/** Small updates a second, at fixed instants. */
+/** Small updates per second, at fixed instants. */
 const RATE = 20;
 
-/** Changes of a large catalog: many products at once, and one beside uploads. */
+/** Changes of a large catalog: many products at once, and one product during uploads. */
 export const partial: Measurement = {
   name: 'partial',
   title: 'Partial updates of a catalog of 1,000,000 products',
@@ -62,7 +62,7 @@ export async function updateMany(
   return (performance.now() - start) / 1_000;
 }
 
-/** @returns how long each answer took from the instant it was due, in ms, sorted */
+/** @returns the time from when each update was due to its answer, in ms, sorted */
 async function updateBesideUploads(
   bench: Bench,
   { service, projectId }: MillionCatalog,

@@ -13,10 +13,10 @@ import { runFullUpdate } from '../support/service-client.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 import { describeProduct, FIRST_VERSION } from '../support/synthetic-products.ts';
 
-/** How often the memory of the client is read. What counts is a mark that only rises. */
+/** The interval of reading the client's peak memory, which only rises. */
 const LOOK_MS = 20;
 
-/** What feeding a service by the command line costs, of what the client of the bench takes for the same products. */
+/** The cost of a push by the command line, relative to the client of the bench with the same products. */
 export const push: Measurement = {
   name: 'push',
   title: 'relata push of 1,000,000 products from a gzipped file',
@@ -71,7 +71,7 @@ interface StoredBodies {
   readonly lengths: readonly number[];
 }
 
-/** Ready to be sent, so that the client of the bench spends its time on sending; too large for memory. */
+/** Prepared in a file, so that the client of the bench only sends; too large for memory. */
 function writeBodies(folder: string, count: number): StoredBodies {
   const path = join(folder, 'push.bodies');
   const file = openSync(path, 'w');
@@ -104,11 +104,11 @@ async function runOwn(service: BenchService, bodies: StoredBodies): Promise<Take
 
 interface PushOrder {
   readonly file: string;
-  /** Where the client keeps how far it is. */
+  /** The client's folder for its progress. */
   readonly folder: string;
 }
 
-/** With the start of the program. */
+/** Includes the start of the program. */
 async function runPush(service: BenchService, { file, folder }: PushOrder): Promise<Pushed> {
   const projectId = await service.createProject('By relata push');
   const before = readCpuMs(service.pid);

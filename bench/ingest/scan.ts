@@ -5,7 +5,7 @@ import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import type { ScanLoad, ScanTimes } from '../support/scan-load.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 
-/** What the check of a batch costs, and whether it matters which client wrote it. */
+/** The cost of checking a batch, and its dependence on the client that wrote it. */
 export const scan: Measurement = {
   name: 'scan',
   title: 'Check of batches of 10,000 products, with their names',
@@ -27,12 +27,12 @@ export const scan: Measurement = {
   },
 };
 
-/** The form in which products are stored. */
+/** The stored form of products. */
 const CANONICAL = 'canonical';
 const BATCHES = 3;
 /** A round takes a tenth of a second. */
 const ROUNDS_PER_ROUND = 10;
-/** As docs/interface.md §2.3 writes a product; JSON.stringify of the stored form would be the stored form. */
+/** The order of docs/interface.md §2.3; JSON.stringify of the stored form would keep the stored order. */
 const MEMBERS = ['identifier', 'name', 'groupIdentifier', 'productUrl', 'categories', 'images', 'attributes'];
 
 function writeForms({ bodies }: BenchCatalog): ScanLoad['forms'] {

@@ -6,13 +6,13 @@ import { identifiersBelow, type MillionCatalog, openMillion } from '../support/m
 import { waitUntilQuiet } from '../support/process-usage.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 
-/** Requests of one and of a hundred products, and how many different ones. */
+/** Requests for one and for a hundred products, and the number of distinct ones. */
 const KINDS = [
   { perRequest: 1, requests: 50_000 },
   { perRequest: 100, requests: 4_000 },
 ];
 
-/** Whether a lookup takes longer because the catalog is larger. */
+/** The growth of lookup times with the size of the catalog. */
 export const growth: Measurement = {
   name: 'growth',
   title: 'Lookup in 1,000,000 products and in 10,000, one request at a time',

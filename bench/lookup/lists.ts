@@ -8,11 +8,11 @@ import { percentile, round, spreadOf } from '../support/statistics.ts';
 const PAGE = 500;
 const PAGES = 50;
 const CATEGORY = ['All products'];
-/** Lookups of the other project, a second. */
+/** Lookups per second in the other project. */
 const RATE = 200;
 const CONNECTIONS = 8;
 
-/** What the console requests of a large catalog: pages of its table, all products of a category, and the coverage. */
+/** The console's requests for a large catalog: table pages, all products of a category, and the coverage. */
 export const lists: Measurement = {
   name: 'lists',
   title: 'Lists and coverage of a catalog of 1,000,000 products',
@@ -77,7 +77,7 @@ export const lists: Measurement = {
   },
 };
 
-/** @returns ms until all products are in it */
+/** @returns ms until the index contains all products */
 async function makeIndex({ service, projectId }: MillionCatalog): Promise<number> {
   const begun = performance.now();
   const path = `/management/projects/${projectId}/categories?limit=1`;
@@ -95,10 +95,10 @@ async function drainPages({ service }: MillionCatalog, path: string): Promise<nu
   return performance.now() - begun;
 }
 
-/** Reads an answer to its end, whatever its size. @returns ms */
+/** Reads an answer of any size to its end. @returns ms */
 async function drain({ service }: MillionCatalog, path: string): Promise<number> {
   const begun = performance.now();
-  // Packed, an export takes three times as long, which is the packing's.
+  // Compressed, an export takes three times as long, for the compression alone.
   const headers = { authorization: `Bearer ${service.key}`, 'accept-encoding': 'identity' };
   const response = await fetch(`${service.address}${path}`, { headers });
   if (!response.ok || response.body === null)
@@ -107,7 +107,7 @@ async function drain({ service }: MillionCatalog, path: string): Promise<number>
   return performance.now() - begun;
 }
 
-/** @returns the waits of lookups in the small catalog, while the large one is read in every way at once, and without */
+/** @returns the waits of lookups in the small catalog, with and without all kinds of reads of the large one */
 async function lookUpBeside(
   bench: Bench,
   million: MillionCatalog,
@@ -138,7 +138,7 @@ async function lookUpBeside(
   }
 }
 
-/** From the first one on. @returns how long each took, in ms, sorted */
+/** Reads pages from the first on. @returns their times in ms, sorted */
 async function readPages({ service }: MillionCatalog, path: string): Promise<Float64Array> {
   const waits: number[] = [];
   let cursor = '';

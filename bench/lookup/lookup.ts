@@ -12,10 +12,10 @@ import { round, spreadOf } from '../support/statistics.ts';
 
 const CONNECTIONS = 8;
 const PER_REQUEST = 100;
-/** Answers that the bare server holds and sends in turn. */
+/** Answers that the bare server sends in turn. */
 const BARE_ANSWERS = 400;
 
-/** How near a lookup of 100 products comes to a server that only sends the bytes. */
+/** The speed of a lookup of 100 products, compared with a server that only sends the bytes. */
 export const lookup: Measurement = {
   name: 'lookup',
   title: 'Lookup of 100 random identifiers over 8 connections',
@@ -36,7 +36,7 @@ interface Rival {
 
 interface Speed {
   readonly perSecond: number;
-  /** Of the server alone, whatever the load generator takes. */
+  /** The server alone, without the load generator. */
   readonly cpuMs: number;
   readonly p99: number;
 }
@@ -49,7 +49,7 @@ async function measureCatalog(bench: Bench, catalog: BenchCatalog): Promise<Figu
   const load = startChild('lookup-load.ts');
   try {
     const rivals = await prepareRivals({ bench, catalog, service, baseline, bare });
-    // Answers are made when they are first asked for, so all of them are, once.
+    // Answers are made at their first request, so each is requested once before.
     for (const { order } of rivals) await load.ask({ ...order, requests: order.paths.length });
     const rounds: Record<Rival['kind'], Speed>[] = [];
     for (let at = 1; at <= bench.sizes.rounds; at += 1) {

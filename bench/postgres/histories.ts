@@ -4,15 +4,15 @@ import type { Bench, Figure, Measurement } from '../support/measurement.ts';
 import { spreadOf } from '../support/statistics.ts';
 import { runTests } from '../support/test-run.ts';
 
-/** Of a whole run; small sizes play one as the tests do. */
+/** For a whole run; small sizes play one history, as the tests do. */
 const SECONDS = 600;
 const QUICK_SECONDS = 15;
 const MANY = 100_000;
 
-/** Of three processes. */
+/** One of three processes. */
 const KILL_EVERY_S = 5;
 
-/** Whether clients ever see what the documentation rules out, while processes, connections and the database fail. */
+/** Checks that clients never see states that the documentation excludes, while processes and the database fail. */
 export const histories: Measurement = {
   name: 'histories',
   title: 'PostgreSQL: what clients saw while processes, connections and the database failed',

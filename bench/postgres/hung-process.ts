@@ -10,7 +10,7 @@ import { describePostgres, openPostgresServer } from './postgres-server.ts';
 const LONGEST_S = 15;
 const PLACES = { statement: 'between two statements', copy: 'within a COPY' } as const;
 
-/** How long the tasks of a process wait that hangs while it writes, and holds the lock of its project. */
+/** The wait of tasks whose process hangs during a write, with the lock of their project. */
 export const hungProcess: Measurement = {
   name: 'postgres-hung',
   title: 'PostgreSQL: one of two processes hangs (SIGSTOP) while it writes',
@@ -39,7 +39,7 @@ async function hangOnce(bench: Bench, at: Hang['at']): Promise<number> {
   const store = postgresStoreOn(database, mkdtempSync(join(bench.folder, 'hung-')));
   const used: TestStore = {
     ...store,
-    // A process that hangs would outlive a measurement that is broken off.
+    // A hung process would outlive an aborted measurement.
     onRemove(stop) {
       store.onRemove(stop);
       bench.stopAtEnd(async () => void (await stop()));

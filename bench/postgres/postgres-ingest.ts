@@ -13,7 +13,7 @@ import {
   type Stores,
 } from './postgres-stores.ts';
 
-/** What a full update costs on PostgreSQL, of what it costs on the embedded store. */
+/** The cost of a full update on PostgreSQL, relative to the embedded store. */
 export const postgresIngest: Measurement = {
   name: 'postgres-ingest',
   title: 'PostgreSQL: full update into an empty catalog, and again',
@@ -33,9 +33,9 @@ type Update = (typeof UPDATES)[number];
 
 interface Updated {
   readonly ms: number;
-  /** The part of it that the commit took. */
+  /** The commit's part of it. */
   readonly commitMs: number;
-  /** Until the commit has finished, for a product. */
+  /** Up to the end of the commit, per product. */
   readonly cpu: Cpu;
 }
 
@@ -44,7 +44,7 @@ type Round = Readonly<Record<StoreKind, Readonly<Record<Update, Updated>>>>;
 async function measureCatalog(bench: Bench, catalog: BenchCatalog): Promise<Round[]> {
   const stores = await openStores(bench, 'ingest');
   try {
-    // What runs for the first time is slow on both: it does not count.
+    // First executions are slow on both, so they do not count.
     const warmUp = {
       ...catalog,
       bodies: catalog.bodies.slice(0, 1),

@@ -21,13 +21,13 @@ import {
 const CONNECTIONS = 8;
 const PER_REQUEST = 100;
 
-/** With answers in memory PostgreSQL is asked for the catalog version only; without, for every answer too. */
+/** With answers in memory, PostgreSQL is only asked for the catalog version; without, for all answers. */
 export const MEMORIES: readonly { readonly title: string; readonly settings: Settings }[] = [
   { title: 'answers in memory', settings: {} },
   { title: 'every answer read', settings: { RELATA_CACHE_MIB: '0' } },
 ];
 
-/** What a lookup costs on PostgreSQL, of what it costs on the embedded store. */
+/** The cost of a lookup on PostgreSQL, relative to the embedded store. */
 export const postgresLookup: Measurement = {
   name: 'postgres-lookup',
   title: `PostgreSQL: lookup of ${PER_REQUEST} random identifiers over ${CONNECTIONS} connections`,
@@ -49,7 +49,7 @@ export interface Speed {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** Of the servers alone, for a request. */
+  /** The servers alone, per request. */
   readonly cpu: Cpu;
 }
 
@@ -97,7 +97,7 @@ export async function prepareOrder(
   return { address: service.address, key: service.key, connections: CONNECTIONS, paths };
 }
 
-/** Each path once: what memory is to hold it holds by then. */
+/** Requests each path once, so that memory holds all answers. */
 export const warmUp = (load: Child, order: Order) =>
   load.ask<LoadResult>({ ...order, seconds: 0, requests: order.paths.length });
 

@@ -116,7 +116,7 @@ const KINDS = [
   { perRequest: 100, requests: 4_000, title: '100 random products' },
 ];
 
-/** By a process that keeps nothing in memory, so that each answer comes from the database. */
+/** Uses a process without caches, so that each answer comes from the database. */
 async function measureGrowth({ bench, store, load, million }: Parts): Promise<Figure[]> {
   const catalogs: LoadedCatalog[] = [];
   for (const count of [PRODUCTS_PER_BATCH, Math.min(10 * PRODUCTS_PER_BATCH, million.count / 2)]) {

@@ -9,11 +9,11 @@ import { MEMORIES, prepareOrder, warmUp } from './postgres-lookup.ts';
 import { describePostgres } from './postgres-server.ts';
 import { type Cpu, openPostgres, type PostgresBenchStore, perPiece } from './postgres-stores.ts';
 
-/** A core for each process, for each load generator and as many for PostgreSQL. */
+/** One core per process and per load generator, and as many for PostgreSQL. */
 const CORES_TO_SPARE = 8;
 const LEAST_SPEED_UP = 1.6;
 
-/** Whether a second process on the same database carries as much again. */
+/** The gain in throughput by a second process on the same database. */
 export const postgresProcesses: Measurement = {
   name: 'postgres-processes',
   title: 'PostgreSQL: lookups of 100 by two processes on one database, 8 connections to each',
@@ -29,7 +29,7 @@ export const postgresProcesses: Measurement = {
 
 interface Carried {
   readonly perSecond: number;
-  /** Of all processes and for a request. */
+  /** All processes, per request. */
   readonly cpu: Cpu;
 }
 
@@ -61,7 +61,7 @@ async function measureMemory(bench: Bench, settings: Settings): Promise<Round[]>
   }
 }
 
-/** Each load generator has a process of its own to ask. */
+/** Each load generator asks a process of its own. */
 async function carry(
   store: PostgresBenchStore,
   loads: readonly Child[],
@@ -98,7 +98,7 @@ function toFigures(title: string, rounds: readonly Round[]): Figure[] {
       name: `${title}: processor time a request with two processes, of that with one`,
       spread: spreadOf(rounds.map(({ one, two }) => sum(two) / sum(one))),
       unit: '×',
-      // Twice the processors carry 1.6 times as much as long as a request takes no more of them than this.
+      // Twice the processors give 1.6 times the throughput if a request takes at most this much more of them.
       target: { kind: 'at most', value: 2 / LEAST_SPEED_UP },
       absolute: `service + PostgreSQL: ${describe('two')} and ${describe('one')} a request`,
     },

@@ -4,19 +4,19 @@ import { query, startPostgres } from '../../server/test/support/postgres/postgre
 import type { Bench } from '../support/measurement.ts';
 import { readFamilyCpuMs } from '../support/process-usage.ts';
 
-/** A PostgreSQL as an operator would set it up on such a machine: nothing is promised that is not on the disk. */
+/** A PostgreSQL with production settings for such a machine: no commit is confirmed before it is on disk. */
 export interface BenchPostgres {
   readonly version: number;
-  /** Of all its processes, also of those that have ended. */
+  /** Processor time of all its processes, including ended ones. */
   readCpuMs(): number;
-  /** An empty one. */
+  /** Creates an empty one. */
   createDatabase(): Promise<BenchDatabase>;
 }
 
 export interface BenchDatabase {
   readonly url: string;
   readSize(): Promise<DatabaseSize>;
-  /** @returns where the log of the whole server ends, in bytes */
+  /** @returns the end of the whole server's log, in bytes */
   readWalEnd(): Promise<number>;
   drop(): Promise<void>;
 }
@@ -34,7 +34,7 @@ const PARAMETERS = {
   dynamic_shared_memory_type: 'posix',
 };
 
-/** One for all measurements, each of which makes its own databases. */
+/** One server for all measurements, each of which makes its own databases. */
 export function openPostgresServer(bench: Bench): Promise<BenchPostgres> {
   return bench.share('PostgreSQL', async () => {
     const { url, version, stop } = await startPostgres({ isDurable: true, parameters: PARAMETERS });
@@ -61,7 +61,7 @@ export async function describePostgres(bench: Bench): Promise<string> {
   );
 }
 
-/** The first line of its own file. */
+/** The first line of its pid file. */
 async function findPid(url: string): Promise<number> {
   const [row] = await query<{ folder: string }>(url, "select current_setting('data_directory') as folder");
   return Number.parseInt(readFileSync(join(row?.folder ?? '', 'postmaster.pid'), 'utf8'), 10);

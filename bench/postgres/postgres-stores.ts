@@ -3,19 +3,19 @@ import { readCpuMs, waitUntilIdle } from '../support/process-usage.ts';
 import type { BenchService, Settings } from '../support/service.ts';
 import { type BenchDatabase, openPostgresServer } from './postgres-server.ts';
 
-/** A service on one store or the other, empty at the start. */
+/** A service on one of the stores, initially empty. */
 export interface BenchStore {
   readonly service: BenchService;
-  /** With which another program finds its store. */
+  /** Settings by which other programs find its store. */
   readonly settings: Settings;
-  /** Of all its processes. */
+  /** Processor time of all its processes. */
   readCpu(): Cpu;
-  /** Until neither the service nor the database has anything left to do. @returns how long that took, in ms */
+  /** Waits until neither the service nor the database has work left. @returns the wait in ms */
   waitUntilQuiet(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Processor time in ms. The embedded store has no database beside the service. */
+/** Processor time in ms; the embedded store has no database. */
 export interface Cpu {
   readonly service: number;
   readonly database: number;
@@ -23,11 +23,11 @@ export interface Cpu {
 
 export interface PostgresBenchStore extends BenchStore {
   readonly database: BenchDatabase;
-  /** One more process on the same database. */
+  /** Starts one more process on the same database. */
   startProcess(settings?: Settings): Promise<BenchService>;
 }
 
-/** Autovacuum goes over what was written, at its own pace. */
+/** Autovacuum processes new rows at its own pace. */
 const LONGEST_QUIET_MS = 900_000;
 
 export const STORES = ['embedded', 'postgres'] as const;
@@ -92,11 +92,11 @@ export async function openPostgres(
   };
 }
 
-/** One goes first in one round, the other in the next. */
+/** The order alternates from round to round. */
 export const inTurn = (round: number): readonly StoreKind[] =>
   round % 2 === 0 ? STORES.toReversed() : STORES;
 
-/** Runs the same on both stores, one after the other. */
+/** Runs the same work on both stores, one after the other. */
 export async function onBoth<Found>(
   round: number,
   measure: (kind: StoreKind) => Promise<Found>,
@@ -106,7 +106,7 @@ export async function onBoth<Found>(
   return Object.fromEntries(found) as Record<StoreKind, Found>;
 }
 
-/** @returns what was used since `before`, for each of `count` */
+/** @returns the usage since `before`, divided by `count` */
 export function perPiece(store: BenchStore, before: Cpu, count: number): Cpu {
   const now = store.readCpu();
   return {

@@ -9,7 +9,7 @@ const SOURCES = 1_000;
 const BATCH = 10_000;
 const MODELS = 1_000;
 const KEYS = 50;
-/** Of a hundred products. */
+/** Per hundred products. */
 const WITHOUT_KEY = 10;
 
 const product = (kind: 'S' | 'T', at: number) => {
@@ -37,7 +37,7 @@ function* listBodies(targets: number): Bodies {
 }
 
 const equal = (name: string) => ({ target: name, operator: 'equals', source: name });
-/** Of two equalities one has a value in nine of ten products. */
+/** Of two equalities, the attribute of one is missing in a tenth of the products. */
 const RULES = {
   plain: [equal('Model'), equal('Slot')],
   rich: [equal('Model'), { ...equal('Slot'), missing: 'passes' }],
@@ -60,7 +60,7 @@ async function build(service: BenchService, projectId: number, name: keyof typeo
   return { id, seconds: (performance.now() - begun) / 1_000 };
 }
 
-/** What missing values that pass cost a relation of a million members. */
+/** The cost of missing values that pass, for a relation with a million members. */
 export const elements: Measurement = {
   name: 'elements',
   title: 'A relation of a million members, by two equalities of which one passes without a value',

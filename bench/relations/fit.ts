@@ -33,7 +33,7 @@ const rule = (
   match: match.map(([ofTarget, operator, ofSource]) => ({ target: ofTarget, operator, source: ofSource })),
 });
 
-/** Eleven rules, of which some fail for most products, and a total. */
+/** Eleven rules, some of which fail for most products, and a total. */
 const PC_CONSTRAINTS = [
   rule('Modules', [parts.board, parts.memory], ['Module count', 'lessOrEqual', 'Memory slots']),
   rule('Size', [parts.board, parts.memory], ['Module size', 'lessOrEqual', 'Maximum memory']),
@@ -61,7 +61,7 @@ const PC_CONSTRAINTS = [
 const numbered = (at: number, ...lines: readonly (readonly [name: string, count: number])[]) =>
   lines.map(([name, count]) => `${name}-${String(1 + ((at * 37) % count)).padStart(5, '0')}`);
 
-/** Ten products of a question. */
+/** The ten products of a question. */
 const SETS: Readonly<Record<string, (at: number) => string[]>> = {
   'pc-parts': (at) =>
     numbered(
@@ -89,7 +89,7 @@ const SETS: Readonly<Record<string, (at: number) => string[]>> = {
   ],
 };
 
-/** How long a customer waits who asks whether the parts in a basket fit. */
+/** A customer's wait for the check whether the parts in a basket fit. */
 export const fit: Measurement = {
   name: 'fit',
   title: 'Whether ten products fit, by twelve constraints',

@@ -6,7 +6,7 @@ import { waitUntilQuiet } from '../support/process-usage.ts';
 import { runFullUpdate } from '../support/service-client.ts';
 import { percentile, round, spreadOf } from '../support/statistics.ts';
 
-/** What somebody tries in turn who writes a rule: one value of it changes each time. */
+/** Attempts in a row by the author of a rule: each changes one value. */
 const ATTEMPTS = 8;
 
 interface Draft {
@@ -15,7 +15,7 @@ interface Draft {
   readonly match: readonly Match[];
 }
 
-/** The rule that is written, by the catalog: the demo stands in where there is no other. */
+/** The drafted rule by catalog; the demo is the fallback. */
 const DRAFTS: Readonly<Record<string, Draft>> = {
   'pc-parts': {
     source: { category: ['PC parts', 'Core', 'Motherboards'] },
@@ -32,7 +32,7 @@ const DRAFTS: Readonly<Record<string, Draft>> = {
   },
 };
 
-/** How long somebody who writes a rule waits for what it finds. */
+/** The author's wait for the preview of a rule. */
 export const previews: Measurement = {
   name: 'previews',
   title: 'Previews of a rule while it is written, with cards',
@@ -70,7 +70,7 @@ export const previews: Measurement = {
   },
 };
 
-/** No attempt is the one before: nothing that was found is found again in memory. */
+/** Each attempt is different, so that no result comes from memory. */
 const describe = (name: string, attempt: number) => ({
   name: `Attempt ${attempt}`,
   tag: 'attempts',

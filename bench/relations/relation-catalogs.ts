@@ -7,7 +7,7 @@ import { type Bodies, runFullUpdate, type TaskAnswer, waitUntilFinished } from '
 import { FIRST_VERSION, identifierOf } from '../support/synthetic-products.ts';
 import { ATTRIBUTES, TAGS } from './relation-rules.ts';
 
-/** Synthetic products of a project with relations, the products 0 to `count`. */
+/** Synthetic products of a project with relations: the products 0 to `count`. */
 export interface RelatedCatalog {
   readonly service: BenchService;
   readonly projectId: number;
@@ -20,7 +20,7 @@ export interface WantedCatalog {
   readonly definitions: readonly RelationDefinition[];
 }
 
-/** The relations are there before the products. */
+/** Creates the relations before the products. */
 export async function loadRelated(service: BenchService, wanted: WantedCatalog): Promise<RelatedCatalog> {
   const { name, count, definitions } = wanted;
   const projectId = await createRelatedProject(service, { name, definitions });
@@ -48,7 +48,7 @@ interface ListedRelation {
   readonly problem?: string;
 }
 
-/** @throws Error when one of them cannot work */
+/** @throws Error if one of them cannot work */
 export async function listRelations(
   service: BenchService,
   projectId: number,
@@ -60,7 +60,7 @@ export async function listRelations(
   return items;
 }
 
-/** Changes one product, so that no answer from before holds any more. */
+/** Changes one product, which invalidates all earlier answers. */
 export async function forgetAnswers({ service, projectId, count }: RelatedCatalog): Promise<void> {
   const price = (performance.now() % 900).toFixed(2);
   const body = { products: [{ identifier: identifierOf(count - 1), attributes: { Price: `${price} EUR` } }] };
@@ -70,7 +70,7 @@ export async function forgetAnswers({ service, projectId, count }: RelatedCatalo
   await waitUntilQuiet(service.pid);
 }
 
-/** It has no factor in common with 10: its multiples reach every product of a catalog before any comes again. */
+/** Coprime to 10: its multiples reach every product of a catalog before one repeats. */
 const STRIDE = 618_033_989;
 
 /** @returns products from all over the catalog, the same in every run */
@@ -80,7 +80,7 @@ export interface WantedBulk {
   readonly perRequest: number;
   readonly limit: number;
   readonly requests: number;
-  /** Sources that are left to others. */
+  /** The number of sources reserved for other requests. */
   readonly skipped?: number;
 }
 

@@ -10,7 +10,7 @@ import { TEN_RELATIONS } from './relation-rules.ts';
 
 const UPDATES_PER_ROUND = 3;
 
-/** What it costs to keep ten relations beside the products. @returns the catalog with relations of the last round too */
+/** The cost of maintaining ten relations. @returns also the catalog with relations of the last round */
 export async function measureCosts(
   bench: Bench,
   service: BenchService,
@@ -18,7 +18,7 @@ export async function measureCosts(
   const count = bench.sizes.synthetic / 2;
   const { bodies } = await openSyntheticCatalog(bench);
   const parts = { service, count, bodies: bodies.slice(0, Math.ceil(count / PRODUCTS_PER_BATCH)) };
-  // What runs for the first time is slow with and without relations: it does not count.
+  // First executions are slow with and without relations, so they do not count.
   for (const kind of KINDS) await load({ ...parts, bodies: parts.bodies.slice(0, 1) }, kind, 'warm-up');
   const rounds: Round[] = [];
   for (let at = 1; at <= bench.sizes.rounds; at += 1) {
@@ -43,14 +43,14 @@ type Kind = (typeof KINDS)[number];
 interface Loaded {
   readonly catalog: RelatedCatalog;
   readonly ingest: number;
-  /** The part of it that the commit takes. */
+  /** The commit's part of it. */
   readonly commit: number;
   readonly updates: number[];
 }
 
 type Round = Readonly<Record<Kind, Loaded>>;
 
-/** One goes first in one round, the other in the next. */
+/** The order alternates from round to round. */
 async function runRound(parts: Parts, at: number): Promise<Round> {
   const order = at % 2 === 0 ? KINDS.toReversed() : KINDS;
   const loaded = new Map<Kind, Loaded>();

@@ -5,13 +5,13 @@ import { percentile, round, spreadOf } from '../support/statistics.ts';
 import { forgetAnswers, listRelations, type RelatedCatalog, sourceAt } from './relation-catalogs.ts';
 
 const LIMIT = 100;
-/** Of each relation. */
+/** Per relation. */
 const SOURCES = 20;
-/** Products that are tried until so many have a full answer. */
+/** Products to try until enough have a full answer. */
 const TRIED = 1_000;
 const FIRST_MS = 25;
 
-/** What one product costs for which a relation finds far more groups than the hundred that are answered. */
+/** The cost of one product whose relation finds far more groups than the hundred in the answer. */
 export async function measureHundred(bench: Bench, catalog: RelatedCatalog): Promise<Figure[]> {
   bench.say('one product and a hundred groups: finding products');
   const paths = await listFullPaths(catalog);
@@ -36,7 +36,7 @@ export async function measureHundred(bench: Bench, catalog: RelatedCatalog): Pro
   ];
 }
 
-/** @returns requests whose answers are full, of all relations that have such */
+/** @returns requests with full answers, of all relations that have some */
 async function listFullPaths(catalog: RelatedCatalog): Promise<string[]> {
   const { service, projectId, count } = catalog;
   const paths: string[] = [];
@@ -57,7 +57,7 @@ interface SingleAnswer {
   readonly tags: readonly { readonly relations: readonly { readonly searchResult: readonly unknown[] }[] }[];
 }
 
-/** One after another. @returns ms, ascending */
+/** Sends requests one after another. @returns ms, ascending */
 async function timeEach({ service }: RelatedCatalog, paths: readonly string[]): Promise<Float64Array> {
   const times = new Float64Array(paths.length);
   for (const [at, path] of paths.entries()) {
@@ -69,7 +69,7 @@ async function timeEach({ service }: RelatedCatalog, paths: readonly string[]): 
   return times.sort();
 }
 
-/** What health takes of the processor, of each relation for a new version of the catalog, and once more. */
+/** The processor time of health, for each relation of a new catalog version, and when repeated. */
 export async function measureHealth(bench: Bench, catalog: RelatedCatalog): Promise<Figure[]> {
   const { service, projectId } = catalog;
   const rounds: { first: number[]; again: number[] }[] = [];

@@ -16,19 +16,19 @@ import {
 } from './relation-catalogs.ts';
 import { FRUITLESS_RELATIONS, GREATEST_WIDTH_MM, THIRTY_RELATIONS } from './relation-rules.ts';
 
-/** Small lookups a second, at fixed instants. */
+/** Small lookups per second, at fixed instants. */
 const RATE = 200;
 /** Enough that a lookup waits for the service and not for a connection. */
 const CONNECTIONS = 64;
 const LOOKUPS = 5_000;
 const LARGE = { perRequest: 1_000, limit: 5 };
-/** Large requests that are asked again and again. */
+/** Large requests that are repeated. */
 const REPEATED = 5;
-/** Large requests are under way before the first lookup counts, and after the last. */
+/** Large requests start this long before the first lookup counts, and end after the last. */
 const LEAD_SECONDS = 0.5;
 const LONGEST_MS = 50;
 
-/** What a small lookup feels of requests for 1,000 products and 30 relations. */
+/** The effect of requests for 1,000 products and 30 relations on small lookups. */
 export async function measureLarge(bench: Bench, service: BenchService, load: Child): Promise<Figure[]> {
   const count = bench.sizes.synthetic / 2;
   bench.say(`loading ${count} products with thirty relations`);
@@ -49,9 +49,9 @@ export async function measureLarge(bench: Bench, service: BenchService, load: Ch
 interface LargeParts {
   readonly bench: Bench;
   readonly catalog: RelatedCatalog;
-  /** Of small lookups. */
+  /** For small lookups. */
   readonly load: Child;
-  /** Of large requests. */
+  /** For large requests. */
   readonly second: Child;
 }
 
@@ -62,7 +62,7 @@ interface Beside {
 
 interface LargeRound {
   readonly alone: LoadResult;
-  /** While no product is asked for twice. */
+  /** The first time that each product is requested. */
   readonly first: Beside;
   readonly again: Beside;
 }
@@ -95,7 +95,7 @@ async function runLarge({ bench, catalog, load, second }: LargeParts): Promise<L
   return { alone, first, again: await besides(repeated) };
 }
 
-/** Never is never: the longest of all rounds counts. */
+/** The limit must never be exceeded, so the longest of all rounds counts. */
 function toLargeFigures(rounds: readonly LargeRound[]): Figure[] {
   const longest = (of: (found: LargeRound) => LoadResult) =>
     Math.max(...rounds.map((one) => of(one).longest));
@@ -116,7 +116,7 @@ function toLargeFigures(rounds: readonly LargeRound[]): Figure[] {
 
 const FRUITLESS_SOURCES = 20;
 
-/** What a rule costs that matches nothing, asked of products on its source side. */
+/** The cost of a rule without matches, for products on its source side. */
 export async function measureFruitless(bench: Bench, million: RelatedCatalog): Promise<Figure[]> {
   const sources = listWidest(million.count);
   const relations = await listRelations(million.service, million.projectId);
@@ -147,7 +147,7 @@ export async function measureFruitless(bench: Bench, million: RelatedCatalog): P
   return figures;
 }
 
-/** The first products that are as wide as any: those on the source side of the fruitless relations. */
+/** The first products of the greatest width: those on the source side of the fruitless relations. */
 function listWidest(count: number): string[] {
   const widest: string[] = [];
   const mark = `{"key":"Width","value":"${GREATEST_WIDTH_MM} mm"}`;
@@ -157,7 +157,7 @@ function listWidest(count: number): string[] {
   return widest;
 }
 
-/** One after another. @returns ms */
+/** Sends requests one after another. @returns ms */
 async function timeEach(service: BenchService, paths: readonly string[]): Promise<number[]> {
   const times: number[] = [];
   for (const path of paths) {

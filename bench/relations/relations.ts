@@ -16,16 +16,16 @@ import { measureHealth, measureHundred } from './relation-depth.ts';
 import { measureFruitless, measureLarge } from './relation-extremes.ts';
 import { FRUITLESS_RELATIONS, TEN_RELATIONS } from './relation-rules.ts';
 
-/** Answers that the bare server holds and sends in turn. */
+/** Answers that the bare server sends in turn. */
 const BARE_ANSWERS = 200;
 const BULK = { perRequest: 100, limit: 5, requests: BARE_ANSWERS };
-/** In a catalog of 10,000 no product is asked for twice. */
+/** In a catalog of 10,000, no product is requested twice. */
 const GROWTH = { ...BULK, requests: 100 };
 const SINGLE = { limit: 10, requests: 2_000 };
 const CONNECTIONS = [1, 8];
 const WARM_UP_SECONDS = 1;
 
-/** What related products cost: asked for, kept up to date, and where a rule leads to nothing. */
+/** The cost of related products: of requests, of updates, and of rules that lead to nothing. */
 export const relations: Measurement = {
   name: 'relations',
   title: 'Related products by ten relations',
@@ -64,7 +64,7 @@ interface Parts {
 }
 
 interface Timed extends LoadResult {
-  /** Of the server alone, for a request. */
+  /** The server alone, per request. */
   readonly cpuMs: number;
 }
 
@@ -79,7 +79,7 @@ async function time(load: Child, pid: number, order: LoadOrder): Promise<Timed> 
   return { ...result, cpuMs: (readCpuMs(pid) - before) / result.requests };
 }
 
-/** Asks each for the same in turn; the bare server has the answers of the first paths. */
+/** Sends both the same requests in turn; the bare server has the answers of the first paths. */
 async function openRivals({ bench, catalog, load, bare }: Parts, paths: readonly string[]) {
   const { service } = catalog;
   const answers: Buffer[] = [];
@@ -91,7 +91,7 @@ async function openRivals({ bench, catalog, load, bare }: Parts, paths: readonly
   const ofService = { ...shared, address: service.address };
   return {
     bytes: answers.reduce((sum, { length }) => sum + length, 0) / answers.length,
-    /** Each path once. */
+    /** Requests each path once. */
     runOnce: () =>
       time(load, service.pid, { ...ofService, seconds: 0, requests: paths.length, connections: 1 }),
     async run(connections: number): Promise<Rivals> {

@@ -9,7 +9,7 @@ import { round, spreadOf } from '../support/statistics.ts';
 import { FIRST_VERSION, startRandom } from '../support/synthetic-products.ts';
 import { startUploads } from '../support/uploads.ts';
 
-/** How long somebody waits for the first hits, with and without uploads to the very catalog that is searched, and what that costs. */
+/** The wait for the first hits of a search, with and without uploads to the same catalog, and the cost of searching. */
 export const search: Measurement = {
   name: 'search',
   title: 'A search of two words in 1,000,000 products, one after another, alone and beside uploads of 15 MB',
@@ -41,7 +41,7 @@ export const search: Measurement = {
   },
 };
 
-/** Products of the bodies that are sent again and again. */
+/** The number of products in the repeatedly sent bodies. */
 const UPLOADED = 40_000;
 const WORDS = {
   colours: ['black', 'white', 'red', 'green', 'blue'],
@@ -59,10 +59,10 @@ interface Round {
   readonly beside: Waits;
 }
 
-/** Searches without an index take a core for 150 ms each: one after another, they would be what is measured. */
+/** Searches without an index take a core for 150 ms each: without pauses, they would dominate the result. */
 const ASK_EVERY_MS = 500;
 
-/** The first search begins the index, and searches find a part of the catalog as long as that takes. */
+/** The first search starts the index; until it is complete, searches find a part of the catalog. */
 async function makeIndex(service: BenchService, projectId: number): Promise<number> {
   const start = performance.now();
   for (;;) {
@@ -76,7 +76,7 @@ async function makeIndex(service: BenchService, projectId: number): Promise<numb
 const pathOf = (projectId: number, words: string) =>
   `/search/products?projectId=${projectId}&q=${encodeURIComponent(words)}`;
 
-/** Two words that many products have, that few have, and that one has with the other one cut. */
+/** Two words of many products, two of few, and one word of a single product with the other cut. */
 function* listQuestions(): Generator<string, never> {
   const random = startRandom(1);
   const pick = (words: readonly string[]) => words[random(words.length)] ?? '';
@@ -102,10 +102,10 @@ async function searchFor(service: BenchService, projectId: number, seconds: numb
   return { p50: at(0.5), p95: at(0.95) };
 }
 
-/** Pairs of words that many products have. */
+/** Pairs of common words. */
 const TYPED = 20;
 
-/** @returns processor time of searches with a typing error in one of two words, of the same without it */
+/** @returns the processor time of searches with a typing error in one of two words, relative to others */
 async function compareTyping(service: BenchService, projectId: number): Promise<number> {
   const { colours, kinds } = WORDS;
   const pairs = Array.from({ length: TYPED }, (_, at) => [colours[at % 5] ?? '', kinds[(at >> 2) % 5] ?? '']);
@@ -116,7 +116,7 @@ async function compareTyping(service: BenchService, projectId: number): Promise<
     return readCpuMs(service.pid) - before;
   };
   const right = await measure((kind) => kind);
-  // The last two letters are exchanged.
+  // The last two letters are swapped.
   const wrong = await measure((kind) => `${kind.slice(0, -2)}${kind.at(-1)}${kind.at(-2)}`);
   return wrong / right;
 }
@@ -131,7 +131,7 @@ interface IndexCost extends Cost {
   readonly products: number;
 }
 
-/** Full updates of changed products, of a project that was never searched and of one that was, in turn. */
+/** Full updates of changed products, in turn for a project without searches and one with an index. */
 async function compareUpdates(bench: Bench): Promise<Figure[]> {
   const service = await bench.startService('search-updates');
   const [quiet, searched] = [await service.createProject('Quiet'), await service.createProject('Searched')];
@@ -162,7 +162,7 @@ async function compareUpdates(bench: Bench): Promise<Figure[]> {
   ];
 }
 
-/** On two cores without other work. */
+/** On two otherwise idle cores. */
 const SECONDS_OF_A_MILLION = 100;
 
 function toFigures(

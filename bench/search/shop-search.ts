@@ -16,7 +16,7 @@ const filter = (...filters: readonly object[]) => JSON.stringify(filters);
 const one = (name: string, value: string) => ({ name, values: [{ value }] });
 const typed = (...words: readonly string[]): Question[] => words.map((query) => ({ query }));
 
-/** What customers of a shop type, by the catalog: of many products and of few, and with a typing error. */
+/** Customers' queries by catalog: with many hits, with few, and with a typing error. */
 const QUESTIONS: Readonly<Record<string, CatalogQuestions>> = {
   'pc-parts': {
     search: typed('corsair 16 gb', 'asus motherboard', 'kingston', 'black case', 'corsiar memory', 'rtx'),
@@ -35,7 +35,7 @@ const QUESTIONS: Readonly<Record<string, CatalogQuestions>> = {
   },
 };
 
-/** How long a customer waits who searches in a shop, or types. */
+/** A customer's wait for search results, and for suggestions while typing. */
 export const shopSearch: Measurement = {
   name: 'shop-search',
   title: 'Searches of a shop, one after another',

@@ -11,7 +11,7 @@ import { runFullUpdate } from '../support/service-client.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 import { FIRST_VERSION } from '../support/synthetic-products.ts';
 
-/** What a continuous backup to a directory costs, how far behind it is, and how soon a lost directory is back. */
+/** The cost of a continuous backup to a directory, its lag, and the time to restore a lost directory. */
 export const backup: Measurement = {
   name: 'backup',
   title: 'Continuous backup: its cost during full updates, its lag, and a restore',
@@ -62,7 +62,7 @@ async function load(bench: Bench, target: string | undefined): Promise<Load> {
   return used;
 }
 
-/** Of the health check, which costs little. @returns in seconds */
+/** Reads the health check, which costs little. @returns in seconds */
 async function readLag({ address }: BenchService): Promise<number> {
   const { backup } = (await (await fetch(`${address}/health/ready`)).json()) as Ready;
   return backup?.behindSeconds ?? 0;
@@ -77,7 +77,7 @@ async function hasBase({ address, key }: BenchService): Promise<boolean> {
   return /^relata_backup_base_seconds [1-9]/m.test(await answer.text());
 }
 
-/** Until the target has a base and all that was committed. */
+/** Waits until the target has a base and all commits. */
 async function waitUntilSent(service: BenchService): Promise<void> {
   while (!(await hasBase(service))) await pause(100);
   while ((await readLag(service)) > 0) await pause(100);

@@ -21,24 +21,24 @@ import { describeBatch, FIRST_VERSION, identifierOf } from '../support/synthetic
 import { Attack, HOSTILE_LOADS, type HostileLoad, isPartial } from './hostile-loads.ts';
 
 const TARGETS = { p99Ms: 50, memoryMib: 1_200 };
-/** Of the other account: requests a second, whether answers come or not. */
+/** Requests per second of the other account, whether or not answers come. */
 export const LOADS = { rate: 50, connections: 4 };
 const PRODUCTS = 1_000;
-/** A period that ends with the load, and the least that it lasts, in seconds. */
+/** A period ends with the load; its limits. */
 const LONGEST_S = 300;
 const LEAST_MS = 3_000;
 const IDLE_MS = 30_000;
-/** What a request counts that was refused, or whose connection was. */
+/** The time counted for a refused request or connection. */
 const SHUT_OUT_MS = 60_000;
 
-/** BENCH_LOADS has the beginnings of names with commas between, `random` for the random requests, BENCH_STORES stores; absent: all. */
+/** BENCH_LOADS has prefixes of names, separated by commas, `random` for the random requests; BENCH_STORES stores; default: all. */
 const chosen = process.env.BENCH_LOADS?.split(',');
 const stores = process.env.BENCH_STORES?.split(',') ?? STORES;
 export const isRandomSent = chosen === undefined || chosen.includes('random');
 const isChosen = ({ name }: { name: string }) =>
   chosen === undefined || chosen.some((start) => start !== '' && name.startsWith(start));
 
-/** What another account waits for, and the memory of the process, beside each load, on each store. */
+/** The waits of another account and the memory of the process, during each load, on each store. */
 export async function measureBesideLoads(bench: Bench): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const load of HOSTILE_LOADS.filter(isChosen)) {
@@ -74,7 +74,7 @@ async function measureLoad(bench: Bench, load: HostileLoad, kind: StoreKind): Pr
     await store.waitUntilQuiet();
     const before = await askDuring(order, () => pause(LEAST_MS));
     const { pid } = store.service;
-    // From here on the kernel counts the peak anew.
+    // Resets the kernel's peak.
     writeFileSync(`/proc/${pid}/clear_refs`, '5');
     const memory = readMemory(pid).presentMib;
     await load.begin?.(attack);
@@ -103,7 +103,7 @@ async function createAttack(service: BenchService, seconds: number): Promise<Att
 
 const SEARCHES = ['red lamps', 'blue drills', 'brandwerk oak', 'model 17', 'steel chairs', '99 saws'];
 
-/** An account with a small catalog that it asks all the time. */
+/** An account with a small catalog, which it requests all the time. */
 async function prepareVictim(
   { service, waitUntilQuiet, settings }: BenchStore,
   kind: 'lookup' | 'search',
@@ -142,7 +142,7 @@ async function createProject(client: ServiceClient): Promise<number> {
   return (await client.succeed<{ id: number }>('POST', '/management/projects', project)).id;
 }
 
-/** Asks as long as the work goes on, from a process and over connections of its own. */
+/** Sends requests during the work, from another process with connections of its own. */
 async function askDuring(order: LoadOrder, work: () => Promise<void>): Promise<Period> {
   const load = startChild('lookup-load.ts');
   try {

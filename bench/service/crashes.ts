@@ -5,10 +5,10 @@ import { runTests } from '../support/test-run.ts';
 /** Each takes two to five seconds of processor: BENCH_KILLS, BENCH_CUTS and BENCH_LOSSES say how many; where one is set, the others are left out. */
 const MANY = 100;
 const FEW = 4;
-/** Services by themselves, one for each core of a small machine: a crash is mostly a start. */
+/** Services in parallel, one per core of a small machine: most of a crash test is the start. */
 const AT_ONCE = 2;
 
-/** The tests of crashes, with more of them than `npm test` has time for. */
+/** The crash tests, with more crashes than `npm test` has time for. */
 const CRASHES = [
   {
     what: 'kills of the process',

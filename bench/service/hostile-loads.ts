@@ -6,43 +6,43 @@ import { gzip } from 'node:zlib';
 import type { BenchService, Settings } from '../support/service.ts';
 import { runFullUpdate } from '../support/service-client.ts';
 
-/** What one caller sends on purpose, beside which another account's requests are measured. */
+/** A hostile load by one caller, during which another account's requests are measured. */
 export interface HostileLoad {
   readonly name: string;
   readonly title: string;
   readonly settings?: Settings;
-  /** What the other account asks; default lookups. */
+  /** The requests of the other account; default: lookups. */
   readonly victim?: 'lookup' | 'search';
-  /** Before anything is measured. */
+  /** Runs before any measurement. */
   prepare?(attack: Attack): Promise<void>;
-  /** Before the other account opens its connections. */
+  /** Runs before the other account opens its connections. */
   begin?(attack: Attack): Promise<void>;
-  /** Ends by itself, and with the attack's time. */
+  /** Ends by itself, at the latest with the time of the attack. */
   run(attack: Attack): Promise<void>;
 }
 
 interface Sent {
   readonly path: string;
   readonly method?: 'GET' | 'POST';
-  /** Null: without one. Default: the key of the account. */
+  /** Null: no key. Default: the key of the account. */
   readonly key?: string | null;
   readonly encoding?: string;
-  /** Packed by gzip. */
+  /** Compressed with gzip. */
   readonly body?: Buffer;
 }
 
-/** Nothing of a load lasts longer, whatever the service does. */
+/** The longest duration of any part of a load, whatever the service does. */
 const LONGEST_MS = 90_000;
-/** The most that one load sends. */
+/** The maximum number of requests per load. */
 const MOST_REQUESTS = 50_000;
 
-/** One attacker of a service: an account, a project, a key that may only read. */
+/** An attacker of a service: an account, a project, a key that may only read. */
 export class Attack {
   readonly service: BenchService;
   readonly projectId: number;
   readonly readKey: string;
   readonly seconds: number;
-  /** How often each status came; also of connections that the service ended. */
+  /** The number of answers by status, and of connections ended by the service. */
   readonly outcomes = new Map<string, number>();
   readonly sockets = new Set<Socket>();
   private readonly agent = new Agent({ keepAlive: true });
@@ -63,7 +63,7 @@ export class Attack {
     return this.end.signal.aborted;
   }
 
-  /** @returns when the answer was read to its end, or the connection ended */
+  /** @returns once the answer has been read to its end, or the connection has ended */
   async send({ path, method = 'GET', key = this.service.key, encoding, body }: Sent): Promise<void> {
     const { hostname, port } = new URL(this.service.address);
     const headers = {
@@ -91,7 +91,7 @@ export class Attack {
     this.count(outcome);
   }
 
-  /** Again and again on so many connections, until the time of a load is over. */
+  /** Repeats the requests on `atOnce` connections until the time of the load is over. */
   async repeat(atOnce: number, listed: readonly Sent[]): Promise<void> {
     const until = performance.now() + this.seconds * 1_000;
     const run = async (_: unknown, first: number) => {
@@ -101,7 +101,7 @@ export class Attack {
     await Promise.all(Array.from({ length: atOnce }, run));
   }
 
-  /** A connection that asks whether the process runs, and is opened again when it ends. */
+  /** A connection that requests the liveness check, and is reopened whenever it ends. */
   async hold(everyMs: number): Promise<void> {
     const { hostname, port } = new URL(this.service.address);
     const ask = () => socket.write(`GET /health/live HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
@@ -117,7 +117,7 @@ export class Attack {
     });
   }
 
-  /** @returns that it stopped, at the latest after the longest time of a load */
+  /** Waits for the end of the work, at most the longest time of a load. */
   async during(work: Promise<void>): Promise<void> {
     const timer = setTimeout(() => this.end.abort(), LONGEST_MS);
     await work.finally(() => clearTimeout(timer));
@@ -141,15 +141,15 @@ export class Attack {
 const MIB = 1024 * 1024;
 const REOPENED_MS = 200;
 const HEALTH_MS = 20_000;
-/** Beside the 256 that the service leaves for files. */
+/** In addition to the 256 that the service reserves for files. */
 const OPEN_FILES = 1_024;
 const HELD_CONNECTIONS = 768;
 const ANONYMOUS_AT_ONCE = 64;
 
-/** The longest identifier of a request, 255 characters, takes 3,060 bytes where JSON writes each as two escapes. */
+/** The longest identifier, 255 characters, takes 3,060 bytes if each is written as two JSON escapes. */
 const LONGEST_IDENTIFIER = '\\ud83d\\ude00'.repeat(250);
 
-/** @param size  identifiers, each of the greatest length, or MiB. @returns a small body that unpacks to megabytes */
+/** @param size  number of identifiers of maximum length, or MiB. @returns a small body that unpacks to megabytes */
 function bomb(filling: 'identifiers' | 'space' | 'texts', size: number): Promise<Buffer> {
   const text = `"${'x'.repeat(85)}",`;
   const makers = {
@@ -161,11 +161,11 @@ function bomb(filling: 'identifiers' | 'space' | 'texts', size: number): Promise
   return promisify(gzip)(Buffer.from(`{"identifiers":[${makers[filling]()}]}`), { level: 9 });
 }
 
-/** The most that a delete and a lookup take, 29 and 2.9 MiB. Source: docs/interface.md §8. */
+/** The limits of a delete and a lookup, 29 and 2.9 MiB. Source: docs/interface.md §8. */
 const DELETED = 10_000;
 const LOOKED_UP = 1_000;
 
-/** Of the size that a delete takes: read, checked and searched for, then refused because no product has such an identifier. */
+/** Bodies of the size limit of a delete: read, checked and searched for, then refused as no product has such an identifier. */
 const deleteBodies = () => Promise.all([bomb('identifiers', DELETED), bomb('space', 29)]);
 
 const post = (path: string, bodies: readonly Buffer[]): Sent[] =>
@@ -174,13 +174,13 @@ const post = (path: string, bodies: readonly Buffer[]): Sent[] =>
 const deletePath = ({ projectId }: Attack) => `/products/delete?projectId=${projectId}`;
 
 const LONG_PRODUCTS = 100;
-/** Of them an answer has 31.2 MB, just below the 32 MiB that it may have. Source: docs/interface.md §8. */
+/** With them, an answer has 31.2 MB, just below the limit of 32 MiB. Source: docs/interface.md §8. */
 const MOST_LOOKED_UP = 16;
 const VALUES = 30;
 const VALUE_CHARACTERS = 65_000;
 const PRODUCTS_PER_BODY = 10;
 
-/** 100 products of 1.95 MB each. @param word  the words of a product, of which its values consist */
+/** 100 products of 1.95 MB each. @param word  the words that make up a product's values */
 async function loadLongProducts({ service, projectId }: Attack, word: (at: number) => string): Promise<void> {
   let words = 0;
   function describeValue(): string {
@@ -227,7 +227,7 @@ const longAnswers = ({ name, title, path, encoding = 'identity', atOnce = 1 }: L
   run: (attack) => attack.repeat(atOnce, [{ path: path(attack), encoding }]),
 });
 
-/** No two words of a catalog are the same. */
+/** Makes each word of a catalog unique. */
 const ownWord = (at: number) => `w${(at * 7_919).toString(36)}`;
 
 /** Whether a search had no index yet. */
@@ -251,7 +251,7 @@ interface PackedBodies extends Pick<HostileLoad, 'name' | 'title'> {
   run(attack: Attack, bodies: readonly Buffer[]): Promise<void>;
 }
 
-/** Bodies are packed before anything is measured: it takes a second of both cores. */
+/** Bodies are compressed before the measurement, which takes a second on both cores. */
 function packedBodies({ make, run, ...load }: PackedBodies): HostileLoad {
   let bodies: readonly Buffer[] = [];
   return {
@@ -372,7 +372,7 @@ export const HOSTILE_LOADS: readonly HostileLoad[] = [
     title: 'the first searches of 100 products of 2 MB, beside searches',
     victim: 'search',
     prepare: (attack) => loadLongProducts(attack, ownWord),
-    // Before the index is made each looks through a part of the catalog.
+    // Until the index is made, each search reads a part of the catalog.
     run: (attack) => attack.repeat(1, [{ path: searchPath(attack, 'product') }]),
   },
   anonymous('openapi', '/openapi.json', '/openapi.json'),

@@ -9,7 +9,7 @@ import { type BenchService, startService } from '../support/service.ts';
 import { runFullUpdate, type TaskAnswer, waitUntilFinished } from '../support/service-client.ts';
 import { spreadOf } from '../support/statistics.ts';
 
-/** For how long others wait in the serving thread for each kind of work, and what channels cost that wait for a change. */
+/** The longest block of the serving thread by each kind of work, and the cost of channels that wait for a change. */
 export const servingThread: Measurement = {
   name: 'serving-thread',
   title:
@@ -51,9 +51,9 @@ const NUMBERS = Array.from({ length: 11 }, (_, at) => `Measure ${at}`);
 const WATCH = fileURLToPath(new URL('../support/watch-pieces.ts', import.meta.url));
 
 interface Catalogs {
-  /** Whose values make no facts. */
+  /** Products with values that make no facts. */
   readonly reported: number;
-  /** Of long values. */
+  /** Products with long values. */
   readonly long: number;
 }
 
@@ -132,7 +132,7 @@ async function measureIdle(bench: Bench, dataDir: string): Promise<number> {
   }
 }
 
-/** A process of its own each time: what it loads at the first request of a kind counts. */
+/** Uses a new process each time, as the first request of a kind includes loading code. */
 async function measureRound(bench: Bench, dataDir: string, catalogs: Catalogs): Promise<Map<string, number>> {
   const piecesPath = join(bench.folder, 'longest-piece');
   const service = await startService(dataDir, {

@@ -12,7 +12,7 @@ const TAGS = encodeURIComponent('[{"tag":"brand","limitPerRelation":5}]');
 /** A pipeline has one run at a time, and callers share it; the index of the search follows the catalog. Source: docs/interface.md §7.7. */
 const IS_BUSY = /pipeline_running|pipeline_busy|search_not_ready/;
 
-/** @returns a project with products, a relation and a pipeline, and what asks about them */
+/** @returns a project with products, a relation and a pipeline, and its traffic */
 export async function openTraffic(service: BenchService): Promise<Traffic> {
   const projectId = await service.createProject('Soak');
   const place = `/management/projects/${projectId}`;
@@ -32,10 +32,10 @@ export async function openTraffic(service: BenchService): Promise<Traffic> {
   return traffic;
 }
 
-/** What shops, feeds and people ask of a service all day, at once and in any order. */
+/** The daily requests of shops, feeds and people, in parallel and in random order. */
 export class Traffic {
   requests = 0;
-  /** Answers that were none of success. */
+  /** Unsuccessful answers. */
   readonly faults: string[] = [];
   private readonly service: BenchService;
   private readonly projectId: number;
@@ -44,7 +44,7 @@ export class Traffic {
   private times: number[] = [];
   private version = 1;
   private isStopped = false;
-  /** How often each is done beside the others. */
+  /** Kinds of requests with their shares. */
   private readonly work: readonly (readonly [number, () => Promise<void>])[] = [
     [0.6, () => this.lookUp()],
     [0.1, () => this.ask('/search/relations/result', `&includeTags=${TAGS}&identifier=${this.pick(1)}`)],
@@ -63,7 +63,7 @@ export class Traffic {
     this.pipelineId = pipelineId;
   }
 
-  /** Until it is stopped. One caller alone sends full updates, which would discard those of another. */
+  /** Runs until it is stopped. Only one caller sends full updates, as each would discard another's. */
   async run(): Promise<void> {
     const repeat = async (choose: () => () => Promise<void>) => {
       for (; !this.isStopped; this.requests += 1)
@@ -77,7 +77,7 @@ export class Traffic {
     this.isStopped = true;
   }
 
-  /** @returns how long lookups took since the last call, in ms */
+  /** @returns the times of lookups since the last call, in ms */
   takeLookupTimes(): number[] {
     const taken = this.times;
     this.times = [];
@@ -144,7 +144,7 @@ export class Traffic {
   }
 
   private describePartly(): object {
-    // Those that a caller deleted meanwhile are skipped, with a line of the report.
+    // Products deleted meanwhile are skipped, with a line in the report.
     const attributes = { Stock: String(this.version) };
     return { products: this.pick(FEW).map((identifier) => ({ identifier, attributes })) };
   }

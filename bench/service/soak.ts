@@ -6,10 +6,10 @@ import { readMemory } from '../support/process-usage.ts';
 import { percentile, round, spreadOf } from '../support/statistics.ts';
 import { openTraffic, type Traffic } from './soak-traffic.ts';
 
-/** Five minutes by default; an hour is BENCH_SOAK_S=3600. */
+/** Five minutes by default; an hour with BENCH_SOAK_S=3600. */
 const PERIODS = 75;
 const SAMPLES = 30;
-/** Caches and heaps fill first; what still grows in the second half grows for ever. */
+/** Caches and heaps fill first; growth in the second half never ends. */
 const WARM_UP_SHARE = 1 / 6;
 const MOST_GROWTH = { memory: 1.15, handles: 1.1, files: 1.25, lookups: 1.5 };
 
@@ -20,7 +20,7 @@ interface Sample {
   readonly lookupMs: number;
 }
 
-/** Whether a service under mixed traffic stays as large and as fast as it was. */
+/** Checks that a service under mixed traffic stays as large and as fast as it was. */
 export const soak: Measurement = {
   name: 'soak',
   title:
@@ -57,7 +57,7 @@ function takeSample({ pid, dataDir }: { pid: number; dataDir: string }, traffic:
   };
 }
 
-/** A file that goes meanwhile has no size. */
+/** A file that disappears meanwhile has no size. */
 function measureFolder(folder: string): number {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
   const sizes = files.map(({ parentPath, name }) => {
@@ -99,7 +99,7 @@ function toFigures(all: readonly Sample[], { requests, faults }: Traffic): Figur
   ];
 }
 
-/** @returns the median of the later values, of the median of the earlier ones: single samples are as noisy as the machine */
+/** @returns the median of the later values divided by that of the earlier ones: single samples are noisy */
 function growthOf(values: readonly number[]): number {
   const middle = Math.floor(values.length / 2);
   return spreadOf(values.slice(middle)).median / spreadOf(values.slice(0, middle)).median;
@@ -107,7 +107,7 @@ function growthOf(values: readonly number[]): number {
 
 const BARS = '▁▂▃▄▅▆▇█';
 
-/** Values over time, from 0 to the largest. */
+/** Draws values over time, from 0 to the largest. */
 function draw(values: readonly number[]): string {
   const most = Math.max(...values.filter((value) => Number.isFinite(value)));
   const barOf = (value: number) => BARS[Math.min(BARS.length - 1, Math.floor((value / most) * BARS.length))];

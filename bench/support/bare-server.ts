@@ -1,6 +1,6 @@
 /**
- * A bare node:http server that sends answers from memory, and reads whatever bodies it is sent. Started as a child:
- * told the answers, it says its address.
+ * A bare node:http server that sends answers from memory and reads all bodies. It is started as a child, receives
+ * the answers and returns its address.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { endProcess } from './child-process.ts';
 import { createClient } from './service-client.ts';
 
-/** `baseline.ts` as a process of its own, on an empty database. */
+/** `baseline.ts` in a process of its own, on an empty database. */
 export interface BaselineServer {
   readonly address: string;
   readonly pid: number;
-  /** @returns how long it took, in ms */
+  /** @returns the duration in ms */
   load(bodies: readonly Buffer[]): Promise<number>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What a good engineer writes in a day: products as JSON documents, everything on the one thread. */
+/** A good engineer's solution of one day: products as JSON documents, everything on one thread. */
 import { DatabaseSync } from 'node:sqlite';
 import Fastify from 'fastify';
 

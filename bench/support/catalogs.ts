@@ -5,18 +5,18 @@ import { streamDemoProducts } from '../../server/test/support/demo-shop/demo-sho
 import type { Bench } from './measurement.ts';
 import { describeBatch, FIRST_VERSION, identifierOf, type SyntheticVersion } from './synthetic-products.ts';
 
-/** A catalog as bodies that are ready to be sent. */
+/** A catalog as request bodies, ready to send. */
 export interface BenchCatalog {
   readonly name: string;
   readonly count: number;
   readonly identifiers: readonly string[];
   readonly bodies: readonly Buffer[];
-  /** The same products, one in a hundred of them changed. */
+  /** The same products, with one in a hundred changed. */
   readonly slightlyChanged: readonly Buffer[];
 }
 
 export const PRODUCTS_PER_BATCH = 10_000;
-/** One product in so many is a changed one. */
+/** One product in this many is changed. */
 const CHANGED_EVERY = 100;
 const DEMO_PRODUCTS = 60_000;
 
@@ -25,7 +25,7 @@ interface AnyProduct {
   name: string;
 }
 
-/** A real catalog where there is one (RELATA_TEST_DATA), else the demo's. */
+/** A real catalog if available (RELATA_TEST_DATA), else the demo's. */
 export function openRealCatalog(bench: Bench): Promise<BenchCatalog> {
   return bench.share('real catalog', async () => {
     const folder = process.env.RELATA_TEST_DATA ?? resolve(import.meta.dirname, '../../../shared/data');
@@ -77,7 +77,7 @@ export function openSyntheticCatalog(bench: Bench): Promise<BenchCatalog> {
   });
 }
 
-/** Made one by one, for catalogs that would not fit in memory. */
+/** Bodies made one by one, for catalogs that do not fit in memory. */
 export function* streamBodies(count: number, version: SyntheticVersion): Generator<Buffer, void> {
   for (let from = 0; from < count; from += PRODUCTS_PER_BATCH) {
     yield describeBatch({ from, count: Math.min(PRODUCTS_PER_BATCH, count - from), ...version });

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** One kept connection that has one request under way at a time and spends next to nothing on it. */
+/** A persistent connection with one request at a time and next to no overhead. */
 export interface HttpConnection {
   readonly isBusy: boolean;
   send(request: Buffer, answered: (status: number, body: string | undefined) => void): void;
@@ -9,7 +9,7 @@ export interface HttpConnection {
 
 export interface ConnectionOptions {
   readonly address: string;
-  /** Otherwise bodies are counted and thrown away. */
+  /** Otherwise bodies are counted and dropped. */
   readonly keepsBodies: boolean;
   onError(error: Error): void;
 }
@@ -84,7 +84,7 @@ export async function openConnection({
 type BodyReader = (bytes: Buffer) => boolean;
 type Keep = (part: Buffer) => void;
 
-/** @returns undefined for an answer that says nothing of its length */
+/** @returns undefined for an answer that does not state its length */
 function chooseReader(head: string, keep: Keep | undefined): BodyReader | undefined {
   const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
   if (length !== undefined) return readByLength(Number(length), keep);
@@ -101,13 +101,13 @@ function readByLength(length: number, keep: Keep | undefined): BodyReader {
 }
 
 const LINE_END = 10;
-/** The line end behind the bytes of a chunk. */
+/** The line end after the bytes of a chunk. */
 const CHUNK_END_BYTES = 2;
 
 /** Chunks without trailers (RFC 9112 §7.1). */
 function readChunks(keep: Keep | undefined): BodyReader {
   let line = '';
-  /** Of the present chunk, its line end included. */
+  /** Bytes left of the current chunk, including its line end. */
   let missing = 0;
   let isLast = false;
 
@@ -141,7 +141,7 @@ function readChunks(keep: Keep | undefined): BodyReader {
   };
 }
 
-/** One buffer for everything that is read: nothing is allocated for an answer. */
+/** One buffer for all reads: nothing is allocated per answer. */
 function open(address: string, read: (chunk: Buffer) => void): Promise<Socket> {
   const { hostname, port } = new URL(address);
   return new Promise((resolve, reject) => {

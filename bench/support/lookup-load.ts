@@ -1,4 +1,4 @@
-/** The load generator: a process of its own that asks for products and says how long the answers took. */
+/** The load generator: a process of its own that looks up products and reports the times of the answers. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { answerParent } from './child-process.ts';
 import { type HttpConnection, openConnection } from './http-connection.ts';
@@ -8,15 +8,15 @@ import { percentile } from './statistics.ts';
 export interface LoadOrder {
   readonly address: string;
   readonly key: string;
-  /** Asked one after another, from the first again after the last. */
+  /** Requested one after another, again and again. */
   readonly paths: readonly string[];
   readonly seconds: number;
   readonly connections: number;
-  /** Requests a second, whatever the answers do; absent: each connection asks again once it is answered. */
+  /** Requests per second, independent of the answers; undefined: each connection has one after another. */
   readonly rate?: number;
-  /** So many and no more, however long they take; only without a rate. */
+  /** The number of requests, whatever their time; only without a rate. */
   readonly requests?: number;
-  /** Two products that change together were looked up together: their versions must be the same. */
+  /** Two products that change together are looked up together: their versions must be equal. */
   readonly comparesVersions?: boolean;
 }
 
@@ -27,15 +27,15 @@ export interface LoadResult {
   readonly p99: number;
   readonly p999: number;
   readonly longest: number;
-  /** Answers in which the versions differed. */
+  /** Answers with different versions. */
   readonly mixtures: number;
-  /** Which versions were seen. */
+  /** The versions in the answers. */
   readonly versions: readonly string[];
 }
 
 const LONGEST_WAIT_MS = 60_000;
 
-/** The parent ends a period that it does not know the length of. */
+/** The parent ends periods of unknown length. */
 let isStopped = false;
 process.on('SIGUSR2', () => {
   isStopped = true;
@@ -61,7 +61,7 @@ class Load {
     this.requests = order.paths.map((path) => Buffer.from(`GET ${path} ${headers}`));
   }
 
-  /** `since`: when it was due, so that an answer that holds up the next requests counts for each of them. */
+  /** `since`: when the request was due, so that a slow answer counts for each request that it delays. */
   ask(connection: HttpConnection, since: number, then: () => void): void {
     const request = this.requests[this.next++ % this.requests.length];
     if (request === undefined) throw new Error('nothing to ask');
@@ -79,7 +79,7 @@ class Load {
     if (seen.size !== 1) this.mixtures += 1;
   }
 
-  /** Closed loop: as many requests as are answered, or as many as are wanted. */
+  /** Closed loop: `requests` requests if set, otherwise as many as are answered in time. */
   async runClosed(until: number): Promise<void> {
     const { requests } = this.order;
     const isOver = (now: number) => (requests === undefined ? now >= until : this.next >= requests);
@@ -95,7 +95,7 @@ class Load {
     await Promise.all(this.connections.map(runOne));
   }
 
-  /** Open loop: requests are due at fixed instants and wait for a free connection if they must. */
+  /** Open loop: requests are due at fixed instants, and wait for a free connection if necessary. */
   async runOpen(start: number, rate: number): Promise<void> {
     const total = Math.round(this.order.seconds * rate);
     const latest = start + this.order.seconds * 1_000 + LONGEST_WAIT_MS;

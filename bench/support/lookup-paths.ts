@@ -1,6 +1,6 @@
 import { startRandom } from './synthetic-products.ts';
 
-/** Requests for random products, the same ones in every run. */
+/** Requests for random products, the same in every run. */
 export interface WantedPaths {
   readonly path: string;
   readonly identifiers: ArrayLike<string>;
@@ -8,7 +8,7 @@ export interface WantedPaths {
   readonly requests: number;
 }
 
-/** Enough that a catalog is asked for all over before the first request comes again. */
+/** Enough to cover the whole catalog before the first request repeats. */
 export const REQUESTS_OF_100 = 4_000;
 
 export function listPaths({ path, identifiers, perRequest, requests }: WantedPaths): string[] {

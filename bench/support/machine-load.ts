@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFamilyCpuMs, TICK_MS } from './process-usage.ts';
 
-/** How much of the machine others used meanwhile: figures measured beside other work are not to be trusted. */
+/** The other work on the machine during a measurement: with it, figures are not to be trusted. */
 
 interface Used {
   readonly all: number;
@@ -9,10 +9,10 @@ interface Used {
   readonly own: number;
 }
 
-/** A measurement that takes less has the rounds of another one. */
+/** A shorter measurement has the rounds of another one. */
 const SHORTEST_TICKS = 100;
 
-/** @returns a function that tells the share of the processors, from 0 to 1, that others took since the start, unless that was just now */
+/** @returns a function for the share of the processors, from 0 to 1, used by others since the start, if measurable */
 export function watchOthers(): () => number | undefined {
   const before = readUsed();
   return () => {
@@ -23,7 +23,7 @@ export function watchOthers(): () => number | undefined {
   };
 }
 
-/** In ticks. What a hypervisor takes for others counts as busy. */
+/** In ticks. Time stolen by a hypervisor counts as busy. */
 function readUsed(): Used {
   const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1);
   const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, ...rest] = line

@@ -1,16 +1,16 @@
 import type { BenchService, Settings } from './service.ts';
 import { describeSpread, type Spread } from './statistics.ts';
 
-/** What a measurement found, and what it should have been. */
+/** A result of a measurement, and its target. */
 export interface Figure {
-  /** In words: what is divided by what, or what the number is. */
+  /** In words: the dividend and divisor, or the meaning of the number. */
   readonly name: string;
   readonly spread: Spread;
   /** `×` for a ratio of things measured in turn. */
   readonly unit: '×' | 'of 1' | 'ms' | 's' | 'MiB' | 'bytes' | 'products/s' | 'mixtures' | 'faults';
-  /** Absent: for information. */
+  /** Undefined: for information. */
   readonly target?: Target;
-  /** Absolute numbers behind a ratio, true for this machine and hour only. */
+  /** The absolute numbers behind a ratio, valid for this machine and hour only. */
   readonly absolute?: string;
 }
 
@@ -23,29 +23,29 @@ export interface Sizes {
   readonly synthetic: number;
   readonly million: number;
   readonly rounds: number;
-  /** Of one period of load. */
+  /** The time of one period of load. */
   readonly seconds: number;
 }
 
-/** What measurements share, so that none loads again what another has loaded. */
+/** Shared parts of measurements, so that no catalog is loaded twice. */
 export interface Bench {
   readonly sizes: Sizes;
-  /** A temporary folder on disk; everything goes with it. */
+  /** A temporary folder on disk, which is removed at the end. */
   readonly folder: string;
-  /** Runs `make` at the first call with this name and gives its result to every later one. */
+  /** Runs `make` at the first call with a name, and returns its result to all later ones. */
   share<Result>(name: string, make: () => Promise<Result>): Promise<Result>;
-  /** A service on a folder of its own; what is not stopped before is stopped at the end. */
+  /** Starts a service on a folder of its own, which is stopped at the end at the latest. */
   startService(name: string, settings?: Settings): Promise<BenchService>;
-  /** What else has to be stopped at the end, after the services. */
+  /** Registers further functions to call at the end, after the services. */
   stopAtEnd(stop: () => Promise<void>): void;
-  /** A line on what is under way. */
+  /** Prints a line on the progress. */
   say(text: string): void;
 }
 
 export interface Measurement {
   readonly name: string;
   readonly title: string;
-  /** @returns a sentence on what the figures depend on besides the machine */
+  /** @returns a sentence on conditions of the figures besides the machine */
   describeConditions?(bench: Bench): Promise<string>;
   measure(bench: Bench): Promise<Figure[]>;
 }
@@ -55,7 +55,7 @@ export function isMet({ spread, target }: Figure): boolean | undefined {
   return target.kind === 'at least' ? spread.median >= target.value : spread.median <= target.value;
 }
 
-/** @returns `met`, or by how much not */
+/** @returns `met`, or the distance to the target */
 export function judge(figure: Figure): string {
   const { spread, target } = figure;
   if (target === undefined) return '';

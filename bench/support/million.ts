@@ -5,19 +5,19 @@ import type { BenchService } from './service.ts';
 import { type FullUpdateTime, runFullUpdate } from './service-client.ts';
 import { FIRST_VERSION, identifierOf } from './synthetic-products.ts';
 
-/** One service with a large catalog and a small one, loaded once for all measurements that need it. */
+/** A service with a large catalog and a small one, loaded once for all measurements that use it. */
 export interface MillionCatalog {
   readonly service: BenchService;
   readonly projectId: number;
   readonly smallProjectId: number;
   readonly count: number;
   readonly smallCount: number;
-  /** While the large one was loaded into a process that had just been started. */
+  /** The memory during the load of the large one by a newly started process. */
   readonly loading: LoadingMemory;
 }
 
 export interface LoadingMemory {
-  /** The greatest until the tenth batch was accepted. */
+  /** The peak until the tenth batch was accepted. */
   readonly afterTen: Memory;
   readonly afterAll: Memory;
   readonly afterCommit: Memory;
@@ -60,7 +60,7 @@ async function loadMillion(service: BenchService, projectId: number, count: numb
   return { afterTen, afterAll, afterCommit: readMemory(service.pid), time };
 }
 
-/** The identifiers of a synthetic catalog without a list of all of them. */
+/** The identifiers of a synthetic catalog, without a list in memory. */
 export function identifiersBelow(count: number, every = 1): ArrayLike<string> {
   return new Proxy({ length: Math.ceil(count / every) } as ArrayLike<string>, {
     get: (target, name) => (name === 'length' ? target.length : identifierOf(Number(name) * every)),

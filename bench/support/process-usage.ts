@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** What a process uses, from Linux's /proc. */
+/** The usage of processes, from Linux's /proc. */
 
 /** The unit of /proc/PID/stat on every Linux that Node runs on. */
 export const TICK_MS = 10;
@@ -11,7 +11,7 @@ const QUIET_SHARE = process.env.BENCH_NODE_OPTIONS === undefined ? 0.04 : 0.5;
 const QUIET_MS = 400;
 const LONGEST_MS = 120_000;
 
-/** @returns the processor time that all threads of a process have used */
+/** @returns the processor time of all threads of a process */
 export function readCpuMs(pid: number): number {
   return readStat(pid).ownTicks * TICK_MS;
 }
@@ -19,7 +19,7 @@ export function readCpuMs(pid: number): number {
 interface Stat {
   readonly parent: number;
   readonly ownTicks: number;
-  /** Of children that have ended. */
+  /** Ticks of ended children. */
   readonly endedTicks: number;
 }
 
@@ -35,7 +35,7 @@ function readStat(pid: number): Stat {
   return { parent, ownTicks: user + system, endedTicks: endedUser + endedSystem };
 }
 
-/** @returns the processor time of a process and of all that it started, ended or not */
+/** @returns the processor time of a process and all its descendants, ended or not */
 export function readFamilyCpuMs(pid: number): number {
   const stats = listStats();
   const isOf = (member: number): boolean => {
@@ -74,14 +74,14 @@ export function readMemory(pid: number): Memory {
 }
 
 /**
- * Waits until a process has nothing left to do, e.g. to tidy up after a commit, so that it does not disturb what is
- * measured next. @returns how long that took, in ms
+ * Waits until a process has no work left, e.g. after a commit, so that it does not disturb the next measurement.
+ * @returns the wait in ms
  */
 export function waitUntilQuiet(pid: number): Promise<number> {
   return waitUntilIdle(`the process ${pid}`, () => readCpuMs(pid));
 }
 
-/** The same of whatever `readMs` tells the processor time of. */
+/** The same for any source of processor time. */
 export async function waitUntilIdle(
   name: string,
   readMs: () => number,
@@ -98,8 +98,8 @@ export async function waitUntilIdle(
 }
 
 /**
- * A load generator would have a machine of its own; here it at least does not wait for its turn behind what it
- * measures. The same for whatever is compared.
+ * Gives priority to this process: a load generator would have its own machine, and must at least not wait
+ * behind the measured service. The same applies to every rival.
  */
 export function goFirst(): void {
   try {

@@ -1,6 +1,6 @@
 /**
- * What the machine could do at most: JSON.parse of the bodies and one insert of each product's document into
- * node:sqlite, on one thread, durable after each batch. The documents are cut out beforehand, so that not even
+ * The most that the machine could do: JSON.parse of the bodies and one insert of each product's document into
+ * node:sqlite, on one thread, durable after each batch. The documents are cut out in advance, so not even
  * writing them as text counts.
  */
 import { rmSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { answerParent } from './child-process.ts';
 
 export interface RawLoad {
   readonly path: string;
-  /** Absent: those of the load before. */
+  /** Default: those of the last load. */
   readonly bodies?: readonly Uint8Array[];
 }
 

@@ -1,7 +1,7 @@
 import type { Machine } from './machine.ts';
 import { describeFigure, describeTarget, type Figure, judge } from './measurement.ts';
 
-/** What one measurement found. */
+/** The result of one measurement. */
 export interface MeasuredFigures {
   readonly name: string;
   readonly title: string;
@@ -9,7 +9,7 @@ export interface MeasuredFigures {
   readonly measuredAt: string;
   readonly conditions?: string;
   readonly seconds: number;
-  /** The share of the processors, from 0 to 1, that other work on the machine took; none where the rounds are those of another measurement. */
+  /** The share of the processors, from 0 to 1, used by other work on the machine; undefined if the rounds are another measurement's. */
   readonly others?: number | undefined;
   readonly figures: readonly Figure[];
 }
@@ -22,7 +22,7 @@ export interface Results {
 
 const HEAD = ['Figure', 'Target', 'Measured', '', 'Absolute'];
 
-/** The page that stands beside the figures in the repository. */
+/** The page next to the figures in the repository. */
 export function describeResults(results: Results): string {
   const { machine, measured } = results;
   return `# Results of the benchmarks

@@ -1,15 +1,15 @@
-/** What it takes to check a body of products and to list its names, by the scan and by the validator, round after round. */
+/** The cost of checking a body of products and listing its names, by the scan and by the validator, round after round. */
 import { type CheckedBody, openBody, validateBody } from '../../server/src/catalog/ingest/checked-body.ts';
 import { answerParent } from './child-process.ts';
 
 export interface ScanLoad {
-  /** The bodies of one catalog, by the form in which they are written. */
+  /** The bodies of one catalog, by their written form. */
   readonly forms: Readonly<Record<string, readonly Uint8Array[]>>;
   readonly validated: string;
   readonly rounds: number;
 }
 
-/** µs of processor a product, of each round: of the scan by form, and of the validator. */
+/** µs of processor time per product in each round: of the scan by form, and of the validator. */
 export interface ScanTimes {
   readonly scan: Readonly<Record<string, number[]>>;
   readonly validator: number[];
@@ -32,7 +32,7 @@ answerParent<ScanLoad>(({ forms, validated, rounds }) => {
       const time = measure(bodies, check);
       if (round >= 0) times?.push(time);
     }
-    // What one leaves behind for the collector, another pays: each comes first in its turn.
+    // Garbage of one is collected at the expense of the next, so each comes first in turn.
     turns.push(...turns.splice(0, 1));
   }
   return { scan, validator } satisfies ScanTimes;

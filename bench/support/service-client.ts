@@ -1,9 +1,9 @@
 import { Agent, request } from 'node:http';
 
-/** Calls a server of the bench as a conforming client does: over kept connections, one call after another. */
+/** Calls a server of the bench as conforming clients do: over persistent connections, one call at a time. */
 export interface ServiceClient {
   call(method: string, path: string, body?: Uint8Array | object): Promise<Answered>;
-  /** @throws Error for anything but success */
+  /** @throws Error unless the call succeeds */
   succeed<Body>(method: string, path: string, body?: Uint8Array | object): Promise<Body>;
   close(): void;
 }
@@ -48,19 +48,19 @@ export function createClient(address: string, key: string): ServiceClient {
   };
 }
 
-/** Bodies of a full update, prepared beforehand or made one by one. */
+/** Bodies of a full update, prepared or made one by one. */
 export type Bodies = Iterable<Uint8Array>;
 
 export interface FullUpdateHooks {
-  /** After each batch that was accepted. */
+  /** Called after each accepted batch. */
   onUploaded?(batches: number): void;
-  /** Right before the commit is asked for. */
+  /** Called right before the commit. */
   onStart?(): Promise<void> | void;
 }
 
 export interface FullUpdateTime {
   readonly uploadMs: number;
-  /** From the call that asks for the commit until its task has finished. */
+  /** From the call for the commit until its task has finished. */
   readonly commitMs: number;
   readonly totalMs: number;
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { endProcess } from './child-process.ts';
 import { createClient, type ServiceClient } from './service-client.ts';
 
-/** The service under test, as a process of its own. */
+/** The service under test, in a process of its own. */
 export interface BenchService extends ServiceClient {
   readonly address: string;
   readonly key: string;
@@ -15,13 +15,13 @@ export interface BenchService extends ServiceClient {
 }
 
 const KEY = 'bench-key-of-at-least-thirty-two-characters';
-/** As it is published: from source each of its threads reads 1,300 files, and it takes 90 MiB more. */
+/** As published: from source, each of its threads reads 1,300 files, and it takes 90 MiB more. */
 export const PROGRAM = fileURLToPath(new URL('../../dist/server/src/main.mjs', import.meta.url));
 
 /** RELATA_ variables; undefined: not set. */
 export type Settings = Readonly<Record<string, string | undefined>>;
 
-/** Settings that are not given come from the environment of the bench. */
+/** Other settings come from the environment of the bench. */
 export async function startService(dataDir: string, settings: Settings = {}): Promise<BenchService> {
   const env = {
     ...process.env,
@@ -32,7 +32,7 @@ export async function startService(dataDir: string, settings: Settings = {}): Pr
   } as NodeJS.ProcessEnv;
   const nodeOptions = env.BENCH_NODE_OPTIONS?.split(' ') ?? [];
   const command = [process.execPath, ...nodeOptions, PROGRAM, 'serve'];
-  // Node itself takes all the descriptors that it may have.
+  // Node itself raises its limit to the maximum.
   const limit = `ulimit -n ${env.BENCH_OPEN_FILES ?? '"$(ulimit -n)"'} && exec "$@"`;
   const child = spawn('/bin/sh', ['-c', limit, 'sh', ...command], {
     env,
@@ -41,7 +41,7 @@ export async function startService(dataDir: string, settings: Settings = {}): Pr
   const address = await new Promise<string>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`the service ended with ${code}`)));
     createInterface({ input: child.stdout }).on('line', (line) => {
-      // Node's own notes, e.g. of --trace-gc, stand between the lines of the log.
+      // Node's own messages, e.g. of --trace-gc, are among the lines of the log.
       if (!line.startsWith('{')) return console.log(line);
       const { msg, address: found, level } = JSON.parse(line) as LogLine;
       if (msg === 'relata serves') resolve(String(found));

@@ -1,4 +1,4 @@
-/** Several rounds of one thing. */
+/** Values of several rounds. */
 export interface Spread {
   readonly median: number;
   readonly min: number;
@@ -14,7 +14,7 @@ export function spreadOf(values: readonly number[]): Spread {
   };
 }
 
-/** @returns the value at or above which `100 - percent` % of the sorted values lie */
+/** @returns the smallest value that at least `percent` % of the sorted values do not exceed */
 export function percentile(sorted: ArrayLike<number>, percent: number): number {
   if (percent === 50 && sorted.length % 2 === 0) {
     const middle = sorted.length / 2;
@@ -29,7 +29,7 @@ export function describeSpread({ median, min, max }: Spread): string {
   return `${round(median)} (${round(min)}–${round(max)})`;
 }
 
-/** Three digits that count. */
+/** Rounds to three significant digits. */
 export function round(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   if (Math.abs(value) >= 100) return String(Math.round(value));

@@ -1,7 +1,7 @@
 /**
  * Products of 1.5 KB that are the same in every run: product `index` of a version is made from its index alone, so
- * that any part of a catalog of any size can be made, changed or looked up without the rest. 16 attributes: some
- * with few distinct values, some numbers with units, some texts that no other product has.
+ * any part of a catalog of any size can be made, changed or looked up without the rest. 16 attributes: some with
+ * few distinct values, some numbers with units, some texts unique to each product.
  */
 
 const BRANDS = series('Brandwerk', 40);
@@ -19,12 +19,12 @@ const WORDS =
 const DESCRIPTION_CHARACTERS = 500;
 const LONG_TEXT = joinWords(10_000);
 
-/** Where a change of version shows: in the price and in the name. */
+/** The version of a product, which is in its price and its name. */
 export interface SyntheticVersion {
   readonly version: number;
   /** Only products whose index is a multiple of this have the version. */
   readonly every: number;
-  /** The version of the other products; absent: 1. */
+  /** The version of the other products; default: 1. */
   readonly others?: number;
 }
 
@@ -89,7 +89,7 @@ export function describeBatch(range: SyntheticRange): Buffer {
   return Buffer.from(`{"products":[${products.join(',')}]}`);
 }
 
-/** No two are the same, and cutting is quicker than joining words for each product. */
+/** Each is unique, and cutting is faster than joining words for each product. */
 function describeAtLength(random: (below: number) => number, index: number): string {
   const start = random(LONG_TEXT.length - DESCRIPTION_CHARACTERS);
   return `Number ${index}: ${LONG_TEXT.slice(start, start + DESCRIPTION_CHARACTERS)}`;
@@ -104,7 +104,7 @@ function series(name: string, count: number): string[] {
   return Array.from({ length: count }, (_, at) => `${name} ${String(at + 1).padStart(2, '0')}`);
 }
 
-/** @returns a source of numbers from 0 on, below the bound it is given (mulberry32) */
+/** @returns a source of numbers from 0 up to the given bound, excluded (mulberry32) */
 export function startRandom(seed: number): (below: number) => number {
   let state = Math.imul(seed + 1, 0x9e3779b1) >>> 0;
   return (below) => {

@@ -8,14 +8,14 @@ import type { Bench } from './measurement.ts';
 const ROOT = join(import.meta.dirname, '../..');
 
 export interface TestRun {
-  /** Below server/test. */
+  /** Relative to server/test. */
   readonly file: string;
   /** A part of the name of its tests. */
   readonly only: string;
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** Runs tests with more of what they try than `npm test` has time for. @returns whether they pass, and what they told of it */
+/** Runs tests with more cases than `npm test` has time for. @returns whether they pass, and their diagnostics */
 export async function runTests(
   bench: Bench,
   { file, only, settings }: TestRun,

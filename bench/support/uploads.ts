@@ -4,11 +4,11 @@ import type { ServiceClient } from './service-client.ts';
 interface UploadOrder {
   readonly path: string;
   readonly bodies: readonly Buffer[];
-  /** When each upload begins, in ms from the first on; absent: as soon as the one before is answered. */
+  /** The start of each upload, in ms after the first; undefined: as soon as the one before is answered. */
   readonly starts?: readonly number[];
 }
 
-/** @returns how to stop, which tells when each upload began */
+/** @returns a function that stops, and returns when each upload started */
 export function startUploads(client: ServiceClient, { path, bodies, starts }: UploadOrder) {
   const begun: number[] = [];
   let isStopped = false;

@@ -1,8 +1,9 @@
 /**
- * The generator of the demo catalog: the goods of an invented shop for sports, outdoor and photo, in which tyres fit bicycles,
- * lenses fit cameras and filters fit lenses. The same seed makes the same products. `relata demo` loads the file that `npm run
- * demo-catalog` wrote with it (server/demo/); tests and benchmarks take as many products as they need. The catalog comes in
- * rounds: each has new groups of every product line, with the variants of a group in a row.
+ * The generator of the demo catalog: the goods of an invented shop for sports, outdoor and photo, in which tyres fit
+ * bicycles, lenses fit cameras and filters fit lenses. The same seed makes the same products. `relata demo` loads the
+ * file written by `npm run demo-catalog` (server/demo/); tests and benchmarks take as many products as they need.
+ *
+ * The catalog comes in rounds: each has new groups of every product line, with the variants of a group in a row.
  */
 
 import type { DemoProduct } from '../../../src/cli/demo/demo.ts';
