@@ -6,11 +6,11 @@ import type { Plugin } from 'rolldown';
 import { bundle, listStarted, SOURCE } from '../bundle.ts';
 import { listImports } from './test-files.ts';
 
-/** The bundled program for tests: what is started or imported is redirected to its files. */
+/** The bundled program for tests: started and imported sources are redirected to its files. */
 
 const WHERE = { cwd: fileURLToPath(new URL('../', import.meta.url)) };
 
-/** What tests import into their own processes. */
+/** The modules that tests import into their own processes. */
 function listImported(): string[] {
   const tests = globSync(['src/**/*.test.ts', '{openapi,test}/**/*.ts'], WHERE).map((path) =>
     join(WHERE.cwd, path),
@@ -18,7 +18,7 @@ function listImported(): string[] {
   return [...new Set(tests.flatMap(listImports).filter((path) => path.startsWith(SOURCE)))];
 }
 
-/** Files beside a module, such as migrations, are where its source is. */
+/** Files next to a module, such as migrations, stay with its source. */
 const keepPlaces: Plugin = {
   name: 'keep-places',
   transform: (code, id) =>
@@ -32,8 +32,8 @@ const keepPlaces: Plugin = {
 };
 
 /**
- * A module by itself: it is loaded into processes that get no settings of the test. What a file of the bundle imports of its own
- * folder is there: that Node does not look for it is a tenth of what a file of tests takes to load.
+ * A module without imports: it is loaded into processes without the test's settings. Imports of a bundled file within its folder
+ * are there: sparing Node the search saves a tenth of the load time of a test file.
  */
 const redirect = (
   folder: string,
@@ -51,7 +51,7 @@ registerHooks({
   },
 });`;
 
-/** Packages that stay where they are: one looks for its own files, some of which a machine may have built, others may be absent. */
+/** Packages left out of the bundle: one searches its own files, others may be built by the machine or absent. */
 const leaveOut = {
   name: 'leave-out',
   resolveId: (specifier: string) =>
@@ -60,13 +60,13 @@ const leaveOut = {
       : null,
 };
 
-/** @returns the URLs of files, by those of their sources */
+/** @returns the URLs of files, by the URLs of their sources */
 async function writeBundle(folder: string, entries: readonly string[]): Promise<[string, string][]> {
   const chunks = await bundle({
     folder,
     entries,
     plugins: [keepPlaces, leaveOut],
-    // Without comments and spaces a process starts in a tenth less processor time; names stay what they are.
+    // Without comments and spaces, a process starts in a tenth less processor time; names stay.
     minify: { compress: false, mangle: false, codegen: true },
   });
   return chunks.flatMap(({ isEntry, facadeModuleId, fileName }) =>
@@ -77,9 +77,9 @@ async function writeBundle(folder: string, entries: readonly string[]): Promise<
 }
 
 /**
- * Writes the program into a folder. What runs in a process or a thread of its own is a bundle by itself: what tests import, they
- * import by itself, which makes a hundred small files of it.
- * @returns what a process of Node has to `--import`, so that the program's processes and threads start from there
+ * Writes the program into a folder. Each entry of a process or thread is a bundle of its own, whereas modules that tests import
+ * are separate files, about a hundred small ones.
+ * @returns the module that processes of Node must `--import`, so that the program's processes and threads start from there
  */
 async function bundleProgram(folder: string): Promise<string> {
   const entries = [
@@ -92,8 +92,8 @@ async function bundleProgram(folder: string): Promise<string> {
 }
 
 /**
- * Hundreds of processes load the same files: bundled, and compiled once, each starts in half the processor time.
- * @returns variables for processes of Node that start while this one runs
+ * Hundreds of processes load the same files: bundled and precompiled, each starts in half the processor time.
+ * @returns environment variables for processes of Node that start while this one runs
  */
 export async function prepareProgram(): Promise<{ NODE_COMPILE_CACHE: string; NODE_OPTIONS: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'relata-compiled-'));

@@ -23,30 +23,30 @@ import { type Outcome, runScript, runTestFile } from './test-process.ts';
 import { type Job, runJobs } from './test-schedule.ts';
 
 /**
- * `node server/test/run-tests.ts` runs what tells within minutes that the program works: checks, units, every rule of the interface on the
- * embedded store, a smoke of PostgreSQL and of the console. `deep` runs everything else: both stores, an installed PostgreSQL of an
- * older version, crashes, generated data, the whole console, the package. Names of passes, or test files, run those alone. All passes share the
- * slots of one schedule.
+ * `node server/test/run-tests.ts` shows within minutes that the program works: checks, units, every rule of the interface on the embedded
+ * store, a smoke test of PostgreSQL and of the console. `deep` runs everything else: both stores, an installed PostgreSQL of an older version,
+ * crashes, generated data, the whole console, the package. Names of passes or test files run only those. All passes share the slots of one
+ * schedule.
  */
 
 interface Pass {
   readonly name: string;
-  /** Whether it runs with `deep` and not without; undefined: with both. */
+  /** Whether it runs only with `deep` (true) or only without (false); undefined: always. */
   readonly isDeep?: boolean;
   readonly files: readonly string[];
-  /** The folder of PostgreSQL's programs; `npm`: those of the package; undefined: the embedded store. */
+  /** The folder of PostgreSQL's programs; `npm`: the package's; undefined: the embedded store. */
   readonly postgres?: string;
-  /** A coordinator of Citus, which runs already. */
+  /** A running coordinator of Citus. */
   readonly cluster?: string;
-  /** Settings of its tests alone. */
+  /** Settings for its tests only. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Scripts of package.json, one after the other. */
+  /** Scripts of package.json, run in order. */
   readonly scripts?: readonly string[];
 }
 
-/** Of one process; the tests of whole catalogs take up to 1.4 GB. */
+/** Per process; the tests of whole catalogs take up to 1.4 GB. */
 const MEMORY_MB = Number(process.env.RELATA_TEST_MEMORY_MB ?? 2_048);
-/** What whoever has no real catalog beside the clone meets; what is asked of it is asked of fewer products. */
+/** As on a machine without the real catalog: its tests use fewer, generated products. */
 const GENERATED = {
   RELATA_TEST_DATA: '/nonexistent',
   RELATA_TEST_BODIES: '2000',
@@ -55,26 +55,26 @@ const GENERATED = {
   RELATA_TEST_PAIRS: '1',
   RELATA_TEST_RUNS: '1',
 };
-/** Of random cases, enough to meet a rule that is broken outright. */
+/** The number of random cases that finds an outright broken rule. */
 const FEW = { RELATA_TEST_BODIES: '5000', RELATA_TEST_RUNS: '20' };
-/** Those that `npm test` begins with a few. */
+/** More cases of the tests of which `npm test` runs a few. */
 const MORE = { RELATA_TEST_BODIES: '15000' };
-/** The whole catalog is for the embedded store; PostgreSQL's statements meet more than a batch of it, and fewer random ones. */
+/** The whole catalog is for the embedded store; for PostgreSQL's statements a few batches and fewer random cases suffice. */
 const FEWER = {
   RELATA_TEST_PRODUCTS: '12000',
   RELATA_TEST_RUNS: '5',
   RELATA_TEST_SOURCES: '60',
   RELATA_TEST_PAIRS: '10000',
 };
-/** A core is kept busy by one file, and a little more; one that waits leaves most of it to others. */
+/** One file keeps a core busy, with a little to spare; a waiting file leaves most of it to others. */
 const SLOTS = { computes: Math.min(availableParallelism() + 1, 8), waits: 2 };
 const OLDEST = 14;
 const NEWEST = 17;
 const CHECK_SECONDS = 60;
-/** Files that may fail at first in one run of the tests and are repeated; the deep tests have about 300. */
+/** Files of one run that may fail at first and are repeated; the deep tests have about 300. */
 const MOST_REPEATED = 4;
 
-/** What `npm run build` makes, the last file of each. */
+/** The last file of each part of `npm run build`. */
 const BUILT = [
   'client/dist/client.js',
   'console/dist/index.html',
@@ -82,7 +82,7 @@ const BUILT = [
   'server/dist/main.mjs',
 ];
 
-/** Whether that is younger than every file of the repository, as after `npm test`. */
+/** Whether the build is newer than every file of the repository, as after `npm test`. */
 function isBuilt(): boolean {
   const writtenAt = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const listed = spawnSync('git', ['ls-files', '-coz', '--exclude-standard'], { encoding: 'utf8' });
@@ -90,7 +90,7 @@ function isBuilt(): boolean {
   return listed.status === 0 && BUILT.every((path) => writtenAt(path) > newest);
 }
 
-/** @param isDeep  whether `npm test` may have built what is tested */
+/** @param isDeep  whether `npm test` may have built the program */
 function listPasses(isDeep = false): Pass[] {
   const given = process.env.RELATA_TEST_POSTGRES_BIN;
   const installed = given || findOldest();
@@ -121,7 +121,7 @@ function listPasses(isDeep = false): Pass[] {
   ];
 }
 
-/** @returns the one that differs most from the package's */
+/** @returns the version that differs most from the package's */
 function findOldest(): string | undefined {
   return [...findInstalled()].find(([version]) => version >= OLDEST && version <= NEWEST)?.[1];
 }
@@ -135,7 +135,7 @@ function choosePasses(named: readonly string[]): readonly Pass[] {
   );
 }
 
-/** A pass with what its files get, and what became of them. */
+/** A pass with the environment of its files and their outcomes. */
 interface RunningPass extends Pass {
   readonly title: string;
   readonly env: NodeJS.ProcessEnv;
@@ -180,7 +180,7 @@ function makeJobs(passes: readonly RunningPass[]): Job[] {
   for (const pass of passes.filter((one) => one.scripts !== undefined)) {
     scripts.set(pass.name, { kind: 'computes', seconds: CHECK_SECONDS, run: () => runScripts(pass) });
   }
-  // A service that starts while the console is built would find files that are gone again.
+  // A service that starts during a build of the console would find files that then disappear.
   const built = scripts.get('build');
   const jobs = passes.flatMap((pass) =>
     pass.files.map((file) => ({
@@ -206,7 +206,7 @@ const runScripts = (pass: RunningPass) =>
     };
   });
 
-/** Reports the outcome of a file, and after the last file of a pass the sum of the pass. */
+/** Reports the outcome of a file and, after the last file of a pass, the sum of the pass. */
 async function conclude(pass: RunningPass, what: string, work: () => Promise<Outcome>): Promise<void> {
   const begun = performance.now();
   const outcome = await work().catch((error: Error) => ({
@@ -225,11 +225,11 @@ async function conclude(pass: RunningPass, what: string, work: () => Promise<Out
 }
 
 /**
- * Runs files that failed once more, each by itself: beside five others on two cores, a browser or a crash test runs into
- * its time limit now and then, which says nothing about the program. What fails both times has failed, and every file
- * that needed a second run is named. More failures than MOST_REPEATED are not noise, and are not repeated.
+ * Repeats failed files once, one at a time: next to five others on two cores, a browser or a crash test now and then
+ * exceeds its time limit, which says nothing about the program. Files that fail twice have failed, and those that passed
+ * in the second run are named. More failures than MOST_REPEATED are not noise, and are not repeated.
  * @param ended  paths of files that were ended for their memory, which are not repeated
- * @returns a line for each file that passed only then
+ * @returns a line for each file that passed only in the second run
  */
 async function repeatFailed(passes: readonly RunningPass[], ended: ReadonlySet<string>): Promise<string[]> {
   const failed = passes.flatMap((pass) =>
@@ -262,7 +262,7 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** @returns what failed and what passed only in its second run, a line each, and the sum */
+/** @returns failures and files that passed only in the second run, one line each, and the sum */
 async function runPasses(
   chosen: readonly Pass[],
 ): Promise<{ failures: string[]; unsteady: string[]; counts: Counts }> {

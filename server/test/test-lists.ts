@@ -1,8 +1,8 @@
 import type { Job } from './test-schedule.ts';
 
 /**
- * What the runner has to be told of test files. PostgreSQL runs every file that gets a store, except those whose rules stand
- * above the port: both stores would answer them in the same way. A test of a store belongs in another file.
+ * The runner's knowledge about test files. PostgreSQL runs every file that gets a store, except those whose rules are above
+ * the port: both stores would give the same answers. The test of a store belongs in another file.
  */
 export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/access/access-table.test.ts': 'who may call what, which is decided above the stores',
@@ -45,10 +45,10 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
     'spans, which are made above the stores; the column of tasks is in all tests of tasks',
 };
 
-/** Tests beside their subjects that take too long for `npm test`. */
+/** Tests next to their subjects that take too long for `npm test`. */
 export const DEEP_UNITS: readonly string[] = ['src/pipelines/formats/format-memory.test.ts'];
 
-/** Random tests that `npm test` runs with few cases and `npm run test:deep` once more with all. */
+/** Random tests that `npm test` runs with few cases, and `npm run test:deep` again with all. */
 export const TRIES_MORE: readonly string[] = [
   'src/catalog/ingest/scan/body-scan.test.ts',
   'src/catalog/store/catalog-store.test.ts',
@@ -69,10 +69,10 @@ export const CONSOLE_SMOKE: readonly string[] = [
   'texts.test.ts',
 ];
 
-/** `seconds`: by itself, on the store where it takes longer. */
+/** `seconds`: when run alone, on the slower store. */
 type Work = Pick<Job, 'kind' | 'seconds'>;
 
-/** Files that take about half a minute and more, on two cores, and what must not be disturbed: the longest begin first. */
+/** Files that take about half a minute or more on two cores, or must run undisturbed: the longest start first. */
 export const LONG_WORK: Readonly<Record<string, Work>> = {
   'test/durability/chaos.test.ts': { kind: 'waits', seconds: 80 },
   'test/durability/crash.test.ts': { kind: 'waits', seconds: 110 },
@@ -86,9 +86,9 @@ export const LONG_WORK: Readonly<Record<string, Work>> = {
   'test/durability/disk-full.test.ts': { kind: 'waits', seconds: 40 },
   'test/durability/sqlite-failing-disk.test.ts': { kind: 'waits', seconds: 40 },
   'test/catalog/real-catalog.test.ts': { kind: 'computes', seconds: 35 },
-  // Kills a worker that other files of its pass use.
+  // Kills a worker used by other files of its pass.
   'test/postgres/postgres-cluster.test.ts': { kind: 'alone', seconds: 110 },
-  // Measures how long a page does not answer.
+  // Measures how long a page does not respond.
   '../console/test/long-table.test.ts': { kind: 'alone', seconds: 25 },
   '../console/test/flows.test.ts': { kind: 'computes', seconds: 130 },
   '../console/test/views.test.ts': { kind: 'computes', seconds: 60 },

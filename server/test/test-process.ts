@@ -5,23 +5,23 @@ import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec, type TestEvent } from 'node:test/reporters';
 
-/** What became of a test file or a command. */
+/** The result of a test file or a command. */
 export interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** What failed, a line each. */
+  /** Failures, one line each. */
   readonly failures: readonly string[];
-  /** What it said, to be printed as a whole: others say something at the same time. */
+  /** Its output, to be printed in one piece, as others run at the same time. */
   readonly said: string;
 }
 
-/** A test with a thousand crashes may take long; one that hangs has to end. */
+/** Long enough for a test with a thousand crashes; one that hangs has to end. */
 const TIMEOUT_MS = 900_000;
 
 /** Runs a test file in a process of its own, as `node --test` does. */
 export async function runTestFile(file: string, env: NodeJS.ProcessEnv): Promise<Outcome> {
-  // The console and the tests of the client use the client's source: nothing has to be built for them.
+  // The console and the tests of the client use the client's source, so no build is needed.
   const events = run({ files: [file], timeout: TIMEOUT_MS, env, execArgv: ['--conditions=relata-source'] });
   let counts = { passed: 0, failed: 1, skipped: 0 };
   const failures: string[] = [];
@@ -30,7 +30,7 @@ export async function runTestFile(file: string, env: NodeJS.ProcessEnv): Promise
     if (failureType !== 'subtestsFailed') failures.push(`${relative(process.cwd(), file)}: ${name}`);
   });
   events.on('test:summary', ({ file: one, counts: found }) => {
-    // The file and the run have a summary each.
+    // The file and the run each have a summary.
     if (one !== undefined) return;
     const { tests, passed, skipped } = found;
     counts = { passed, failed: tests - passed - skipped, skipped };
@@ -42,7 +42,7 @@ export async function runTestFile(file: string, env: NodeJS.ProcessEnv): Promise
   return { ...counts, failures, said };
 }
 
-/** The counts of a file, which stand in its heading. */
+/** Drops the counts of a file, which are in its heading. */
 async function* leaveOutCounts(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent> {
   for await (const event of events) {
     if (event.type !== 'test:diagnostic' || event.data.file !== undefined || event.data.nesting > 0)

@@ -1,8 +1,8 @@
-/** Work that ends by itself, such as a test file in a process of its own. */
+/** A unit of work that ends by itself, such as a test file in a process of its own. */
 export interface Job {
-  /** `computes`: keeps a core busy; `waits`: mostly for leases, clocks and other processes; `alone`: runs when all others ended. */
+  /** `computes`: keeps a core busy; `waits`: mostly for leases, clocks and other processes; `alone`: runs after all others. */
   readonly kind: 'computes' | 'waits' | 'alone';
-  /** What it usually takes: the longest begins first. */
+  /** The usual duration: the longest jobs start first. */
   readonly seconds: number;
   /** Jobs that have to end before. */
   readonly after?: readonly Job[];
@@ -11,11 +11,11 @@ export interface Job {
 
 export interface Slots {
   readonly computes: number;
-  /** Beside the computing ones. */
+  /** In addition to the computing ones. */
   readonly waits: number;
 }
 
-/** Runs all jobs. A slot whose own kind has run out takes part in the rest: a waiting job also runs in a computing slot. */
+/** Runs all jobs. A slot without jobs of its own kind takes others: waiting jobs also run in computing slots. */
 export async function runJobs(jobs: readonly Job[], slots: Slots): Promise<void> {
   const open = [...jobs].sort((a, b) => b.seconds - a.seconds);
   const ended = new Set<Job>();

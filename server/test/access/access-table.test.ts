@@ -7,7 +7,7 @@ import { byUrl } from '../support/pipelines/pipeline-project.ts';
 import { shareService } from '../support/shared-service.ts';
 import type { TestService } from '../support/test-service.ts';
 
-/** Every route of docs/openapi.json is asked with every credential. SECURITY.md, "Who may call what", says what each may do. */
+/** Requests every route of docs/openapi.json with every credential. SECURITY.md, "Who may call what", lists their rights. */
 
 const readText = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 
@@ -33,7 +33,7 @@ function listRoutes(): Route[] {
   );
 }
 
-/** What a route deletes is still there when others ask; a trigger is called by the id that it had. */
+/** Deletions come last, as other requests need the things; triggers are called by their original ids. */
 const ORDER = [
   ...['GET ', 'POST /etl-triggers/', 'POST ', 'PUT ', 'PATCH ', 'DELETE '],
   ...['DELETE /management/sessions', 'DELETE /management/session'],
@@ -49,7 +49,7 @@ interface Row {
 }
 
 const SCOPES = ['any', 'project', 'project-group', 'account'];
-/** Access and scope are checked one by one. */
+/** Access and scope are varied independently. */
 const KEYS = [
   ['project', 'page'],
   ['project', 'read'],
@@ -87,7 +87,7 @@ const fits = ({ method, path }: Route, pattern: string) =>
 
 const findRow = (route: Route) => table.find(({ patterns }) => patterns.some((one) => fits(route, one)));
 
-/** In the name of whatever a stranger must not see. */
+/** Part of every name that strangers must not see. */
 const OURS = 'Ours 4711';
 
 interface Answered {
@@ -97,7 +97,7 @@ interface Answered {
 
 interface Credential {
   readonly name: string;
-  /** Columns of the table; of a stranger none. */
+  /** Columns of the table; undefined: a stranger. */
   readonly column: string | undefined;
   readonly scope: string;
   ask(method: string, path: string, body: unknown): Promise<Answered>;
@@ -105,7 +105,7 @@ interface Credential {
 
 let project: { id: number; groupId: number };
 let credentials: readonly Credential[];
-/** Values of parameters of paths. */
+/** Values of path parameters. */
 let values: Readonly<Record<string, unknown>>;
 
 shareService({}, async (running) => {
@@ -198,7 +198,7 @@ async function makeObjects(running: TestService, owner: Awaited<ReturnType<typeo
   };
 }
 
-/** Whole ones where the scope is in the body; elsewhere an empty one is refused after the credential. */
+/** Complete if the scope is in the body; elsewhere an empty one is refused only after the credential. */
 const bodies = () => ({
   'POST /management/project-groups': { name: 'Group' },
   'POST /management/projects': { name: OURS, projectGroupId: project.groupId, locale: 'de-DE' },
@@ -228,14 +228,14 @@ async function askRoute(route: Route, { ask }: Credential): Promise<Answered & {
 
 const REFUSALS = new Set([401, 403]);
 
-/** @returns whether the answer is as the row says */
+/** @returns whether the answer matches the row */
 function isRight(row: Row, { column, scope }: Credential, answer: Answered & { isOurs: boolean }): boolean {
   if (column === undefined) return row.allowed.has('nobody') || isHidden(answer);
   const isInScope = SCOPES.indexOf(scope) >= SCOPES.indexOf(row.scope);
   return (row.allowed.has(column) && isInScope) !== REFUSALS.has(answer.status);
 }
 
-/** From a stranger, who may ask for what is their own. */
+/** Whether it reveals nothing to a stranger, who may request their own things. */
 const isHidden = ({ status, text, isOurs }: Answered & { isOurs: boolean }) =>
   isOurs ? REFUSALS.has(status) || status === 404 : !text.includes(OURS);
 

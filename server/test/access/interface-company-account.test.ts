@@ -32,7 +32,7 @@ const service = shareService({
   },
 });
 
-/** A browser that keeps the cookie of an attempt beside that of a session, as real ones do. */
+/** A browser with one cookie for a sign-in attempt and one for the session, like real ones. */
 class CompanyBrowser extends Browser {
   attempt: string | undefined;
   override headers = { origin: ORIGIN };
@@ -59,7 +59,7 @@ class CompanyBrowser extends Browser {
     return this.call('POST', '/management/session/company-account', { body: { query }, headers: sent });
   }
 
-  /** From the button to the console. */
+  /** Goes from the button to the console. */
   async signIn(subject: string) {
     provider.signInAs(subject);
     return this.finish(await visitProvider(await this.start(), RETURN_URL));

@@ -30,7 +30,7 @@ const newBrowser = (running: TestService) => {
   return browser;
 };
 
-/** @returns the challenge that follows the right password */
+/** @returns the challenge after the correct password */
 async function begin(browser: Browser, email: string): Promise<string> {
   const { passkey } = await browser.succeed('POST', '/management/session', { email, password: PASSWORD });
   assert.ok(passkey !== undefined && browser.cookie === undefined, 'nobody is signed in yet');

@@ -16,7 +16,7 @@ const service = shareService(
 const NO_TOKEN = 'No token set';
 const NOT_ALLOWED = 'You are not allowed to access the requested resource';
 
-/** Every call on a project, with a body that it takes. */
+/** Every call on a project, with an accepted body. */
 const PROJECT_CALLS: [string, string, unknown?][] = [
   ['GET', '/product-service/products-by-sku?identifiers=A'],
   ['POST', '/product-service/products-by-sku', { identifiers: ['A'] }],

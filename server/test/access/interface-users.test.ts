@@ -497,7 +497,7 @@ test('what each role may (§5.6 rule 2)', async () => {
     ['GET', '/metrics', undefined, 200, 403, 403],
   ];
   for (const [method, path, body, ...expected] of cases) {
-    // The owner comes last: what they delete is gone.
+    // The owner comes last, as their deletions are final.
     for (const [at, who] of [editor, viewer, owner].entries()) {
       const wanted = expected[(at + 1) % 3];
       if (wanted === 0) continue;
@@ -698,7 +698,7 @@ test('users see and reach nothing of another account (§5.6 rule 1)', async (t) 
   assert.equal((await other.call('DELETE', `/management/invitations/${id}`)).status, 404);
   const audit = await other.succeed('GET', '/management/audit-log');
   assert.ok(!JSON.stringify(audit).includes('shop.example'));
-  // Inviting tells nothing about the other account; accepting does, to whoever has the link.
+  // An invitation reveals nothing about the other account; accepting it does, to the owner of the link.
   const { link } = await other.succeed('POST', '/management/invitations', {
     email: guest.email,
     role: 'viewer',

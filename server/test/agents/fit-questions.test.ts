@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
-/** Questions as shoppers ask them, by names or identifiers; truth by brute force over the products, not by the service (§15). */
+/** Shoppers' questions by names or identifiers; the truth is computed by brute force, not by the service (§15). */
 const service = shareService();
 
 const QUESTIONS = 200;
 const CALLS = 2;
 const TOKENS = 4_000;
-/** As most vendors count English: four bytes a token. */
+/** The vendors' rule of thumb for English: four bytes a token. */
 const countTokens = (text: string) => Buffer.byteLength(text) / 4;
 
 interface Part {
   readonly identifier: string;
   readonly name: string;
   readonly kind: 'frame' | 'tyre' | 'chain' | 'pump';
-  /** Rim or seat diameter, width or widest, speeds; absent: unknown to the shop. */
+  /** Rim or seat diameter, width or maximum, speeds; undefined: unknown to the shop. */
   readonly diameter?: number;
   readonly width?: number;
   readonly speeds?: number;
@@ -23,7 +23,7 @@ interface Part {
 
 const from = <Item>(items: readonly Item[], at: number) => items[at % items.length] as Item;
 
-/** Every seventh has no width, every ninth no speeds. */
+/** Every seventh lacks its width, every ninth its speeds. */
 const parts: readonly Part[] = Array.from({ length: 240 }, (_, at) => {
   const kind = from(['frame', 'tyre', 'chain', 'pump'] as const, at);
   const place = Math.floor(at / 4);
@@ -39,7 +39,7 @@ const parts: readonly Part[] = Array.from({ length: 240 }, (_, at) => {
 
 type Verdict = 'fits' | 'does_not_fit' | 'unknown' | 'no_rule';
 
-/** The least of what is known: false, unknown, true. */
+/** The lowest of the known values: false, unknown, true. */
 function judge(...matches: readonly (boolean | undefined)[]): Verdict {
   if (matches.includes(false)) return 'does_not_fit';
   return matches.includes(undefined) ? 'unknown' : 'fits';
@@ -84,7 +84,7 @@ interface Asked {
   readonly tokens: number;
 }
 
-/** What an agent does that is handed two names: it asks, and reads the verdict. */
+/** An agent that is given two names: it asks, and reads the verdict. */
 function openAgent(key: string) {
   const headers = {
     authorization: `Bearer ${key}`,

@@ -7,14 +7,14 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
-/** The suite of the protocol's own project, against /mcp (§15). */
+/** The conformance suite of the protocol's own project, against /mcp (§15). */
 const service = shareService();
 const SUITE = join(
   dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json')),
   'dist/index.js',
 );
 
-/** Scenarios that fail, and why: each asks for what a tool for shops does not have, by names that only the suite's own server has. */
+/** Scenarios expected to fail: each needs features that shop tools lack, by names of the suite's own server. */
 const EXPECTED_FAILURES = join(import.meta.dirname, 'mcp-conformance-failures.yml');
 
 test('/mcp passes the conformance suite but for what is listed with its reason (§15)', async (t) => {
@@ -25,7 +25,7 @@ test('/mcp passes the conformance suite but for what is listed with its reason (
   });
   const results = mkdtempSync(join(tmpdir(), 'relata-conformance-'));
   t.after(() => rmSync(results, { recursive: true }));
-  // The suite sends no header of ours.
+  // The suite sends no custom headers.
   const url = `${service().address}/mcp?apiKey=${body.key}`;
   const args = ['server', '--url', url, '--suite', 'all', '--expected-failures', EXPECTED_FAILURES];
   const { code, said } = await new Promise<{ code: unknown; said: string }>((resolve) => {

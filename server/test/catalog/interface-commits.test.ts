@@ -15,7 +15,7 @@ async function read(catalog: TestCatalog, rest: string) {
   return answer.body;
 }
 
-/** Of each commit the counts. */
+/** The counts of each commit. */
 const countsOf = (commits: readonly Record<string, unknown>[]) =>
   commits.map(({ kind, created, changed, deleted }) => [kind, created, changed, deleted]);
 

@@ -543,7 +543,7 @@ test('a session of one project is none of another (§3.1)', async () => {
   assert.deepEqual(await other.list(), []);
 });
 
-/** A commit that only gains facts of a product keeps its document, which the undo log then names before and after. */
+/** A commit by which a product only gains facts keeps its document; the undo log names it before and after. */
 const GAINING = [
   {
     next: 'a later commit deletes it',
@@ -620,7 +620,7 @@ test('what asks about a full update that another call discards meanwhile is told
           const { until } = held;
           held.begun();
           await until;
-          // What was staged of a discarded one goes soon after the answer.
+          // The staged batches of a discarded one go soon after the answer.
           return until === undefined ? real.listStagedBatches(projectId, fullUpdateId) : [];
         },
       }),

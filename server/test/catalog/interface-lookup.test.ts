@@ -13,7 +13,7 @@ const product = (identifier: string, more: object = {}) => ({ identifier, name: 
 const many = (count: number) =>
   Array.from({ length: count }, (_, at) => `SKU-${String(at).padStart(20, '0')}`);
 
-/** @returns the identifiers of the answer to a query, already encoded */
+/** @returns the identifiers in the answer to an encoded query */
 async function ask(catalog: TestCatalog, query: string): Promise<string[]> {
   const answer = await catalog.call('GET', `${BY_SKU}?${query}`);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -303,7 +303,7 @@ test('a catalog is the project’s own (§4.10)', async () => {
   assert.deepEqual(await other.find('A'), []);
 });
 
-/** A GET of exactly so many bytes of request line and headers, written by hand: clients have limits of their own. */
+/** A GET with exactly so many bytes of request line and headers, written by hand, as clients have own limits. */
 async function getWithBytes(bytes: number, projectId: number): Promise<{ status: number; body: string }> {
   const { hostname, port } = new URL(service().address);
   const tail = ` HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${service().key}\r\nConnection: close\r\n\r\n`;

@@ -52,7 +52,7 @@ async function getOntology(catalog: TestCatalog): Promise<Ontology> {
 const putOntology = (catalog: TestCatalog, body: object) =>
   service().call('PUT', `${pathOf(catalog)}/ontology`, { body });
 
-/** Replaces the attributes and waits for the extraction. @returns the ontology as the PUT answered it */
+/** Replaces the attributes and waits for the extraction. @returns the ontology from the answer to the PUT */
 async function define(catalog: TestCatalog, mode: Ontology['mode'], ...attributes: Attribute[]) {
   const answer = await putOntology(catalog, { mode, attributes });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -60,7 +60,7 @@ async function define(catalog: TestCatalog, mode: Ontology['mode'], ...attribute
   return answer.body as Ontology;
 }
 
-/** Waits until no extraction is under way. */
+/** Waits until no extraction is running. */
 async function extracted(catalog: TestCatalog): Promise<void> {
   for (const task of await listExtractions(catalog)) {
     const ended = await service().ended(task.id);
@@ -97,7 +97,7 @@ async function commit(catalog: TestCatalog) {
   return catalog.done(await catalog.post('/products/batch/start'));
 }
 
-/** @returns the report without what it says of new attributes */
+/** @returns the report without its lines on new attributes */
 const reportOf = async (catalog: TestCatalog, task: { id: string }) =>
   (await catalog.report(task)).filter(({ code }) => code !== 'attribute_created');
 
@@ -634,7 +634,7 @@ test('the list of products goes on by its cursor, and what it exports can be sen
     assertRefused(await service().call('GET', `${pathOf(catalog)}/products?limit=${limit}`), 400);
 });
 
-/** So many that their extraction takes longer than a request. */
+/** Enough that their extraction takes longer than a request. */
 const MANY = Array.from({ length: 6_000 }, (_, at) =>
   product(
     `M${String(at).padStart(4, '0')}`,

@@ -19,7 +19,7 @@ function pathOf({ projectId }: TestCatalog, parameters: Parameters): string {
 const list = (catalog: TestCatalog, parameters: Parameters) =>
   service().call('GET', pathOf(catalog, parameters));
 
-/** @returns the items of all pages, and how many pages there were */
+/** @returns the items of all pages, and the number of pages */
 async function listAll(
   catalog: TestCatalog,
   parameters: Parameters,

@@ -107,7 +107,7 @@ test('renameTo changes the name with all that names the attribute, and keeps the
     socket: { attribute: 'CPU socket' },
     words: { template: '{CPU socket}, {{Socket}}' },
   });
-  // What it sends stays under one key: the former name is a synonym.
+  // It still sends the same key: the former name is a synonym.
   assert.deepEqual((await read(`${path}/pipelines/${ids.pipeline}`)).mapping, PIPELINE.mapping);
 });
 

@@ -169,7 +169,7 @@ test('a search answers with the catalog as it is, whatever happened since the la
   assert.deepEqual(await find(catalog, { q: 'nail 2499' }), ['N2499']);
 });
 
-/** A service whose index goes no further while it is held; its searches wait for it a moment only. */
+/** A service whose index can be paused; its searches wait only a moment for it. */
 async function startHeld(t: TestContext, searchWaitMs = HELD_WAIT_MS) {
   const held = { walk: Promise.resolve() };
   const steps = { begun: 0, completed: 0 };

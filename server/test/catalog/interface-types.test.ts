@@ -29,7 +29,7 @@ const product = (identifier: string, ...values: readonly Value[]) => ({
   attributes: values.map(([key, value]) => ({ key, value })),
 });
 
-/** A product for each value of an attribute. */
+/** One product per value of an attribute. */
 const productsOf = (columns: Readonly<Record<string, readonly string[]>>) =>
   Object.entries(columns).flatMap(([key, values]) =>
     values.map((value, at) => product(`${key} ${at}`, [key, value])),

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { findLongestPause } from '../support/longest-pause.ts';
 import { startTestService } from '../support/test-service.ts';
 
-/** Reports at the most lines that a batch may have, of which the report of the commit keeps as many (§4.7). */
+/** Reports with the maximum of lines per batch, all of which the report of the commit includes (§4.7). */
 
 const BATCHES = 6;
 const PRODUCTS = 10_000;
@@ -33,7 +33,7 @@ test('the commit of long reports holds up no other call, and keeps the first lin
   };
   await send('initiate');
   for (let batch = 1; batch <= BATCHES; batch += 1) await send('upload', { products: productsOf(batch) });
-  // Until all are staged.
+  // Waits until all are staged.
   await send('preview');
 
   let commit = '';
@@ -47,11 +47,11 @@ test('the commit of long reports holds up no other call, and keeps the first lin
   assert.deepEqual(lines.at(-1), { more: BATCHES * PRODUCTS * ATTRIBUTES.length - MOST_LINES });
   assert.ok(lines.slice(0, -1).every(({ identifier }) => identifier.startsWith('B1P')));
   const text = lines.map((line) => JSON.stringify(line)).join('\n');
-  // What reading and writing one of the reports takes here and now.
+  // The time to read and write one of the reports on this machine, now.
   const before = process.threadCpuUsage();
   for (const line of text.split('\n')) JSON.stringify(JSON.parse(line));
   const oneMs = milliseconds(process.threadCpuUsage(before));
   t.diagnostic(`longest ${Math.round(longestMs)} ms, one report ${Math.round(oneMs)} ms`);
-  // Where all were read and passed on in one turn, it was 19 times as long.
+  // Reading and forwarding all in one turn took 19 times as long.
   assert.ok(longestMs < oneMs, `a call waits ${longestMs} ms, one report takes ${oneMs} ms`);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertRefused, createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 
-/** What looks through whole catalogs is shared fairly. Source: docs/interface.md §14.3 rule 14. */
+/** Work on whole catalogs is shared fairly. Source: docs/interface.md §14.3 rule 14. */
 
 const OPEN = 4;
 /** Four counts of all products take several seconds. */
@@ -29,7 +29,7 @@ test('a key has four counts and previews open at a time (§14.3 rule 14)', async
     () => call('GET', pathOf(large, '/ontology/coverage')),
     () => call('POST', pathOf(large, '/relations/preview'), { body: definition }),
   ];
-  // Many at once: which four are first is a matter of connections, and on a quick machine one may end before the last begins.
+  // Many at once: the first four depend on the connections, and on a fast machine one may end before the last starts.
   const answers = await Promise.all(
     kinds.flatMap((ask) => Array.from({ length: 2 * OPEN }, async () => ({ ask, answer: await ask() }))),
   );
@@ -50,7 +50,7 @@ test('a key has four counts and previews open at a time (§14.3 rule 14)', async
   for (const path of allowed) {
     const ask = async () => (await call('GET', pathOf(large, path))).status;
     let status = await ask();
-    // The index of search may take longer than a request waits.
+    // The index of the search may take longer than a request waits.
     while (status === 503) status = await ask();
     assert.equal(status, 200, path);
   }

@@ -34,7 +34,7 @@ interface OntologyAttribute {
 const BATCH = 10_000;
 const LOOKUP = 1_000;
 
-/** The rule of automatic creation, stated a second time without the service's code. Source: docs/interface.md §11.2. */
+/** A second implementation of automatic creation, without the service's code. Source: docs/interface.md §11.2. */
 function expectType(values: ReadonlySet<string>): string {
   const shapes = new Set([...values].map(shapeOf));
   const [shape = 'text'] = shapes;
@@ -100,7 +100,7 @@ function sample<Element>(list: readonly Element[], count: number, random: () => 
   );
 }
 
-/** Every second batch is sent compressed. @returns the commit's log */
+/** Sends every second batch compressed. @returns the commit's log */
 async function fullUpdate(service: TestService, products: readonly FileProduct[]): Promise<string> {
   await service.call('POST', '/products/batch/initiate');
   let isPacked = false;
@@ -170,7 +170,7 @@ test('a catalog of real size goes in, is answered, exported, repeated, changed a
   const { products, units } = readCatalog();
   const service = await startTestService(t);
   const identifiers = products.map(({ identifier }) => identifier);
-  /** What the later steps read: all of the catalog takes seconds each time. */
+  /** The sample of the later steps: all of the catalog would take seconds each time. */
   const watched = sample(identifiers, 5_000, createRandom(3));
   let first: FoundProduct[] = [];
 
@@ -201,7 +201,7 @@ test('a catalog of real size goes in, is answered, exported, repeated, changed a
         assert.equal(typeOf(attribute), expectType(values.get(name) ?? new Set()), name);
       }
       for (const [name, unit] of units) {
-        // A number without the unit among its values makes an attribute text.
+        // One number without the unit turns the attribute into text.
         if (expectType(values.get(name) ?? new Set()) === 'text') continue;
         const attribute = made.get(name);
         assert.deepEqual([name, attribute?.type, attribute?.unitName], [name, 'NUMERIC_ATTRIBUTE', unit]);
@@ -269,7 +269,7 @@ test('a catalog of real size goes in, is answered, exported, repeated, changed a
       const present = new Map((await exportAll(service)).map((product) => [product.identifier, product]));
       assert.equal(present.size, products.length);
       for (const product of expected) assert.deepEqual(present.get(product.identifier), product);
-      // An incremental or partial update creates no attribute: the facts are what they were.
+      // Incremental and partial updates create no attributes, so the facts stay.
       const sampled = picked.slice(0, LOOKUP);
       const facts = await readAll(
         service,

@@ -38,14 +38,14 @@ test('a search on PostgreSQL reads the rows of what it finds, however many the p
   });
 });
 
-/** A catalog, and searches in it whose clock goes on by one each time it is read: once a product. */
+/** A catalog, and searches in it whose clock advances by one with each reading: once per product. */
 async function openCatalog(t: TestContext) {
   const run = await openOperations(t, PRODUCTS);
   return (longestMs: number, question: Partial<SearchQuestion>) =>
     run<FoundPage>('searchProducts', longestMs, { question: { limit: 20, ...question } });
 }
 
-/** @returns what calls an operation of the threads that search */
+/** @returns a function that calls an operation of the search threads */
 async function openOperations(t: TestContext, products: number) {
   const catalog = await createCatalog(service());
   const listed = Array.from({ length: products }, (_, at) => ({
@@ -75,7 +75,7 @@ async function openOperations(t: TestContext, products: number) {
     const limits = { longestMs, now: () => (at += 1) };
     const run = searchThreadOperations(snapshots, limits)[operation];
     const input = { projectId: catalog.projectId, allowIncomplete: 'never', ...order };
-    // Across threads it is the operation that knows its input.
+    // Across threads, only the operation knows its input.
     const { answer } = ((await run?.(input as never, stop)) ?? {}) as { answer: Answer | Uint8Array };
     return answer instanceof Uint8Array ? (JSON.parse(Buffer.from(answer).toString()) as Answer) : answer;
   };

@@ -9,7 +9,7 @@ import {
 import { shareService } from '../support/shared-service.ts';
 import type { TestService } from '../support/test-service.ts';
 
-/** Builds that have only what changed since the one before (§16.3 rule 11). */
+/** Builds with only the changes since the one before (§16.3 rule 11). */
 let service: TestService;
 shareService({}, async (started) => {
   service = started;
@@ -101,7 +101,7 @@ test('a build that fails loses no change: the next is compared with what was pub
 });
 
 test('after a build that did not reach a destination the next is whole: what it lacks was sent nowhere (§16.3 rule 11)', async () => {
-  // An address that no delivery may go to: refused at once.
+  // An address that deliveries may not reach: refused at once.
   const destination = {
     type: 'sftp',
     host: '127.0.0.1',

@@ -17,7 +17,7 @@ const KILLED_PRODUCTS = 4_000;
 
 const service = shareService();
 const createProject = () => createChannelProject(service());
-/** The store takes no log line that says that a build was published. */
+/** The store refuses the log line of a published build. */
 const EMBEDDED_REFUSAL = `create trigger refuse_line before insert on task_log when new.line like 'published%'
   begin select raise(abort, 'refused'); end`;
 const POSTGRES_REFUSAL = `create function refuse_line() returns trigger language plpgsql as
@@ -190,11 +190,11 @@ test('a process that is killed while it builds leaves what is published, and the
     const added = await running.call('POST', `/products?projectId=${projectId}`, { body: { products } });
     await running.call('GET', `/tasks/${added.body.task.id}?wait=60`);
     const { task } = (await running.call('POST', `${root}/build`)).body;
-    // Half a second starts the thread, then it takes about as long to write.
+    // Starting the thread takes half a second, and writing about as long.
     await delay(300 + kill * 200);
     await running.kill();
     await endLeases(store);
-    // What a killed build had written is kept for a day: another process may be about to publish it.
+    // The output of a killed build stays for a day: another process may be about to publish it.
     if (store.kind === 'postgres') await store.change('update payload set created_at = 0');
     running = await startProcess(store);
     const [first, ...others] = await read();

@@ -7,18 +7,18 @@ import { createChannelProject, sold } from '../support/channels/channel-project.
 import { startTestService, type TestService, type TestServiceOptions } from '../support/test-service.ts';
 import { createTestStore, type TestStore, testedStore } from '../support/test-store.ts';
 
-/** More than the service keeps open of catalogs. */
+/** More catalogs than the service keeps open. */
 const IDLE = 70;
 /** More than one page of the schedule. */
 const MANY = 600;
 
-/** What the service reads to find channels with something to do. */
+/** Reads by which the service finds channels with work to do. */
 interface Seen {
-  /** How often it read which channels are due. */
+  /** The number of reads of due channels. */
   rounds: number;
-  /** Rows of channels that it read. */
+  /** The number of channel rows read. */
   rows: number;
-  /** Projects of which it read the version of the catalog. */
+  /** Projects whose catalog version was read. */
   readonly versions: number[];
 }
 
@@ -78,7 +78,7 @@ const DEFINITION = {
 };
 const CHANGE = { type: 'change', minSecondsBetween: 1 };
 
-/** Channels that follow a catalog without products or other changes, and built it already. */
+/** Channels of a catalog without products or other changes, which they have built already. */
 const insertIdle = (store: TestStore, projects: readonly number[], each: number) =>
   store.change(
     `insert into channel (project_id, definition, revision, token, next_build_at, built_version, created_at, updated_at)
@@ -142,7 +142,7 @@ test('a change that no process noticed before it died is seen by the next one (ย
   await project.update(sold('A2'));
   await untilBuilds(2, () => listBuilds(first, project.projectId, channel.id));
   await first.stop();
-  // As it is when a process dies between its commit and the notice of it.
+  // As if a process died between its commit and the notice of it.
   await store.change(
     `update channel set next_build_at = null, built_version = built_version - 1 where id = ${channel.id}`,
   );
@@ -175,7 +175,7 @@ test('what one process writes builds the channel in another (ยง16.4 rule 2)', on
   const channel = await project.create({ ...DEFINITION, trigger: CHANGE });
   await untilBuilds(1, () => listBuilds(api, project.projectId, channel.id));
   await passRounds(seen, 4);
-  // Written by the process that answers: a relation of links needs no task.
+  // Written by the answering process: a relation of links needs no task.
   const relation = { kind: 'links', name: 'Goes with', tag: 'set' };
   const path = `/management/projects/${project.projectId}/relations`;
   assert.equal((await api.call('POST', path, { body: relation })).status, 201);

@@ -11,7 +11,7 @@ import {
 } from '../support/channels/channel-project.ts';
 import { shareService } from '../support/shared-service.ts';
 
-/** Files are read by parsers that know nothing of how they were written. */
+/** Files are read by independent parsers. */
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;

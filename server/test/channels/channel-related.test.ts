@@ -10,7 +10,7 @@ const every = { all: [] };
 const even = { attribute: 'Parity', operator: 'equals', value: 'even' };
 const bySystem = { target: 'System', operator: 'equals', source: 'System' };
 const sort = [{ attribute: 'Length', direction: 'desc' }];
-/** By the kind that it goes out as. */
+/** By the relation's kind in the output. */
 const RELATIONS = {
   accessory: { source: every, target: every, match: [bySystem], sort },
   required_part: { source: every, target: every, match: [bySystem], sort, excludeSameGroup: false },
@@ -61,7 +61,7 @@ test('the best of each related group goes out, as in the single answer, whoever 
 
 test('a product that does not go out is not named by those that came long before it (§16.3 rule 10)', async () => {
   const late = await createChannelProject(service());
-  // 5 MB: a piece is stored before the first one is met that lacks something.
+  // 5 MB: a piece is stored before the first incomplete product.
   const count = 900;
   const Description = 'd'.repeat(5_000);
   const products = Array.from({ length: count }, (_, at) => {

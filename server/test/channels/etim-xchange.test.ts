@@ -14,14 +14,14 @@ import { readAll } from '../support/pipelines/format-reading.ts';
 import { shareService } from '../support/shared-service.ts';
 import type { TestService } from '../support/test-service.ts';
 
-/** In, out and in again (§13.7 rule 11, §16.7 rule 6). */
+/** Import, export and import again (§13.7 rule 11, §16.7 rule 6). */
 let service: TestService;
 shareService({}, async (started) => {
   service = started;
 });
 
 /**
- * The files of the standard are not part of the repository: `etim-xchange/` of `RELATA_TEST_DATA` has the schema and the sample of
+ * The files of the standard are not in the repository: `etim-xchange/` in `RELATA_TEST_DATA` has the schema and the sample of
  * 2BABV/product-data-openapi, if the machine has them.
  */
 const folder = join(process.env.RELATA_TEST_DATA ?? join('..', 'shared', 'data'), 'etim-xchange');
@@ -33,7 +33,7 @@ const official = (kind: string): string | undefined => {
 const texts = (name: string, ...values: string[]) =>
   values.map((value, at) => ({ Language: ['en-GB', 'de-DE'][at], [name]: value }));
 
-/** Each kind of thing that a product has: lists in lists, features of two releases, ports, measures, prices, relations. */
+/** A product with every kind of content: lists in lists, features of two releases, ports, measures, prices, relations. */
 const PRODUCT = {
   ProductIdentification: {
     ManufacturerName: 'Maker',
@@ -168,7 +168,7 @@ const DOCUMENT = {
   Supplier: [{ SupplierName: 'Supplier', Product: [PRODUCT] }],
 };
 
-/** @returns what a channel makes of the file, once a pipeline has read it */
+/** @returns the channel's output for the file, after its import by a pipeline */
 async function passThrough(text: string): Promise<{ document: typeof DOCUMENT; report: unknown }> {
   const project = await createChannelProject(service);
   const root = `/management/projects/${project.projectId}`;
@@ -310,7 +310,7 @@ test('a product that names its related products itself gets the quantities that 
   assert.deepEqual(parts?.sort(), ['M-2 8', 'M-3 5', 'M-4 5']);
 });
 
-/** @returns the links that a pipeline makes of the required parts of a file */
+/** @returns the links that a pipeline makes from the required parts of a file */
 async function readLinks(project: ChannelProject, text: string) {
   const root = `/management/projects/${project.projectId}`;
   const body = { kind: 'links', name: `parts ${performance.now()}`, tag: 'parts' };

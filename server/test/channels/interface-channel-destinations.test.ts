@@ -67,7 +67,7 @@ test('secrets are write-only, kept while the address stays, and never sent to an
     project.manage('PUT', `/${channel.id}`, { body: { ...channel, destinations: list } });
   const same = await put(masked);
   assert.equal(same.body.updatedAt, channel.updatedAt, 'what changes nothing is no change');
-  // Another order, another folder, one more at the same server: each keeps what is its own.
+  // Another order, another folder, one more on the same server: each keeps its own secrets.
   const moved = await put([masked[1], masked[0], { ...masked[0], folder: 'b' }]);
   assert.equal(moved.status, 200, JSON.stringify(moved.body));
   const elsewhere: [object, string][] = [
@@ -102,7 +102,7 @@ test('a definition names what is wrong with its destinations (§16.8 rule 8)', a
     const refused = await project.manage('POST', '', { body: { ...NDJSON, destinations } });
     assertRefused(refused, 400);
     assert.match(refused.body.details.join(), text);
-    // The id of a request may have any four digits.
+    // The id of a request may contain any four digits.
     assert.doesNotMatch(JSON.stringify({ ...refused.body, requestId: '' }), /4711/);
   }
 });
@@ -183,7 +183,7 @@ test('a delivery that the end of the process breaks off is made by the next one 
   const channel = await project.create({ ...NDJSON, destinations: [inBucket('again')] });
   s3.failPuts(1_000);
   const { task } = (await project.manage('POST', `/${channel.id}/build`)).body;
-  // It waits for its next attempt then.
+  // Then it waits for its next attempt.
   while (!s3.requests.some((request) => request.startsWith(`PUT /${BUCKET}/again/`))) await delay(20);
   await first.stop();
   s3.failPuts(0);

@@ -10,7 +10,7 @@ import {
 import { shareService } from '../support/shared-service.ts';
 import type { TestService } from '../support/test-service.ts';
 
-/** Files that shops import by themselves are read back by the formats of pipelines, as the same links (§16.7 rule 5). */
+/** The pipeline formats read the import files of shops back as the same links (§16.7 rule 5). */
 let project: ChannelProject;
 let service: TestService;
 
@@ -37,7 +37,7 @@ async function publish(definition: object): Promise<string> {
   return (await project.fetch(channel.url)).text();
 }
 
-/** @returns the links that a pipeline of the mode `links` makes of the text */
+/** @returns the links that a pipeline of the mode `links` reads from the text */
 async function readBack(text: string, definition: object): Promise<[string, string][]> {
   const root = `/management/projects/${project.projectId}`;
   const body = { kind: 'links', name: `back ${performance.now()}`, tag: 'back' };

@@ -10,7 +10,7 @@ import { assertRefused, shareService } from '../support/shared-service.ts';
 import type { TestService } from '../support/test-service.ts';
 import { openUcpSchemas } from '../support/ucp/validate.ts';
 
-/** A channel of the Universal Commerce Protocol, checked by the protocol's own schemas (§16.9). */
+/** A channel of the Universal Commerce Protocol, validated with the protocol's own schemas (§16.9). */
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
@@ -71,7 +71,7 @@ const SCHEMAS = {
 } as const;
 type Operation = keyof typeof SCHEMAS;
 
-/** @returns the answer, which the protocol's schema takes */
+/** @returns the answer, validated with the protocol's schema */
 async function ask(operation: Operation, body: unknown, status = 200): Promise<AnyBody> {
   const answer = await post(operation, body);
   assert.equal(answer.status, status, JSON.stringify(answer.body));

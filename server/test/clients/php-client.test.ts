@@ -27,7 +27,7 @@ interface Place {
   readonly projectId: number;
 }
 
-/** @returns what the script wrote */
+/** @returns the script's output */
 async function runPhp(
   args: readonly string[],
   { url, projectId }: Place,
@@ -88,7 +88,7 @@ test(`PHP: ${REPEATED}`, options, async (t) => {
 test('PHP: the examples of the README work as they are pasted', options, async () => {
   const place = await makePlace();
   const readme = readFileSync(join(CLIENT, 'README.md'), 'utf8');
-  // The first ten lines are those of all clients, and tried with theirs (client/test/calls.test.ts).
+  // The first ten lines are common to all clients, and tested with theirs (client/test/calls.test.ts).
   const [, ...blocks] = [...readme.matchAll(/```php\n(.*?)```/gs)].map(([, block = '']) => block);
   const code = blocks.join('\n');
   assert.match(code, /vendor\/autoload\.php/);
@@ -121,7 +121,7 @@ const answerBusy: Handler = async (request, response) => {
   response.writeHead(503, { 'retry-after': '1' }).end('<html>busy</html>');
 };
 
-/** The service has done it, and nobody hears of it. */
+/** The service does the work, but the answer is lost. */
 const loseAnswer: Handler = async (request, response) => {
   await ask(request);
   response.destroy();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
-/** clients/python against the service, with the Python that the system has. */
+/** clients/python against the service, with the system's Python. */
 const TESTS = join(import.meta.dirname, '../../../clients/python/test/tests.py');
 
 const missing =

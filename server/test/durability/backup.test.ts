@@ -14,7 +14,7 @@ import { until } from '../support/task-process.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
 
-/** Backup while the service writes, and both ways back (docs/operating.md, "Backup and restore"). */
+/** Backup while the service writes, and both ways to restore (docs/operating.md, "Backup and restore"). */
 
 const ofFiles = embeddedOnly('PostgreSQL is backed up with its own tools');
 const test = (name: string, work: (t: TestContext) => Promise<void>) => void runTest(name, ofFiles, work);
@@ -39,14 +39,14 @@ async function statusOf(service: TestService, taskId: string): Promise<string> {
   return (await service.call('GET', `/tasks/${taskId}?wait=60`)).body.task.taskStatus;
 }
 
-/** A service on what a backup brings back. */
+/** A service on a restored backup. */
 async function startRestored(t: TestContext, backup: string): Promise<TestService> {
   const dataDir = join(await makeFolder(t), 'data');
   await restoreBackup(backup, dataDir);
   return startTestService(t, { store: embeddedStoreAt(dataDir) });
 }
 
-/** An update of a project that is made while its tasks wait. */
+/** An update of a project whose tasks wait meanwhile. */
 async function post(catalog: TestCatalog, ...products: readonly object[]): Promise<string> {
   const answer = await catalog.post('/products', { products });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -125,7 +125,7 @@ test('what is open when a backup is made runs after the restore', async (t) => {
   );
 });
 
-/** A pipeline whose run has a file that was sent in, and waits for its turn to write. */
+/** A pipeline whose run has an uploaded file and waits for its turn to write. */
 async function startUpload(service: TestService) {
   const project = await createPipelineProject(service);
   const pipeline = await project.create(byUpload());
@@ -186,7 +186,7 @@ test('a backup takes exactly the bodies and files that a start would keep', asyn
   await release();
   assert.deepEqual(kept, copied);
   assert.deepEqual(stored.toSorted(), copied.toSorted(), 'what is stored is needed');
-  // Of the file that was sent in, what was read of it, the links, the channel, and the open full update.
+  // Bodies of the uploaded file, its pieces read so far, the links, the channel, and the open full update.
   assert.ok(copied.length >= 5, copied.join());
 });
 
@@ -429,7 +429,7 @@ test('a restore is refused where it would overwrite or mix', async (t) => {
   assert.equal(await nameOf(service, later.projectId, 'A'), 'now');
 });
 
-/** The task that holds others back is of a kind that only the test's own service knows; elsewhere it keeps its place. */
+/** The blocking task has a kind that only this test's service knows; elsewhere it stays in the queue. */
 async function cancelHeld(service: TestService, projectId: number): Promise<void> {
   const { body } = await service.call('GET', `/tasks?projectId=${projectId}&limit=100`);
   const held = body.tasks.find(({ name }: { name: string }) => name === 'hold');
@@ -462,7 +462,7 @@ for (const at of ['the present one', 'the backup', 'both'] as const) {
   });
 }
 
-/** As in a file that was made anew, or upgraded. */
+/** As in a new or upgraded file. */
 function dropSearch(service: TestService, projectId: number): void {
   using file = new DatabaseSync(join(service.store.dataDir, 'catalogs', `${projectId}.db`));
   for (const table of ['lexeme', 'entry', 'word', 'progress'])

@@ -17,10 +17,10 @@ import { type ProcessAnswer, type ServiceProcess, startProcess } from '../suppor
 import { makeTestStore, type TestStore, testedStore } from '../support/test-store.ts';
 
 /**
- * Three processes serve one database, and one after another is killed while callers write. Whatever was answered takes
- * effect once and in order, whoever accepted it and whoever ran it (docs/interface.md §3.3, §7.5). RELATA_TEST_CHAOS_S
- * says for how long, RELATA_TEST_SEED repeats the callers' choices. Then a history of clients is recorded while the database fails
- * too, for RELATA_TEST_HISTORY_S; `npm run bench -- histories` plays longer ones.
+ * Three processes serve one database, and one after another is killed while callers write. Every answered call takes effect once
+ * and in order, whichever process accepted it or ran it (docs/interface.md §3.3, §7.5). RELATA_TEST_CHAOS_S sets the duration,
+ * RELATA_TEST_SEED repeats the callers' choices. Then a history of clients is recorded while the database fails too, for
+ * RELATA_TEST_HISTORY_S; `npm run bench -- histories` plays longer ones.
  */
 
 const CHAOS_S = Number(process.env.RELATA_TEST_CHAOS_S ?? 12);
@@ -30,7 +30,7 @@ const PROCESSES = 3;
 const CALLERS = 3;
 const KILL_EVERY_MS = 5_000;
 const IDENTIFIERS = 800;
-/** Tasks that a caller leaves unfinished at most: it is faster than the service. */
+/** The maximum of unfinished tasks per caller, which is faster than the service. */
 const UNFINISHED = 20;
 const GIVE_UP_MS = 60_000;
 
@@ -49,7 +49,7 @@ class Fleet {
     this.random = random;
   }
 
-  /** Asks one process after another until one answers; the same `key` does the work once. */
+  /** Asks one process after another until one answers; calls with the same `key` are done once. */
   async call(
     method: string,
     path: string,
@@ -65,7 +65,7 @@ class Fleet {
     }
   }
 
-  /** Kills one and starts another in its place. */
+  /** Kills one process and starts another in its place. */
   async replaceOne(): Promise<void> {
     const [victim] = this.alive.splice(Math.floor(this.random() * this.alive.length), 1);
     await victim?.kill();
@@ -84,7 +84,7 @@ interface WriteCall {
   readonly body?: unknown;
 }
 
-/** Who feeds one project, and so knows what its catalog must hold. */
+/** The only writer of a project, who therefore knows the content of its catalog. */
 class Caller {
   readonly model = new CatalogModel(1);
   accepted = 0;
@@ -113,7 +113,7 @@ class Caller {
     }
   }
 
-  /** Every accepted task ended well, and the catalog is what they make. */
+  /** Every accepted task succeeded, and the catalog is their result. */
   async check(): Promise<void> {
     for (const id of this.taskIds) assert.equal((await this.ended(id)).taskStatus, 'FINISHED', id);
     const path = `/management/projects/${this.projectId}/products?format=ndjson`;
@@ -126,7 +126,7 @@ class Caller {
   }
 
   private async commit(): Promise<void> {
-    // Two in parallel have no product in common, as the order of their acceptance is not answered.
+    // Parallel batches have no products in common, as the order of acceptance is not answered.
     const pairs = Array.from({ length: 1 + Math.floor(this.random() * 3) }, () => {
       const products = this.makeProducts(300);
       const end = Math.floor(this.random() * 301);

@@ -16,12 +16,12 @@ import { startProcess } from '../support/service-process.ts';
 import { createTestStore, embeddedOnly, testedStore } from '../support/test-store.ts';
 
 /**
- * The service is killed at random moments while it writes, and started again on the same data. Afterwards everything
+ * The service is killed at random moments while it writes, and restarted on the same data. Afterwards everything
  * that was answered is there, in the order of its acceptance, and nothing is there by half (docs/interface.md §3.3,
- * §4 rule 7). RELATA_TEST_KILLS says how often, RELATA_TEST_SEED repeats a run.
+ * §4 rule 7). RELATA_TEST_KILLS sets the number of kills, RELATA_TEST_SEED repeats a run.
  */
 
-/** Each takes 2 s of processor. chaos.test.ts kills processes on PostgreSQL besides. */
+/** Each takes 2 s of processor time. chaos.test.ts kills processes on PostgreSQL as well. */
 const KILLS = Number(process.env.RELATA_TEST_KILLS ?? (testedStore === 'embedded' ? 8 : 6));
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const LONGEST_BURST_MS = 400;
@@ -57,7 +57,7 @@ test(`nothing that was answered is lost in ${KILLS} crashes (seed ${SEED})`, asy
   }
   await caller.finish();
   if (store.kind === 'postgres') {
-    // The body of a request that was cut off is kept for a day: another process may be about to accept it.
+    // The body of an interrupted request stays for a day: another process may be about to accept it.
     assert.equal(await service.stop(), 0);
     await store.change('update payload set created_at = 0');
     service = await startProcess(store);
@@ -68,7 +68,7 @@ test(`nothing that was answered is lost in ${KILLS} crashes (seed ${SEED})`, asy
   t.diagnostic(JSON.stringify(caller.counts));
 });
 
-/** A full update whose commit has ended, and nothing else yet. */
+/** A full update whose commit has just ended. */
 const endCommit = (status: string) => `
   insert into task (id, project_id, project_name, kind, name, origin, increment_type, status, is_ordered,
     request_time, start_time, finish_time, payload)
@@ -76,7 +76,7 @@ const endCommit = (status: string) => `
     from full_update;
   update full_update set state = 'committing', commit_task_id = 'c0ffee'`;
 
-/** The steps between "it ended" and "all of it is closed" are short; what a crash in between leaves is made by hand. */
+/** The closing of a full update soon follows its commit, so the states of a crash in between are made by hand. */
 const HALF_CLOSED = [
   { left: 'another was begun', sql: "update full_update set state = 'discarded'", status: 'CANCELLED' },
   { left: 'its commit was cancelled', sql: endCommit('CANCELLED'), status: 'CANCELLED' },

@@ -19,7 +19,7 @@ import { runRelata } from '../support/relata-command.ts';
 import { startTestService } from '../support/test-service.ts';
 import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
 
-/** A backup that is damaged or not complete is refused, and the refusal names the file (docs/operating.md, "Backup and restore"). */
+/** A damaged or incomplete backup is refused, and the refusal names the file (docs/operating.md, "Backup and restore"). */
 
 const ofFiles = embeddedOnly('PostgreSQL is backed up with its own tools');
 const test = (name: string, work: (t: TestContext) => Promise<void>) => void runTest(name, ofFiles, work);
@@ -31,7 +31,7 @@ let other: number;
 let empty: number;
 
 before(async (context) => {
-  // Nothing here is of PostgreSQL.
+  // Nothing here applies to PostgreSQL.
   if (ofFiles.skip) return;
   const service = await startTestService(context as unknown as TestContext);
   filled = service.projectId;
@@ -43,7 +43,7 @@ before(async (context) => {
   }));
   await service.loadCatalog(products, filled);
   await service.loadCatalog([{ identifier: 'A', name: 'Other' }], other);
-  // A body that is stored for an open full update.
+  // A stored body of an open full update.
   await service.call('POST', `/products/batch/initiate?projectId=${other}`);
   const body = { products: [{ identifier: 'B', name: 'Uploaded' }] };
   await service.call('POST', `/products/batch/upload?projectId=${other}`, { body });
@@ -54,7 +54,7 @@ after(() => rmSync(root, { recursive: true, force: true }));
 
 let copies = 0;
 
-/** A copy of the backup, to be damaged, and a data directory that is not there yet. */
+/** A copy of the backup, to be damaged, and a data directory that does not exist yet. */
 function copyBackup() {
   copies += 1;
   const backup = join(root, `copy-${copies}`);
@@ -65,7 +65,7 @@ function copyBackup() {
 
 const catalogOf = (projectId: number) => `catalogs/${projectId}.db`;
 
-/** As of a disk that returned other bytes, away from the head of the file. */
+/** As from a disk that returns wrong bytes, outside the head of the file. */
 function addNoise(path: string, bytes: number): void {
   const whole = readFileSync(path);
   whole.fill(0xa5, whole.length - bytes);

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { startTestService } from '../support/test-service.ts';
 import { createTestStore, type TestStore } from '../support/test-store.ts';
 
-/** What a disk does to the bytes of an accepted body, as a statement of PostgreSQL and for a file. */
+/** Damages to the bytes of an accepted body, as a statement for PostgreSQL and for a file. */
 const DAMAGES = {
   cut: {
     sql: 'substr(bytes, 1, length(bytes) - 9)',
@@ -46,7 +46,7 @@ for (const [kind, how] of Object.entries(DAMAGES)) {
       assert.equal(status, 200);
       return body.task.id as string;
     };
-    // The update behind one that waits has not read its body.
+    // The update after a waiting one has not read its body.
     const release = await store.lockCatalog(projectId);
     const before = await update('B');
     const others = await store.listBodies();

@@ -17,19 +17,19 @@ import { startTestService } from '../support/test-service.ts';
 import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
 
 /**
- * A full disk: writes are answered 507 and leave nothing behind, lookups go on, what was accepted waits for room
+ * A full disk: writes are answered 507 and leave nothing behind, lookups continue, accepted work waits for room
  * (docs/interface.md §7.2 rule 6, docs/operating.md "When the disk is full or fails"). First with a disk that is full on demand,
  * part by part; then, where a file system can be mounted, with a real one of 24 MiB.
  */
 
 const MESSAGE = 'The disk is full, nothing of this request was stored';
 
-/** Which writes find no room. */
+/** The writes that find no room. */
 interface FullParts {
   payloads: boolean;
   control: boolean;
   catalogs: boolean;
-  /** How many writes of the control database find room before it is full. */
+  /** The number of writes of the control database until it is full. */
   controlWritesLeft?: number;
 }
 
@@ -123,7 +123,7 @@ for (const part of ['payloads', 'control'] as const) {
     assert.equal((await catalog.post('/products/batch/upload', batchOf('C'))).status, 200);
     await catalog.done(await catalog.post('/products/batch/start'));
     assert.deepEqual(await catalog.list(), ['B', 'C']);
-    // They go behind the commit.
+    // They go after the commit.
     while ((await listBodies()).length > 0) await new Promise(setImmediate);
   });
 }
@@ -197,7 +197,7 @@ test('what was accepted waits while its catalog finds no room, and takes effect 
   assert.deepEqual(await catalog.list(), ['C', 'D', 'F']);
 });
 
-/** The service on a file system of its own, with a backup on another one. @returns undefined where none may be mounted */
+/** The service on a file system of its own, with a backup on another one. @returns undefined if none can be mounted */
 async function startOnSmallDisk(t: TestContext) {
   const place = await mkdtemp(join(tmpdir(), 'relata-full-'));
   const target = `${place}-target`;
@@ -207,7 +207,7 @@ async function startOnSmallDisk(t: TestContext) {
         RELATA_BACKUP_URL: pathToFileURL(target).href,
       }).catch(keepError)
     : undefined;
-  // One hook, for these go in order.
+  // One hook, as the order matters.
   t.after(async () => {
     if (service !== undefined && !(service instanceof Error)) await service.kill();
     if (isMounted) execFileSync('umount', ['-l', place]);
@@ -229,7 +229,7 @@ function mount(place: string): boolean {
   }
 }
 
-/** A file that takes what room there is. */
+/** A file that fills the disk. */
 class Ballast {
   private readonly path: string;
   constructor(folder: string) {

@@ -16,19 +16,19 @@ import { startTestService } from '../support/test-service.ts';
 import { embeddedOnly, embeddedStoreAt, testedStore } from '../support/test-store.ts';
 
 /**
- * The store of each release is opened by this program (docs/operating.md, "Upgrade"). newer-files.test.ts and postgres-schema.test.ts
- * are about the other direction: an older program refuses what a newer one wrote, in one line.
+ * This program opens the store of each release (docs/operating.md, "Upgrade"). newer-files.test.ts and postgres-schema.test.ts cover
+ * the other direction: an older program refuses newer data, in one line.
  */
 
 const ofFiles = embeddedOnly('PostgreSQL is backed up with its own tools');
 
-/** Brings a backup back and compares what this program serves from it with what the release answered. */
+/** Restores a backup and compares this program's answers from it with those of the release. */
 async function assertServed(t: TestContext, backup: string, packed: PackedStore): Promise<void> {
   const dataDir = `${backup}-restored`;
   await restoreBackup(backup, dataDir);
   const service = await startTestService(t, { store: embeddedStoreAt(dataDir) });
   assert.partialDeepStrictEqual(await readStore(service, packed.remembered), packed.answers);
-  // A backup may have been made before the last batch: its number has to be said.
+  // The backup may precede the last batch, so the commit has to state the number of batches.
   await useStore(service, packed.remembered, '&batches=1');
 }
 
@@ -41,7 +41,7 @@ for (const release of listReleases()) {
     t.after(() => rm(folder, { recursive: true, force: true }));
     await createBackup(store.dataDir, join(folder, 'stopped'));
     await assertServed(t, join(folder, 'stopped'), packed);
-    // The start brings the control database up to date, and leaves the catalogs to their first reader.
+    // The start upgrades the control database, and leaves catalogs to their first reader.
     await startTestService(t, { store });
     await createBackup(store.dataDir, join(folder, 'idle'));
     await assertServed(t, join(folder, 'idle'), packed);
@@ -53,7 +53,7 @@ for (const release of listReleases()) {
     t.after(store.remove);
     const service = await startTestService(t, { store });
     const answers = await readStore(service, packed.remembered);
-    // Fields that came later are not in what the release answered.
+    // The release's answers lack fields that came later.
     assert.partialDeepStrictEqual(answers, packed.answers);
     await useStore(service, packed.remembered);
   });

@@ -4,15 +4,15 @@ import type { CatalogStore } from '../../src/catalog/catalog.ts';
 import { BufferPool, type Loan } from '../../src/storage/threads/threads.ts';
 import { startTestService } from '../support/test-service.ts';
 
-/** The mistake that pooled memory invites: it is given back while somebody works on it (docs/decisions/0006). */
+/** The typical bug of pooled memory: it is released while still in use (docs/decisions/0006). */
 
 const COUNT = 2_000;
 const TEXT = 'x'.repeat(1_000);
 const WRITTEN = /shared memory was written to while it was in use/;
 
-/** Gives back at once what is taken next, or the one after that, and writes to it as the next body would. */
+/** Releases the next loan at once, or the one after, and overwrites it as the next body would. */
 class EarlyPool extends BufferPool {
-  /** What is taken before the one that is given back too early. */
+  /** The loan before the one that is released too early. */
   planted: 'nothing' | 'body' | undefined;
   private taken = 0;
 
@@ -31,7 +31,7 @@ class EarlyPool extends BufferPool {
     this.taken = 0;
   }
 
-  /** Whoever comes next takes all that waits. */
+  /** Takes and overwrites the free buffers, as the next bodies would. */
   overwrite(bytes: number): void {
     for (const loan of [super.take(bytes), super.take(bytes)]) loan.bytes.fill(0x20);
   }

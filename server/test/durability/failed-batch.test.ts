@@ -95,7 +95,7 @@ interface HalfSent {
   breakOff(): void;
 }
 
-/** Sends the head of an upload and half of its body. @returns once the service counts `count` of them */
+/** Sends the head of an upload and half of its body. @returns once the service has `count` such uploads */
 async function sendHalf(
   service: Caller,
   path: string,
@@ -129,7 +129,7 @@ async function openSession(service: ServiceProcess) {
   return path;
 }
 
-/** Asks again as long as another process may come back. */
+/** Retries while another process may come back. */
 async function startInTime(service: Caller, path: string): Promise<Pick<ProcessAnswer, 'status' | 'body'>> {
   for (;;) {
     const answer = await service.call('POST', path);
@@ -157,7 +157,7 @@ const CATALOG = Array.from({ length: 100 }, (_, at) => `P${at}`);
 const MOST = CATALOG.slice(0, 80);
 const REST = CATALOG.slice(80);
 
-/** A catalog of 100 products, of which a session has accepted 80 while a batch with the others arrives. */
+/** A catalog of 100 products; a session has accepted 80 of them while a batch with the others arrives. */
 async function sendMost(t: TestContext) {
   const service = await startTestService(t);
   await service.loadCatalog(CATALOG.map((identifier) => ({ identifier })));
@@ -174,7 +174,7 @@ test('a commit waits for a batch that is arriving, and holds its products (§3.1
   const starting = start();
   assert.match(await rest.finish(), /200 OK/);
   let started = await starting;
-  // A slow machine took longer for the batch than a commit waits.
+  // On a slow machine the batch takes longer than a commit waits.
   while (started.status === 503) started = await start();
   assert.equal(started.status, 200, JSON.stringify(started.body));
   await service.ended(started.body.data.task.id);
@@ -296,7 +296,7 @@ test(
     const reach = async () => {
       while ((await service.call('GET', '/health/ready')).status !== 200) await delay(50);
     };
-    /** @param forgets whether what was remembered of the key has to be read again */
+    /** @param forgets whether the remembered key has to be read again */
     const refuse = async (forgets: boolean) => {
       await service.call('POST', path('initiate'));
       assert.equal((await service.call('POST', path('upload'), half)).status, 200);

@@ -9,7 +9,7 @@ import { runRelata } from '../support/relata-command.ts';
 import { startProcess } from '../support/service-process.ts';
 import { embeddedOnly, embeddedStoreAt } from '../support/test-store.ts';
 
-/** What is stored is for its owner alone (docs/operating.md, "First start"). */
+/** Stored data is only accessible to its owner (docs/operating.md, "First start"). */
 
 const ofFiles = embeddedOnly('PostgreSQL keeps its own files');
 
@@ -19,7 +19,7 @@ async function makeFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-/** @returns the modes that are there: those of folders and those of files, each with the paths that have it */
+/** @returns the modes of folders and those of files, each with its paths */
 function listModes(root: string): Record<string, string[]> {
   const entries = readdirSync(root, { recursive: true, withFileTypes: true });
   const paths = [root, ...entries.map(({ parentPath, name }) => join(parentPath, name))];

@@ -8,7 +8,7 @@ import {
   type Write,
 } from '../support/histories/check-history.ts';
 
-/** The checker of histories finds every fault that is planted, and none in a history without one. */
+/** The checker of histories finds every planted fault, and none in a correct history. */
 
 const write = (value: string, begunAt: number, more: Partial<Write> = {}): Write => ({
   project: 1,
@@ -33,7 +33,7 @@ const look = (taskId: string, begunAt: number, status = 'FINISHED'): TaskLook =>
   status,
 });
 
-/** A and B one after the other, B and C at the same time; a commit that was refused, and one whose answer nobody got. */
+/** A then B, B and C concurrently; a refused commit, and one whose answer was lost. */
 const GOOD: History = {
   writes: [
     write('A', 10),

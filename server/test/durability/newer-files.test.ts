@@ -10,11 +10,11 @@ import { runRelata } from '../support/relata-command.ts';
 import { startTestService } from '../support/test-service.ts';
 import { embeddedOnly } from '../support/test-store.ts';
 
-/** An older program leaves the files of a newer one alone (docs/operating.md, "Upgrade"). */
+/** An older program leaves a newer one's files alone (docs/operating.md, "Upgrade"). */
 
 const ofFiles = embeddedOnly('PostgreSQL has one schema for all projects');
 
-/** A stopped store with one project and a backup of it, both still of this program. */
+/** A stopped store with one project and its backup, both of this program's version. */
 async function makeStore(t: TestContext) {
   const service = await startTestService(t);
   await service.loadCatalog([{ identifier: 'A', name: 'One' }]);
@@ -34,7 +34,7 @@ function setSchema(path: string, version: number): void {
   file.close();
 }
 
-/** What a newer program says of its backup. */
+/** Sets the schema version that a newer program would write into its backup. */
 function setManifestSchema(backup: string, kind: 'control' | 'catalog', version: number): void {
   const path = join(backup, 'manifest.json');
   const manifest = JSON.parse(readFileSync(path, 'utf8'));
@@ -61,7 +61,7 @@ for (const which of ['control.db', 'catalog'] as const) {
     await assertRefusal(newer, restored, 'restore', newer);
     assert.deepEqual(await readdir(folder), ['backup', 'newer'], 'nothing was made');
     await assertRefusal(newer, dataDir, 'restore', newer, '--project', `${projectId}`);
-    // One of an earlier program has no manifest.
+    // A backup of an earlier program has no manifest.
     await rm(join(newer, 'manifest.json'));
     setSchema(join(newer, name), 9_000);
     await assertRefusal(join(newer, name), restored, 'restore', newer, '--without-manifest');
@@ -92,7 +92,7 @@ test('a newer schema is found where a crash left it, in the WAL alone', ofFiles,
   await copyFile(live, copy);
   const file = new DatabaseSync(copy);
   file.exec('pragma user_version = 9000');
-  // Copied while it is open: closing it would write the WAL back.
+  // Copied while it is open, as closing it would merge the WAL.
   for (const suffix of ['', '-wal']) await copyFile(`${copy}${suffix}`, `${live}${suffix}`);
   file.close();
   await assertRefusal(live, dataDir, 'serve');

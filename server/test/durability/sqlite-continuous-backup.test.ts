@@ -62,7 +62,7 @@ async function waitUntilSent(service: ServiceProcess): Promise<void> {
   }
 }
 
-/** Writes updates one after another, and knows when each was answered. */
+/** Sends updates one after another, and records the times of the answers. */
 class Writer {
   readonly answeredAt: number[] = [];
   sent = 0;
@@ -101,7 +101,7 @@ class Writer {
     }
   }
 
-  /** Until it writes no more. Everything before was accepted. */
+  /** Until a write is refused. Everything before was accepted. */
   async writeUntilSuperseded(service: ServiceProcess): Promise<void> {
     for (;;) {
       const name = String(this.sent + 1);
@@ -117,7 +117,7 @@ class Writer {
     }
   }
 
-  /** Everything that was accepted has taken effect, and is a beginning of what was sent. @returns its number */
+  /** All accepted updates took effect, and the result is a prefix of those sent. @returns its length */
   async check(service: ServiceProcess): Promise<number> {
     for (;;) {
       const { body, text } = await service.call('GET', `/tasks?projectId=${this.projectId}&limit=1000`);
@@ -143,7 +143,7 @@ class Writer {
   }
 }
 
-/** Sends changes until one is refused for a reason, or is accepted. */
+/** Sends changes until one is refused for a reason, or accepted. */
 async function changeUntil(service: ServiceProcess, projectId: number, reason: string | undefined) {
   const body = { products: [{ identifier: 'beside', name: 'beside' }] };
   for (;;) {
@@ -180,7 +180,7 @@ test(`a directory that is lost ${LOSSES} times comes back with all that was answ
   t.diagnostic(`the oldest update that was lost had been answered ${Math.round(longest)} ms before`);
 });
 
-/** @returns how long before a loss, in ms, the oldest update that it took was answered */
+/** @returns the age in ms, at the loss, of the oldest lost update since its answer */
 async function loseAgainAndAgain(t: TestContext, random: () => number): Promise<number> {
   const place = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
   let service = await startProcess(place.store, place.settings);
@@ -194,7 +194,7 @@ async function loseAgainAndAgain(t: TestContext, random: () => number): Promise<
     const killedAt = performance.now();
     await service.kill();
     await writing;
-    // Some only crash: the directory stays, and the target goes on from there.
+    // Some are only crashes: the directory stays, and the target continues from there.
     const isLost = random() < 0.8;
     if (isLost) {
       await loseDirectory(place);
@@ -315,7 +315,7 @@ test('a standby of another version of the schema refuses, and says which it has'
   while (!/newer schema/.test(await problemsOf(standby))) await delay(50);
   const path = `/product-service/products-by-sku?projectId=${writer.projectId}&identifiers=last`;
   assert.equal((await standby.call('GET', path)).status, 200, 'it answers with what it has');
-  // The log has it from a timer of its own.
+  // A separate timer writes the log.
   while (!/control\.db comes from a service with schema \d+, and this program knows \d+/.test(standby.log()))
     await delay(50);
   assert.equal(await standby.stop(), 0);
@@ -331,7 +331,7 @@ test('a standby of another version of the schema refuses, and says which it has'
   assert.match(older.said, /comes from a service with schema \d+, .*: run the same version here as there/);
 });
 
-/** As a service of another version would do. */
+/** As a service of another version would. */
 async function sendVersion({ store, url }: Place, version: number): Promise<void> {
   const { control } = dataFolderAt(store.dataDir);
   {

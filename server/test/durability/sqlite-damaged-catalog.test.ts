@@ -12,9 +12,9 @@ import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, embeddedStoreAt, type TestStore } from '../support/test-store.ts';
 
 /**
- * A catalog file in which the disk has changed bytes. SQLite has no checksums: a key with other bytes is a row that no search finds,
- * without an error. Damage is *noticed* when SQLite cannot read a page that a request needs, or when a check of the file has read
- * it; from then on nothing of the project is answered, and least of all that a product is not there.
+ * A catalog file with bytes changed by the disk. SQLite has no checksums: a row with a changed key is not found, without an error.
+ * Damage is *noticed* when SQLite cannot read a page that a request needs, or when a check of the file has read it; from then on the
+ * project is not answered at all, least of all that a product does not exist.
  */
 
 const SEED = Number(process.env.RELATA_TEST_SEED ?? 1);
@@ -30,7 +30,7 @@ const products = identifiers.map((identifier, at) => ({
   attributes: [{ key: 'Description', value: `What is said of product ${at}. `.repeat(40) }],
 }));
 
-/** The data of a service that was stopped, of which each test damages a copy. */
+/** The data of a stopped service, of which each test damages a copy. */
 const prepared = await mkdtemp(join(tmpdir(), 'relata-damaged-'));
 const projects = { projectId: 0, neighbour: 0 };
 
@@ -65,7 +65,7 @@ function plantDamage(path: string, seed: number): void {
 const restart = (t: TestContext, store: TestStore) =>
   startTestService(t, { store: embeddedStoreAt(store.dataDir) });
 
-/** Asks for each product. @returns how each was answered: found, missing, garbled, or the reason of a refusal */
+/** Looks up each product. @returns the results: found, missing, garbled, or the reason of a refusal */
 async function lookUpAll(service: TestService, projectId: number): Promise<string[]> {
   const answers: string[] = [];
   for (const identifier of identifiers) {
@@ -74,7 +74,7 @@ async function lookUpAll(service: TestService, projectId: number): Promise<strin
       await service.call('GET', path).then(
         ({ status, body }) =>
           status === 200 ? (body.products.length === 1 ? 'found' : 'missing') : body.reason,
-        // Bytes within a text are answered as they are until a check of the file finds the damage beside them.
+        // Changed bytes within a text are answered until a check of the file finds the damage around them.
         (error) => (error instanceof SyntaxError ? 'garbled' : Promise.reject(error)),
       ),
     );
@@ -99,7 +99,7 @@ for (const seed of SEEDS) {
   });
 }
 
-/** Damage within keys alone: the pages stay as SQLite wrote them, in the index and in the order of their keys. */
+/** Changes keys only: pages stay as SQLite wrote them, in the index and in key order. */
 function changeIndexKeys(path: string): void {
   const file = new DatabaseSync(path);
   const { rootpage } = file
@@ -175,7 +175,7 @@ test('a damaged catalog stays refused after a restart, and is served again once 
   );
   await service.stop();
   const damaged = readFileSync(path);
-  // As docs/operating.md says: stop, restore the project, start.
+  // The steps of docs/operating.md: stop, restore the project, start.
   await runRelata(store.dataDir, 'restore', backup, '--project', String(projectId));
   service = await restart(t, store);
   await service.app.watch.checkAll();

@@ -17,15 +17,15 @@ import { startProcess } from '../support/service-process.ts';
 import { embeddedStoreAt } from '../support/test-store.ts';
 
 /**
- * A disk that is full, reports errors, cannot be read, has become read-only or stalls, at each kind of file and during each step of
- * a full update: one clear refusal or an acceptance that is kept, lookups go on, and so does the service once the disk is well
- * (docs/interface.md §7.2 rule 6, docs/operating.md "When the disk is full or fails"). RELATA_TEST_FAULTS=all tries all of it,
- * a part of a name, such as `stalled` or `unreadable: catalog-wal`, what has it in its name.
+ * A disk that is full, reports errors, cannot be read, has become read-only or stalls, for each kind of file and during each step
+ * of a full update: each request is clearly refused, or accepted for good; lookups continue, and the service does once the disk has
+ * recovered (docs/interface.md §7.2 rule 6, docs/operating.md "When the disk is full or fails"). RELATA_TEST_FAULTS=all tries all
+ * combinations, a part of a name, such as `stalled` or `unreadable: catalog-wal`, those with it in their name.
  */
 
 const program = fileURLToPath(new URL('../support/power/read-only-catalog.ts', import.meta.url));
 
-/** Of paths, for fnmatch(3). */
+/** Path patterns for fnmatch(3). */
 const KINDS = {
   control: '*/control.db',
   'control-wal': '*/control.db-wal',
@@ -48,7 +48,7 @@ const kinds = Object.keys(KINDS) as Case['kind'][];
 const CASES = (Object.keys(FAULTS) as Fault[]).flatMap((fault) =>
   kinds.flatMap((kind) => STEPS.map((step): Case => ({ fault, kind, step }))),
 );
-/** Those that met a fault in a way of their own. */
+/** Combinations with a reaction of their own. */
 const FEW = [
   'full: catalog-wal, start',
   'broken: control-wal, upload',
@@ -68,7 +68,7 @@ const WANTED = process.env.RELATA_TEST_FAULTS;
 const chosen = CASES.filter((one) =>
   WANTED === undefined ? FEW.includes(nameOf(one)) : WANTED === 'all' || nameOf(one).includes(WANTED),
 );
-/** What was accepted may meet the fault behind its answer; most faults have been met by then. */
+/** Accepted work may meet the fault after its answer; by then most faults have occurred. */
 const MEETING_MS = 300;
 
 test(`a disk in need refuses clearly and loses nothing, in ${chosen.length} cases`, {
@@ -94,7 +94,7 @@ async function openShop(t: TestContext) {
   const neighbour = await createProject(service);
   await writer.update(200);
 
-  /** As many writes as Node has threads for files, which also pack answers. */
+  /** As many writes as Node has threads for files, which also compress answers. */
   const crowd = () =>
     [1, 2, 3, 4].map(() => {
       const products = [{ identifier: 'A', name: 'A' }];
@@ -111,11 +111,11 @@ async function openShop(t: TestContext) {
     assert.equal(await service.stop(), 0);
     service = await startProcess(store, disk.settings);
     writer.service = service;
-    // The first lookup of a catalog opens its file, and everything waits for that.
+    // The first lookup of a catalog opens its file, which blocks everything else.
     if (fault === 'stalled') await writer.lookUp();
   }
 
-  /** Lookups go on while the disk fails, unless they need a file that they cannot open or read. */
+  /** Lookups continue while the disk fails, unless they need a file that cannot be opened or read. */
   async function lookUp({ fault, step }: Case): Promise<void> {
     const { status, body } = await writer.lookUp();
     if (status === 200) return;
@@ -128,7 +128,7 @@ async function openShop(t: TestContext) {
       if (disk.met() > 0) return;
   }
 
-  /** What waits for the disk is answered once it is well. */
+  /** Requests that wait for the disk are answered once it has recovered. */
   async function failDuring(one: Case, act: () => Promise<boolean>): Promise<void> {
     const isStalled = one.fault === 'stalled';
     disk.fail(one.fault, KINDS[one.kind]);
@@ -153,7 +153,7 @@ async function openShop(t: TestContext) {
       await prepare(one);
       await failDuring(one, () => actAt(writer, one.step));
       if (WANTED === undefined) assert.ok(disk.met() > 0, 'the fault was met');
-      // Unreadable pages can look like damage, until a check could read the file.
+      // Unreadable pages can look like damage, until a check has been able to read the file.
       while (`${(await service.call('GET', '/health/ready')).body.problems}`.includes('catalog'))
         await delay(50);
       assert.ok(await writer.initiate());

@@ -24,8 +24,8 @@ import { type ServiceProcess, startProcess } from '../support/service-process.ts
 import { embeddedStoreAt, type TestStore } from '../support/test-store.ts';
 
 /**
- * The power goes at random moments: of what was not synced any part is lost. Afterwards everything that was answered is there
- * (docs/operating.md, "Crashes and power cuts"). sqlite-power-layer.test.ts tests the disk. RELATA_TEST_CUTS says how often,
+ * The power fails at random moments: any part of the unsynced data is lost. Afterwards everything that was answered is there
+ * (docs/operating.md, "Crashes and power cuts"). sqlite-power-layer.test.ts tests the disk. RELATA_TEST_CUTS sets the number,
  * RELATA_TEST_SEED repeats a run.
  */
 
@@ -37,12 +37,12 @@ const LEAVES: readonly Leaves[] = ['nothing', 'the first changes', 'any changes'
 /** A cut during a start needs one more start. */
 const CUT_STARTS = 0.15;
 
-/** Starts of a service that has a continuous backup: the others change files beside it. */
+/** The share of starts with a continuous backup: without it, files change behind its back. */
 const BACKED_STARTS = 0.6;
 
 class Machine {
   readonly store: TestStore;
-  /** Of the backup, on another disk. */
+  /** The target of the backup, on another disk. */
   readonly target: string;
   backed = 0;
   private readonly disk: SimulatedDisk;
@@ -63,14 +63,14 @@ class Machine {
     return startProcess(this.store, { ...this.settings, ...(isBacked && backup) });
   }
 
-  /** All processes have ended. @returns what was left */
+  /** Requires that all processes have ended. @returns the part that was left */
   cut(leaves = LEAVES[Math.floor(this.random() * LEAVES.length)] ?? 'nothing'): Leaves {
     this.disk.follow();
     this.disk.become(this.disk.leave(leaves, this.random));
     return leaves;
   }
 
-  /** Nobody was answered during the start, so any of its moments may be the last. */
+  /** Nothing was answered during the start, so the cut may come at any moment of it. */
   async cutStart(): Promise<void> {
     await (await this.start()).kill();
     const journal = this.disk.countRecords();
@@ -92,7 +92,7 @@ test(`nothing that was answered is lost in ${CUTS} power cuts (seed ${SEED})`, {
   await definitions.act();
 
   for (let cut = 1; cut <= CUTS; cut += 1) {
-    // The first one finds new files and folders.
+    // The first run finds new files and folders.
     if (cut > 1) await burst(service, { caller, definitions, random });
     await service.kill();
     const left = machine.cut(cut === 1 ? 'nothing' : undefined);
@@ -118,7 +118,7 @@ test(`nothing that was answered is lost in ${CUTS} power cuts (seed ${SEED})`, {
   t.diagnostic(JSON.stringify({ ...caller.counts, backed: machine.backed }));
 });
 
-/** What the target has after all that is what the directory has. */
+/** In the end, the target equals the directory. */
 async function checkBackup(machine: Machine, projectId: number): Promise<void> {
   const { store, target } = machine;
   const url = pathToFileURL(target).href;
@@ -149,7 +149,7 @@ interface Callers {
   readonly random: () => number;
 }
 
-/** Calls until the service is killed, at a random moment behind a number of answers, or right behind one of a kind. */
+/** Makes calls until the service is killed, at random after a number of answers, or right after one of a kind. */
 async function burst(service: ServiceProcess, { caller, definitions, random }: Callers): Promise<void> {
   const target = aimAt(random());
   const moment = Promise.withResolvers<void>();
@@ -206,7 +206,7 @@ test('a power cut keeps a backup that ended, and a restore whole or not at all',
   }
 });
 
-/** What is in a folder, except the lock of a server and what is left of a draft. */
+/** The content of a folder, without a server's lock and remains of drafts. */
 function below(state: DiskState, folder: string): DiskState {
   const entries = [...state].flatMap(([name, bytes]) =>
     name.startsWith(`${folder}/`) ? [[name.slice(folder.length + 1), bytes] as const] : [],

@@ -8,7 +8,7 @@ import { createRandom } from '../support/catalogs/catalog-model.ts';
 import { createDisk, noLayers } from '../support/power/layer.ts';
 import { type DiskState, readState } from '../support/power/simulated-disk.ts';
 
-/** The layer that sqlite-power-cut.test.ts trusts: it sees every write of Node and SQLite, and programs that forget a sync lose data. */
+/** The layer trusted by sqlite-power-cut.test.ts sees every write of Node and SQLite, and programs without a sync lose data. */
 
 const CUTS = 40;
 
@@ -32,7 +32,7 @@ const hasName = (name: string) => (state: DiskState) => String(state.has(name));
 interface Planted {
   readonly says: string;
   readonly program: string;
-  /** What a program reads after the cut. */
+  /** The content read by a program after the cut. */
   readonly read: (state: DiskState, folder: string) => string;
   readonly promised: string;
   readonly isKept: boolean;
@@ -158,7 +158,7 @@ for (const { says, program, read, promised, isKept } of PLANTED) {
 
 const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1);
 
-/** Until it ends, or kills itself. */
+/** Runs until it ends, or kills itself. */
 function run(folder: string, program: string, settings: Record<string, string>): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const options = { cwd: folder, env: { ...process.env, ...settings } };
@@ -169,7 +169,7 @@ function run(folder: string, program: string, settings: Record<string, string>):
   return promise;
 }
 
-/** Into a new folder. */
+/** Writes into a new folder. */
 function writeState(state: DiskState, folder: string): void {
   mkdirSync(folder);
   for (const [name, bytes] of state) {
