@@ -12,6 +12,11 @@ interface Step {
 
 /** Newest first. */
 const STEPS = {
+  reach: {
+    catalog: 17,
+    postgres: 29,
+    undo: (isOwn) => (isOwn ? '' : 'alter table relation_member drop column others;'),
+  },
   droppedRuns: {
     catalog: 15,
     postgres: 28,
