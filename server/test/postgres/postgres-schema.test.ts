@@ -180,7 +180,7 @@ const ONLY_POSTGRES: readonly { readonly names: RegExp; readonly why: string }[]
 ];
 
 /** What only a catalog file has: lists of members in runs, where PostgreSQL has a row of each (docs/decisions/0035). */
-const ONLY_EMBEDDED = /^relation_(?:run|dropped_run|list|entry)\.|^relation_member\.(?:run|least|most)$/;
+const ONLY_EMBEDDED = /^relation_(?:run|dropped_run|list|entry)\.|^relation_member\.(?:run|least|most|others)$/;
 
 /** What is kept in another way. */
 const OTHER_TYPES: Readonly<Record<string, { readonly type: string; readonly why: string }>> = {

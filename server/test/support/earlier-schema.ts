@@ -14,7 +14,7 @@ interface Step {
 const STEPS = {
   reach: {
     catalog: 17,
-    postgres: 29,
+    postgres: 28,
     undo: (isOwn) => (isOwn ? '' : 'alter table relation_member drop column others;'),
   },
   droppedRuns: {

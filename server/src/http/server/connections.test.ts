@@ -139,7 +139,7 @@ suite('connections (§8)', { concurrency: true }, () => {
   });
 
   test('a reader who takes nothing is let go, one who waits for an answer is not', async (t) => {
-    const { open, held, untilLeft, untilNoneIsLeft } = await serve(t, { readerMs: 500 });
+    const { open, held, untilLeft, untilNoneIsLeft } = await serve(t, { readerMs: 2_000 });
     const [reader, idle, waiting] = [await open(), await open(), await open()];
     reader?.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
     const answered = ask(waiting as Socket, 'GET /wait HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -158,9 +158,11 @@ suite('connections (§8)', { concurrency: true }, () => {
     socket.on('data', (data) => {
       received += data;
     });
+    const ended = once(socket, 'end');
     socket.write('GET /wait HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(150));
     await untilWaiting(100);
     held.resolve();
+    await ended;
     await untilNoneIsLeft();
     const statuses = received.match(/HTTP\/1.1 \d+/g) ?? [];
     assert.equal(statuses.filter((status) => status.endsWith('200')).length, 100);

@@ -137,8 +137,9 @@ export function createServer(
       return packForCaller(request, reply, payload);
     }),
   );
-  endConnectionsOnClose(server, settings.closeMs ?? CLOSE_MS);
   server.addHook('onSend', sendTogether());
+  // After it, so that an answer that waits when a stop begins ends its connection too.
+  endConnectionsOnClose(server, settings.closeMs ?? CLOSE_MS);
   return server;
 }
 
