@@ -14,7 +14,7 @@ const unknownBrowser = { userAgent: undefined, sessionValue: undefined };
 const FIRST_KEY = 'a-first-key-that-is-long-enough-to-use';
 const refused = 'You are not allowed to access the requested resource';
 
-/** The fields that any of the answers may have. */
+/** The fields of all answers. */
 interface AnswerBody {
   id: number;
   name: string;
@@ -497,7 +497,7 @@ test('a limited key has n requests in 60 s from its first, then 429 (§5.3)', as
   const free = await room.make(scope);
   mock.timers.enable({ apis: ['Date'], now: room.clock.time });
   context.after(() => mock.timers.reset());
-  /** In PostgreSQL its own clock counts, so that what is stored grows older instead. */
+  /** PostgreSQL uses its own clock, so stored times are moved back instead. */
   const pass = async (ms: number) => {
     mock.timers.tick(ms);
     if (room.store.kind === 'postgres')
@@ -511,7 +511,7 @@ test('a limited key has n requests in 60 s from its first, then 429 (§5.3)', as
   await pass(20_000);
   assert.deepEqual(await call(), [200, '"key";r=0;t=40', null, undefined]);
   assert.deepEqual(await call(), [429, '"key";r=0;t=40', '40', 'Too Many Requests']);
-  // A clock that does not stand still may have passed some of the last second by itself.
+  // A running clock may have used some of the last second.
   const rest = room.store.kind === 'postgres' ? 1_000 : 1;
   await pass(40_000 - rest);
   assert.deepEqual(await call(), [429, '"key";r=0;t=1', '1', 'Too Many Requests']);

@@ -6,7 +6,7 @@ import { mock, type TestContext, test } from 'node:test';
 import type { Command } from 'commander';
 import { buildProgram, runCommand } from './cli.ts';
 
-/** @returns the exit code and what stands on standard error */
+/** @returns the exit code and the standard error */
 async function run(t: TestContext, ...args: string[]) {
   const said: string[] = [];
   const heard = mock.method(console, 'error', (line: unknown) => said.push(String(line)));
@@ -55,13 +55,13 @@ test('every command refuses arguments and flags that it does not know', async (t
   }
 });
 
-/** @returns the commands that do something, by their words */
+/** @returns the commands with an action, by their words */
 function listCommands(command: Command, path: readonly string[] = []): [string, Command][] {
   const within = command.commands.flatMap((each) => listCommands(each, [...path, each.name()]));
   return command.commands.length === 0 ? [[path.join(' '), command]] : within;
 }
 
-/** @returns what `relata help …` writes */
+/** @returns the output of `relata help …` */
 function helpOf(name: string): string {
   let help = '';
   const program = buildProgram(() => async () => {});
@@ -86,7 +86,7 @@ test('the help of every command says what each flag does, and shows each in an e
     assert.notEqual(command.description(), '', name);
     for (const { long = '', description } of command.options) {
       assert.notEqual(description, '', `${name} ${long}`);
-      // What leaves a check out is nothing to copy from an example.
+      // Flags that skip a check are not suggested by examples.
       if (long === '--force') continue;
       const places = common.includes(long) ? whole : examples;
       assert.match(places, new RegExp(`${long}\\b`), `${name} ${long}`);

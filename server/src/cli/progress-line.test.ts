@@ -5,7 +5,7 @@ import { createMeter } from '../transfer/move.ts';
 import type { MovedTable } from '../transfer/move-tables.ts';
 import { openProgressLine } from './progress-line.ts';
 
-/** What is written while time passes as the test says. */
+/** The output of a line, with time set by the test. */
 function startLine({ isTTY, columns = 200 }: { isTTY: boolean; columns?: number }) {
   let now = 0;
   const written: string[] = [];
@@ -13,7 +13,7 @@ function startLine({ isTTY, columns = 200 }: { isTTY: boolean; columns?: number 
   return {
     written,
     end: () => line.end(),
-    /** Half of the rows are as good as half of the work here. */
+    /** Half of the rows are about half of the work here. */
     show(atMs: number, rows: number, fields: Partial<MoveProgress> = {}) {
       now = atMs;
       const progress = {

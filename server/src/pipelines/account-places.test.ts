@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '../kernel/errors.ts';
 import { AccountPlaces } from './account-places.ts';
 
-/** Work that goes on until it is told to end. */
+/** Work that continues until it is ended. */
 function openWork(places: AccountPlaces) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();

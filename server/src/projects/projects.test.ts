@@ -12,7 +12,7 @@ import { asWriter, commandAuthor, createProjects, type NewProject, type Projects
 const DAY_MS = 24 * 3_600_000;
 const refused = 'You are not allowed to access the requested resource';
 
-/** The fields that any of the answers may have. */
+/** The fields of all answers. */
 interface AnswerBody {
   id: number;
   message: string;
@@ -57,7 +57,7 @@ async function startRoom(context: TestContext) {
   });
   const { port } = server.server.address() as AddressInfo;
 
-  /** Callers stand for keys: what a key is, is known to access alone. */
+  /** Callers stand for keys, which only access knows. */
   function addCaller(keyName: string, accountId: number, scope: Scope): void {
     callers.set(keyName, { accountId, keyId: callers.size + 1, keyName, scope, access: 'manage' });
   }
@@ -205,7 +205,7 @@ test('a route below a project that forgets the check has it all the same (§7.2 
   for (const { key, id, status } of cases) {
     const answer = await room.call(key, `POST /management/projects/${id}/planted`, '{');
     const said = `${key} ${id} ${JSON.stringify(answer.body)}`;
-    // The body is no object, which is said to those alone who reach the project.
+    // The body is no object, which only callers who reach the project are told.
     assert.equal(answer.status, status === 200 ? 400 : status, said);
     const found = await room.call(key, `GET /management/projects/${id}/planted`);
     assert.equal(found.status, status, said);

@@ -127,7 +127,7 @@ test('an entry of another origin takes the place of the one before, and says in 
 interface Step {
   space: string;
   newVersion: boolean;
-  /** How many versions ago the space was asked for. */
+  /** The number of versions since the space was requested. */
   age: number;
   key: string;
   length: number;
@@ -135,7 +135,7 @@ interface Step {
   document: number;
 }
 
-/** A cache beside a map of everything that was ever kept. */
+/** A cache, compared with a map of everything ever stored. */
 class Comparison {
   private readonly cache = createByteCache(2 * MIB);
   private readonly versions = new Map<string, CacheSpace[]>();

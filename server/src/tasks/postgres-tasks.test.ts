@@ -11,12 +11,12 @@ import { findServer, postgresStoreOn, type TestStore } from '../../test/support/
 import { LEASE_MS } from './task-lease-store.ts';
 import type { Task } from './tasks.ts';
 
-/** Two processes on one database: each is a set of tasks of its own with its own connections. */
+/** Two processes on one database, each with its own tasks and connections. */
 async function startTwo(t: TestContext, options?: { runs: boolean }) {
   const dataDir = await mkdtemp(join(tmpdir(), 'relata-test-'));
   const store = postgresStoreOn(await createDatabase(await findServer()), dataDir);
   t.after(store.remove);
-  // A project's row is what those who accept tasks of it wait for.
+  // Accepting a task locks the row of its project.
   await store.change(`
     insert into account (id, name, created_at) values (1, 'Main', 0);
     insert into project_group (id, account_id, name, created_at) values (1, 1, 'Group', 0);
@@ -31,20 +31,20 @@ async function endOf({ tasks }: TaskProcess, task: Task): Promise<Task> {
   return ended;
 }
 
-/** @returns until when a process has the one task that is leased, in ms since 1970 */
+/** @returns the end of the only leased task's lease, in ms since 1970 */
 async function readLease(store: TestStore): Promise<{ leasedUntil: number }> {
   const sql = 'select lease_until from task where leased_by is not null';
   const [row] = await query(store.settings.RELATA_DATABASE_URL ?? assert.fail(), sql);
   return { leasedUntil: Number(row?.lease_until) };
 }
 
-/** @returns the one of the two that runs it */
+/** @returns the process that runs it */
 async function runnerOf(text: string, ...processes: readonly TaskProcess[]): Promise<TaskProcess> {
   await until(`${text} runs`, () => processes.some(({ gates }) => gates.has(text)), 15_000);
   return processes.find(({ gates }) => gates.has(text)) ?? assert.fail();
 }
 
-/** Runs two tasks of another project one after the other: whoever runs them has looked for further ones meanwhile. */
+/** Runs two tasks of another project one after the other: their process has looked for further ones meanwhile. */
 async function runTwoBeside(one: TaskProcess): Promise<void> {
   for (const text of ['beside 1', 'beside 2']) await endOf(one, await one.accept('short', 2, { text }));
 }
@@ -102,7 +102,7 @@ test('the tasks of a process that is gone go on in another within 15 s, in order
   assert.equal(run.signal.aborted, false);
   assert.deepEqual(alive.begun, ['first']);
 
-  // It was not dead: it hears that another process has its task, and stores nothing of it.
+  // It was not dead: it learns that another process has its task, and stores nothing for it.
   dead.mend();
   await run.log('of the dead');
   await until('it is handed back', () => run.signal.aborted);
@@ -127,7 +127,7 @@ test('a process that stood still makes sure of its lease before a task takes eff
   const { run } = runner.gates.get('first') ?? assert.fail();
   const { leasedUntil } = await readLease(store);
   runner.cut();
-  // Then it renewed the lease so long ago that another process may have it.
+  // Its last renewal is then so long ago that another process may have the lease.
   await until(
     'the lease is more than half over',
     () => Date.now() > leasedUntil - LEASE_MS / 2 + 500,
@@ -189,7 +189,7 @@ test('a task of a process that is gone is cancelled once its lease ran out', asy
   assert.equal((await alive.tasks.cancel(waiting)).status, 'CANCELLED');
   dead.cut();
   await store.change(LEASES_RUN_OUT);
-  // Either the lease runs out first, or the other process takes the task over and hears that nobody wants it.
+  // Either the lease ends first, or the other process takes the task over and finds it cancelled.
   assert.equal((await alive.tasks.cancel(task)).status, 'CANCELLED');
 });
 

@@ -52,7 +52,7 @@ test('at most 64 tasks run at once, in order of acceptance, and the project with
 test('what waits for room runs before what is accepted after it', async (t) => {
   const process = await startTaskProcess(await createTestStore(t));
   let accepted = 0;
-  // PostgreSQL makes room little by little, while more is accepted.
+  // PostgreSQL starts them gradually, while more are accepted.
   for (; process.gates.size < 40; accepted += 1)
     await process.accept('gated', accepted + 1, { text: `${accepted}` });
   const begun = process.begun.toSorted();
@@ -170,7 +170,7 @@ test('a task that has accepted its parts is cancelled with them, and not by itse
   const process = await startTaskProcess(await createTestStore(t));
   const task = await process.accept('passed', 1, { text: 'parts write' });
   await until('it has accepted them', () => process.gates.has('parts write'));
-  // As for a call that asked for parts before there were any.
+  // As for a call that requested parts before there were any.
   await assert.rejects(process.tasks.cancel(task), { code: 'task_taking_effect' });
   process.gates.get('parts write')?.open();
   assert.equal((await endOf(process, task)).status, 'FINISHED');

@@ -31,7 +31,7 @@ async function makeDatabase(t: TestContext, options: { isEmpty?: boolean } = {})
   return database.url;
 }
 
-/** @returns a filled data folder, an empty database and a place for the way back */
+/** @returns a filled data folder, an empty database and a folder for the move back */
 async function makePlaces(t: TestContext, catalogs: readonly number[]) {
   const folder = await makeFolder(t);
   const data = join(folder, 'data');
@@ -39,7 +39,7 @@ async function makePlaces(t: TestContext, catalogs: readonly number[]) {
   return { data, url: await makeDatabase(t, { isEmpty: true }), back: join(folder, 'back') };
 }
 
-/** Tables that only PostgreSQL has and that no move copies, each with the reason. */
+/** Tables of PostgreSQL that no move copies, each with the reason. */
 const NOT_MOVED: ReadonlyMap<string, string> = new Map([
   ['service', 'the version of the schema and the beat of running processes'],
   ['rate_window', 'counts of the last minute'],
@@ -141,7 +141,7 @@ test('members that lie in runs are a row each on PostgreSQL, and stay so on the 
   assert.deepEqual({ ...counted }, { members: 3, runs: 0 });
 });
 
-/** Moves in a process of its own, which kills itself a moment after its nth step: in the middle of the next one. */
+/** Moves in a process of its own, which kills itself shortly after its nth step: in the middle of the next one. */
 async function moveKilled(options: MoveOptions, step: number): Promise<boolean> {
   const script = `
     import { moveStore } from ${JSON.stringify(new URL('./move.ts', import.meta.url).href)};
@@ -161,7 +161,7 @@ async function moveKilled(options: MoveOptions, step: number): Promise<boolean> 
   return signal === 'SIGKILL';
 }
 
-/** Each time a little further. @returns how often it was killed before it came to its end */
+/** Each time a little later. @returns the number of kills before its end */
 async function moveWithKills(options: MoveOptions): Promise<number> {
   let kills = 0;
   while (await moveKilled(options, 2 + kills * 89)) kills += 1;

@@ -27,7 +27,7 @@ const faults: object[] = [];
 const logger = { error: (facts: object) => void faults.push(facts) };
 const MESSAGE = { number: 1, id: 'msg_1', projectId: null, type: 'webhook.test', at: 0, body: '{}' };
 
-/** Sends to somebody who answers so. */
+/** Sends to a receiver with these answers. */
 async function sendTo(t: TestContext, answer: RequestListener) {
   const server = createServer(answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -40,7 +40,7 @@ async function sendTo(t: TestContext, answer: RequestListener) {
   return send({ ...ENDPOINT, url: `http://127.0.0.1:${port}/` }, MESSAGE, Date.now());
 }
 
-/** Lets the clock go on until work has ended. */
+/** Advances the clock until the work has ended. */
 async function passTime<Result>(t: TestContext, work: Promise<Result>): Promise<Result> {
   let isDone = false;
   const ended = work.finally(() => {

@@ -11,7 +11,7 @@ const service = shareService();
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
 
-/** Two projects of a group where the user is editor, one of a group where viewer, one alone, one out of reach. */
+/** Two projects of a group that the user edits, one of a group that they view, one alone, one out of reach. */
 async function addPartUser(owner: Awaited<ReturnType<typeof signUpOwner>>) {
   const make = async (name: string, groupId?: number) => {
     const projectGroupId =

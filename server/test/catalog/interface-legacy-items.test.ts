@@ -4,7 +4,7 @@ import { assertRefused, createCatalog, shareService } from '../support/shared-se
 
 const service = shareService();
 
-/** As Shopware 5 sends a changed article: PHP's json_encode in a form that is not encoded, called JSON. */
+/** A changed article as Shopware 5 sends it: PHP's json_encode without content encoding, sent as JSON. */
 const ITEM = {
   articleNumber: 'SW10001',
   groupId: 'SW10000',

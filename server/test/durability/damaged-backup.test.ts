@@ -72,7 +72,7 @@ function addNoise(path: string, bytes: number): void {
   writeFileSync(path, whole);
 }
 
-/** @returns what `relata restore` and `relata verify` say, the same of both; nothing may be restored */
+/** @returns the equal output of `relata restore` and `relata verify`; nothing may be restored */
 async function assertRefused(backup: string, dataDir: string, ...flags: string[]): Promise<string> {
   const restored = await runRelata(dataDir, 'restore', backup, ...flags);
   assert.equal(restored.code, 1, restored.said);

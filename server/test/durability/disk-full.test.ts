@@ -143,7 +143,7 @@ test('on a full disk who is signed in goes on, and nobody signs in with a passwo
   await signedIn.succeed('GET', '/management/session');
   await signedIn.succeed('GET', '/management/projects');
   full.control = false;
-  // The count, the session; then there is no room to take the attempt back. Writes of the service's own count too: then again.
+  // The count, the session; then the attempt cannot be undone. The service's own counters write too: then again.
   for (let attempt = 1; ; attempt += 1) {
     full.control = false;
     full.controlWritesLeft = 2;

@@ -175,7 +175,7 @@ test('a column may be optional; a file of a directory that lacks one that is not
   assert.match(JSON.stringify(error), /c\.csv has no column \\"name\\"; it has \\"sku\\", \\"title\\"/);
 });
 
-/** More rows than a suggestion looks at; the value that makes Size a text comes last. */
+/** More rows than a suggestion reads; the value that makes Size a text comes last. */
 const BIKES = `sku;title;category;Weight;Size;Electric\n${Array.from(
   { length: 2_500 },
   (_, at) =>

@@ -39,7 +39,7 @@ async function readLog(task: { id: string }): Promise<string> {
   return body.log.map(({ line }: { line: string }) => line).join('\n');
 }
 
-/** Nothing of an upload that was refused may stay, also where it goes behind the answer. */
+/** A refused upload must leave nothing behind, although the removal may follow the answer. */
 async function assertNoBodies(list = service().store.listBodies): Promise<void> {
   for (let left = 100; ; left -= 1) {
     const bodies = await list();
@@ -127,7 +127,7 @@ test('a source that did not change is nothing new, until the definition changes 
   assert.deepEqual([counts.nothingNew, counts.changed], [undefined, 2]);
 });
 
-/** Its file has an ETag. */
+/** A source whose file has an ETag. */
 async function startTaggedSource(): Promise<string> {
   const server = createServer((request, response) => {
     response.setHeader('etag', '"one"').setHeader('content-type', 'text/csv');
@@ -225,7 +225,7 @@ test('a file for a pipeline that is running is refused before it is read: 429 (ย
   await assertNoBodies();
 });
 
-/** A file of so many MiB, whose last row is the product LAST. */
+/** A file of this size, whose last row is the product LAST. */
 function makeLarge(mib: number): string {
   const text = 'x'.repeat(60_000);
   const row = (identifier: string) => `${identifier},Name,${text}\n`;
@@ -238,7 +238,7 @@ test('a file is kept in pieces of 8 MiB and read as one, announced or not (ยง13.
   const source = await startSource();
   const pipeline = await project.create(byUpload());
   const file = makeLarge(17);
-  // Keeps the run's file: its ordered write waits, so the pieces are still there to be counted.
+  // Preserves the run's file: its ordered write waits, so the pieces can still be counted.
   const release = await project.hold();
   const answer = await project.upload(pipeline, file);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -279,7 +279,7 @@ test('a file that cannot be taken is refused, and nothing of it stays (ยง13.1, ย
   assertRefused(await project.upload(pipeline, CSV, { headers: { 'content-encoding': 'compress' } }), 415);
   const large = 'x'.repeat(MAX_MIB * MIB + 1);
   const refused = await project.upload(pipeline, large).catch((error: Error) => error);
-  // The sender may be cut off while it still sends.
+  // The sender may be cut off while it is still sending.
   if (!(refused instanceof Error)) assertRefused(refused, 413, `The body is larger than ${MAX_MIB} MiB`);
   assert.deepEqual(await project.tasks(), []);
   await assertNoBodies();

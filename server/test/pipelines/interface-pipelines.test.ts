@@ -41,7 +41,7 @@ const FULL = {
   minProducts: 10,
 };
 
-/** What the service itself says of a pipeline. */
+/** The fields of a pipeline that the service sets. */
 const SET_BY_SERVICE = ['id', 'createdAt', 'updatedAt', 'nextRunAt', 'lastRun'];
 const definitionOf = (pipeline: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(pipeline).filter(([name]) => !SET_BY_SERVICE.includes(name)));
@@ -141,7 +141,7 @@ test('the value of a header is in no answer, no audit log and no log of the serv
   assert.doesNotMatch(service().log.join('\n'), /only-here/);
 });
 
-/** What cannot be stored, with what the details name. */
+/** Definitions that cannot be stored, with patterns of the details. */
 const REFUSED: readonly [object, ...RegExp[]][] = [
   [{ name: '' }, /^\/name /],
   [{ name: 'x'.repeat(256) }, /^\/name /],
@@ -286,7 +286,7 @@ test('a deleted pipeline is gone, with its webhook (§13.1, §14.2 rule 8)', asy
   assertRefused(webhook, 404);
 });
 
-/** Every call about one pipeline, with a body that it takes. */
+/** Every call about one pipeline, with an accepted body. */
 const CALLS: readonly [string, string, unknown?][] = [
   ['GET', ''],
   ['PUT', '', byUpload()],

@@ -30,7 +30,7 @@ interface Webhook {
   /** The path of its URL. */
   readonly path: string;
   call(options?: CallOptions & { method?: string; path?: string }): Promise<Answer<AnyBody>>;
-  /** Lets the last accepted call be older. */
+  /** Backdates the last accepted call. */
   age(seconds: number): Promise<void>;
 }
 
@@ -81,7 +81,7 @@ test('the URL is complete: host and port of the service and an id of its own (§
   assert.match(pipeline.trigger.id, /^[A-Za-z0-9_-]{24,}$/);
   assert.equal(path, `/etl-triggers/webhook/${pipeline.trigger.id}`);
   assert.equal(new URL(pipeline.trigger.url).port, new URL(service().address).port);
-  // fetch would not send another Host.
+  // fetch sends no other Host.
   const answer = await new Promise<string>((resolve, reject) => {
     const { hostname, port } = new URL(service().address);
     const headers = { host: 'evil.example', authorization: `Bearer ${service().key}` };
@@ -134,7 +134,7 @@ test('body, content type and parameters are not looked at, whatever they are (§
   const release = webhook.source.hold();
   for (const [at, options] of calls.entries()) {
     const { status, body } = await webhook.call({ ...options, path });
-    // The first one runs, and the others find it running.
+    // The first call starts a run, and the others find it running.
     assert.equal(
       status,
       at === 0 ? 200 : 429,
@@ -219,7 +219,7 @@ test('an unknown, deleted or expired key, a lower scope or another account: 401 
   const deleted = await createKey({ type: 'account' });
   await service().call('DELETE', `/management/api-keys/${deleted.id}`);
   const expired = await createKey({ type: 'account' }, { expiresAt: Date.now() + 60_000 });
-  // Not used before: no process remembers it.
+  // Not used before, so no process has it in memory.
   await service().store.change(`update api_key set expires_at = 1 where id = ${expired.id}`);
   const keys = {
     unknown: 'wrong',

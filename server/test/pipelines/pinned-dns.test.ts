@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-/** Of the network of the test alone. */
+/** In the test's own network only. */
 const PUBLIC = ['93.184.216.34', '2606:2800:220:1::1'];
 
-/** Makes a network whose names the test knows, then does the rest of its arguments. */
+/** Makes a network whose names the test controls, then runs the remaining arguments. */
 const SET_UP = `set -e
 ip link set lo up
 ip addr add ${PUBLIC[0]}/32 dev lo
@@ -30,7 +30,7 @@ const skip = runThere('true').status === 0 ? false : 'the system does not let us
 interface Fetched {
   readonly url: string;
   readonly outcome: string;
-  /** Questions that the name server was asked: 1 for A, 28 for AAAA, and the name. */
+  /** The queries to the name server: 1 for A, 28 for AAAA, and the name. */
   readonly asked: readonly string[];
 }
 

@@ -23,7 +23,7 @@ const MOST_PRODUCTS = 11_500;
 // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not read.
 type AnyProduct = any;
 
-/** What two catalogs of the same products have in common; ids are each catalog's own. */
+/** The common part of two catalogs of the same products; each has ids of its own. */
 async function describe(projectId: number, identifiers: readonly string[]): Promise<AnyProduct[]> {
   const products: AnyProduct[] = await service().lookUp(identifiers, projectId);
   return products.map(({ identifier, groupId, name, link, images, categories, facts }) => ({
@@ -41,7 +41,7 @@ async function describe(projectId: number, identifiers: readonly string[]): Prom
   }));
 }
 
-/** A part at a time: two whole catalogs, as they are answered, take a good part of a gigabyte. */
+/** In parts, as two whole catalogs of answers take most of a gigabyte. */
 async function assertSameCatalog(
   projectId: number,
   expected: number,
@@ -57,7 +57,7 @@ async function assertSameCatalog(
 
 test('a catalog as csv, xml and xlsx is the same catalog as the upload (§13.1)', async (t) => {
   const { products: all } = readCatalog();
-  // From everywhere in the catalog, several batches of them; real-catalog.test.ts writes all of it.
+  // From all over the catalog, several batches of them; real-catalog.test.ts writes all of it.
   const step = Math.ceil(all.length / MOST_PRODUCTS);
   const products = all.filter((_, at) => at % step === 0);
   const identifiers = products.map(({ identifier }) => identifier);

@@ -8,14 +8,14 @@ import { createTestStore, testedStore } from '../support/test-store.ts';
 
 /** RELATA_TEST_SEED repeats a run. */
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-/** On the embedded store two of each mode, and one on PostgreSQL, whose leases make up for a process in the same way. */
+/** On the embedded store two per mode; on PostgreSQL one, as its leases replace a process in the same way. */
 const KILLS = Number(process.env.RELATA_TEST_KILLS ?? (testedStore === 'embedded' ? 6 : 3));
 /** Two batches, so that a run has several writes. */
 const PRODUCTS = 10_500;
 /** A run of this file takes about half a second. */
 const LONGEST_MS = 1_500;
 const TASK_MINUTES = 5;
-/** Of a process that has nothing left to wait for. */
+/** For a process that has nothing left to wait for. */
 const STOP_MS = 300_000;
 const MODES = ['full', 'incremental', 'partial'] as const;
 
@@ -39,7 +39,7 @@ test('the run of a killed process goes on, and its file becomes the catalog whol
     await endLeases(store);
     const answered = await sent;
     service = await startProcess(store);
-    // A run whose answer never came may have been accepted all the same.
+    // A run without an answer may still have been accepted.
     const [newest, ...others] = await listRuns(service, path);
     const accepted = answered ?? (others.length >= before ? newest : undefined);
     const id = accepted ?? (await send(service, `${path}/upload?name=feed.csv`, fileOf(version)));
@@ -52,7 +52,7 @@ test('the run of a killed process goes on, and its file becomes the catalog whol
     assert.equal(values.length, sampled.length);
   }
   assert.equal(await service.stop(), 0);
-  // The pieces of a file that was cut off are kept for a day: another process may be about to accept it.
+  // The pieces of an interrupted file stay for a day: another process may be about to accept it.
   if (store.kind === 'postgres') await store.change('update payload set created_at = 0');
   service = await startProcess(store);
   await waitForNoBodies(store);
@@ -76,7 +76,7 @@ test('a service that is stopped while a run waits for its writes ends, and the r
   await untilFinished(second, id);
 });
 
-/** Usually within a second; beside busy processes it may take minutes. */
+/** Usually within a second; on a busy machine it may take minutes. */
 async function untilFinished(service: ServiceProcess, id: string | undefined): Promise<void> {
   let task: { taskStatus: string; finishTime: string | null } | undefined;
   for (let minute = 1; minute <= TASK_MINUTES && (task?.finishTime ?? null) === null; minute += 1)
@@ -92,7 +92,7 @@ async function untilSays(service: ServiceProcess, path: string, wanted: RegExp):
   }
 }
 
-/** Until nobody is told of changes any more, or nobody answers at all. */
+/** Waits until changes are no longer announced, or nothing answers at all. */
 async function untilStops({ address }: ServiceProcess): Promise<void> {
   const isReady = () =>
     fetch(`${address}/health/ready`, { signal: AbortSignal.timeout(10_000) }).then(
@@ -125,13 +125,13 @@ async function prepare(service: ServiceProcess): Promise<{ projectId: number; pi
     assert.equal(created.status, 201, created.text);
     pipelines.push(`${collection}/${created.body.id}`);
   }
-  // What a partial update may change has to be there.
+  // Partial updates need existing products.
   const first = await send(service, `${pipelines[0]}/upload?name=feed.csv`, fileOf(0));
   await untilFinished(service, first);
   return { projectId, pipelines };
 }
 
-/** @returns the run's task; undefined when the process died before it answered */
+/** @returns the run's task; undefined if the process died before it answered */
 async function send(service: ServiceProcess, path: string, content: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${service.address}${path}`, {

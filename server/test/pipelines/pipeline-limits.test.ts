@@ -15,7 +15,7 @@ import {
 } from '../support/pipelines/pipeline-project.ts';
 import { assertRefused, shareService } from '../support/shared-service.ts';
 
-/** What one key can cost others by its pipelines. */
+/** The costs to others that one key can cause by its pipelines. */
 
 let storage: Storage;
 const keepStorage = (real: Storage) => {
@@ -24,7 +24,7 @@ const keepStorage = (real: Storage) => {
 };
 const service = shareService({ settings: FETCH_HERE, replace: { storage: keepStorage } });
 
-/** As those of the attack: 16 ms and 1.6 MB each. */
+/** Like those of the attack: 16 ms and 1.6 MB each. */
 const heavyPattern = (at: number) => `(\\pL|\\pN){${1_000 - at}}`;
 const replacing = (...patterns: readonly string[]) => ({
   ...MAPPING,
@@ -43,7 +43,7 @@ test('patterns of a definition never hold up the thread that serves, and the one
     ['', byUpload({ mapping })],
     ['/preview', { source: { type: 'upload' }, format: { type: 'csv' }, mapping, file }],
   ] as const) {
-    // Of this thread alone, which serves: how long it stands still depends on what else the machine does.
+    // The time of this thread, which serves: how long it stands still also depends on the machine's load.
     const before = process.threadCpuUsage();
     const refused = await project.manage('POST', path, { body });
     const { user, system } = process.threadCpuUsage(before);
@@ -129,7 +129,7 @@ async function createStranger() {
 }
 
 const countProcesses = () => process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length;
-/** Of the store, before the first test. */
+/** The processes of the store, before the first test. */
 let ofStore = 0;
 before(() => {
   ofStore = countProcesses();
@@ -168,7 +168,7 @@ test('definitions with expressions are checked one at a time for an account, the
   }
 });
 
-/** @returns calls of the API that are not waited for, and how to leave them */
+/** @returns unawaited calls of the API, and a function to abort them */
 function askAndLeave(path: string, bodies: readonly object[]) {
   const leaving = new AbortController();
   const headers = { authorization: `Bearer ${service().key}`, 'content-type': 'application/json' };

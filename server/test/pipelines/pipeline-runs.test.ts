@@ -323,7 +323,7 @@ test('a run that is cancelled ends the process of its expressions (§13.2)', {
 });
 
 test('a run whose source or mapping takes longer than half a day fails and gives its place back (§13.2)', async (t) => {
-  // Node has it, its types do not yet.
+  // Node supports it, but its types do not yet.
   t.mock.timers.enable({ apis: ['AbortSignal.timeout' as 'Date'] });
   feed.answer((_, response) => void response.writeHead(200).write(CSV));
   const pipeline = await createPipeline(service(), HTTP(feed.url));
@@ -361,7 +361,7 @@ test('a run takes its place when it begins to write, and can be cancelled while 
   const log = async () => pipeline.log(second.body.task);
   while (!(await log()).some((line) => line.startsWith('writing')))
     await new Promise((resolve) => setTimeout(resolve, 20));
-  // The writes are accepted right behind the line of the log.
+  // The writes are accepted right after the line in the log.
   let cancelled = await pipeline.call('POST', `/tasks/${second.body.task.id}/cancel`);
   while (cancelled.status === 409)
     cancelled = await pipeline.call('POST', `/tasks/${second.body.task.id}/cancel`);

@@ -12,7 +12,7 @@ import { startProcess } from '../support/service-process.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, type TestStore, testedStore } from '../support/test-store.ts';
 
-/** Pipelines whose schedules are due (docs/interface.md §13.3). A schedule becomes due by moving its next time back. */
+/** Pipelines with due schedules (docs/interface.md §13.3). A schedule becomes due when its next time is moved back. */
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
@@ -23,7 +23,7 @@ const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has
 const makeDue = (store: TestStore, { id }: { id: number }, secondsAgo = 1) =>
   store.change(`update pipeline set next_run_at = ${Date.now() - secondsAgo * 1_000} where id = ${id}`);
 
-/** Usually it takes two seconds; threads of runs step aside, so beside busy processes it takes many times as long. */
+/** Usually two seconds; threads of runs yield to others, so on a busy machine it takes many times as long. */
 const HOLDS_MS = 300_000;
 
 async function untilHolds(what: string, holds: () => Promise<boolean>): Promise<void> {
@@ -52,13 +52,13 @@ async function untilRan(
   return listRuns(project, pipeline);
 }
 
-/** The pipelines of a project that is there already. */
+/** The pipelines of an existing project. */
 const reach = (service: TestService, projectId: number): Pick<PipelineProject, 'manage'> => ({
   manage: (method, path = '', options = {}) =>
     service.call(method, `/management/projects/${projectId}/pipelines${path}`, options),
 });
 
-/** Waits until the service has looked for what is due: it starts another pipeline, made for that. */
+/** Waits until the service has checked for due pipelines: it has started another one, created for that. */
 async function untilLooked(service: TestService): Promise<void> {
   const project = await createPipelineProject(service);
   const probe = await project.create(byUrl((await startSource()).url, { trigger: YEARLY }));

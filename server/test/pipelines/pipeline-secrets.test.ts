@@ -15,7 +15,7 @@ import { assertRefused } from '../support/shared-service.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, type TestStore, testedStore } from '../support/test-store.ts';
 
-/** How secrets of sources are kept (docs/operating.md, "Secrets"; docs/interface.md §13.4). */
+/** The storage of sources' secrets (docs/operating.md, "Secrets"; docs/interface.md §13.4). */
 
 const SECRET = 'only-the-source-knows-4711';
 const keyOf = (text: string) => Buffer.alloc(32, text).toString('base64');
@@ -35,7 +35,7 @@ async function createSecretPipeline(project: PipelineProject) {
 
 const postgresOnly = { skip: testedStore !== 'postgres' && 'the embedded store makes a key' };
 
-/** @returns the column and the definition as they are stored */
+/** @returns the stored column and definition */
 async function readStored(store: TestStore, id: number, table: 'pipeline' | 'channel' = 'pipeline') {
   const storage = await store.open();
   const row = await storage.database.read
@@ -68,7 +68,7 @@ test('a secret is in no log, no backup and no file of the store, and a run sends
   assert.doesNotMatch(service.log.join('\n'), new RegExp(SECRET));
 });
 
-/** Its key is in the data directory, which a backup copies without it. */
+/** Its key is in the data directory, and a backup leaves it out. */
 async function checkBackup(t: TestContext, { dataDir }: TestStore): Promise<void> {
   assert.equal((await stat(join(dataDir, 'secret-keys'))).mode & 0o777, 0o600);
   const folder = await mkdtemp(join(tmpdir(), 'relata-secrets-'));
@@ -103,7 +103,7 @@ test('a start encrypts with its first key what has another or none, and goes on 
   const before = await readStored(store, pipeline.id);
   const channelBefore = await readStored(store, channel.id, 'channel');
   assert.match(channelBefore.definition, /"password":"\*\*\*"/);
-  // As versions stored it that knew no keys.
+  // As stored by versions without keys.
   await store.change(
     `update pipeline set secrets = null, definition = replace(definition, '"***"', '"${SECRET}"') where id = ${plain.id}`,
   );

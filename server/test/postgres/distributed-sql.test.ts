@@ -7,15 +7,15 @@ import { readMigrations } from '../../src/storage/migrate.ts';
 import { DISTRIBUTED } from '../../src/storage/postgres/distribution.ts';
 import { coordinated, findRefused, findRefusedTables } from '../support/postgres/distributed-sql.ts';
 
-/** What a database that distributes its tables refuses is in no statement, without one at hand (docs/operating.md, "Sharding"). */
+/** No statement is one that distributed databases refuse; tested without such a database (docs/operating.md, "Sharding"). */
 
 const SOURCE = fileURLToPath(new URL('../../src/', import.meta.url));
 
-/** Files whose statements are of the embedded store alone. */
+/** Files with statements for the embedded store only. */
 const EMBEDDED =
   /\.test\.ts$|\/sqlite\/|^transfer\/(?:backup|restore)|^transfer\/move-(?:embedded|tables)\.ts$/;
 
-/** By how they begin. */
+/** By their beginnings. */
 const ALLOWED: Readonly<Record<string, string>> = {
   '(select coalesce(max(id), 1000000000) + 1 from category)': 'of a file',
   '1 + max(coalesce((select max(id) from undo_log)': 'of a file',

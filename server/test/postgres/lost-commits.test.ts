@@ -18,7 +18,7 @@ import { until } from '../support/task-process.ts';
 import { startTestService } from '../support/test-service.ts';
 import { findServer, postgresStoreOn, testedStore } from '../support/test-store.ts';
 
-/** A commit is stored, and the connection is lost before the answer: what is stored keeps all that it needs. */
+/** A commit is stored, but its answer is lost with the connection: the store keeps all that it needs. */
 
 const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has no connection to lose' };
 const TASK = 'insert into "task"';

@@ -14,7 +14,7 @@ import { runRelataWith } from '../support/relata-command.ts';
 import { startProcess } from '../support/service-process.ts';
 import { createTestStore, embeddedStoreAt, findServer, makeTestStore } from '../support/test-store.ts';
 
-/** Projects on the workers of Citus (docs/operating.md, "Sharding"). RELATA_TEST_CITUS names a coordinator that runs. */
+/** Projects on the workers of Citus (docs/operating.md, "Sharding"). RELATA_TEST_CITUS names a running coordinator. */
 
 const coordinator = process.env.RELATA_TEST_CITUS;
 const isClustered = coordinator !== undefined && process.env.RELATA_TEST_DATABASE_URL === coordinator;
@@ -24,7 +24,7 @@ const onCluster = {
 
 const BATCHES = 12;
 const LOADS = 3;
-/** In a load: a commit that takes longer than from one to the next would never end. */
+/** Kills during a load: a commit that takes longer than the time between two would never end. */
 const KILLS = 8;
 
 test('without Citus relata distribute says what is missing, and changes nothing', {
@@ -110,7 +110,7 @@ test(
       try {
         await loadBatches(service, { projectId, batches: BATCHES });
       } catch (error) {
-        // Which error of the database is not known as an outage yet stands in the log only.
+        // Database errors that are not yet recognised as an outage are only in the log.
         t.diagnostic(
           service
             .log()

@@ -14,7 +14,7 @@ import { readStoredRows } from '../support/stored-rows.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { embeddedStoreAt, findServer, postgresStoreOn, type TestStore } from '../support/test-store.ts';
 
-/** Moving a store that a service has filled, and serving the result (docs/operating.md, `relata migrate-store`). */
+/** Moving a store filled by a service, and serving the result (docs/operating.md, `relata migrate-store`). */
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -23,7 +23,7 @@ interface CommandEnd {
   readonly said: string;
 }
 
-/** `relata migrate-store` as a process of its own. @param lines after how many lines it is killed with kill -9 */
+/** Runs `relata migrate-store` in a process of its own. @param lines the number of lines before kill -9 */
 async function runMove(args: readonly string[], lines = Number.POSITIVE_INFINITY): Promise<CommandEnd> {
   const env = processEnvironment(embeddedStoreAt('nowhere'));
   const child = spawn(process.execPath, [main, 'migrate-store', ...args], {
@@ -40,7 +40,7 @@ async function runMove(args: readonly string[], lines = Number.POSITIVE_INFINITY
   return { code, said: said.trim() };
 }
 
-/** It says what it counts, copies, counts and compares; it is killed as it begins to copy and to compare, then runs to its end. */
+/** It prints that it counts, copies, counts and compares; it is killed when copying and comparing start, then runs to its end. */
 async function moveWithKills(from: string, to: string): Promise<string> {
   const args = ['--from', from, '--to', to];
   for (const lines of [2, 4]) assert.equal((await runMove(args, lines)).code, null, 'it was killed');
@@ -76,7 +76,7 @@ interface Filled {
 const numbered = (count: number, name: string) =>
   Array.from({ length: count }, (_, at) => ({ identifier: `P${at}`, name: `${name} ${at}` }));
 
-/** A catalog with relations, deletions and an undo log; a full update that is open; and work under way when the process dies. */
+/** A catalog with relations, deletions and an undo log; an open full update; and unfinished work when the process dies. */
 async function fillStore(store: TestStore): Promise<Filled> {
   const filled = await withService(store, async (service) => {
     const shop = await createRelationCatalog(service, { keptCommits: 3 });
@@ -132,7 +132,7 @@ async function dieAtWork(store: TestStore, projectId: number): Promise<{ update:
   return { update, commit };
 }
 
-/** What a service answers on a store and goes on to do with it. The same on each copy, ids included. */
+/** The service's answers on a store, and its further work with it. The same on each copy, including ids. */
 async function goOn(store: TestStore, { shop, open, busy, relation, update, commit }: Filled) {
   return withService(store, async (service) => {
     const related = async () => {

@@ -13,22 +13,22 @@ import { createDatabase, type TestDatabase } from '../support/postgres/test-data
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { findServer, makeTestStore, postgresStoreOn } from '../support/test-store.ts';
 
-/** PgBouncer in transaction mode lends a connection for a transaction: nothing may be kept in a session. */
+/** PgBouncer in transaction mode lends a connection per transaction: sessions cannot hold any state. */
 
 const PROGRAM = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'].find(existsSync);
 const isInstalled = { skip: PROGRAM === undefined && 'PgBouncer is not installed here' };
-/** Fewer than one process would like to have. */
+/** Fewer than one process would use. */
 const POOL = 4;
 const START_MS = 10_000;
 
-/** Since then it knows prepared statements; earlier they have to be switched off. */
+/** Since this version it supports prepared statements; before, they have to be switched off. */
 function findsPrepared(): boolean {
   const said = execFileSync(PROGRAM ?? '', ['--version'], { encoding: 'utf8' });
   const [, major, minor] = /(\d+)\.(\d+)/.exec(said) ?? [];
   return Number(major) > 1 || Number(minor) >= 21;
 }
 
-/** @returns the database as seen through a PgBouncer of its own, which ends with the test */
+/** @returns the database through a new PgBouncer, which ends with the test */
 async function startBouncer(t: TestContext, database: TestDatabase): Promise<string> {
   const owner = await findProcessOwner();
   const root = await mkdtemp(join(findTemporaryFolder(owner), 'relata-pgbouncer-'));
@@ -80,7 +80,7 @@ pidfile = ${join(folder, 'pgbouncer.pid')}
   }
 }
 
-/** A database without tables, by itself and through a PgBouncer. */
+/** A database without tables, directly and through a PgBouncer. */
 async function makeBouncedStore(t: TestContext) {
   const database = await createDatabase(await findServer(), { isEmpty: true });
   const direct = postgresStoreOn(database, (await makeTestStore()).dataDir);
@@ -91,7 +91,7 @@ async function makeBouncedStore(t: TestContext) {
   return { database, direct, bounced, settings };
 }
 
-/** Writes and reads of all kinds on a project of its own, each answered by either process. */
+/** Writes and reads of all kinds in a new project, each answered by one of the processes. */
 async function useService(processes: readonly ServiceProcess[], name: string): Promise<void> {
   let turn = 0;
   async function call(method: string, path: string, body?: unknown) {
@@ -174,7 +174,7 @@ for (const at of ['statement', 'copy'] as const) {
     const { direct, bounced, settings } = await makeBouncedStore(t);
     const seconds = await passOverHung({ direct, used: bounced, settings, at });
     t.diagnostic(`the task of the process that hangs ended after ${seconds.toFixed(1)} s`);
-    // Within 15 s, on a machine that does nothing else.
+    // Within 15 s, on an otherwise idle machine.
     assert.ok(seconds < 30, `it took ${seconds} s`);
   });
 }

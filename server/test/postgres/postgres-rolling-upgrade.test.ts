@@ -12,7 +12,7 @@ import { createDatabase } from '../support/postgres/test-database.ts';
 import { type ServiceProcess, startProcess, startProgram } from '../support/service-process.ts';
 import { findServer, postgresStoreOn } from '../support/test-store.ts';
 
-/** Two versions beside each other on one database (docs/operating.md, "Upgrade"). */
+/** Two versions at the same time on one database (docs/operating.md, "Upgrade"). */
 
 const { release, folder, main } = unpackLatest();
 after(() => rm(folder, { recursive: true, force: true }));

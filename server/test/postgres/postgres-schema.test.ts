@@ -8,8 +8,8 @@ import { createDatabase, type TestDatabase } from '../support/postgres/test-data
 import { findServer } from '../support/test-store.ts';
 
 /**
- * What the migrations made of PostgreSQL: a project's rows lie together (docs/decisions/0011), and it has what the embedded
- * store has.
+ * The result of the migrations in PostgreSQL: a project's rows lie together (docs/decisions/0011), and the schema has all
+ * of the embedded store's.
  */
 
 let database: TestDatabase;
@@ -54,7 +54,7 @@ interface Uniqueness {
   readonly firstColumn: string | null;
 }
 
-/** Primary keys and all else that must be unique, of every table. */
+/** Primary keys and other unique indexes of every table. */
 const UNIQUENESS = `
   select relation.relname as table, index.relname as index, coalesce(indisprimary, false) as "isPrimary",
     attname as "firstColumn"
@@ -125,14 +125,14 @@ interface Column {
   readonly isRequired: boolean;
 }
 
-/** `table.column` to what it is. */
+/** Column descriptions by `table.column`. */
 type Columns = ReadonlyMap<string, Column>;
 
 const TYPES: Readonly<Record<string, string>> = {
   INTEGER: 'bigint',
   TEXT: 'text',
   BLOB: 'bytea',
-  // Members of relations: bytes, numbers in tests of their order.
+  // Members of relations: bytes, but numbers in tests of their order.
   '': 'bytea',
 };
 
@@ -163,7 +163,7 @@ async function readPostgres(): Promise<Columns> {
   return new Map(rows.map(({ table, name, type, isRequired }) => [`${table}.${name}`, { type, isRequired }]));
 }
 
-/** What only PostgreSQL has, and why. */
+/** Tables and columns that only PostgreSQL has, with the reasons. */
 const ONLY_POSTGRES: readonly { readonly names: RegExp; readonly why: string }[] = [
   { names: /^catalog\./, why: 'the rows of a catalog file’s `meta`' },
   { names: /^payload\./, why: 'files in the data folder' },
@@ -179,10 +179,10 @@ const ONLY_POSTGRES: readonly { readonly names: RegExp; readonly why: string }[]
   { names: /^service\./, why: '`user_version` of each file, and no other process to hear of' },
 ];
 
-/** What only a catalog file has: lists of members in runs, where PostgreSQL has a row of each (docs/decisions/0035). */
+/** Only in catalog files: lists of members in runs, where PostgreSQL has one row per member (docs/decisions/0035). */
 const ONLY_EMBEDDED = /^relation_(?:run|dropped_run|list|entry)\.|^relation_member\.(?:run|least|most|others)$/;
 
-/** What is kept in another way. */
+/** Columns with different types. */
 const OTHER_TYPES: Readonly<Record<string, { readonly type: string; readonly why: string }>> = {
   'task.progress': { type: 'double precision', why: 'SQLite keeps a fraction in an integer column as it is' },
   'document.raw': { type: 'text', why: 'UTF-8 either way; bytea would be sent as twice as many digits' },
@@ -231,7 +231,7 @@ test('what a catalog file keeps in `meta` has a column in PostgreSQL, with the s
   );
 });
 
-/** @returns how uploads are kept: compression, storage, and from how many bytes a row on */
+/** @returns the storage of uploads: compression, storage type, and the row size from which it applies */
 async function readUploadStorage() {
   const [row] = await query<Record<string, unknown>>(
     database.url,

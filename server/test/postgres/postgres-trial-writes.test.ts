@@ -7,9 +7,9 @@ import { createDatabase } from '../support/postgres/test-database.ts';
 import { startProcess } from '../support/service-process.ts';
 import { findServer, makeTestStore, postgresStoreOn } from '../support/test-store.ts';
 
-/** A database on which no write can work is found out at the start: docs/operating.md, "Set up PostgreSQL". */
+/** A database that is not writable is detected at the start: docs/operating.md, "Set up PostgreSQL". */
 
-/** A migrated database, as a role sees it that can write to all of it. */
+/** A migrated database, for a role that can write to all of it. */
 async function makeRole(t: TestContext) {
   const database = await createDatabase(await findServer(), { isEmpty: true });
   const owner = openPostgres({ url: database.url, connections: 1, prepares: false });

@@ -12,7 +12,7 @@ import { type ServiceProcess, startProcess } from '../support/service-process.ts
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, findServer, postgresStoreOn, testedStore } from '../support/test-store.ts';
 
-/** Several processes on one database: issue by issue what a caller may rely on, whichever of them answers. */
+/** Several processes on one database: the guarantees to callers, one by one, whichever process answers. */
 
 const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has one process' };
 
@@ -20,7 +20,7 @@ const productsOf = (...identifiers: string[]) => ({
   products: identifiers.map((identifier) => ({ identifier, name: identifier })),
 });
 
-/** Two services in this process, each with connections and threads of its own. */
+/** Two services in this process, each with its own connections and threads. */
 async function startTwo(t: TestContext, settings: Record<string, string> = {}) {
   const store = await createTestStore(t);
   const first = await startTestService(t, { store, settings });
@@ -28,7 +28,7 @@ async function startTwo(t: TestContext, settings: Record<string, string> = {}) {
   return { store, first, second, projectId: first.projectId };
 }
 
-/** Asks again and again. @returns after how long it held, in ms */
+/** Asks repeatedly. @returns the time until it held, in ms */
 async function untilHolds(what: string, holds: () => Promise<boolean>, withinMs: number): Promise<number> {
   const start = performance.now();
   for (;;) {
@@ -336,7 +336,7 @@ test('a list of links outlives the process that lost its task (§12.8)', onlySha
   second.continue();
   await untilHolds('the other process has the task', async () => (await owner(id)) !== former, 60_000);
   await untilWaiting(1);
-  // It finds that its task is gone, and clears up behind the other's first piece.
+  // It finds that its task is gone, and cleans up after the other's first piece.
   first.continue();
   await untilWaiting(2);
   await release();
@@ -364,7 +364,7 @@ for (const at of ['statement', 'copy'] as const) {
       const store = await createTestStore(t);
       const seconds = await passOverHung({ direct: store, used: store, at });
       t.diagnostic(`the task of the process that hangs ended after ${seconds.toFixed(1)} s`);
-      // Within 15 s, on a machine that does nothing else.
+      // Within 15 s, on an otherwise idle machine.
       assert.ok(seconds < 30, `it took ${seconds} s`);
     },
   );
@@ -372,7 +372,7 @@ for (const at of ['statement', 'copy'] as const) {
 
 const newest = readMigrations('postgres').at(-1)?.version ?? 0;
 
-/** The migrations of a program that is newer by some. */
+/** The migrations of a newer program. */
 const newer = (...later: Pick<Migration, 'isCompatible'>[]): Migration[] => [
   ...readMigrations('postgres'),
   ...later.map((one, at) => ({
@@ -424,7 +424,7 @@ test(
     const postgres = openPostgres({ url: database.url, connections: 1, prepares: false });
     t.after(() => postgres.close());
     await migratePostgres(postgres, readMigrations('postgres').slice(0, 21));
-    // What each process of that version does every five seconds.
+    // Each process of that version does this every five seconds.
     const beat = () =>
       postgres.run('update service set beat_at = (extract(epoch from clock_timestamp()) * 1000)::bigint');
     await beat();
@@ -436,7 +436,7 @@ test(
         /an older one still runs on it: a process of version 0\.1 \(schema 21, last seen \d+ s ago\)/,
       )
       .finally(() => clearInterval(timer));
-    // It is seen as gone in time.
+    // Its end is noticed in time.
     await migratePostgres(postgres);
   },
 );
@@ -479,7 +479,7 @@ test(
     );
     assert.equal(found.body.products.length, 1, 'lookups go on');
 
-    // As after a machine that hung: what it knew of the schema is too old.
+    // As after the machine hung: its knowledge of the schema is outdated.
     const isSilent = `select (not exists (select from upload_process
       where takes_batches = 0 and seen_at > extract(epoch from clock_timestamp()) * 1000 - 8000))::text as found`;
     await untilHolds('the worker hangs', async () => (await ask(isSilent)) === 'true', 60_000);
@@ -495,7 +495,7 @@ test(
   },
 );
 
-/** Seconds without a database; the full 30 take long for every run. */
+/** Seconds without a database; the full 30 would take too long in every run. */
 const AWAY_S = Number(process.env.RELATA_TEST_AWAY_S ?? 8);
 
 test(
@@ -596,6 +596,6 @@ test('a statement takes as long as it needs while the database answers others', 
     prepares: true,
   });
   t.after(() => postgres.close());
-  // Longer than a database that hangs is given.
+  // Longer than the limit for a hanging database.
   assert.equal((await postgres.rows('select pg_sleep(10)')).length, 1);
 });

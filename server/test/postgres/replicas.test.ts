@@ -6,7 +6,7 @@ import { createDatabase } from '../support/postgres/test-database.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { postgresStoreOn, testedStore } from '../support/test-store.ts';
 
-/** A primary with a streaming replica: who reads where, and what happens when the replica lags or takes over. */
+/** A primary with a streaming replica: the server of each read, and the effects of lag and promotion. */
 
 const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has no replicas' };
 const MAX_DELAY_MS = 1_000;
@@ -102,7 +102,7 @@ test('replicas answer lookups, a lagging one is left out, and one can take over'
   });
 });
 
-/** @returns seconds, as the metrics have them */
+/** @returns the lag in the metrics, in seconds */
 async function readLag(service: TestService): Promise<number> {
   const { body } = await service.call('GET', '/metrics');
   return Number(/^relata_replica_lag_seconds\{replica="1"\} (.+)$/m.exec(body)?.[1]);

@@ -12,7 +12,7 @@ import { type ServiceProcess, startProcess } from '../support/service-process.ts
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, testedStore } from '../support/test-store.ts';
 
-/** Events on a database that several processes serve (docs/interface.md §6.2 rule 3, §6.3 rules 3 and 4). */
+/** Events on a database with several processes (docs/interface.md §6.2 rule 3, §6.3 rules 3 and 4). */
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
@@ -20,7 +20,7 @@ type AnyBody = any;
 const onlyShared = { skip: testedStore !== 'postgres' && 'the embedded store has one process' };
 const SETTINGS = { RELATA_FETCH_ALLOW: '127.0.0.1/32' };
 const EVENTS = ['products.changed', 'task.finished', 'task.failed'];
-/** Of each project, in each half. */
+/** Per project and half. */
 const UPDATES = 8;
 
 test(
@@ -42,7 +42,7 @@ test(
     }
     const { write, taskIds } = createWriter(projects);
 
-    // It alone delivers, and dies in the middle of a delivery in each lane.
+    // It delivers alone, and dies during a delivery in each lane.
     const killed = Promise.withResolvers<number>();
     for (const { answer } of receivers) answer(({ payload }) => (isOf(payload, 3) ? killed.promise : 204));
     await write([victim]);
@@ -53,11 +53,11 @@ test(
     assert.equal(held.length, projects.length * receivers.length);
     await victim.kill();
     killed.resolve(204);
-    // What it held waits up to 30 s for it otherwise.
+    // Otherwise its leases last up to 30 s.
     for (const table of ['task', 'webhook_queue'])
       await store.change(`update ${table} set lease_until = 0 where leased_by is not null`);
 
-    // Slow enough that every process sees lanes that another one holds.
+    // Slow enough for every process to meet lanes held by others.
     for (const { answer } of receivers) answer(() => delay(50, 204));
     const start = () => startTestService(t, { store, settings: SETTINGS });
     const others = await Promise.all([start(), start()]);
@@ -91,7 +91,7 @@ interface Expected {
   readonly taskIds: readonly string[];
 }
 
-/** Waits until a receiver has everything, which is each change and end once. */
+/** Waits until a receiver has everything: each change and end once. */
 async function checkReceived(
   { until, received }: Receiver,
   { secret, projects, taskIds }: Expected,
@@ -116,18 +116,18 @@ function checkBodies(received: readonly ReceivedEvent[], secret: string): void {
   }
 }
 
-/** The change of the update with this number in its project. */
+/** Whether it is the change of the project's update with this number. */
 const isOf = ({ type, data }: ReceivedEvent['payload'], round: number): boolean =>
   type === 'products.changed' && [2 * round, 2 * round + 1].includes(Number(data.identifiers[0].slice(1)));
 
-/** @returns events in the order in which they came first */
+/** @returns events in the order of their first arrival */
 function firstOf(received: readonly ReceivedEvent[]): Iterable<AnyBody> {
   const first = new Map<string, AnyBody>();
   for (const { id, payload } of received) if (!first.has(id)) first.set(id, payload);
   return first.values();
 }
 
-/** Each update is told once, its change before its end, and in the order of the updates. */
+/** Each update is announced once, its change before its end, and in the order of the updates. */
 function checkOrder(payloads: readonly AnyBody[], projectId: number): void {
   const own = payloads.filter(({ data }) => data.projectId === projectId);
   const changes = own.filter(({ type }) => type === 'products.changed').map(({ data }) => data);

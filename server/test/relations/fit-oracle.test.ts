@@ -10,7 +10,7 @@ const service = shareService();
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field and assert on what they read.
 type AnyBody = any;
 
-/** Few attributes and values, so that products meet, and some values that make no fact. */
+/** Few attributes and values, so that products match, and some values that make no fact. */
 const NUMERIC = ['Width', 'Depth'];
 const TEXTS = ['Colour', 'Mount'];
 const NUMBERS = [-1, 0, 1, 1.5, 2, 3];
@@ -219,7 +219,7 @@ function describe({ verdict, pairs, totals, withoutRule, unknownIdentifiers }: A
     unknownIdentifiers,
     pairs: pairs.map(
       ({ relation, source, target, verdict: word, match: elements, missing: lacking }: AnyBody) => {
-        // What is unknown says why.
+        // Unknown verdicts state their reasons.
         if (word === 'unknown') assert.ok(lacking.length > 0, JSON.stringify({ source, target, relation }));
         return {
           id: relation.id,

@@ -16,7 +16,7 @@ type AnyBody = any;
 
 const FIT = '/search/relations/fit';
 
-/** Bicycles with tyres and tubes: what is not said of `TYRE-X` is its width. */
+/** Bicycles with tyres and tubes; the width of `TYRE-X` is unknown. */
 const SHOP = [
   product('BIKE', 'Bicycles', { Wheel: '28 in', Clearance: '50 mm' }),
   product('TYRE', 'Tyres', { Wheel: '28 in', Width: '47 mm' }),
@@ -213,7 +213,7 @@ test('products of one group are judged only where the relation does not exclude 
   assert.equal(await verdictOf(catalog, 'BIKE', 'TYRE'), 'does_not_fit');
 });
 
-/** A computer: what its parts draw, with a reserve, against what the power supply gives. */
+/** A computer: the power drawn by its parts, with a reserve, against that of the power supply. */
 const COMPUTER = [
   product('PSU-650', 'Power', { Wattage: '650 W', Price: '80' }),
   product('PSU-450', 'Power', { Wattage: '450 W' }),
@@ -350,7 +350,7 @@ test('a total relates no products, follows the ontology, and says what is wrong 
       source.identifier,
       ...results.map(({ identifier, explain }: AnyBody) => [identifier, explain.match[0].holds]),
     ]),
-    // 1.2 × 105 + 100 is 226, 1.2 × 250 + 100 is 400; of a fan nothing is known.
+    // 1.2 × 105 + 100 is 226, 1.2 × 250 + 100 is 400; the fan's power is unknown.
     ['PSU-450', 'PSU-650', 'PSU-X'].map((source) => [
       source,
       ...[
@@ -505,7 +505,7 @@ test('missing values are counted, with the verdicts that they leave unknown (§1
   ]);
 });
 
-/** As docs/interface.md says it: members by name, no white space, without the hash. */
+/** As docs/interface.md specifies: members by name, no white space, without the hash. */
 function hashAgain({ receipt: { hash: _, ...receipt }, ...answer }: AnyBody): string {
   const sort = (value: AnyBody): AnyBody => {
     if (Array.isArray(value)) return value.map(sort);

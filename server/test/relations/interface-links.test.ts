@@ -28,7 +28,7 @@ async function createLinks(fields: object = {}, settings?: object) {
   return { catalog, relation: body as AnyBody };
 }
 
-/** `call`: as `PUT 1/links`; bytes are packed. */
+/** `call`: as `PUT 1/links`; bytes are compressed. */
 function send(catalog: RelationCatalog, call: string, body: string | Uint8Array) {
   const [method = '', path = ''] = call.split(' ');
   const packed = typeof body !== 'string' && { 'Content-Encoding': 'gzip' };
@@ -39,7 +39,7 @@ function send(catalog: RelationCatalog, call: string, body: string | Uint8Array)
   });
 }
 
-/** Sends lines. @returns the task once it ended */
+/** Sends lines. @returns the task once it has ended */
 const write = async (catalog: RelationCatalog, call: string, lines: readonly string[]): Promise<AnyBody> =>
   catalog.done(await send(catalog, call, listOf(...lines)));
 
@@ -303,7 +303,7 @@ test('a list of a deleted relation FAILS, a cancelled one changes nothing (§12.
   assert.equal((await catalog.done(failed)).taskStatus, 'FAILED');
 });
 
-/** What §12.8 says, as plainly as it can be put. */
+/** A second implementation of §12.8, as plain as possible. */
 function relateAsListed(
   {
     lists,

@@ -27,7 +27,7 @@ const numeric = (name: string, unitName?: string) => ({
 });
 const text = (name: string) => ({ name, type: 'TEXT_ATTRIBUTE' });
 
-/** What the service itself says of a relation is left out of account when it is sent back. */
+/** Fields set by the service, which are ignored in requests. */
 const SET_BY_SERVICE = ['id', 'state', 'misconfigured', 'problem', 'createdAt', 'updatedAt'];
 const definitionOf = (relation: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(relation).filter(([name]) => !SET_BY_SERVICE.includes(name)));
@@ -202,7 +202,7 @@ const filtered = (attribute: string, operator: string, value?: unknown) => ({
   target: { all: [under('Bits'), { not: { any: [{ attribute, operator, value }] } }] },
 });
 
-/** What cannot work, with what the problem names. */
+/** Definitions that cannot work, with patterns of the problem. */
 const BROKEN: readonly [object, ...RegExp[]][] = [
   [matched('Missing', 'equals', 'Chuck'), /"Missing"/],
   [matched('Shank', 'equals', 'Missing'), /"Missing"/],
@@ -337,7 +337,7 @@ const conditions = (count: number) => ({
 });
 const condition = (more: object) => ({ source: { attribute: 'Price', ...more } });
 
-/** A mistake with where it is. */
+/** A mistake and its place. */
 const MISTAKES: readonly [object, string][] = [
   [{ name: undefined }, "'name'"],
   [{ tag: undefined }, "'tag'"],
@@ -664,7 +664,7 @@ test('a change is a task that is listed before its answer, with progress (§12.1
   );
   assert.ok(progress < 100);
   const following = service().call('GET', `/tasks/${task.id}/events`);
-  // Progress is saved once a second: of each page here, because those who follow hear of the latest only.
+  // Progress is saved once a second: here for each page, as watchers only see the latest.
   const ticking = setInterval(() => clock.pass(1_000), 1);
   await release();
   const events: string[] = (await following).body.split('\n\n');

@@ -18,12 +18,12 @@ type AnyBody = any;
 const numbered = (count: number, letter: string) =>
   Array.from({ length: count }, (_, at) => `${letter}${String(at).padStart(4, '0')}`);
 
-/** @returns the related identifiers of a product, group by group; undefined where the relation is left out */
+/** @returns the related identifiers of a product by group; undefined if the relation is left out */
 async function groupsOf(catalog: RelationCatalog, identifier: string, { id }: { id: number }) {
   return (await catalog.related(identifier, id))?.groups;
 }
 
-/** @returns the related identifiers of a product, one behind another */
+/** @returns the related identifiers of a product in order */
 const listOf = async (catalog: RelationCatalog, identifier: string, relation: { id: number }) =>
   (await groupsOf(catalog, identifier, relation))?.flat();
 
@@ -54,7 +54,7 @@ const DRILL = product('D', 'Drills', { Chuck: 'SDS' });
 const bit = (identifier: string, length: string, more: Record<string, string> = {}) =>
   product(identifier, 'Bits', { Shank: 'SDS', Length: length, ...more });
 
-/** A drill with three bits, the shortest first, under an ontology of the caller. */
+/** A drill with three bits, the shortest first, under the caller's ontology. */
 async function createDrill(): Promise<{ catalog: RelationCatalog; fits: AnyBody }> {
   const catalog = await createRelationCatalog(service());
   await catalog.putOntology('own', text('Chuck'), text('Shank'), numeric('Length', 'in'));
@@ -245,14 +245,14 @@ const TARGETS = numbered(20, 'T');
 const KEPT = TARGETS.slice(5);
 const SOURCES = numbered(4, 'S');
 
-/** Every product bears the version in its name and in an attribute. */
+/** Every product has the version in its name and in an attribute. */
 const versioned = (version: number) =>
   [...SOURCES, ...TARGETS].map((identifier) => ({
     ...product(identifier, identifier.startsWith('S') ? 'Sources' : 'Targets', { Version: `${version}` }),
     name: `${identifier} v${version}`,
   }));
 
-/** Takes the catalog to `version` as a whole, or deletes some and brings them back. */
+/** Brings the whole catalog to `version`, or deletes some products and brings them back. */
 async function write(catalog: RelationCatalog, version: number): Promise<void> {
   const products = versioned(version);
   const patches = products.map(({ identifier, name }) => ({
@@ -271,7 +271,7 @@ async function write(catalog: RelationCatalog, version: number): Promise<void> {
   assert.equal(task.taskStatus, 'FINISHED');
 }
 
-/** Asks once and checks the answer against lookups around it. @returns the version that it shows */
+/** Asks once and compares the answer with lookups before and after. @returns its version */
 async function watch(catalog: RelationCatalog, relation: { id: number }): Promise<number> {
   const versionOf = ({ name }: { name: string }) => Number(name.split(' v')[1]);
   const readVersion = async () => versionOf((await catalog.find('S0000'))[0]);

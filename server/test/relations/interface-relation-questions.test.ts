@@ -114,7 +114,7 @@ test('explain=true tells for each entry which conditions held, by which values (
   assertRefused(await catalog.call('GET', query('maybe')), 400);
 });
 
-/** @returns why or why not, as `POST …/explain` answers it */
+/** @returns the reasons from the answer of `POST …/explain` */
 async function explain(catalog: RelationCatalog, id: number, pair: { source: string; target: string }) {
   const { status, body } = await catalog.manage('POST', `/${id}/explain`, pair);
   assert.equal(status, 200, JSON.stringify(body));
@@ -226,7 +226,7 @@ test('explain is 404 for a product that is not there, 409 for a relation that an
     assertRefused(await catalog.manage('POST', `/${id}/explain`, pair), 400);
 });
 
-/** How FITS does on TOOLS. */
+/** The health of FITS on TOOLS. */
 const SURVEY = {
   misconfigured: false,
   source: { products: 4 },

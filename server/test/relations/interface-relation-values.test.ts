@@ -13,10 +13,10 @@ import { until } from '../support/task-process.ts';
 
 const service = shareService();
 
-/** An attribute value has at most so many characters (§8). */
+/** The longest attribute value, in characters (§8). */
 const LONGEST = 65_536;
 
-/** @returns text that no store can compress, the same for a seed */
+/** @returns text that stores cannot compress, the same for the same seed */
 const noise = (seed: string, length: number) =>
   createHash('shake256', { outputLength: length }).update(seed).digest('base64').slice(0, length);
 
@@ -108,7 +108,7 @@ test('a relation of eight sorts takes values of any length, and forgets them wit
     match: ['equals', 'lessOrEqual'].map((operator) => ({ target: 'Key', operator, source: 'Key' })),
     sort: sorts.map((attribute) => ({ attribute, direction: 'desc' })),
   });
-  // Of 500 bytes, as long as a key that is no hash may be.
+  // 500 bytes, the maximum of a key that is not a hash.
   const Key = noise('key', 500);
   const valuesOf = (seed: string) =>
     Object.fromEntries(sorts.map((name) => [name, noise(`${seed} ${name}`, LONGEST)]));
@@ -187,7 +187,7 @@ const numeric = (name: string, unitName: string, decimal?: 'comma') => ({
   ...(decimal && { decimal }),
 });
 
-/** [operator, value of the bits, value of the drill], true where the product is found. */
+/** [operator, value of the bits, value of the drill]: true if the product is found. */
 const CONVERTED: readonly [
   string,
   unit: readonly [string, string],

@@ -56,7 +56,7 @@ async function createTools(): Promise<RelationCatalog> {
   return catalog;
 }
 
-/** @returns what the relation answers for a product, without its id */
+/** @returns the relation's answer for a product, without its id */
 async function ask(catalog: RelationCatalog, identifier: string, { id }: { id: number }) {
   const found = await catalog.related(identifier, id);
   return found && { matchType: found.matchType, groups: found.groups };
@@ -479,7 +479,7 @@ test('a product that no catalog has is answered with empty results (§4.8 rule 1
     assertRefused(await catalog.post(SINGLE, { identifier, ...included }), 400);
 });
 
-/** A product with everything that an answer shows. */
+/** A product with all fields that an answer shows. */
 const RICH = {
   identifier: 'R',
   name: 'Saw "blade" ä',
@@ -531,7 +531,7 @@ const NAMES = [
   { locale: 'en', name: 'Blades' },
 ];
 
-/** A catalog in which S leads to the group R and to the product BARE, which has nothing but a name. */
+/** A catalog in which S leads to the group R and to the product BARE, which only has a name. */
 async function createRich(): Promise<{ catalog: RelationCatalog; id: number }> {
   const catalog = await createRelationCatalog(service());
   await catalog.putOntology('own', ...RICH_ONTOLOGY);

@@ -22,7 +22,7 @@ const textsOf = (xml: string, tag: string): string[] =>
 const elementsOf = (xml: string, tag: string): string[] =>
   [...xml.matchAll(new RegExp(`<${tag}>(.*?)</${tag}>`, 'gs'))].map(([, inner = '']) => inner);
 
-/** Cameras and lenses with their mounts, and which lens mounts the mounts of cameras take, as the database has them. */
+/** Cameras and lenses with their mounts, and the lens mounts compatible with each camera mount, from the database. */
 function readDatabase() {
   const files = readdirSync(FOLDER).filter((name) => name.endsWith('.xml'));
   const xml = files
@@ -48,7 +48,7 @@ const toProduct = ({ identifier, mounts }: Thing, category: string) => ({
   attributes: mounts.map((value) => ({ key: 'Mount', value })),
 });
 
-/** @returns every pair that the relation answers, as `camera lens` */
+/** @returns all pairs in the relation's answers, as `camera lens` */
 async function listPairs(
   catalog: RelationCatalog,
   id: number,
@@ -72,7 +72,7 @@ test('lenses fit the cameras of their mounts, and those of the mounts in a table
 }, async () => {
   const { cameras, lenses, pairs } = readDatabase();
   const catalog = await createRelationCatalog(service());
-  // A limit counts groups: with lenses of one mount in one, all of them come.
+  // A limit counts groups: with one group per mount, all lenses are answered.
   const grouped = lenses.map((lens) => ({
     ...toProduct(lens, 'Lenses'),
     groupIdentifier: `lenses of ${lens.mounts[0]}`,

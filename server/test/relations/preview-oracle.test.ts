@@ -12,13 +12,13 @@ import type { Operation } from '../../src/storage/threads/threads.ts';
 import { createRelationCatalog, product, rule } from '../support/relations/relation-catalog.ts';
 import { shareService } from '../support/shared-service.ts';
 
-/** A preview out of memory says what one says whose rule has an index of its own in the store. */
+/** A preview from memory equals that of a rule with an index of its own in the store. */
 
 const service = shareService();
 const DRAFTS = Number(process.env.RELATA_TEST_DRAFTS ?? 25);
 const FOREVER_MS = 600_000;
 
-/** Several values, values that are none of their attribute, an order by code point, and groups that cross categories. */
+/** Several values, values invalid for their attribute, an order by code point, and groups across categories. */
 const TEXTS = [
   '',
   'a',
@@ -113,11 +113,11 @@ const EMPTY = { match: [], sort: [], twoWay: false, excludeSameGroup: true, enab
 type Preview = (projectId: number, definition: object) => Promise<string>;
 
 interface Readers {
-  /** Of a catalog in memory. */
+  /** From a catalog in memory. */
   readonly warm: Preview;
-  /** Of a catalog that is too large for that. */
+  /** From a catalog too large for memory. */
   readonly large: Preview;
-  /** Of a relation that is stored, with an index of its own. */
+  /** From a stored relation with an index of its own. */
   stored(projectId: number, id: number): Promise<object>;
   close(): Promise<void>;
 }
@@ -185,7 +185,7 @@ test('previews of random drafts are the same out of memory as by an index in the
   await fc.assert(fc.asyncProperty(draft, check), { numRuns: DRAFTS, seed: 1_502, endOnFailure: true });
   assert.ok(related > DRAFTS * 10, `${related} products with results`);
 
-  // A commit in between: both see it at once.
+  // A commit in between: both show it at once.
   const [first] = catalogs;
   const byCount = { match: [{ target: 'Count', operator: 'equals', source: 'Count' }] };
   const before = await readers.warm(first?.projectId ?? 0, byCount);

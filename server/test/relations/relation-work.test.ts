@@ -16,11 +16,11 @@ import {
 import { assertRefused, shareService } from '../support/shared-service.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 
-/** How long questions to relations are worked on. Source: docs/interface.md §12.6 rules 5 and 6, §4.8 rule 18. */
+/** Limits of the work on questions to relations. Source: docs/interface.md §12.6 rules 5 and 6, §4.8 rule 18. */
 
 /**
- * All in reach of the first comparison and none of the last: each source has every product looked at, both ways. Each has
- * a depth and a reach of its own, so that no list of one is that of another.
+ * All products satisfy the first comparison and none the last: each source checks every product, both ways. Each has a
+ * depth and a reach of its own, so that no two share a list.
  */
 const SIZES = Array.from({ length: 5 }, () => ({ target: 'Size', operator: 'lessOrEqual', source: 'Size' }));
 const FRUITLESS = {
@@ -34,7 +34,7 @@ const FRUITLESS = {
 };
 /** 72 million pairs. */
 const PRODUCTS = 6_000;
-/** What is awaited takes a second or two; uncancelled it would take minutes. */
+/** The awaited end takes a second or two; without cancellation it would take minutes. */
 const LONG_MS = 120_000;
 
 const BRIEF = { RELATA_RELATION_SECONDS: '1', RELATA_READER_THREADS: '1' };
@@ -59,7 +59,7 @@ async function createSmall(service: TestService): Promise<RelationCatalog> {
   return catalog;
 }
 
-/** A call whose caller can leave. */
+/** A call that its caller can abort. */
 function begin(start: (signal: AbortSignal) => Promise<unknown>) {
   const caller = new AbortController();
   let isOpen = true;
@@ -152,7 +152,7 @@ test('a project never holds all threads that answer (§12.6 rule 6)', async () =
 test('the stop of the service ends previews (§12.6 rule 6)', async (t) => {
   const service = await startTestService(t, { settings: PATIENT });
   const large = await createLarge(service);
-  // Over connections that are there: the last call's answer shows that the previews were read before.
+  // On open connections: the last call's answer shows that the previews were read before.
   await Promise.all(Array.from({ length: 3 }, () => large.call('GET', '/projects')));
   const answers = Array.from({ length: 2 }, () => large.manage('POST', '/preview', rule(FRUITLESS)));
   assert.equal((await large.call('GET', '/projects')).status, 200);
@@ -163,7 +163,7 @@ test('the stop of the service ends previews (§12.6 rule 6)', async (t) => {
 });
 
 const MIB = 1024 * 1024;
-/** Some 1.2 MB. */
+/** About 1.2 MB. */
 const TEXTS = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`Text ${at}`, 'x'.repeat(30_000)]));
 
 test('a step of an answer about large products is of some megabytes, the whole is complete (§4.8 rules 17, 18)', async (t) => {

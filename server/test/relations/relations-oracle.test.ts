@@ -26,7 +26,7 @@ const service = shareService();
 const TAG = 'goes with';
 const LIMITS = [1, 5, 100];
 const BULK = 100;
-/** The rules are the same on both stores, what is asked of them differs in SQL only. */
+/** The rules are the same on both stores; only the SQL differs. */
 const SOURCES = Number(process.env.RELATA_TEST_SOURCES ?? 80);
 const SINGLE_SOURCES = 100;
 const BUILD_LIMIT_MS = 600_000;
@@ -39,17 +39,17 @@ interface Made {
   readonly definition: Definition;
 }
 
-/** A relation with what the oracle says to it. */
+/** A relation with the oracle's answers. */
 interface Checked extends Made {
   readonly relate: ((identifier: string) => Related) | undefined;
 }
 
-/** What the oracle finds for a product; `related` is undefined where answers leave the relation out. */
+/** The oracle's result for a product; `related` is undefined if answers leave the relation out. */
 interface Expected extends Made {
   readonly related: Related | undefined;
 }
 
-/** A relation in an answer; the single form with a group for each entry. */
+/** A relation in an answer; in the single form, one group per entry. */
 interface Answered<Entry = readonly RelatedItem[]> {
   readonly id: number;
   readonly matchType: string;
@@ -61,7 +61,7 @@ interface RelatedItem {
   readonly relevance: number;
 }
 
-/** Which product is asked about, and how. */
+/** The product and form of a question. */
 interface View {
   readonly source: string;
   readonly limit: number;
@@ -262,7 +262,7 @@ function* chunks<Element>(list: readonly Element[], size: number): Generator<Ele
   for (let at = 0; at < list.length; at += size) yield list.slice(at, at + size);
 }
 
-/** Evenly from the whole catalog, with all that have an attribute several times. */
+/** Evenly from the whole catalog, plus all products with several values of an attribute. */
 function pickSources(products: readonly FileProduct[]): string[] {
   const step = Math.floor(products.length / SOURCES);
   const isRepeated = ({ attributes = [] }: FileProduct) =>
@@ -298,7 +298,7 @@ async function built(catalog: TestCatalog, made: readonly Made[]): Promise<void>
   }
 }
 
-/** Shows the oracle these products under the ontology of the project. */
+/** Gives the oracle these products under the project's ontology. */
 async function consult(
   catalog: TestCatalog,
   made: readonly Made[],
@@ -329,7 +329,7 @@ async function askSingle(catalog: TestCatalog, identifier: string, request: obje
   return relations.map((one) => ({ ...one, searchResult: one.searchResult.map((entry) => [entry]) }));
 }
 
-/** Asserts that a product's answer holds for these relations what the oracle finds, and no others. */
+/** Asserts that a product's answer contains the oracle's results for these relations, and no others. */
 function compare(answered: readonly Answered[], expected: readonly Expected[], view: View): void {
   const found = new Map(answered.map((relation) => [relation.id, relation]));
   assert.equal(found.size, answered.length, 'each relation is answered once');
@@ -342,7 +342,7 @@ function compare(answered: readonly Answered[], expected: readonly Expected[], v
   for (const { id, definition, related } of expected) {
     const actual = describeAnswered(found.get(id));
     const should = describeExpected(related, view);
-    // A deep comparison of a million entries takes long; their text tells the same.
+    // A deep comparison of a million entries takes long; comparing their text is equivalent.
     if (JSON.stringify(actual) === JSON.stringify(should)) continue;
     const about = { relation: definition.name, source: view.source, limit: view.limit };
     assert.deepEqual({ ...about, answer: actual }, { ...about, answer: should });
@@ -378,7 +378,7 @@ async function compareBulk(
   for (const some of chunks(sources, BULK)) {
     const expected = new Map(some.map((source) => [source, expect(relations, source)]));
     for (const limit of LIMITS) {
-      // Answers of the highest limit come to 100 MB for a single relation.
+      // Answers with the highest limit reach 100 MB for a single relation.
       const perCall = limit > 10 && sources.length > BULK ? 1 : relations.length;
       for (let at = 0; at < relations.length; at += perCall)
         await compareAnswers(catalog, expected, { limit, from: at, to: at + perCall });
@@ -386,7 +386,7 @@ async function compareBulk(
   }
 }
 
-/** One bulk call, for the sources of `expected` and a slice of its relations. */
+/** One bulk call, for the sources of `expected` and a slice of their relations. */
 async function compareAnswers(
   catalog: TestCatalog,
   expected: ReadonlyMap<string, readonly Expected[]>,
@@ -439,7 +439,7 @@ test('relations over a catalog of real size lead where a nested loop over its pr
   );
 });
 
-// Random catalogs: few attributes and values, so that products meet, and some values that make no fact.
+// Random catalogs: few attributes and values, so that products match, and some values that make no fact.
 
 const NUMBERS = [-1, 0, 1, 1.5, 2, 3, 10];
 const WORDS = ['red', 'Red', 'reddish', 'blue', 'Äther', 'äther', '\uFF5Ewave', '😀', '10'];
@@ -448,7 +448,7 @@ const EXACT: Comparison[] = ['equals', 'notEquals'];
 
 const written = (tail: string) => NUMBERS.map((number) => `${number}${tail}`);
 
-/** What values of an attribute look like, how they compare and what filters say of them. */
+/** The values of an attribute, their order, and filters on them. */
 interface Kind {
   readonly values: readonly string[];
   readonly operators: readonly Comparison[];
@@ -519,7 +519,7 @@ const attribute = fc
   .constantFrom(...Object.entries(KINDS))
   .chain(([key, { values }]) => fc.record({ key: fc.constant(key), value: fc.constantFrom(...values) }));
 const attributes = fc.array(attribute, { maxLength: 16, size: 'max' });
-/** Values of some products belong to rows, of which a value has one or none. */
+/** Values of some products belong to rows; a value has one row or none. */
 const rowed = fc
   .tuple(attributes, fc.array(fc.constantFrom(undefined, 1, 2, 'b', '1'), { minLength: 16, maxLength: 16 }))
   .map(([list, rows]) =>
@@ -691,7 +691,7 @@ async function putTable(catalog: TestCatalog, table: object): Promise<void> {
   assert.equal((await service().call('POST', path, { body: table })).status, 201);
 }
 
-/** @returns once the change took effect; without one where there is nothing to delete or to restore */
+/** @returns once the change took effect, or at once if there is nothing to delete or to restore */
 async function apply(catalog: TestCatalog, one: Change): Promise<void> {
   if ('decimal' in one) return putOntology(catalog, one.decimal);
   const task = await start(catalog, one);
@@ -709,12 +709,12 @@ async function start(catalog: TestCatalog, one: Exclude<Change, { decimal: strin
   return answer.status === 400 ? undefined : catalog.done(answer);
 }
 
-/** Waits for all that the service does by itself. */
+/** Waits for all background work of the service. */
 async function settled(catalog: TestCatalog): Promise<void> {
   for (const { id, finishTime } of await catalog.tasks()) if (finishTime === null) await service().ended(id);
 }
 
-/** @returns how many pairs of products were compared, each by every relation */
+/** @returns the number of compared pairs of products, each for every relation */
 async function compareCatalog(catalog: TestCatalog, made: readonly Made[]): Promise<number> {
   const path = `/management/projects/${catalog.projectId}/products?limit=1000`;
   const products: OracleProduct[] = (await service().call('GET', path)).body.items;
@@ -732,7 +732,7 @@ async function compareCatalog(catalog: TestCatalog, made: readonly Made[]): Prom
 }
 
 const PAIRS = Number(process.env.RELATA_TEST_PAIRS ?? 15_000);
-/** Between two looks at how many pairs were compared: a play has some 14,000. */
+/** Plays between two checks of the number of compared pairs: a play has about 14,000. */
 const PLAYS = 2;
 
 test('random relations follow random catalogs through every kind of change (§3.3, §4.8, §11.5, §12.2, §12.3)', async (t) => {

@@ -7,8 +7,8 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The checks of the architecture, checked: each rule must refuse a violation planted for it. The house below is
- * small and keeps every rule.
+ * Tests the checks of the architecture: each rule must refuse a violation planted for it. The house below is
+ * small and satisfies every rule.
  */
 const repository = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -426,7 +426,7 @@ test('the check refuses', async (t) => {
   const { failed, output } = await cruise(await build(t, planted));
   assert.equal(failed, true, output);
 
-  // "error <rule>: <from> → <to>"; a cycle goes on over the next lines, and may begin at any of its files.
+  // "error <rule>: <from> → <to>"; a cycle continues on the next lines, and may begin at any of its files.
   const reports = output.split(/^ {2}error /m);
   for (const { refused, rule, file } of violations) {
     await t.test(`${refused} (${rule})`, () => {

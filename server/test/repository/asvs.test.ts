@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-/** The page that answers the OWASP ASVS 5.0.0, requirement by requirement: docs/asvs.md. */
+/** The page on the requirements of the OWASP ASVS 5.0.0: docs/asvs.md. */
 
 const ROOT = new URL('../../../', import.meta.url);
 const PAGE = readFileSync(new URL('docs/asvs.md', ROOT), 'utf8');
 
-/** Requirements of levels 1 and 2 by chapter, as the standard has them. */
+/** The standard's requirements of levels 1 and 2, by chapter. */
 const COUNTS = [27, 11, 19, 10, 9, 35, 18, 7, 7, 29, 14, 9, 13, 9, 13, 16, 7];
 
 const rows = [...PAGE.matchAll(/^\| (\d+\.\d+\.\d+) \| (.*?) \| (.*) \| (.*) \|$/gm)].map(

@@ -13,7 +13,7 @@ test('two catalogs that differ in every product are told apart by the first one,
   const turned = products.map((product) => ({ ...product, images: product.images.toReversed() }));
   const first = products[0]?.identifier;
   assert.ok(first);
-  // On a busy machine the catalogs alone took up to 400 MB until the collector came to it.
+  // On a busy machine, the catalogs alone took up to 400 MB before a collection.
   const { maxRSS: before } = process.resourceUsage();
   assert.throws(() => assertSameProducts(turned, products), message(new RegExp(`product 1, ${first}, `)));
   const { maxRSS } = process.resourceUsage();

@@ -18,7 +18,7 @@ import { startTestService, type TestService } from '../support/test-service.ts';
 
 const root = new URL('../../../', import.meta.url);
 let projectId = 0;
-/** With the demo catalog, for all tests that only read it or follow the tutorial. */
+/** Has the demo catalog, for all tests that only read it or follow the tutorial. */
 const demo = shareService({}, async ({ address, key }) => {
   projectId = await loadDemoCatalog(address, key);
 });
@@ -115,10 +115,10 @@ test('the demo prints a link to sign up, and a question that can be pasted', () 
 });
 
 const main = fileURLToPath(new URL('server/src/main.ts', root));
-/** As `npm run -s relata --` does it in a clone, from any folder. */
+/** Acts like `npm run -s relata --` in a clone, from any folder. */
 const NPM = `npm() { shift 4; '${process.execPath}' --conditions=relata-source '${main}' "$@"; }\n`;
 
-/** What the blocks of a page print, in this order; each ends well, and so does each task. */
+/** The output of a page's blocks, in order; each succeeds, and so does each task. */
 const PAGES: Readonly<Record<string, RegExp>> = {
   'docs/tutorial.md':
     /Maximum tyre width: 60 mm.*TYRE-0111.*the other way.*CASS-0023.*"related":false.*pushed 1 product.*CASS-0024.*accessory:id:CASS-0024/s,

@@ -16,7 +16,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/config.ts';
 
-/** What compose.yaml, the Dockerfile and deploy/ say must fit the program. No container engine is needed, and none is asked. */
+/** compose.yaml, the Dockerfile and deploy/ must match the program. No container engine is needed or used. */
 
 const root = new URL('../../../', import.meta.url);
 const SYSTEMD = 'deploy/systemd/';
@@ -94,7 +94,7 @@ test('the connections of a process are one number wherever they are said', () =>
   assert.deepEqual(said, [wanted, wanted, wanted]);
 });
 
-/** The files of systemd with a program as npm installs it, which is that of this checkout, and a data directory that is not there. */
+/** The systemd files with a program as installed by npm, namely this checkout, and a missing data directory. */
 function installUnits(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'relata-units-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -118,7 +118,7 @@ function installUnits(t: TestContext) {
   return { folder, units: names.filter((name) => /\.(service|timer)$/.test(name)) };
 }
 
-/** With what stands in a file of settings, as systemd and the shell read it. */
+/** Runs a script with the variables of a settings file, as systemd and the shell read it. */
 function runShell(folder: string, script: string, settings: Readonly<Record<string, string>> = {}) {
   const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}`, ...settings };
   const cwd = join(folder, 'opt');
@@ -151,7 +151,7 @@ test('the service runs the Node of the package on the program itself, in one pro
   const { folder } = installUnits(t);
   const unit = readFileSync(join(folder, 'relata.service'), 'utf8');
   const serve = /^ExecStart=(.*)$/m.exec(unit)?.[1] ?? '';
-  // A role that the embedded store cannot have: it says so and ends.
+  // A role that the embedded store cannot have: the program says so and ends.
   const { said, status } = runShell(
     folder,
     `set -a; . ${folder}/relata.env; ${serve.replace(/ serve'$/, " serve --role api'")}`,

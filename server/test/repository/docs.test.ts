@@ -6,11 +6,11 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-/** The pages of docs/ as `npm run docs` builds them, and the files as a reader of the repository sees them. */
+/** The pages of docs/ as built by `npm run docs`, and the files as readers of the repository see them. */
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const dist = mkdtempSync(join(tmpdir(), 'relata-docs-'));
-/** Of its own form: its contents are those of the interface, and its policy allows the style in it. */
+/** An exception: its contents are those of the interface, and its policy allows its inline style. */
 const API = '/docs/api';
 
 const pages = new Map<string, string>();

@@ -12,7 +12,7 @@ import { readConfig } from '../../src/config.ts';
 import { renderTemplates } from '../support/deploy/chart-template.ts';
 import { shareService } from '../support/shared-service.ts';
 
-/** The chart, as Helm would render it. Helm is not needed: its part that the chart uses is in chart-template.ts. */
+/** The chart as Helm would render it, without Helm: chart-template.ts implements the used part. */
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads manifests field by field and asserts on what it reads.
 type Any = any;
@@ -48,7 +48,7 @@ const ALL = {
   nodeSelector: { disk: 'ssd' },
   tolerations: [{ key: 'shop', operator: 'Exists' }],
 };
-/** Each is rendered. */
+/** All of them are rendered. */
 const INSTALLATIONS: Readonly<Record<string, object>> = {
   'the least': LEAST,
   'all there is': ALL,
@@ -65,7 +65,7 @@ const templates = Object.fromEntries(
   globSync('templates/*', { cwd: CHART }).map((path) => [path, read(path)]),
 );
 
-/** What Helm hands to templates. */
+/** The data that Helm passes to templates. */
 function describeRelease(given: object): Any {
   const { name, version, appVersion } = parse(read('Chart.yaml'));
   const values = merge(parse(read('values.yaml')), given);
@@ -77,7 +77,7 @@ function describeRelease(given: object): Any {
   };
 }
 
-/** Objects of all templates, in the order of their paths. */
+/** The objects of all templates, in the order of their paths. */
 function readObjects(rendered: Iterable<readonly [string, string]>): Any[] {
   return [...rendered]
     .filter(([path]) => path.endsWith('.yaml'))
@@ -96,7 +96,7 @@ const containerOf = (deployment: Any) => deployment.spec.template.spec.container
 const includes = (labels: object, wanted: object) =>
   Object.entries(wanted).every(([key, value]) => (labels as Any)[key] === value);
 
-/** Types of Kubernetes' own description of its objects, by kind. */
+/** Types from Kubernetes' own description of its objects, by kind. */
 const TYPES: Readonly<Record<string, string>> = {
   Deployment: 'apps/v1/Deployment',
   HorizontalPodAutoscaler: 'autoscaling/v2/HorizontalPodAutoscaler',
@@ -105,7 +105,7 @@ const TYPES: Readonly<Record<string, string>> = {
   Service: 'v1/Service',
 };
 
-/** @returns what the compiler says of objects as literals of their types: it knows of fields that are missing, wrong or unknown */
+/** @returns the compiler's errors for objects as literals of their types: it finds missing, wrong and unknown fields */
 async function listWrongFields(t: TestContext, objects: Any[]): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'relata-chart-'));
   t.after(() => rm(folder, { recursive: true }));

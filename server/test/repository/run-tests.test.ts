@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 const runner = fileURLToPath(new URL('../run-tests.ts', import.meta.url));
 const onlyLinux = { skip: !existsSync('/proc/self/task') && 'only Linux says what a process holds' };
 
-/** Takes 640 MB, and has them for longer than it takes to be noticed. */
+/** Takes 640 MB, and holds them longer than the watch needs to notice. */
 const TAKE = `const held = [];
   const timer = setInterval(() => held.push(Buffer.alloc(32 * 2 ** 20, 1)) === 20 && clearInterval(timer), 20);
   setTimeout(() => {}, 60_000);`;
@@ -68,7 +68,7 @@ test('a file that failed is repeated by itself, and the runner says so; what fai
 
 function runTests(files: readonly string[], megabytes: string): Promise<{ code: number; said: string }> {
   const env: NodeJS.ProcessEnv = { ...process.env, RELATA_TEST_MEMORY_MB: megabytes };
-  // With it a runner takes itself for a test file, and runs none.
+  // With it, a runner believes to be a test file, and runs none.
   delete env.NODE_TEST_CONTEXT;
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [runner, ...files], { env }, (_, said) =>

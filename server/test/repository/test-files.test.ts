@@ -21,7 +21,7 @@ import { DEEP_UNITS, LONG_WORK, RULES_ABOVE_THE_STORES, TRIES_MORE } from '../te
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const shown = (paths: readonly string[]) => paths.map((path) => relative(root, path));
 
-/** Why a file may open one kind of store and never the other. */
+/** The reasons why a file may only open one kind of store. */
 const ONE_SIDED: Readonly<Record<string, string>> = {
   'src/relations/store/sqlite/member-runs.test.ts': 'runs of members, which PostgreSQL has as rows',
   'src/storage/migrate.test.ts': 'the versions of files; of PostgreSQL see postgres-schema.test.ts',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Job, runJobs } from '../test-schedule.ts';
 
-/** Jobs that end when they are told to, and the order in which they begin. */
+/** Jobs that end on demand, and their order of starts. */
 function plan() {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
@@ -16,7 +16,7 @@ function plan() {
   return {
     begun,
     make,
-    /** @returns once whatever this lets begin has begun */
+    /** @returns once the jobs that can now start have started */
     async end(name: string) {
       ends.get(name)?.();
       await new Promise(setImmediate);

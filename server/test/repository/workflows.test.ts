@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 
-/** What runs with the rights of the repository: each action by its commit, no right that a job does not need. */
+/** Workflows have rights on the repository: actions are pinned to commits, and jobs have no unneeded rights. */
 
 const FOLDER = new URL('../../../.github/workflows/', import.meta.url);
 
@@ -25,14 +25,14 @@ interface Step {
   readonly with?: Readonly<Record<string, unknown>>;
 }
 
-/** The rights to write that a job may have. */
+/** The allowed write permissions of jobs. */
 const WRITES: Readonly<Record<string, readonly string[]>> = {
   'release.yml publish': ['contents', 'id-token'],
   'codeql.yml analyze': ['security-events'],
   'scorecard.yml analyze': ['security-events', 'id-token'],
 };
 
-/** @returns what is wrong with a workflow, a sentence each */
+/** @returns the faults of a workflow, one sentence each */
 function lint(name: string, text: string): string[] {
   const { on, permissions, jobs } = parse(text) as Workflow;
   const pinned = [...text.matchAll(/^\s*-? ?uses: (.*)$/gm)]

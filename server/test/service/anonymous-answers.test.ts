@@ -14,7 +14,7 @@ import {
 import { shareService } from '../support/shared-service.ts';
 import { testedStore } from '../support/test-store.ts';
 
-/** What is answered without a key costs next to nothing: docs/interface.md §8. */
+/** Answers without a key cost next to nothing: docs/interface.md §8. */
 
 const service = shareService();
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
@@ -28,7 +28,7 @@ const ENCODINGS = {
 } as const;
 const REQUESTS = 20;
 
-/** fetch would unpack. */
+/** fetch would decompress. */
 function ask(
   path: string,
   encoding: string,
@@ -50,7 +50,7 @@ function ask(
   });
 }
 
-/** @returns the least processor time of this process, service included, in ms: other work in it and on the machine only adds to it */
+/** @returns the least processor time of this process, service included, in ms: other work can only add to it */
 async function measureCpu(work: () => Promise<unknown>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let at = 0; at < REQUESTS; at += 1) {
@@ -75,7 +75,7 @@ test(`the pages of the interface are packed once for each encoding (§10.3, ${te
     }
     const packing = await measureCpu(() => ENCODINGS.br.pack(plain.bytes));
     const answering = await measureCpu(() => ask(path, 'br'));
-    // Packing takes 30 ms of the page and 3 of the document, an answer half a ms.
+    // Compression takes 30 ms for the page and 3 for the document, an answer half a ms.
     if (path === '/docs/api')
       assert.ok(answering < packing / 2, `${answering} ms, packing takes ${packing} ms`);
   }

@@ -15,7 +15,7 @@ import {
 } from '../support/pipelines/pipeline-project.ts';
 import { shareService } from '../support/shared-service.ts';
 
-/** One body takes all of it. */
+/** One body takes the whole budget. */
 const service = shareService({
   settings: {
     ...FETCH_HERE,
@@ -55,7 +55,7 @@ async function untilRequested(path: string): Promise<void> {
     if ((request as IncomingMessage).url === path) return;
 }
 
-/** A body of any kind waits while no memory is free. */
+/** Asserts that memory is free, as a body of any kind would wait otherwise. */
 async function assertRoom(what: string): Promise<void> {
   const call = service().call('POST', '/management/project-groups', { body: { name: 'G' } });
   const inTime = delay(PATIENCE_MS, undefined, { ref: false });

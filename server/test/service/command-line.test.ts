@@ -15,7 +15,7 @@ import { PROCESS_KEY, type ServiceProcess, startProcess } from '../support/servi
 import { makeTestStore, type TestStore } from '../support/test-store.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-/** Of the client, of the service and of the connection each. */
+/** For each of the client, the service and the connection. */
 const KILLS = Number(process.env.RELATA_TEST_KILLS ?? 1);
 
 interface Place {
@@ -26,7 +26,7 @@ interface Place {
 interface Shop {
   readonly store: TestStore;
   readonly folder: string;
-  /** What commands name; undefined: they need not. */
+  /** The project named in commands; undefined: not needed. */
   readonly projectId?: number;
   readonly url: string;
   service: ServiceProcess;
@@ -37,17 +37,17 @@ async function startPlace(): Promise<Place> {
   return { store, service: await startProcess(store) };
 }
 
-/** The service of the file: a start takes a second of processor time. */
+/** The service shared by the file: a start takes a second of processor time. */
 let started: Promise<Place> | undefined;
 after(async () => (await started)?.store.remove());
 
-/** A project of its own on the service of the file. */
+/** A new project on the file's service. */
 async function openShop(t: TestContext): Promise<Shop> {
   started ??= startPlace();
   return makeShop(t, await started);
 }
 
-/** The only project of a service, which no command has to name. */
+/** The only project of a service, which commands need not name. */
 async function openOnlyShop(t: TestContext): Promise<Shop> {
   const place = await startPlace();
   t.after(place.store.remove);
@@ -72,7 +72,7 @@ interface End {
 }
 
 interface Caller extends Pick<Shop, 'folder' | 'url' | 'projectId'> {
-  /** What a person at a terminal types when asked, by question; undefined: there is none. */
+  /** The answers typed at a terminal, by question; undefined: there is none. */
   readonly typed?: Readonly<Record<string, string>>;
 }
 
@@ -133,7 +133,7 @@ const write = (folder: string, name: string, products: readonly object[]) => {
 
 const range = (count: number, price?: string) => Array.from({ length: count }, (_, at) => product(at, price));
 
-/** @returns how a command ends whose reader has gone, as in `relata pull | head` */
+/** @returns the end of a command whose reader has gone, as in `relata pull | head` */
 async function runUnread(shop: Shop, line: string): Promise<unknown[]> {
   const child = start(shop, line.split(' '));
   child.stdout?.destroy();
@@ -362,7 +362,7 @@ test('wrong words are 2, no service is 3, and unknown flags are refused', async 
   }
 });
 
-/** Stands between client and service; `cut` ends every connection in the middle of whatever it carries. */
+/** A relay between client and service; `cut` breaks every connection in the middle of its traffic. */
 async function startRelay(t: TestContext, target: string) {
   const open = new Set<Socket>();
   const { hostname, port } = new URL(target);
@@ -385,7 +385,7 @@ async function startRelay(t: TestContext, target: string) {
 
 type Intercept = (asked: http.IncomingMessage, answer: http.ServerResponse) => boolean | Promise<boolean>;
 
-/** Stands between client and service as a proxy does. What `intercept` says it has answered is not passed on. */
+/** A proxy between client and service. Requests that `intercept` says it answered are not forwarded. */
 async function startProxy(t: TestContext, target: string, intercept: Intercept): Promise<string> {
   const proxy = http.createServer(async (asked, answer) => {
     if (await intercept(asked, answer)) return;
@@ -424,7 +424,7 @@ test('apply replaces nothing that somebody changed after it was compared', async
     seen.push(`${method} ${path.replace(home, '')}`);
     if (seen.at(-1) === 'PUT /ontology')
       await shop.service.call('PUT', `${home}/ontology`, { body: { ...ontology, attributes } });
-    // What is compared has been read once.
+    // The compared content has been read once.
     if (seen.filter((each) => each === 'GET /relations/export').length === 2) await relate('Theirs');
     return false;
   });
@@ -505,7 +505,7 @@ test('a push that lost sight of its commit asks for the same commit again, and s
   assert.equal(uploads.length, 1);
 });
 
-/** A push of `few.ndjson` whose commit never reached the service, as the push cannot know. */
+/** A push of `few.ndjson` whose commit never reached the service, which the push cannot know. */
 async function breakBeforeCommit(t: TestContext, kept: number) {
   const shop = await openShop(t);
   write(shop.folder, 'all.ndjson', range(10));
@@ -598,7 +598,7 @@ test('a push goes on where it was: client and service are killed, connections br
     const line = ['push', '--full', '--yes', '--batch', String(BATCH), file];
     const child = start(far, line);
     await untilAt(1 + Math.floor(Math.random() * 30), child);
-    // It may have been faster.
+    // It may have finished before.
     if (child.exitCode === null) {
       child.kill('SIGKILL');
       await once(child, 'exit');

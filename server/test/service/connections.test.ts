@@ -6,7 +6,7 @@ import { Browser, PASSWORD } from '../support/browser.ts';
 import { shareService } from '../support/shared-service.ts';
 import { testedStore } from '../support/test-store.ts';
 
-/** Connections that nobody with a key has, while others come: docs/interface.md §8. */
+/** Connections without a key, in competition with others: docs/interface.md §8. */
 
 const service = shareService();
 const MOST = 64;

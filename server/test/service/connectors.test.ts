@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
 
-/** What shop connectors send, as they send it: the cases of docs/connectors.md. */
+/** The requests of shop connectors, as they send them: the cases of docs/connectors.md. */
 const service = shareService({ settings: { RELATA_UPLOAD_MAX_MIB: '4' } });
 const product = (identifier: string, more: object = {}) => ({
   identifier,

@@ -11,9 +11,9 @@ import { runRelataWith } from '../support/relata-command.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { embeddedOnly, testedStore } from '../support/test-store.ts';
 
-/** `relata doctor` names what is wrong and what to do, beside a service and without one (docs/operating.md, "Check an installation"). */
+/** `relata doctor` names problems and remedies, with and without a running service (docs/operating.md, "Check an installation"). */
 
-// As main.ts has it: the services of this file run in its process.
+// As in main.ts: the services of this file run in its process.
 process.umask(0o077);
 
 const ofFiles = embeddedOnly('PostgreSQL keeps its own files');
@@ -189,7 +189,7 @@ test(
     file.exec('pragma user_version = 9000');
     file.close();
     chmodSync(at(cut), 0o644);
-    // As the service marks a catalog, and as a restore moves a damaged file aside.
+    // As the service marks a damaged catalog, and as a restore moves the damaged file aside.
     writeFileSync(join(store.dataDir, 'catalogs', `${marked}.damaged`), 'wrong # of entries in index\n');
     writeFileSync(`${at(restored)}.damaged`, 'the old file');
     const before = readFileSync(join(store.dataDir, 'control.db'));

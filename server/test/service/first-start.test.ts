@@ -9,19 +9,19 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** What docs/operating.md tells whoever starts or upgrades a service does what it says, from a fresh checkout on. */
+/** The instructions of docs/operating.md for starts and upgrades work, from a fresh checkout on. */
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const operating = readFileSync(join(root, 'docs/operating.md'), 'utf8');
 
-/** @returns the commands of the first shell block of a section, a line each */
+/** @returns the commands in the first shell block of a section, one per line */
 function readCommands(title: string): string[] {
   const section = operating.split(/^## /m).find((text) => text.startsWith(`${title}\n`));
   const block = /^```sh\n(.*?)^```$/ms.exec(section ?? '')?.[1] ?? '';
   return block.split('\n').filter((line) => line !== '');
 }
 
-/** The files of the repository as a clone has them, also those that are not committed yet. */
+/** The files of the repository as in a clone, including uncommitted ones. */
 function cloneRepository(t: TestContext): string {
   const clone = mkdtempSync(join(tmpdir(), 'relata-clone-'));
   t.after(() => rmSync(clone, { recursive: true, force: true }));
@@ -35,7 +35,7 @@ function cloneRepository(t: TestContext): string {
   return clone;
 }
 
-/** Of a shell in which nobody runs npm or has settings; packages that npm has at hand are not fetched again. */
+/** The environment of a shell without npm and settings; packages in npm's cache are not fetched again. */
 function shellEnvironment(settings: Record<string, string>): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(?:npm_|RELATA_|NODE_|INIT_CWD)/i.test(name));
   return { ...Object.fromEntries(own), npm_config_prefer_offline: 'true', ...settings };

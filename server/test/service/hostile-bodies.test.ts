@@ -4,16 +4,16 @@ import { gzipSync } from 'node:zlib';
 import { findLongestPause } from '../support/longest-pause.ts';
 import { createCatalog, shareService, type TestCatalog } from '../support/shared-service.ts';
 
-/** Bodies that are small when packed and cost most when looked at, to every route that takes one. */
+/** Compressed bodies that are small but expensive to process, for every route that takes one. */
 const UPLOAD_MIB = 16;
 const service = shareService({ settings: { RELATA_UPLOAD_MAX_MIB: String(UPLOAD_MIB) } });
 
 const MIB = 1024 * 1024;
-/** Ten times and more what it takes; white space of 32 MiB took the serving thread 230 ms, 10 such bodies at once 400. */
+/** At least ten times the usual; white space of 32 MiB took the serving thread 230 ms, 10 such bodies at once 400. */
 const LONGEST_PAUSE_MS = 200;
 const LARGEST_ANSWER = 64 * 1024;
 
-/** Largest bodies, unpacked, where they are larger than half a MiB. Source: docs/interface.md §8. */
+/** The limits of decompressed bodies above half a MiB. Source: docs/interface.md §8. */
 const LARGE: Readonly<Record<string, number>> = {
   'POST /products': UPLOAD_MIB,
   'POST /products/batch/upload': UPLOAD_MIB,
@@ -40,7 +40,7 @@ interface HostileRoute {
   readonly method: string;
   readonly path: string;
   readonly bytes: number;
-  /** A field of the body that holds a list, or any. */
+  /** A field of the body with a list, or any other. */
   readonly list: string;
 }
 
@@ -72,7 +72,7 @@ async function listRoutes({ projectId }: TestCatalog): Promise<HostileRoute[]> {
 const repeat = (text: string, bytes: number) => text.repeat(Math.floor(bytes / text.length));
 const inList = (one: string) => (bytes: number, list: string) =>
   `{"${list}":[${repeat(`${one},`, bytes)}${one}]}`;
-/** Distinct names, which a parser keeps; they do not pack well, and a MiB is beyond what a body may hold. */
+/** Distinct names, which a parser stores; they compress badly, and a MiB is beyond the limit of a body. */
 const nameFields = (bytes: number) => {
   const fields = Array.from(
     { length: Math.floor(Math.min(bytes, MIB) / 12) },
@@ -87,7 +87,7 @@ const bodies: Readonly<Record<string, (bytes: number, list: string) => string>> 
   'lists in lists': (bytes) => '['.repeat(bytes),
   'white space': (bytes, list) => `{"${list}":["A"${' '.repeat(bytes - 64)}]}`,
   'unknown fields': nameFields,
-  // Some routes look for whatever text they are given.
+  // Some routes search for any given text.
   'long texts': (bytes, list) => inList(`"${'x'.repeat(bytes / 20)}"`)(bytes * 0.94, list),
   'products of numbers': (bytes) =>
     `[${repeat(`{"identifier":"A","attributes":[${'0,'.repeat(1_999)}0]},`, bytes - 5_000)}0]`,

@@ -5,8 +5,8 @@ import { startTestService } from '../support/test-service.ts';
 import { createTestStore } from '../support/test-store.ts';
 
 /**
- * Every operation of docs/openapi.json, asked by callers who mean no good and whose programs are broken. RELATA_TEST_SEED
- * repeats a run, RELATA_TEST_HOSTILE says how many requests; `npm run bench -- hostile` sends a million.
+ * Malicious and broken requests of every operation of docs/openapi.json. RELATA_TEST_SEED repeats a run,
+ * RELATA_TEST_HOSTILE sets the number of requests; `npm run bench -- hostile` sends a million.
  */
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const REQUESTS = Number(process.env.RELATA_TEST_HOSTILE ?? 600);

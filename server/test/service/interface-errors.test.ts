@@ -19,10 +19,10 @@ async function openCatalog(): Promise<TestCatalog> {
   return catalog;
 }
 
-/** The three ways in that check the same fields. */
+/** The three ways to write, which check the same fields. */
 const WRITES = ['/products', '/products?partial=true', '/products/batch/upload'] as const;
 
-/** Nothing of a refused request is stored (§7.3 rule 6). */
+/** A refused request stores nothing (§7.3 rule 6). */
 async function assertNothingStored(catalog: TestCatalog): Promise<void> {
   assert.deepEqual(await catalog.tasks(), []);
   assert.deepEqual(await catalog.list(), []);
@@ -52,7 +52,7 @@ async function findViolations(catalog: TestCatalog, path: string, body: unknown)
 const long = (length: number) => 'x'.repeat(length);
 const image = { url: 'u', type: 'SMALL' };
 
-/** Field, wrong value, where the answer says that it is; for every way in unless `only` names some. */
+/** Field, wrong values, and the place in the answer; for every way to write unless `only` names some. */
 const wrong: { at: string; values: unknown[]; in: (value: unknown) => object; only?: readonly string[] }[] = [
   {
     at: '/identifier',
@@ -698,7 +698,7 @@ interface Parameter {
   readonly schema: { readonly type?: string };
 }
 
-/** @returns a request for each integer of a path or query, in which that one is 1e0 */
+/** @returns a request for each integer of a path or query, with 1e0 as its value */
 const listWrongIntegers = ({ paths }: Documented, projectId: number) =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { parameters = [] }]) =>

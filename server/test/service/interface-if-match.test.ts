@@ -8,9 +8,9 @@ const service = shareService();
 
 interface Subject {
   readonly name: string;
-  /** @returns the path of something new, of its own project */
+  /** @returns the path of a new thing in a project of its own */
   make(): Promise<string>;
-  /** Bodies that differ. */
+  /** Two different bodies. */
   readonly first: object;
   readonly second: object;
 }

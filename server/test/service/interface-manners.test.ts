@@ -24,7 +24,7 @@ interface Received {
   readonly bytes: Buffer;
 }
 
-/** As it came: fetch would unpack it. */
+/** The raw answer: fetch would decompress it. */
 function receive(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Received> {
   const credentials = { authorization: `Bearer ${service().key}` };
   return new Promise((resolve, reject) => {

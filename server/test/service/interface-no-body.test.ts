@@ -7,7 +7,7 @@ import { assertRefused, createCatalog, shareService } from '../support/shared-se
 
 const service = shareService();
 
-/** What is sent to it means nothing. */
+/** Its body is ignored. */
 const IGNORING = 'POST /management/projects/{id}/pipelines/{pipelineId}/run';
 const UNKNOWN: Readonly<Record<string, string>> = { suggestionId: 'relation-0000000000000000' };
 

@@ -312,7 +312,7 @@ test('the metrics count tasks by kind and end, written products, and commits tha
   assert.equal(await readMetric(guarded), refusedBefore + 1);
 });
 
-/** The queries of a dashboard and of the alerts, each with the labels that the text beside it shows. */
+/** The queries of the dashboard and of the alerts, each with the labels in the text next to it. */
 function listQueries(): { query: string; shown: string[] }[] {
   const deploy = new URL('../../../deploy/', import.meta.url);
   const dashboard = JSON.parse(readFileSync(new URL('grafana/relata.json', deploy), 'utf8'));
@@ -332,7 +332,7 @@ function listQueries(): { query: string; shown: string[] }[] {
   ];
 }
 
-/** What only the other store has. */
+/** Metrics that only the other store has. */
 const ABSENT = {
   embedded: /relata_(database_connections|replica_lag_seconds)/,
   postgres: /relata_(data_dir_free_bytes|catalogs_damaged|last_backup_timestamp_seconds)/,
@@ -382,7 +382,7 @@ test('each metric of the service is in docs/operating.md, and names no project a
 
 test('Prometheus reads the alerts and every query of the dashboard', async (t) => {
   const folder = await makeFolder(t);
-  // What Grafana puts in when it asks.
+  // Replaces Grafana's variables as Grafana does.
   const rules = listQueries().flatMap(({ query }, at) =>
     query.startsWith('label_values')
       ? []
@@ -434,7 +434,7 @@ test('no value of a key is ever in the log, whichever way it came and whatever b
   }
 });
 
-/** What Node's own client would not send. */
+/** Sends a request that Node's own client would not. */
 async function isAccepted(url: string): Promise<boolean> {
   try {
     await fetch(url);
@@ -560,7 +560,7 @@ test('a port that is taken ends the start before a first key is made, with a lin
   await app.stop();
 });
 
-/** A task that ends only when it is handed back. */
+/** A task that only ends when it is handed back. */
 const blocker: TaskDefinition<object> = {
   kind: 'test.blocker',
   name: 'blocker',
@@ -594,7 +594,7 @@ test('stopping finishes requests in flight, and what was accepted goes on at the
   inFlight.write('[{"identifier":"LATE",');
   const taskPath = `/tasks/${update.body.task.id}`;
   const waiting = call('GET', `${taskPath}?wait=60`);
-  // What was sent before this is under way when it is answered.
+  // Requests sent before this one are being processed when it is answered.
   await call('GET', `${taskPath}?wait=1`);
   const begun = performance.now();
   const stopped = first.stop();
@@ -611,7 +611,7 @@ test('stopping finishes requests in flight, and what was accepted goes on at the
   const second = await startStoppable({ store });
   t.after(() => second.stop());
   const { ended, lookUp, call: callAgain } = second.running;
-  // Among several processes a task of a kind that one does not know keeps its place: another may run it.
+  // Among several processes, a task of an unknown kind stays in the queue: another may run it.
   second.running.app.tasks.define([{ ...blocker, run: async () => {} }]);
   for (const { task } of [update.body, remove.body, JSON.parse(text)]) {
     assert.equal((await ended(task.id)).taskStatus, 'FINISHED', task.name);
@@ -688,7 +688,7 @@ test('a second signal ends the process at once, also another one (docs/operating
     );
   while (await isReady()) await delay(20);
   program.child.kill('SIGINT');
-  // By itself: the kernel ends no first process of a container by a signal that it does not handle.
+  // By its own exit: the kernel does not end the first process of a container by an unhandled signal.
   assert.equal((await program.ended).code, 130);
 });
 

@@ -411,7 +411,7 @@ test('of a project the last 50 of each kind are kept; nothing of keys, of unknow
   );
   assert.equal((await list('')).length, 51);
   await service().call('GET', `/management/projects/${other.projectId}`, { key });
-  // Over its rate the project is not looked for: the key names it.
+  // Above its rate limit, the project is not looked up: the key names it.
   clock.pass(MINUTE);
   for (let at = 0; at < 61; at += 1) await call('GET', '/projects', { key });
   assert.equal((await list('?kind=failed'))[0].status, 429);

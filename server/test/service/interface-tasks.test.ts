@@ -21,7 +21,7 @@ interface WireTask {
 const numbered = (count: number, name = 'first'): TestProduct[] =>
   Array.from({ length: count }, (_, at) => ({ identifier: `P${at}`, name }));
 
-/** @returns the task of a write that was accepted */
+/** @returns the task of an accepted write */
 function taskOf(answer: { status: number; body: { task?: WireTask; data?: { task: WireTask } } }): WireTask {
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   return answer.body.data?.task ?? answer.body.task ?? assert.fail('no task');
@@ -138,7 +138,7 @@ type Change =
 
 type UndoEntry = NonNullable<Model['undo']>;
 
-/** What a change does, stated without the service's code. Source: docs/interface.md §3.3 and §4.5. */
+/** A second implementation of changes. Source: docs/interface.md §3.3 and §4.5. */
 function applyToModel(model: Model, change: Change): void {
   if (change.kind === 'full') replaceAll(model, change);
   else if (change.kind === 'delete') deleteFrom(model, change.identifiers);
@@ -274,7 +274,7 @@ for (const seed of [1, 2, 3, 4]) {
     const sent: string[] = [];
     for (const [at, change] of changes.entries()) {
       sent.push(await send(catalog, change));
-      // The first half waits behind one task, the second is taken while others take effect.
+      // The first half waits behind one task, the second is accepted while others take effect.
       if (at === 20) void release();
     }
     for (const [at, id] of sent.entries()) {
@@ -323,7 +323,7 @@ test('no project waits for another (§3.2 rule 8)', async () => {
   assert.equal((await readTask(held.id)).taskStatus, 'RUNNING');
   await release();
 
-  // What writes the large one is busy too: its catalog is locked.
+  // The writer of the large one is busy too: its catalog is locked.
   const unlock = await service().store.lockCatalog(large.projectId);
   const busy = taskOf(await large.post('/products', numbered(2)));
   assert.equal((await small.update({ identifier: 'B', name: 'B' })).taskStatus, 'FINISHED');
@@ -540,7 +540,7 @@ test('unknown tasks and those of others are not found, and keys without write ac
       assertRefused(await ask(unknown), 404);
     }
     assertRefused(await ask(task.id, foreign), 404);
-    // A key that reads may read tasks.
+    // A key that may read may read tasks.
     if (method === 'GET') assert.equal((await ask(task.id, reader)).status, 200, path);
     else assertRefused(await ask(task.id, reader), 401, REFUSED);
     assert.equal((await ask(task.id, writer)).status, method === 'GET' ? 200 : 409);
@@ -575,7 +575,7 @@ test('ended tasks are forgotten after the days that the setting says, open ones 
   clock.pass(2 * DAY_MS);
   await serve(async (running) => {
     const [old, recent, open] = ids;
-    // Old tasks go in the background of the start.
+    // Old tasks are removed in the background of the start.
     while ((await running.call('GET', `/tasks/${old}`)).status === 200) await new Promise(setImmediate);
     assertRefused(await running.call('GET', `/tasks/${old}/report`), 404);
     assert.equal((await running.call('GET', `/tasks/${recent}`)).body.task.taskStatus, 'FINISHED');

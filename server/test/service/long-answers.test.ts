@@ -9,11 +9,11 @@ import { findLongestPause } from '../support/longest-pause.ts';
 import { addUser } from '../support/people.ts';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';
 
-/** Answers that go on for long, or that nobody takes: docs/interface.md §5.1 and §8. */
+/** Answers that take long, or are never read: docs/interface.md §5.1 and §8. */
 
 const service = shareService();
 
-/** Sends a request. @returns the socket once the answer began */
+/** Sends a request. @returns the socket once the answer has begun */
 async function begin(t: TestContext, path: string, credentials: string): Promise<Socket> {
   const socket = connect(Number(new URL(service().address).port), '127.0.0.1').on('error', () => {});
   t.after(() => socket.destroy());
@@ -25,7 +25,7 @@ async function begin(t: TestContext, path: string, credentials: string): Promise
   return socket;
 }
 
-/** More of these than sockets hold. */
+/** More of these than sockets buffer. */
 const LONG = [{ key: 'Text', value: 'x'.repeat(60_000) }];
 
 const ended = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve));
@@ -86,13 +86,13 @@ const WITH_VALUES = (identifier: string, characters: number) => ({
   }),
 });
 
-/** Of 1.9 MB; packed it takes a few KB. */
+/** 1.9 MB; a few KB when compressed. */
 const LARGE = (identifier: string) => WITH_VALUES(identifier, 200);
 
-/** Large pages take 5 to 18 ms. The page of a product of 9 MB took the serving thread 166 ms when it made it itself. */
+/** Large pages take 5 to 18 ms. A product page of 9 MB, made in the serving thread itself, blocked it for 166 ms. */
 const LONGEST_PAUSE_MS = 100;
 
-/** @returns the answer, the whole time, and the longest time in which the serving thread did nothing else */
+/** @returns the answer, the total time, and the longest block of the serving thread */
 async function measure(path: string, headers: Record<string, string> = {}) {
   const delays = monitorEventLoopDelay({ resolution: 1 });
   delays.enable();
@@ -169,7 +169,7 @@ test('answers of large uploads are sent as they were made, however long and howe
   }
 });
 
-/** Reads answers to their end and keeps none of them. @returns the longest time in ms that the serving thread worked meanwhile */
+/** Reads answers to their end without storing them. @returns the longest work of the serving thread meanwhile, in ms */
 const findPauseOf = (paths: readonly string[]): Promise<number> =>
   findLongestPause(async () => {
     const read = async (path: string) => {
@@ -242,7 +242,7 @@ async function loadSearched() {
   return catalog;
 }
 
-/** One for all searches: an index of such products takes hundreds of MB while it is built. */
+/** One for all searches: building an index of such products takes hundreds of MB. */
 const openSearched = () => (searched ??= loadSearched());
 
 test('a search of large products reads so many bytes for its facets, and finds all of them (§4.13)', async () => {

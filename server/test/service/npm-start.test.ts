@@ -11,7 +11,7 @@ import { lockDataFolder } from '../../src/storage/storage.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** The scripts that serve, each with what it writes once it does. The demo is built first, which takes minutes. */
+/** The scripts that serve, each with its output once it does. The demo is built first, which takes minutes. */
 const SCRIPTS: readonly (readonly string[])[] = [['start'], ['run', 'relata', '--', 'serve']];
 
 for (const args of SCRIPTS) {
@@ -31,7 +31,7 @@ for (const args of SCRIPTS) {
     }
     const [, pid, port] = served.exec(said) ?? [];
     t.after(() => {
-      // Only a service that was left behind is still there.
+      // Only a service that was left running still exists.
       try {
         process.kill(Number(pid), 'SIGKILL');
       } catch {}
@@ -39,7 +39,7 @@ for (const args of SCRIPTS) {
     });
     npm.kill('SIGTERM');
     await once(npm, 'exit');
-    // npm waits for the service, so that a container that ends with npm cuts no request off.
+    // npm waits for the service, so a container that ends with npm interrupts no request.
     lockDataFolder(dataDir).close();
     const listener = createServer().listen(Number(port), '127.0.0.1');
     await once(listener, 'listening');

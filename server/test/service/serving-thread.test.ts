@@ -7,11 +7,11 @@ import { findLongestPause } from '../support/longest-pause.ts';
 import { createCatalog, type TestCatalog } from '../support/shared-service.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 
-/** Whatever is at work, the thread that serves does nothing else for long: lookups of all accounts wait for it. */
+/** No work blocks the serving thread for long, as lookups of all accounts wait for it. */
 
 /**
- * Of processor time without a break. The bench `serving-thread` shows that works take less than the 20 ms that none should take;
- * beside other tests the same work takes up to twice as long, as caches of the processor are shared.
+ * Limit of uninterrupted processor time. The bench `serving-thread` shows that all work takes less than the 20 ms that none
+ * should exceed; next to other tests it takes up to twice as long, as processor caches are shared.
  */
 const LONGEST_MS = 50;
 const PROJECTS = 1_000;
@@ -26,7 +26,7 @@ interface Call {
   readonly body?: unknown;
 }
 
-/** Calls from a thread of its own, which reads answers to their end: the test has the thread that is watched. */
+/** Makes calls from a thread of its own and reads whole answers, as the test runs in the watched thread. */
 const CALLER = `
   const { parentPort, workerData } = require('node:worker_threads');
   parentPort.on('message', async ({ path, method = 'GET', body }) => {
@@ -47,7 +47,7 @@ function openCaller(t: TestContext, { address, key }: TestService) {
   };
 }
 
-/** Many projects and channels, all of which wait for a change; some also of a project that there is. */
+/** Many projects and channels, all waiting for a change; some also of an existing project. */
 async function addIdle({ store }: TestService, like: number): Promise<void> {
   const counted = (most: number) =>
     `with recursive n (at) as (select 1 union all select at + 1 from n where at < ${most})`;
@@ -77,7 +77,7 @@ const DRILLS = Array.from({ length: PRODUCTS }, (_, at) => ({
   attributes: NUMBERS.map((key) => ({ key, value: 'none' })),
 }));
 
-/** Of 1.9 MB each. */
+/** 1.9 MB each. */
 const LONG = Array.from({ length: 8 }, (_, at) => ({
   identifier: `Long ${at}`,
   name: 'Long',
@@ -120,7 +120,7 @@ test('reports, long values, previews, idle channels and many projects hold up no
   const call = openCaller(t, service);
   const of = (path: string) => `${path}?projectId=${catalog.projectId}`;
   const products = encodeURIComponent(JSON.stringify(LONG.map(({ identifier }) => identifier)));
-  // Not that of a channel, which the commit wakes.
+  // Not a channel's task, which the commit starts.
   let committed = '';
 
   const works: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -161,7 +161,7 @@ test('reports, long values, previews, idle channels and many projects hold up no
   await checkWorks(t, works);
 });
 
-/** @throws AssertionError for work that holds up the serving thread */
+/** @throws AssertionError for work that blocks the serving thread */
 async function checkWorks(
   t: TestContext,
   works: Readonly<Record<string, () => Promise<unknown>>>,
@@ -174,7 +174,7 @@ async function checkWorks(
   }
 }
 
-/** Names of attributes that one full update brings. */
+/** The number of attribute names in one full update. */
 const NAMES = 11_400;
 const NAMES_OF_PRODUCT = 6;
 
@@ -206,6 +206,6 @@ test('an ontology of many attributes holds up nothing, new or not (§8, §11.1)'
     'the second': look,
     'the ontology': () => call({ path: `/management/projects/${catalog.projectId}/ontology` }),
   };
-  // Beside other tests the collector takes as much again, of the many objects that are made at once.
+  // Next to other tests, garbage collection takes as much again, as many objects are made at once.
   await checkWorks(t, works, 2 * LONGEST_MS);
 });

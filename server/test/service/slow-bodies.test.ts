@@ -8,10 +8,10 @@ import { byUpload, createPipelineProject } from '../support/pipelines/pipeline-p
 import { createCatalog, shareService } from '../support/shared-service.ts';
 import { testedStore } from '../support/test-store.ts';
 
-/** Bodies that come over a long time, while what was decided at their head changes: docs/interface.md §7.2. */
+/** Slow bodies, during which the decisions made at their head become outdated: docs/interface.md §7.2. */
 
 const service = shareService();
-/** For so long what was decided holds. */
+/** The time for which a decision is valid. */
 const HOLDS_MS = 1_000;
 const BODY = JSON.stringify({ name: 'Back door', scope: { type: 'account' } });
 
@@ -23,7 +23,7 @@ async function addOwner(email: string) {
   return { browser, id: (await browser.succeed('POST', '/management/owner', given)).user.id as number };
 }
 
-/** Sends the head of a request, by default one that makes an account key, and some of its body. */
+/** Sends the head of a request, by default one that creates an account key, and part of its body. */
 async function begin(t: TestContext, credentials: string[], path = '/management/api-keys'): Promise<Socket> {
   const socket = connect(Number(new URL(service().address).port), '127.0.0.1').setEncoding('utf8');
   t.after(() => socket.destroy());
@@ -86,7 +86,7 @@ test('a body that is under way ends when its key is deleted (§7.2 rule 9)', asy
 });
 
 const MIB = 1024 * 1024;
-/** Products of 60 KB, so many that their body is written while it comes. */
+/** Products of 60 KB, enough that their body is stored while it arrives. */
 const listLarge = (first = 'A 0') =>
   Array.from({ length: 160 }, (_, at) => ({
     identifier: at === 0 ? first : `A ${at}`,
@@ -94,7 +94,7 @@ const listLarge = (first = 'A 0') =>
     attributes: [{ key: 'Text', value: String(at).padEnd(60_000, 'x') }],
   }));
 
-/** Waits until the store has so many bodies: they are written, and removed, beside the requests. */
+/** Waits until the store has this many bodies: they are written and removed in parallel to requests. */
 async function waitForBodies(count: number): Promise<void> {
   for (;;) {
     const { length } = await service().store.listBodies();
@@ -112,7 +112,7 @@ test('a body is written while it comes, and leaves nothing when it breaks off or
     t.after(() => socket.destroy());
     const head = [`POST ${path}?projectId=${projectId} HTTP/1.1`, 'Host: x', ...withKey(service().key)];
     socket.write(`${head.join('\r\n')}\r\nContent-Length: ${12 * MIB}\r\n\r\n[${' '.repeat(9 * MIB)}`);
-    // In PostgreSQL it is packed meanwhile, and the rows are written at once.
+    // PostgreSQL compresses it meanwhile, and writes the rows in one go.
     if (testedStore === 'embedded') await waitForBodies(1);
     socket.destroy();
     await waitForBodies(0);

@@ -9,7 +9,7 @@ import { startReceiver } from '../support/outbound/webhook-receiver.ts';
 import { startProcess } from '../support/service-process.ts';
 import { createTestStore } from '../support/test-store.ts';
 
-/** As OTLP writes a span in JSON, what a test looks at. */
+/** The tested fields of a span in OTLP's JSON. */
 interface SentSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -22,7 +22,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const traceparent = `00-${TRACE}-b7ad6b7169203331-01`;
 const SECRET = 'a value that no span may have';
 
-/** What a collector would get. */
+/** Receives spans like a collector. */
 async function startCollector(t: TestContext) {
   const spans: SentSpan[] = [];
   let text = '';
@@ -96,7 +96,7 @@ test('one trace leads from a request through its task to the commit, also in ano
     [facts['http.request.method'], facts['http.route'], Number(facts['http.response.status_code'])],
     ['POST', '/products/batch/start', 200],
   );
-  // It goes out later and may go out again: it is nobody's child.
+  // It is sent later and may be repeated, so it has no parent.
   const delivery = await collector.find('deliver webhook');
   assert.equal(delivery.parentSpanId ?? '', '');
   assert.deepEqual(factsOf(delivery), {
@@ -110,7 +110,7 @@ test('one trace leads from a request through its task to the commit, also in ano
   assert.deepEqual(health, []);
   assert.ok(!collector.text().includes(SECRET), 'spans have no values');
 
-  // As a crash before its end was stored would have left it.
+  // As left by a crash before its end was stored.
   const control = new DatabaseSync(join(store.dataDir, 'control.db'));
   control.exec(`update task set status = 'RUNNING', finish_time = null where id = '${id}'`);
   control.close();

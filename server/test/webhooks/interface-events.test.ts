@@ -17,7 +17,7 @@ after(() => {
 });
 const receive = () => startReceiver({ after: (stop: () => void) => void stops.push(stop) } as never);
 
-/** A project with an endpoint that hears of it. */
+/** A project with an endpoint that receives its events. */
 async function listen(events: readonly string[], settings?: object) {
   const catalog = await createCatalog(service(), settings);
   const receiver = await receive();

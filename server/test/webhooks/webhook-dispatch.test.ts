@@ -8,7 +8,7 @@ import { startTestService, TestClock } from '../support/test-service.ts';
 // biome-ignore lint/suspicious/noExplicitAny: bodies of any shape
 type AnyBody = any;
 
-/** Events of several projects to one endpoint, which hears of all that it is told to. */
+/** Events of several projects to one endpoint, which receives the given types. */
 async function listen(t: TestContext, projects: number, events: readonly string[]) {
   const clock = new TestClock(Date.now());
   const settings = { RELATA_FETCH_ALLOW: '127.0.0.1/32' };
@@ -125,7 +125,7 @@ test('what an earlier program queued is delivered in order, as its lane was left
       (endpoint_id, lane, message_number, kind, status, attempts, created_at, first_attempt_at)
       values (${endpointId}, ${projectId}, ${number}, 'event', 'pending', ${number === 901 ? 3 : 0}, 1, null)`);
   }
-  // It failed three times, is due again, and the process that had leased it is gone.
+  // It failed three times, is due again, and the process that leased it is gone.
   await service.store.change(`insert into webhook_queue (endpoint_id, lane, due_at, tries, leased_by, lease_until)
     values (${endpointId}, ${projectId}, 1, 3, 'a former process', 1)`);
   await receiver.until((all) => all[1]);

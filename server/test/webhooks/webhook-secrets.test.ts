@@ -5,7 +5,7 @@ import { startReceiver, verify } from '../support/outbound/webhook-receiver.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 import { createTestStore, type TestStore } from '../support/test-store.ts';
 
-/** How secrets of endpoints are kept (docs/operating.md, "Secrets"). */
+/** The storage of endpoints' secrets (docs/operating.md, "Secrets"). */
 
 const ENDPOINTS = '/management/webhook-endpoints';
 const keyOf = (text: string) => Buffer.alloc(32, text).toString('base64');
@@ -22,7 +22,7 @@ async function readStored(store: TestStore, id: number): Promise<string> {
   return secrets;
 }
 
-/** @returns why the attempt failed; null when it did not */
+/** @returns the reason of the failed attempt; null if it succeeded */
 async function sendTest(service: TestService, id: number): Promise<string | null> {
   const { status, body } = await service.call('POST', `${ENDPOINTS}/${id}/test`);
   assert.equal(status, 200);

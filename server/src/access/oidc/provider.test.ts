@@ -22,7 +22,7 @@ const connect = (issuer: string) =>
     systemClock,
   );
 
-/** @returns its address */
+/** @returns the server's address */
 async function answerWith(t: TestContext, answer: RequestListener): Promise<string> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -35,7 +35,7 @@ async function answerWith(t: TestContext, answer: RequestListener): Promise<stri
 
 const begin = (issuer: string) => connect(issuer).begin('attempt', RETURN_URL);
 
-/** @returns what a provider at this address says of itself, with something else in it */
+/** @returns the metadata of a provider at this address, with changes */
 const describe = (issuer: string, other: object = {}) =>
   JSON.stringify({
     issuer,

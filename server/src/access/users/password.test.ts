@@ -21,7 +21,7 @@ test('a password that is typed on another system is the same', async () => {
 });
 
 test('a hash that another program made with other parameters is read', async () => {
-  // Of the tests of the reference implementation, phc-winner-argon2.
+  // From the tests of the reference implementation, phc-winner-argon2.
   const stored = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
   assert.equal(await isPassword('password', stored), true);
   assert.equal(await isPassword('passwort', stored), false);

@@ -20,7 +20,7 @@ test('a body that the scan takes and one that it leaves give the same products a
   const known = new Map([['Known', { id: 1, name: 'Known', type: 'TEXT_ATTRIBUTE' as const }]]);
   const text = JSON.stringify(sent);
   const space = ' '.repeat(10_000);
-  // A short body and a mark of the byte order are for the validator.
+  // Short bodies and byte order marks are left to the validator.
   for (const body of [text, `${text}${space}`, `{"products":${text}${space}}`, `\ufeff${text}${space}`]) {
     const bytes = gzipSync(body);
     const checked = openBody({ bytes, encoding: 'gzip', maxMib: 1 }, 'products');

@@ -12,7 +12,7 @@ const sourceOf = (handle: number) => ({
   encoding: 'identity' as const,
   form: 'products' as const,
 });
-/** @returns whether the memory of this loan is the one that the pool gives next */
+/** @returns whether the pool lends the memory of this loan next */
 const isNext = (loan: Loan) => pool.take(loan.bytes.length).bytes.buffer === loan.bytes.buffer;
 
 test('a body is its thread’s until its extraction has ended, and then no thread finds it', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { coalesceReads } from './coalesced-reads.ts';
 
-/** Reads that end when the test says so. */
+/** Reads that the test ends. */
 function startReads() {
   const batches: {
     keys: readonly number[];

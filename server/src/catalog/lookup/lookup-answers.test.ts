@@ -38,7 +38,7 @@ test('many bytes are not joined at once, even when all of them are in memory (§
   assert.equal(answers.findCached(catalog, many.slice(0, 20), frame)?.count, 20);
 });
 
-/** Products of which rows and uploads are counted as they are read. */
+/** Products that count the reads of their rows and uploads. */
 function countReads(names: readonly string[]) {
   const documents = new Map(names.map((name, at) => [name, at + 1]));
   const reads = { rows: [] as string[], uploads: [] as string[] };

@@ -43,7 +43,7 @@ function inspect(extractor: Extractor, upload: UploadedProduct) {
   return told;
 }
 
-/** An answer by its definition: everything parsed, nothing kept. */
+/** An answer by its definition: everything parsed, nothing cached. */
 function describe(product: UploadedProduct, attributes: readonly Attribute[]): string {
   const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
   const categories = describeCategories(product.categories, idOf);
@@ -52,7 +52,7 @@ function describe(product: UploadedProduct, attributes: readonly Attribute[]): s
   return `${fields.slice(1, -1)},"categories":[${categories}],"facts":[${facts}]`;
 }
 
-/** Any number that tells paths apart. */
+/** Any number that distinguishes paths. */
 const idOf = (path: string) => 1_000_000_001 + path.length;
 
 interface Fact {
@@ -61,7 +61,7 @@ interface Fact {
   userGroups?: string[];
 }
 
-/** Facts by their definition, without the extractor's short cuts. Source: docs/interface.md §11.3 and §11.4. */
+/** Facts by their definition, without the extractor's shortcuts. Source: docs/interface.md §11.3 and §11.4. */
 function expectFacts(values: readonly AttributeValue[]): Fact[] {
   const read = values.flatMap(({ key, value, userGroups }) => {
     const attribute = ATTRIBUTES.find(({ name, synonyms = [] }) => [name, ...synonyms].includes(key));
@@ -145,7 +145,7 @@ test('the other fields are answered as they were uploaded (§2.2)', () => {
   );
 });
 
-/** Most products of a catalog are alike: the same keys in the same order, each once, and values that repeat. */
+/** Most products of a catalog are alike: the same keys in the same order, each once, and repeated values. */
 const alike = fc.record({
   identifier: text,
   name: text,

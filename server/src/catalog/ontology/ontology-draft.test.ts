@@ -136,7 +136,7 @@ test('a name of codes is one in the languages of shops, as a word and not within
     'Reference voltage',
   ];
   others.push('Code length', 'Anzahl Teile', 'Número de piezas', 'Type of code');
-  // What is counted, a kind, and a plural.
+  // A counted thing, a kind, and a plural.
   others.push(
     '# Teile',
     '#Artikel',

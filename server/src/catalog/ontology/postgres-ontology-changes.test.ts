@@ -11,7 +11,7 @@ import type { CatalogStore } from '../catalog.ts';
 
 const LEASES_LOST = "update task set leased_by = 'another', lease_until = 0 where leased_by is not null";
 
-/** Two services on one database; what the first, which runs no tasks, stores of ontologies waits for the test. */
+/** Two services on one database; the ontology writes of the first, which runs no tasks, wait for the test. */
 async function startTwo(t: TestContext) {
   const dataDir = await mkdtemp(join(tmpdir(), 'relata-test-'));
   const store = postgresStoreOn(await createDatabase(await findServer()), dataDir);
@@ -61,7 +61,7 @@ test('an extraction waits until the ontology is stored that it is about, in whic
     (await listOpen()).map(({ name, taskStatus }) => [name, taskStatus]),
     [['re-extraction', 'PENDING']],
   );
-  // As if the first process had stood still for long: the second runs the extraction, of the ontology that there is.
+  // As if the first process had hung for long: the second runs the extraction, with the existing ontology.
   await rest.store.change(LEASES_LOST);
   await until('it ran too early', async () => (await listOpen()).length === 0);
   assert.doesNotMatch(await readFacts(), /Breadth/);

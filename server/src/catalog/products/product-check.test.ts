@@ -13,7 +13,7 @@ const source = (body: unknown, more: Partial<BodySource> = {}): BodySource => ({
 });
 const check = (body: unknown, form: BodyForm = 'products') => checkBody(source(body), form);
 
-/** @returns the code of the refusal; undefined when the body passes */
+/** @returns the code of the refusal; undefined if the body is accepted */
 function refusalOf(given: BodySource, form: BodyForm): string | undefined {
   try {
     checkBody(given, form);
@@ -34,7 +34,7 @@ function factsOf(given: BodySource): ServiceError['facts'] {
   return assert.fail('the body passed');
 }
 
-/** Any string that UTF-8 and SQLite can keep. */
+/** Any string that UTF-8 and SQLite can store. */
 const word = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
   .filter((one) => !one.includes('\0'));

@@ -11,7 +11,7 @@ import {
 } from './product.ts';
 import type { SentPatch, SentProduct } from './product-schemas.ts';
 
-/** Few names, so that patches meet what is there. */
+/** Few names, so that patches meet existing ones. */
 const key = fc.constantFrom('Colour', 'Length', 'Price', '__proto__', 'constructor');
 const text = fc.string({ maxLength: 4 });
 const groups = fc.option(fc.array(text, { maxLength: 2 }), { nil: undefined });
@@ -78,14 +78,14 @@ function ownEntries(entries: readonly (readonly [string, unknown])[]): Record<st
 
 const stored = product.map(normaliseProduct);
 
-/** The order of attributes is the order of their keys' first mention; what each key holds is what counts here. */
+/** The order of attributes is that of their keys' first mention; here only the values of each key matter. */
 function byKey({ attributes }: UploadedProduct): Map<string, AttributeValue[]> {
   return Map.groupBy(attributes, (value) => value.key);
 }
 
 const sent = (value: unknown) => value !== null && value !== undefined;
 
-/** What two patches are together: a later field takes the place of an earlier one. */
+/** The combination of two patches: later fields replace earlier ones. */
 function mergePatches(first: SentPatch, second: SentPatch): SentPatch {
   const merged: Record<string, unknown> = { ...first };
   if (sent(second.image) || sent(second.images)) Object.assign(merged, { image: null, images: null });

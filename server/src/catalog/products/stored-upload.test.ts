@@ -5,7 +5,7 @@ import { normaliseProduct, type UploadedProduct } from './product.ts';
 import type { SentProduct } from './product-schemas.ts';
 import { StoredUpload, StoredValues } from './stored-upload.ts';
 
-/** Texts with what could be taken for an end or a beginning of something else. */
+/** Texts with characters that could be mistaken for delimiters. */
 const text = fc.oneof(
   fc.string({ maxLength: 6, unit: 'grapheme' }),
   fc.constantFrom(

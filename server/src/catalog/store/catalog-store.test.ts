@@ -17,9 +17,9 @@ import { makeTestStore, testedStore } from '../../../test/support/test-store.ts'
 import { writeAnswer } from '../browse/browse.ts';
 
 /**
- * The statements of a store against a model of it: whatever is staged, committed, changed, restored and removed in
- * whatever order, every product is what the model says and its document is there; what nothing points to goes. Both
- * stores take the same steps.
+ * The statements of a store compared with a model: for all orders of staging, commits, changes, restores and
+ * removals, every product is as in the model and has its document; unreferenced rows are removed. Both stores take
+ * the same steps.
  */
 
 const products = fc
@@ -127,7 +127,7 @@ const lateRefresh = (after: 'apply' | 'restore' | 'refresh', contents: Record<st
   products: of(contents),
 });
 
-/** What random sequences seldom meet. */
+/** Sequences that are rare at random. */
 const RARE: Record<string, Step[]> = {
   'two commits are undone at once, of products that came, went and came anew in between': [
     apply({ a: 1, b: 1, c: 1 }),

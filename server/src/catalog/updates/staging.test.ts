@@ -15,7 +15,7 @@ test('the memory of a batch is given back when its session cannot be opened', as
   const folder = mkdtempSync(join(tmpdir(), 'relata-test-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const buffers = new BufferPool();
-  // A body of this size is checked on this thread: none is started.
+  // A body of this size is checked on this thread: no other is started.
   const threads = createThreadPool(new URL('file:///nonexistent'), { size: 1, workerData: {} });
   const ingest = createIngest({ threads, payloads: createPayloadFiles(folder), maxMib: 1, buffers });
   const logged: string[] = [];

@@ -17,7 +17,7 @@ test('an upload takes an answer without a body, of something in between, as an a
     const outcome: unknown = await relata.products
       .upload(Buffer.from('[]'))
       .catch((error: Error) => ('status' in error ? error.status : error));
-    // The client takes any 2xx; that nothing was stored is found by the count of batches that start names.
+    // The client accepts any 2xx; the count of batches at the start reveals that nothing was stored.
     assert.deepEqual(outcome, status === 304 ? 304 : '', `${status}`);
   }
 });

@@ -19,7 +19,7 @@ const NOBODY = 65_534;
 const isRoot = process.geteuid?.() === 0;
 const asRoot = { skip: !isRoot && 'only root makes files of another user' };
 
-/** A folder for everybody, with a file that everybody may write. */
+/** A folder and a file in it that everyone may write. */
 function makeFolder(t: TestContext, mode: number) {
   const folder = mkdtempSync(join(tmpdir(), 'relata-whole-'));
   const path = join(folder, 'catalog.ndjson');
@@ -33,7 +33,7 @@ function makeFolder(t: TestContext, mode: number) {
   return { folder, path };
 }
 
-/** Root may do anything: as somebody else, what the modes say holds. */
+/** Root may do anything, so the modes are tested as another user. */
 async function asUser(work: () => Promise<void>): Promise<void> {
   if (isRoot) process.seteuid?.(NOBODY);
   try {
@@ -61,7 +61,7 @@ test(
   'a file that cannot be renamed over is written over, and stays the file that it is',
   asRoot,
   async (t) => {
-    // Others rename nothing there that is not theirs.
+    // Others can only rename their own files there.
     const { folder, path } = makeFolder(t, 0o1777);
     const { ino } = statSync(path);
     await asUser(() => writeWhole(path, writing('whole')));

@@ -19,7 +19,7 @@ const caller: KeyCaller = {
 };
 const clock = { time: 1_767_225_600_000, now: () => clock.time };
 
-/** A process with one route, whose work is an account of the name that was sent; it is refused when there is one. */
+/** A process with one route, which creates an account of the given name, or refuses if it exists. */
 async function startProcess(store: TestStore) {
   const storage = await store.open();
   const { database } = storage;
@@ -91,7 +91,7 @@ async function startTwo(t: TestContext) {
   return { one: await startProcess(store), two: await startProcess(store) };
 }
 
-/** Both have looked for an answer, found none, and begin their work now. */
+/** Both have looked for an answer, found none, and start their work now. */
 async function sendTogether(
   { one, two }: Awaited<ReturnType<typeof startTwo>>,
   names: [string, string],

@@ -10,7 +10,7 @@ const MIB = 1024 * 1024;
 
 const TERMS = { maxMib: 1, memory: undefined, findRefusal: async () => undefined };
 
-/** A request as far as a body reader sees one. */
+/** A request, limited to the parts that a body reader uses. */
 function openRequest(headers: Record<string, string> = {}) {
   const stream = Object.assign(new PassThrough(), { headers });
   return { stream, request: stream as unknown as IncomingMessage };

@@ -13,7 +13,7 @@ import { createMemoryBudget, declaredLength, readBody } from './body.ts';
 
 const MIB = 1024 * 1024;
 
-/** A request as far as a body reader sees one. */
+/** A request, limited to the parts that a body reader uses. */
 function openRequest(headers: Record<string, string> = {}) {
   const stream = Object.assign(new PassThrough(), { headers });
   return { stream, request: stream as unknown as IncomingMessage };
@@ -64,7 +64,7 @@ test('a body of exactly the limit is read, one byte more is refused, announced o
   await refused;
 });
 
-/** Writes so much each so many seconds, as long as it is wanted. @returns how it ended, and after how many seconds */
+/** Writes a chunk at fixed intervals until the body ends. @returns its end, and the seconds until then */
 async function drip(
   t: TestContext,
   { bytes, seconds, maxMib }: { bytes: number; seconds: number; maxMib: number },

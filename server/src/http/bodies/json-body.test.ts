@@ -10,9 +10,9 @@ const MIB = 1024 * 1024;
 const identity = (text: string | Uint8Array) => ({ bytes: Buffer.from(text), encoding: 'identity' as const });
 const gzip = (text: string) => ({ bytes: gzipSync(text), encoding: 'gzip' as const });
 
-/** What a thread would do, here. */
+/** The operations of a thread, in this one. */
 const thread = jsonOperations();
-/** Bodies that a thread read. */
+/** Bodies read by a thread. */
 let readElsewhere: JsonInput[] = [];
 
 function read(body: ReturnType<typeof identity | typeof gzip>, terms: Partial<JsonTerms> = {}) {
@@ -144,7 +144,7 @@ test('what is unpacked counts for its key and account until the memory is releas
   const budget = createMemoryBudget(8 * MIB);
   const holder = { caller: 'key 1', accountId: 1 };
   const texts = `[${`"${'x'.repeat(1_000)}",`.repeat(3_000)}"x"]`;
-  // The oldest of an account goes on whatever there is.
+  // The oldest of an account continues regardless of the free space.
   const oldest = budget.open(holder);
   assert.ok(oldest.grow(1));
   const first = budget.open(holder);

@@ -45,7 +45,7 @@ test('of those that wait the smallest go first, and a release counts once', asyn
   first.release();
   first.release();
   await new Promise(setImmediate);
-  // The 40 are of the oldest, which need no room.
+  // The 40 are for the oldest, which needs no free space.
   assert.deepEqual(granted, [5, 30, 40]);
   for (const memory of others) memory.release();
   assert.equal(first.grow(1_000), true, 'after a release nothing is held');

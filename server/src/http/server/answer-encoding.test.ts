@@ -10,7 +10,7 @@ import { createServer } from './server.ts';
 const MIB = 1024 * 1024;
 const UNPACK = { br: brotliDecompressSync, gzip: gunzipSync, zstd: zstdDecompressSync };
 
-/** A server of texts of so many bytes; a key is the number of its account. @returns what reads one */
+/** A server of texts of a given size; keys are the numbers of accounts. @returns a function that reads one */
 function servePacked(t: TestContext) {
   const findCaller = ({ value }: { value: string }): KeyCaller => ({
     accountId: Number(value),

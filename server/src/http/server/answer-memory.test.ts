@@ -18,7 +18,7 @@ const stream = (reply: FastifyReply, type: string) => reply.type(type).send(Read
 
 type Ask = (path: string, key: string) => Promise<{ socket: Socket; head: string; status: number }>;
 
-/** A server whose unread answers share 16 MiB; a key is account and number. @returns what reads the head of an answer and no more */
+/** A server whose unread answers share 16 MiB; a key is account and number. @returns a function that reads the head of an answer */
 async function serveLarge(t: TestContext): Promise<Ask> {
   const findCaller = ({ value }: { value: string }): KeyCaller => {
     const [accountId = 0, keyId = 0] = value.split('.').map(Number);

@@ -16,7 +16,7 @@ const CALLER = {
   scope: { type: 'account' },
   access: 'read',
 } as const;
-/** They know one key. */
+/** Guards with one key. */
 const guards = {
   findCaller({ value }) {
     if (value !== 'key') throw new ServiceError('scope_refused');
@@ -94,7 +94,7 @@ async function ask(socket: Socket, request: string): Promise<[number, Record<str
   return [Number(head.split(' ')[1]), JSON.parse(body)];
 }
 
-// They wait for times of the service.
+// They wait for time limits of the service.
 suite('connections (§8)', { concurrency: true }, () => {
   test('a broken request is answered and its connection ends, whatever its sender does', async (t) => {
     const { open, untilNoneIsLeft } = await serve(t);

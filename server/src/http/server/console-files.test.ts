@@ -33,7 +33,7 @@ async function start(t: TestContext, files: Readonly<Record<string, string>> = F
   return Object.assign(read, { log });
 }
 
-/** fetch unpacks and tidies paths; here neither may happen. */
+/** fetch decompresses and normalises paths; here neither may happen. */
 function get(address: string, path: string, headers: Record<string, string>) {
   return new Promise<{ status: number | undefined; headers: Record<string, unknown>; text: string }>(
     (resolve, reject) => {

@@ -52,7 +52,7 @@ test('a file is written under another name, put in its place at the end, and rea
   const sftp = await open(t, { ...place, password: PASSWORD });
   mkdirSync(join(root, 'out'));
   writeFileSync(join(root, 'out/feed.csv'), 'old');
-  // More than is asked for ahead, and no multiple of a piece.
+  // More than the read-ahead, and no multiple of a piece.
   const bytes = randomBytes(3 * 1024 * 1024 + 7);
   assert.equal(await sftp.write('out/feed.csv', pieces(bytes, 100_000)), bytes.length);
   assert.deepEqual(readdirSync(join(root, 'out')), ['feed.csv']);
@@ -92,7 +92,7 @@ test('where a server cannot replace a file, or refuses to, the old one steps asi
   for (const posixRename of ['unknown', 'unsupported', 'refused'] as const) {
     const { root, place } = await startServer(t, undefined, posixRename);
     const sftp = await open(t, { ...place, password: PASSWORD });
-    // What a delivery left behind that was broken off.
+    // The remains of an interrupted delivery.
     writeFileSync(join(root, '.feed.csv.old'), 'older');
     for (const text of ['first', 'new']) {
       await sftp.write('feed.csv', pieces(Buffer.from(text), 3));

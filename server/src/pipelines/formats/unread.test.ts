@@ -29,7 +29,7 @@ const XCHANGE =
 const SHOPIFY = 'Handle,Title,Tags,Variant SKU,Option1 Name,Option1 Value,Image Src\na,b,c,d,e,f,g';
 const WOO = 'ID,SKU,Name,Tags,Attribute 1 name,Attribute 1 value(s)\n1,a,b,c,d,e';
 
-/** A file of each reader, and what one of its elements is: the name of it, and the text in it. */
+/** A file for each reader, and a pattern of its elements: name and text. */
 const files: readonly { format: Format; text: string; element: RegExp }[] = [
   { format: { type: 'bmecat' }, text: BMECAT, element: /(?<=<)([\w.]+)(?=>([^<]+)<)/g },
   { format: { type: 'google-merchant' }, text: RSS, element: /(?<=<)((?:g:)?\w+)(?=[^>]*>([^<\s][^<]*)<)/g },
@@ -45,7 +45,7 @@ const files: readonly { format: Format; text: string; element: RegExp }[] = [
   { format: { type: 'woocommerce-csv' }, text: WOO, element: /(?<=^|,)([^,\n]+)(?=,|\n)/g },
 ];
 
-/** Another name in place of one, and its text: what a reader finds that does not know the element. */
+/** Replaces one name, and returns its text, as a reader meets an unknown element. */
 function rename(text: string, at: number, [name = '', , value]: RegExpExecArray): string {
   const before = text.slice(0, at);
   const rest = text.slice(at + name.length);

@@ -11,7 +11,7 @@ import {
   TEXT_LENGTH,
 } from './mapping-columns.ts';
 
-/** A list with one pattern, compiled. @throws AssertionError that says what is wrong with it */
+/** A compiled list with one pattern. @throws AssertionError with the pattern's problem */
 function compile<Use>(add: (patterns: PatternList) => Use): Use {
   const patterns = new PatternList();
   const use = add(patterns);
@@ -64,7 +64,7 @@ test('a pattern that is none, that RE2 does not know, or that grows too large is
   assert.throws(() => replacePattern('(a)', '$2'), /\$2 stands for no group/);
 });
 
-/** @returns what is wrong with the first pattern that cannot be used */
+/** @returns the problem of the first unusable pattern */
 function findProblem(...patterns: readonly string[]) {
   const list = new PatternList();
   for (const pattern of patterns) list.add(pattern, { field });

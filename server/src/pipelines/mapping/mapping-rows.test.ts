@@ -8,7 +8,7 @@ import { checkTexts, EXPRESSION_LIMITS, openExpressions } from './expressions/ex
 import { compileMapping, createRowMapper, type Mapping, MappingProblem } from './mapping.ts';
 import { PatternList } from './mapping-columns.ts';
 
-/** Short, so that runaways do not hold the tests up. */
+/** Short, so that runaways do not delay the tests. */
 const limits = { ...EXPRESSION_LIMITS, rowMs: 800 };
 
 function makeRow(cells: Record<string, ColumnValue>, number: number, source: unknown = cells): SourceRow {
@@ -21,16 +21,16 @@ function openMapper(t: TestContext, mapping: Mapping) {
   return mapper;
 }
 
-/** Of expressions that do not run away: all of them share the row's time, on a machine that may be busy. */
+/** For expressions that end: all of them share the row's time, and the machine may be busy. */
 const patient = { ...EXPRESSION_LIMITS, rowMs: 60_000 };
 
-/** @returns for each row what the expressions give; a process takes a quarter of a second of processor time to start */
+/** @returns for each row the expressions' results; a process takes a quarter of a second of processor time to start */
 async function evaluate(expressions: readonly string[], rows: readonly object[], within = patient) {
   const run = openExpressions(expressions, within);
   return run.evaluate(rows).finally(() => run.close());
 }
 
-/** Begins when the first of several tests asks, which share what it gives. */
+/** Starts at the first call of several tests, which share the result. */
 function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let begun: Promise<Result> | undefined;
   return () => {
@@ -134,8 +134,8 @@ for (const [at, [expression, result]] of values.entries()) {
 }
 
 /**
- * Some end by a guard inside the process, some only because the process is ended; V8 ends it where a text is too large.
- * Which limit is met first depends on the machine.
+ * Some are ended by a guard inside the process, others only with the process; V8 ends it if a text is too large. Which
+ * limit comes first depends on the machine.
  */
 const runaways = [
   '($f := function(){ $f() }; $f())',
@@ -152,7 +152,7 @@ const runaways = [
   '$length($replace($pad("", 10000000, "a"), "a", $pad("", 1000, "b")))',
   '$string($sort([1..90000], function($l, $r){ $l < $r }))',
 ];
-/** Two good rows, then one that runs away by the first expression, and so on; two good ones in the end. */
+/** Two good rows, then one that runs away in the first expression, and so on; two good ones at the end. */
 const evaluateRunaways = once(() => {
   const rows = [...runaways, ''].flatMap((_, at) => [
     { sku: `A${at}` },
@@ -239,7 +239,7 @@ test('patterns are checked without compiling them here; one that is too much is 
   };
   assert.deepEqual(await check('\\d+', '[a-z]{1,40}'), []);
   assert.match(JSON.stringify(await check('a', '(?=x)', '(')), /^\[\["\(\?=x\)",".+"\],\["\(",".+"\]\]$/);
-  // 900,002 steps: half a gigabyte, which the process does not have.
+  // 900,002 steps: half a gigabyte, more than the process has.
   const [[huge, problem] = [], ...others] = await check('a', `(?:${'abc'.repeat(300)}){1000}`, 'b');
   assert.deepEqual([huge?.length, others], [910, []]);
   assert.match(problem ?? '', /^it takes (too much time or memory|90\d,\d{3} of the 20,000 steps)/);
@@ -276,7 +276,7 @@ test('the process ends when the thread that asked is gone, however many rows are
     await expressions.evaluate(Array.from({ length: 100 }, () => ({})));`,
     { eval: true, execArgv: ['--input-type=module'] },
   );
-  // More than it takes to start: rows are under way.
+  // Longer than the start: rows are being evaluated.
   await waitFor(() => listOwnProcesses().some((pid) => readProcessorSeconds(pid) > 1));
   await asking.terminate();
   await waitFor(() => listOwnProcesses().length === 0);
@@ -307,7 +307,7 @@ function listOwnProcesses(): string[] {
           return [];
         }
       })
-      // One that has ended stands there until its parent looks.
+      // An ended one remains there until its parent reaps it.
       .filter((stat) => stat[3] === String(process.pid) && stat[2] !== 'Z')
       .map(([pid = '']) => pid)
   );

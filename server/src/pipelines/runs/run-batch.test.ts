@@ -9,7 +9,7 @@ const reject = (row: number, column = 'price') => ({
   problems: [{ field: 'attributes.Price', column, reason: 'is no number' }],
 });
 
-/** @returns the batches that so many rejected rows make, as a run takes them */
+/** @returns the batches of this many rejected rows, as a run takes them */
 function takeRejected(rows: number): RunBatch[] {
   const builder = createBatches({ mode: 'full', stopsAtProblem: false });
   const batches: RunBatch[] = [];

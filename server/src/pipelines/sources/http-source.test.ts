@@ -12,7 +12,7 @@ import { type OpenSettings, SourceProblem, type SourceStamp } from './source.ts'
 const MIB = 1024 * 1024;
 const CSV = Buffer.from('sku;name\nA1;Drill\n');
 
-/** For tests alone: names shop.example, valid for a hundred years. */
+/** For tests only: names shop.example, valid for a hundred years. */
 const TLS_KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgfg/xeMFr3zB2941h
 0zRdfK6kM6pwyYBG/AtTn+OvArGhRANCAARBR5MbVi/qo08BXUk78MFQOAaApTLK
@@ -57,7 +57,7 @@ async function serve(
   return { port: (server.address() as AddressInfo).port, requests };
 }
 
-/** Answers byte by byte what no HTTP server would. */
+/** Answers byte by byte, as no HTTP server would. */
 async function serveRaw(t: TestContext, answer: (socket: Socket) => void): Promise<number> {
   const server = createTcpServer((socket) => {
     socket.on('error', () => {});
@@ -68,7 +68,7 @@ async function serveRaw(t: TestContext, answer: (socket: Socket) => void): Promi
   return (server.address() as AddressInfo).port;
 }
 
-/** Every name leads to loopback, which is allowed, and to nothing else. */
+/** Every name leads to loopback, the only allowed address. */
 const settings: OpenSettings = {
   importDir: undefined,
   tempDir: '',

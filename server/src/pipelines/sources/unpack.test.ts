@@ -16,7 +16,7 @@ interface ZipEntry {
   readonly name: string;
   readonly bytes?: Buffer;
   readonly flags?: number;
-  /** What the archive says instead of the truth. */
+  /** A false entry in the archive. */
   readonly claimedSize?: number;
   readonly claimedCrc?: number;
 }

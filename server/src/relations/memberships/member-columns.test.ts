@@ -101,7 +101,7 @@ function makeProduct(random: SeededRandom, number: number) {
 const describe = (members: Iterable<MemberRow>) =>
   Array.from(members, ({ key, rank, compared, ...rest }) => {
     const [first = null, ...others] = compared.map((one) => one?.toString('hex') ?? null);
-    // Columns behind the last one with a value are as if they were not there.
+    // Columns after the last one with a value count as missing.
     while (others.at(-1) === null) others.pop();
     return JSON.stringify({ ...rest, key: key.toString('hex'), rank: rank.toString('hex'), first, others });
   });
@@ -133,7 +133,7 @@ test('a batch has the members and the texts that its products have one by one, i
       (_, at): BuildRule => ({ build: at + 3, bound: bind(makeRule(random)) }),
     );
     const [memberships, single] = [new Memberships(rules), new Memberships(rules)];
-    // A body of few products is parsed, one of many is scanned.
+    // Bodies of few products are parsed, of many are scanned.
     for (const count of [3, 60]) {
       const products = Array.from({ length: count }, (_, at) => makeProduct(random, at));
       const ids = products.map(() => random.between(1, 10 ** 6));

@@ -6,7 +6,7 @@ import { ColumnCache, listWords, RuleMembers } from './catalog-columns.ts';
 import { tryOnColumns } from './tried-columns.ts';
 import { WorkLimit } from './work-limit.ts';
 
-/** A catalog that counts how often its products are read. */
+/** A catalog that counts the reads of its products. */
 function openCatalog(products: number) {
   const catalog = {
     version: 1,
@@ -119,7 +119,7 @@ test('what nobody uses for a while goes', async (t) => {
   assert.equal(catalog.reads, 2);
 });
 
-/** Frames and bolts, a bolt for each frame; `sizeOf` says what both have. */
+/** Frames and bolts, one bolt per frame; `sizeOf` returns their common size. */
 async function tryPairs(sizeOf: (pair: number) => string, mostBytes: number) {
   const uploads = Array.from({ length: 2 * LARGE }, (_, at) => {
     const size = sizeOf(at >> 1);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ServiceError } from '../../kernel/errors.ts';
 import { translatePostgresError } from './connections.ts';
 
-/** What an error of the database says of it: that it is away for now, or that the statement is wrong. */
+/** The classification of a database error: a temporary outage, or a wrong statement. */
 
 const codeOf = (message: string, code?: string) => {
   const found = translatePostgresError(Object.assign(new Error(message), code && { code }));

@@ -22,7 +22,7 @@ function makeCatalog(t: TestContext): string {
   return path;
 }
 
-/** Damage in the middle of a file, as of a disk that returned other bytes. */
+/** Damage in the middle of a file, as from a disk that returns wrong bytes. */
 function addNoise(path: string, bytes: number): void {
   const whole = readFileSync(path);
   whole.fill(0xa5, Math.floor(whole.length / 2), Math.floor(whole.length / 2) + bytes);

@@ -112,7 +112,7 @@ test('a key with nothing under way goes before one that has a thread already', a
   assert.ok(before.length <= 3, 'behind the two under way, and one that may begin at the same time');
 });
 
-/** Projects 1 to 9 are of one account, 11 to 19 of another. */
+/** Projects 1 to 9 belong to one account, 11 to 19 to another. */
 const accountOf = (project: number) => Math.floor(project / 10);
 
 test('accounts take turns, and the projects of each', async (t) => {

@@ -17,7 +17,7 @@ import { keepHouse, listSpans, mergeObjects } from './retention.ts';
 import { HOUR_MS, hourOf, type Lease, nameOf, planRestore, type Span } from './spans.ts';
 import { type BackupTarget, openTarget, writeSmall } from './target.ts';
 
-/** What becomes of a target as it gets older: merged, and removed, and never what an instant needs that is promised. */
+/** The ageing of a target: objects are merged and removed, except those needed for a promised instant. */
 
 const KEY = Buffer.alloc(32, 'retention');
 const BEGIN = Math.floor(1_700_000_000_000 / HOUR_MS) * HOUR_MS;
@@ -87,7 +87,7 @@ async function liveFor(hours: number, target: BackupTarget): Promise<number[]> {
   return instants;
 }
 
-/** A file that says which segment was last, and one that only this segment has. */
+/** A file with the number of the last segment, and one that is unique to this segment. */
 async function writeState(target: BackupTarget, own: Omit<Span, 'name'>): Promise<void> {
   const name = nameOf(own);
   const gone: Entry = { head: { kind: 'gone', file: `payloads/step-${own.from}` }, bytes: Buffer.alloc(0) };
@@ -106,7 +106,7 @@ const PAGE = 512;
 
 type Random = (below: number) => number;
 
-/** Pages of databases that grow and shrink, files that come, go and come again. `sizes` in pages: what grows is written. */
+/** Pages of databases that grow and shrink, and files that come, go and return. `sizes` in pages: growth is written. */
 function makeObject(random: Random, sizes: Map<string, number>): Entry[] {
   const databases = ['control.db', 'catalogs/1.db', 'catalogs/2.db'].filter(() => random(3) > 0);
   const file = `payloads/${random(3)}`;
@@ -131,7 +131,7 @@ function changeDatabase(file: string, random: Random, sizes: Map<string, number>
   if (how === 'gone') return begin;
   const all = Array.from({ length: pageCount }, (_, at) => at + 1);
   const pages = all.filter((page) => page > before || random(2) === 0);
-  // The first page has the version of the schema, which is none here.
+  // The first page has the version of the schema, which is missing here.
   const bytes = Buffer.concat(pages.map((page) => Buffer.alloc(PAGE, page === 1 ? 0 : random(256))));
   const end: Entry = { head: { kind: 'end', file, pageSize: PAGE, pageCount }, bytes: Buffer.alloc(0) };
   const written: Entry = { head: { kind: 'pages', file, pageSize: PAGE, pages }, bytes };

@@ -35,7 +35,7 @@ async function createPlace(t: TestContext) {
 
 test('a target that fails once the lease is taken gets its base copy when it is back', async (t) => {
   const { target, place, createStream } = await createPlace(t);
-  // It is no folder, so what is in it cannot be listed.
+  // It is not a folder, so its content cannot be listed.
   await writeFile(join(target, 'bases'), '');
   const { stream, state } = createStream();
   assert.equal(await stream.start(), undefined);

@@ -11,13 +11,13 @@ import type { Entry } from './objects.ts';
 import { WatchedFile } from './watched-file.ts';
 
 const MIB = 1024 * 1024;
-/** Of transactions; a log is written back from 64 MiB on, so that it begins again three times or more. */
+/** The size of all transactions; logs are written back from 64 MiB on, so it starts over at least 3 times. */
 const WRITTEN_MIB = 400;
 const EACH_MIB = 4;
 
 /**
- * As a thread of the service writes: without checkpoints of its own, and idle until the next batch comes. That comes when the log was
- * looked at once more: on a busy machine a writer that goes on would be hundreds of MiB ahead, whoever sends.
+ * Writes like a thread of the service: without checkpoints of its own, and idle until the next batch. That comes after the next look
+ * at the log: on a busy machine, a writer without pauses would be hundreds of MiB ahead of any sender.
  */
 const WRITER = `
   const { workerData: { path, count, bytes, rounds } } = require('node:worker_threads');
@@ -37,7 +37,7 @@ const WRITER = `
   database.close();
 `;
 
-/** What is sent of a file, in the order of its segments. */
+/** The sent bytes of a file, in the order of its segments. */
 class Copy {
   readonly bytes = Buffer.alloc((WRITTEN_MIB + 50) * MIB);
   length = 0;
@@ -117,7 +117,7 @@ test('a log that was written back before all of it was sent does not begin again
     database.prepare('insert into block (bytes) values (zeroblob(?))').run(mib * MIB);
   write(70);
   const first = await send(file, copy);
-  // More than is put aside.
+  // More than is set aside.
   write(40);
   file.tidy();
   write(4);

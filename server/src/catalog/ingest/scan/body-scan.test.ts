@@ -9,11 +9,11 @@ import { type CheckedBody, type ProductSource, sourceOfScanned, validateBody } f
 import { ReportWriter } from '../report-writer.ts';
 import { scanBody } from './scan.ts';
 
-/** RELATA_TEST_BODIES says how many bodies the scan and the validator are compared on, RELATA_TEST_SEED repeats a run. */
+/** RELATA_TEST_BODIES sets the number of bodies to compare scan and validator on, RELATA_TEST_SEED repeats a run. */
 const BODIES = Number(process.env.RELATA_TEST_BODIES ?? 100_000);
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-/** @returns what the validator, JSON.parse and a walk through the products make of a body; undefined when it is refused */
+/** @returns the result of the validator, JSON.parse and a walk through the products; undefined if the body is refused */
 function validate(bytes: Buffer): CheckedBody | undefined {
   try {
     return validateBody({ bytes, encoding: 'identity', maxMib: 16 }, 'products');
@@ -23,7 +23,7 @@ function validate(bytes: Buffer): CheckedBody | undefined {
   }
 }
 
-/** @returns whether the scan takes the body; then the validator must, and find the same in it */
+/** @returns whether the scan accepts the body; then the validator must accept it with the same result */
 function assertSame(bytes: Buffer): boolean {
   const scanned = scanBody(bytes);
   if (scanned === undefined) return false;
@@ -54,7 +54,7 @@ const ONTOLOGY: readonly Attribute[] = [
 
 const EXTRACTOR = createExtractor(ONTOLOGY);
 
-/** @returns the report of values that make no fact */
+/** @returns the report on values that make no fact */
 function inspect(source: ProductSource): string {
   const report = new ReportWriter();
   const tell = source.inspectBy(EXTRACTOR, report);
@@ -62,7 +62,7 @@ function inspect(source: ProductSource): string {
   return report.toText();
 }
 
-/** @returns of each product what is derived from */
+/** @returns for each product the parts that answers and facts derive from */
 function listDerivedFrom(source: ProductSource, keys: ReadonlySet<string>): unknown[] {
   const derived = source.openDerived(keys);
   return Array.from(source.listIdentifiers(), (_, row) => {
@@ -163,7 +163,7 @@ test('what is not certain is left to the validator', () => {
   assert.equal(assertSame(Buffer.from(cut.filter((byte) => byte !== 0xa9))), false, 'invalid UTF-8');
 });
 
-/** FNV-1a of the quoted text ends in the same bits. */
+/** Texts whose FNV-1a, of the quoted text, ends in the same bits. */
 function listAlike(count: number): string[] {
   const found: string[] = [];
   for (let at = 0; found.length < count; at += 1) {

@@ -17,13 +17,13 @@ import { makeTestStore, testedStore } from '../../../../test/support/test-store.
 import { openPostgres, type Postgres } from '../../../storage/postgres/postgres.ts';
 import type { CommitOrder } from '../../port.ts';
 
-/** Several processes on one catalog: each has connections and a memory of its own. */
+/** Several processes on one catalog, each with its own connections and memory. */
 
 const options = {
   skip: testedStore !== 'postgres' && 'only for PostgreSQL: the embedded store has one process',
 };
 const PROCESSES = 2;
-/** Of tests whose outcome depends on who comes first. */
+/** For tests whose outcome depends on the order of processes. */
 const ROUNDS = 10;
 
 let processes: Postgres[] = [];
@@ -46,12 +46,12 @@ before(async () => {
 
 after(() => release());
 
-/** A catalog as each process sees it, and its model beside the first. */
+/** A catalog from the view of each process, with a model for the first. */
 interface SharedCatalog {
   readonly world: CatalogWorld;
   readonly projectId: number;
   readonly all: readonly [CatalogUnderTest, CatalogUnderTest];
-  /** As the first process sees it, but for its changes: each waits at its end. */
+  /** The first process's view, except that each change waits at its end. */
   openPaused(): { catalog: CatalogUnderTest; reached: Promise<void>; goOn(): void };
 }
 
@@ -72,7 +72,7 @@ function createCatalog(): SharedCatalog {
   };
 }
 
-/** All statements of a transaction are done, and it is not committed before `goOn`. */
+/** Executes all statements of a transaction, but commits only after `goOn`. */
 function pauseAtEnd(postgres: Postgres) {
   const end = Promise.withResolvers<void>();
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
@@ -98,7 +98,7 @@ async function stageBatch(
   return store.stageBatch(projectId, { ...wanted, ...staged, observed: '[]', extractedBy: EXTRACTED_BY });
 }
 
-/** Waits until that many transactions wait for another one. */
+/** Waits until this many transactions wait for another one. */
 async function waitForWaiting(count: number): Promise<void> {
   const [postgres] = processes;
   for (let tries = 0; tries < 1_000; tries += 1) {
@@ -114,7 +114,7 @@ async function waitForWaiting(count: number): Promise<void> {
 const of = (contents: Record<string, number>) => new Map(Object.entries(contents));
 const FRAME = { head: Buffer.from('['), tail: Buffer.from(']') };
 
-/** What a caller of that process is told of the catalog. */
+/** The answers of that process about the catalog. */
 async function look({ store, projectId, snapshots }: CatalogUnderTest) {
   const asked = ['a', 'b', 'c', 'd'];
   const found = await store.findAnswers({ projectId, identifiers: asked, frame: FRAME });
@@ -137,7 +137,7 @@ const readContents = async ({ store, projectId }: CatalogUnderTest) =>
 const rawsOf = (contents: Record<string, number>) =>
   Object.entries(contents).map(([identifier, content]) => rawOf(identifier, content));
 
-/** Ids are given once, and what nothing points to can be told from what is needed. */
+/** Ids are given once, and unreferenced rows are distinguishable from needed ones. */
 async function checkSound({ store, projectId, rows, derived }: CatalogUnderTest): Promise<void> {
   for (let steps = 0; await store.collectGarbage(projectId, { live: [], undoDepth: 1 }); steps += 1)
     assert.ok(steps < 100);
@@ -153,7 +153,7 @@ async function checkSound({ store, projectId, rows, derived }: CatalogUnderTest)
   assert.equal(new Set(products.map(({ id }) => id)).size, products.length);
 }
 
-/** An open full update with one batch that is staged. @returns it, with what commits it */
+/** An open full update with one staged batch. @returns it, with its commit's order */
 async function prepareCommit(
   world: CatalogWorld,
   sent: Record<string, number>,
@@ -176,7 +176,7 @@ async function prepareCommit(
   };
 }
 
-/** The uploads that each statement of a lookup reads. */
+/** Counts the uploads read by each statement of a lookup. */
 function countUploads(postgres: Postgres) {
   const counts: number[] = [];
   const counted: Postgres = {

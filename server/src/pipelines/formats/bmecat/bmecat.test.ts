@@ -18,7 +18,7 @@ const GROUPS = `<CATALOG_GROUP_SYSTEM><GROUP_SYSTEM_ID>1</GROUP_SYSTEM_ID>
   <CATALOG_STRUCTURE type="leaf"><GROUP_ID>9</GROUP_ID><GROUP_NAME>Kreis</GROUP_NAME><PARENT_ID>9</PARENT_ID></CATALOG_STRUCTURE>
 </CATALOG_GROUP_SYSTEM>`;
 
-/** As BMEcat 1.2 describes a new catalog: groups first, then articles, then which article is in which group. */
+/** A new catalog in BMEcat 1.2: groups first, then articles, then the articles of each group. */
 const VERSION_12 = `<?xml version="1.0" encoding="ISO-8859-1"?>
 <!DOCTYPE BMECAT SYSTEM "bmecat_new_catalog_1_2.dtd">
 <BMECAT version="1.2" xmlns="http://www.bmecat.org/bmecat/1.2/bmecat_new_catalog">
@@ -110,7 +110,7 @@ test('a catalog of 1.2 has its features, prices, pictures and, from its end, its
   );
 });
 
-/** As BMEcat 2005: products, several languages, features of a classification, groups may stand behind the products. */
+/** BMEcat 2005: products, several languages, features of a classification; groups may come after the products. */
 const VERSION_2005 = `<?xml version="1.0" encoding="UTF-8"?>
 <bme:BMECAT version="2005" xmlns:bme="http://www.bmecat.org/bmecat/2005">
 <bme:HEADER><bme:CATALOG><bme:LANGUAGE>eng</bme:LANGUAGE><bme:LANGUAGE default="true">deu</bme:LANGUAGE></bme:CATALOG></bme:HEADER>
@@ -176,7 +176,7 @@ test('an update names what happens to each article', async () => {
   ]);
 });
 
-/** A catalog of one product with that number, and the declarations that stand in its DOCTYPE. */
+/** A catalog of one product with that number, and the declarations of its DOCTYPE. */
 const withDtd = (declarations: string, number: string) =>
   `<!DOCTYPE BMECAT SYSTEM "bmecat_new_catalog_1_2.dtd" [${declarations}]><BMECAT><T_NEW_CATALOG><PRODUCT><SUPPLIER_PID>${number}</SUPPLIER_PID></PRODUCT></T_NEW_CATALOG></BMECAT>`;
 const LAUGHS = Array.from({ length: 9 }, (_, at) => `<!ENTITY e${at + 1} "${`&e${at};`.repeat(10)}">`).join(
@@ -256,7 +256,7 @@ test('a DTD in the file that declares user-defined extensions is read, its texts
   }
 });
 
-/** As ECLASS Advanced writes features: described by a template in the feature, or by number in the classification. */
+/** Features as in ECLASS Advanced: described by a template in the feature, or by number in the classification. */
 const ADVANCED = `<BMECAT version="2005"><HEADER><CATALOG><LANGUAGE default="true">deu</LANGUAGE><LANGUAGE>eng</LANGUAGE></CATALOG></HEADER><T_NEW_CATALOG>
 <CLASSIFICATION_SYSTEM><CLASSIFICATION_SYSTEM_NAME>ECLASS-12.0</CLASSIFICATION_SYSTEM_NAME>
   <ALLOWED_VALUES><ALLOWED_VALUE><ALLOWED_VALUE_ID>0173-1#07-AAA1#001</ALLOWED_VALUE_ID><ALLOWED_VALUE_NAME lang="deu">rot</ALLOWED_VALUE_NAME><ALLOWED_VALUE_NAME lang="eng">red</ALLOWED_VALUE_NAME></ALLOWED_VALUE></ALLOWED_VALUES>

@@ -4,7 +4,7 @@ import { readAll, readInEveryWay, readValues } from '../../../../test/support/pi
 
 const woocommerce = { type: 'woocommerce-csv' } as const;
 
-/** As WooCommerce exports it, with fewer columns. */
+/** An export of WooCommerce with fewer columns. */
 const EXPORT = `ID,Type,SKU,Name,Categories,Images,Parent,"Attribute 1 name","Attribute 1 value(s)","Attribute 1 visible","Attribute 1 global"
 10,variable,HOODIE,Hoodie,"Clothing, Clothing > Hoodies","https://s.example/a.jpg, https://s.example/b.jpg",,Colour,"Blue, Green",1,1
 11,"variation, virtual",HOODIE-B,"Hoodie - Blue",,https://s.example/a.jpg,HOODIE,Colour,Blue,,1

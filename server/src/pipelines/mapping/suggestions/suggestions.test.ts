@@ -15,7 +15,7 @@ function makeRows(columns: readonly string[], rows: readonly (readonly ColumnVal
   });
 }
 
-/** Values of a column, beside a number for each row. */
+/** Values of a column, with a number for each row. */
 const numbered = (values: readonly ColumnValue[]) => values.map((value, at) => [String(at), value]);
 
 const suggest = (columns: readonly string[], rows: readonly (readonly ColumnValue[])[] = []) =>
@@ -277,10 +277,10 @@ test('a path is parted at the signs that stand between paths, not at those of a 
 });
 
 const unsure: [string[], object][] = [
-  // A slash of names, and no path begins like another.
+  // A slash inside names, and no two paths begin alike.
   [['TV/HiFi', 'Computer', 'Books'], { from: 'Kategorie' }],
   [['A/B', 'C/D'], { from: 'Kategorie', separator: '/' }],
-  // A comma that stands between paths here, and in a name there.
+  // A comma between paths in one value, and inside a name in the other.
   [['Shop/Men,Shop/Sale', 'Shop/Tops, Tees/Shirts'], { from: 'Kategorie', separator: '/' }],
 ];
 for (const [values, categories] of unsure)

@@ -14,7 +14,7 @@ import type { CatalogMark } from '../../search/search.ts';
 import { postgresRelationReaderOperations } from './postgres.ts';
 import { describeFetch, readMark } from './search-store.ts';
 
-/** How related products are read: in which statements, and by which plans. */
+/** The statements and plans for reading related products. */
 
 const options = {
   skip: testedStore !== 'postgres' && 'only for PostgreSQL: the embedded store has no statements to save',
@@ -25,7 +25,7 @@ const service = shareService({}, async ({ store }) => {
 let postgres: Postgres;
 let statements = 0;
 
-/** One connection, so that it has every plan that is kept. */
+/** One connection, so that it has all cached plans. */
 function countingOn(url: string): Postgres {
   const opened = openPostgres({ url, connections: 1, prepares: true });
   return {
@@ -59,7 +59,7 @@ async function createDrills(count: number, from = 0): Promise<{ catalog: Relatio
 
 const nameOf = (letter: string, at: number) => `${letter}${String(at).padStart(5, '0')}`;
 
-/** Drills with a bit each; a bit that is cheaper than a drill fits it. */
+/** Drills with one bit each; a bit that is cheaper than a drill fits it. */
 async function loadMore(catalog: RelationCatalog, from: number, count: number): Promise<void> {
   const numbers = Array.from({ length: from + count }, (_, at) => at);
   await catalog.load(
@@ -138,7 +138,7 @@ test('an answer is of one version, whatever version was met before', options, as
   await catalog.done(await catalog.call('DELETE', '/products', { body: ['B00011'] }));
   const { version } = await readMark(postgres, catalog.projectId);
   assert.ok(version > old.version);
-  // The thread knows the relations of the old version, and its caller has met that one.
+  // The thread has the relations of the old version, which its caller has seen.
   const found = await read([nameOf('D', 39)], old);
   assert.deepEqual([found.version, found.found], [version, [['B00004', 'B00018', 'B00025']]]);
 });
@@ -186,13 +186,13 @@ async function vacuum(): Promise<void> {
   for (const table of TABLES) await postgres.run(`vacuum analyze ${table}`);
 }
 
-/** Above a cost of 100,000 PostgreSQL compiles a statement, which takes longer than all the rest of this one. */
+/** PostgreSQL compiles statements with a cost above 100,000, which takes longer than all the rest. */
 function assertByIndex(plan: string, shown: string): void {
   assert.doesNotMatch(plan, new RegExp(`Seq Scan on (?:${TABLES.join('|')})`), shown);
   assert.ok(Number(/cost=[\d.]+\.\.([\d.]+)/.exec(plan)?.[1]) < 50_000, shown);
 }
 
-/** @returns the plan for whatever values */
+/** @returns the generic plan, for any values */
 const explainFetch = (
   projectId: number,
   { comparisons, scale }: { comparisons: number; scale: number },

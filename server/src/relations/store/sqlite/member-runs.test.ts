@@ -10,7 +10,7 @@ import type { Membership } from '../../memberships/memberships.ts';
 import { extendIn, relationDerivation } from './membership-store.ts';
 import { createFileView } from './search-store.ts';
 
-/** A product that is in the list. */
+/** A product in the list. */
 interface Member {
   readonly document: number;
   readonly rank: string;
@@ -144,7 +144,7 @@ for (const rankBytes of [2, 0]) {
       if (random(3) > 0) file.transaction(() => tidy(file));
       put(series(1 + random(3_000), 1 + random(17_000)));
       take(series(random(400), 1 + random(17_000)));
-      // Few at once are rows of their own.
+      // A few at once become rows of their own.
       for (let at = 0; at < 20; at += 1) put([1 + random(17_000)]);
       check(round % 4 === 3 ? 30_000 : 300);
     }
