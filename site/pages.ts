@@ -44,7 +44,7 @@ const REFERENCE = [
 const PROJECT = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'];
 const CLIENTS = '{client,clients/*}/README.md';
 
-/** The navigation, in order. A page that nobody put into it is the last of its section, so none is ever missing. */
+/** The navigation, in order. A page missing from it is the last of its section, so none is ever missing. */
 export function listSections(): readonly Section[] {
   const reference = listFolder('docs', REFERENCE).filter((path) => !START.includes(path));
   return [

@@ -50,7 +50,7 @@ export function createProjects({ call }: Transport) {
       { kind, ...options }: CallOptions & { readonly kind?: 'failed' | 'slow' | undefined } = {},
     ) => call('getManagementProjectsByIdRequests', { path: { id }, query: kind ? { kind } : {} }, options),
 
-    /** Who changed what, newest first. */
+    /** The audit log, newest first. */
     auditLog: ({ projectId, ...page }: Page & { readonly projectId?: number } = {}) =>
       call(
         'getManagementAuditLog',
@@ -101,7 +101,7 @@ export function createOntology({ call, request }: Transport) {
         { path: { id: projectId }, query: category?.length ? { category: JSON.stringify(category) } : {} },
         options,
       ),
-    /** What a changed attribute would do. `deleted`: ids of attributes that go with the change. */
+    /** The effect of a changed attribute. `deleted`: ids of attributes that go with the change. */
     preview: (
       projectId: number,
       attribute: SentAttribute,

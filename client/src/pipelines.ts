@@ -10,7 +10,7 @@ export interface PipelinePlace {
 
 const toPath = ({ projectId, pipelineId }: PipelinePlace) => ({ id: projectId, pipelineId });
 
-/** What feeds the catalog by itself. Source: docs/interface.md §13. */
+/** Pipelines, which update the catalog by themselves. Source: docs/interface.md §13. */
 export function createPipelines(transport: Transport) {
   return { ...createDefinitions(transport), ...createRuns(transport) };
 }

@@ -6,9 +6,9 @@ import type {
   ProductRelations,
 } from './wire.ts';
 
-/** What full and incremental updates take. Source: docs/interface.md §2.3. */
+/** A product in full and incremental updates. Source: docs/interface.md §2.3. */
 export type UploadProduct = ProductInAFullOrIncrementalUpdate;
-/** What partial updates take. */
+/** A product in partial updates. */
 export type PartialProduct = ProductInAPartialUpdate;
 
 /** An element of a listing: the upload shape with what the service knows besides. Source: docs/interface.md §14.3. */

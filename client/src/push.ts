@@ -6,7 +6,7 @@ import { makeName, type Transport } from './transport.ts';
 import { createUpdates, type FullUpdatePreview, type InvalidChoice, type SessionChoice } from './updates.ts';
 import type { Task } from './wire.ts';
 
-/** As many products as a batch may have. Source: docs/interface.md §8. */
+/** The most products in a batch. Source: docs/interface.md §8. */
 const BATCH_PRODUCTS = 10_000;
 /** Far below the smallest usual limit of a body, also when every character takes three bytes. */
 const BATCH_CHARACTERS = 16_000_000;

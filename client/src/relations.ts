@@ -16,7 +16,7 @@ export type FitQuestion = Omit<BodyOf<'postSearchRelationsFit'>, 'projectId'>;
 
 const PATH = '/management/projects/{id}/relations';
 
-/** What goes with what: definitions and answers. Source: docs/interface.md §4.8, §12. */
+/** Relations between products: definitions and answers. Source: docs/interface.md §4.8, §12. */
 export function createRelations(transport: Transport) {
   return {
     ...createAnswers(transport),

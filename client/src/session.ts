@@ -85,7 +85,7 @@ export function createSession({ call, sendJson, useCsrfToken }: Transport) {
   };
 }
 
-/** Who may sign in. Source: docs/interface.md §14.6. */
+/** The users who may sign in. Source: docs/interface.md §14.6. */
 export function createUsers({ call }: Transport) {
   return {
     list: (options: CallOptions = {}) => call('getManagementUsers', { query: { limit: 1000 } }, options),

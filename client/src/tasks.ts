@@ -27,7 +27,7 @@ export interface TaskListQuery extends ProjectChoice {
   readonly cursor?: string | undefined;
 }
 
-/** As long as one request may wait. Source: docs/interface.md §8. */
+/** The longest wait of one request. Source: docs/interface.md §8. */
 const WAIT_SECONDS = 60;
 
 /** Up to some 8 seconds between two attempts to listen. */
@@ -35,7 +35,7 @@ const MOST_DOUBLINGS = 6;
 
 const hasEnded = (task: Task) => task.finishTime !== null;
 
-/** What became of an update. Source: docs/interface.md §4.7. */
+/** The outcome of an update. Source: docs/interface.md §4.7. */
 export function createTasks({ call, request }: Transport) {
   const get = async (id: string, options: CallOptions = {}) =>
     (await call('getTasksById', { path: { id } }, options)).task;
@@ -90,7 +90,7 @@ export function createTasks({ call, request }: Transport) {
     log: async (id: string, options: CallOptions = {}) =>
       (await call('getTasksByIdLog', { path: { id } }, options)).log,
 
-    /** What the task has to say about single products and values, as it arrives. */
+    /** The report on single products and values, as it arrives. */
     async *report(id: string, { signal }: CallOptions = {}): AsyncGenerator<ReportLine> {
       const path = `/tasks/${encodeURIComponent(id)}/report`;
       yield* readNdjson<ReportLine>(await request({ method: 'GET', path, ...rest(signal) }));

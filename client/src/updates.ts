@@ -3,7 +3,7 @@ import { choose, type ProjectChoice } from './project-choice.ts';
 import type { AnswerOf, CallOptions, Transport } from './transport.ts';
 import type { TableProduct } from './wire.ts';
 
-/** What a commit would do. */
+/** The effect that a commit would have. */
 export type FullUpdatePreview = AnswerOf<'postProductsBatchPreview'>;
 
 export interface SessionChoice extends ProjectChoice {
@@ -11,7 +11,7 @@ export interface SessionChoice extends ProjectChoice {
   readonly fullUpdateId?: number | undefined;
 }
 
-/** What becomes of products that are not valid; default: the project's setting. */
+/** Treatment of products that are not valid; default: the project's setting. */
 export interface InvalidChoice {
   readonly onInvalid?: 'refuse' | 'skip';
 }
@@ -24,7 +24,7 @@ export interface DeletedQuery extends SessionChoice {
 
 export interface StartChoice extends SessionChoice {
   readonly allowDeletes?: number | undefined;
-  /** How many batches were accepted; refused when the session holds another number. */
+  /** Number of accepted batches; refused when the session holds another number. */
   readonly batches?: number | undefined;
   /** The sum of `nrOfParsed` over the accepted batches; refused when the session holds another number. */
   readonly products?: number | undefined;
@@ -71,7 +71,7 @@ function createFullUpdate({ call, sendJson }: Transport) {
   return { initiate, upload, preview, previewDeleted, start };
 }
 
-/** What is to be undone. */
+/** The commit to undo. */
 export interface RestoreChoice extends ProjectChoice {
   readonly commit?: number;
   readonly ifLast?: number;

@@ -4,7 +4,7 @@ import type { BodyOf, CallOptions, Transport } from './transport.ts';
 type Made = BodyOf<'postManagementWebhookEndpoints'>;
 type Changed = BodyOf<'patchManagementWebhookEndpointsById'>;
 
-/** What an endpoint can ask for. */
+/** The event types that an endpoint can subscribe to. */
 export type EventType = Made['events'][number];
 
 /** Endpoints that events are sent to, and their deliveries. Source: docs/interface.md §6. */

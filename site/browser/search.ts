@@ -11,7 +11,7 @@ const { index = '', base = './' } = document.body.dataset;
 
 let loading: Promise<MiniSearch<Found>> | undefined;
 
-/** Loaded when somebody first wants to search. */
+/** Loaded at the first search. */
 function load(): Promise<MiniSearch<Found>> {
   loading ??= fetch(base + index)
     .then((answer) => answer.text())

@@ -102,7 +102,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     client.session
       .get({ signal: aborted.signal })
       .then((session) => enter({ kind: 'user', session }, client))
-      // Whatever keeps the session from being read, signing in meets it too and says what it is.
+      // Signing in meets the same failure and explains it.
       .catch(() => {
         if (!aborted.signal.aborted) setWho(null);
       });
@@ -207,7 +207,7 @@ export function useProject(): ManagedProject {
   return project;
 }
 
-/** What a call of the view takes. */
+/** The parameters that calls of the view share. */
 export function useCalls() {
   const project = useProject();
   return { relata: useRelata(), project, projectId: project.id };
@@ -234,7 +234,7 @@ export const WHILE_TYPING = {
 
 type Options<Value> = Omit<UseQueryOptions<Value>, 'queryKey' | 'queryFn'>;
 
-/** What the service says, by a name and what else it is of. */
+/** An answer of the service, cached under its key. */
 export function useAnswer<Value>(
   key: Key,
   ask: (asking: Asking) => Promise<Value>,
@@ -326,7 +326,7 @@ export const afterwards = (doing: Promise<unknown>, ...names: readonly string[])
 /** As long as it takes to see what one has done, and to reach the button. */
 const UNDO_MS = 12_000;
 
-/** What stands in the corner. */
+/** The notices in the corner. */
 export const notices = Toast.createToastManager();
 
 /** Tells of something done, or of something that failed. */
