@@ -180,7 +180,8 @@ const ONLY_POSTGRES: readonly { readonly names: RegExp; readonly why: string }[]
 ];
 
 /** Only in catalog files: lists of members in runs, where PostgreSQL has one row per member (docs/decisions/0035). */
-const ONLY_EMBEDDED = /^relation_(?:run|dropped_run|list|entry)\.|^relation_member\.(?:run|least|most|others)$/;
+const ONLY_EMBEDDED =
+  /^relation_(?:run|dropped_run|list|entry)\.|^relation_member\.(?:run|least|most|others)$/;
 
 /** Columns with different types. */
 const OTHER_TYPES: Readonly<Record<string, { readonly type: string; readonly why: string }>> = {
