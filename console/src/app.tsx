@@ -29,7 +29,7 @@ function Screen() {
   const { parts } = useRoute();
   const isFirst = useRef(true);
   const place = parts.join('/');
-  // A new view begins at its top, also for those who hear it; one that the user comes back to, where it was.
+  // A new view begins at its top, for screen readers too; a view that the user returns to, where it was.
   useEffect(() => {
     if (!isFirst.current && place !== undefined)
       document.getElementById('main')?.focus({ preventScroll: true });

@@ -24,7 +24,7 @@ applyStoredTheme();
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no #root');
 
-/** Texts are said when they are drawn: in another language all is drawn anew, and what was typed stays. */
+/** Texts are translated when drawn: a new language redraws everything, and typed input stays. */
 function Root() {
   useLanguage();
   return (

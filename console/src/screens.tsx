@@ -6,7 +6,7 @@ import { Home, Projects } from './projects/projects.tsx';
 import { linkTo } from './state/route.ts';
 import { ProjectContext, useProjects } from './state/service.tsx';
 
-/** Each view comes with its own file, when it is opened. React's `lazy` would show `Loading` for 300 ms at least. */
+/** Loads the file of a view when it is opened. React's `lazy` would show `Loading` for at least 300 ms. */
 function load<Name extends string>(
   file: () => Promise<Record<Name, ComponentType>>,
   name: Name,
@@ -64,7 +64,7 @@ const PROJECT_VIEWS: Readonly<Record<string, ComponentType>> = {
   settings: load(() => import('./projects/project-settings.tsx'), 'ProjectSettings'),
 };
 
-/** Below a list stands one of its things. */
+/** The view of one item, whose address is below that of its list. */
 const ONE_OF: Readonly<Record<string, string>> = {
   products: 'product',
   relations: 'relation',
@@ -74,7 +74,7 @@ const ONE_OF: Readonly<Record<string, string>> = {
   events: 'endpoint',
 };
 
-/** Things that are read in one view and changed in another. */
+/** Items that are read in one view and changed in another. */
 const EDITORS: Readonly<Record<string, string>> = {
   pipelines: 'pipeline-editor',
   channels: 'channel-editor',

@@ -70,7 +70,7 @@ export function ApiAccess() {
           (key) => (
             <>
               <Ago at={key.lastUsedAt} />
-              {/* In addresses a key is written to logs of proxies and browsers: worth a warning. */}
+              {/* Keys in addresses end up in logs of proxies and browsers. */}
               {key.usedInUrlAt !== null && (
                 <div>
                   <span
@@ -204,7 +204,7 @@ function KeyTraffic({ keyId, name }: { keyId: number; name: string }) {
 
 interface ShownKey {
   readonly name: string;
-  /** Missing in a repeated answer: the service keeps no value. */
+  /** Undefined in a repeated answer, as the service keeps no value. */
   readonly key: string | undefined;
 }
 
@@ -282,10 +282,10 @@ function NewKey({ isOpen, onClose, onMade }: Form) {
 }
 
 const REREAD_MS = 10_000;
-/** A table of a hundred would be longer than all else on the page. */
+/** A table of a hundred requests would be longer than the rest of the page. */
 const SHOWN = 15;
 
-/** The last requests of the project that failed or were slow; a choice shows one as it was sent. */
+/** The project's latest failed or slow requests; selecting one shows it as it was sent. */
 export function RecentRequests() {
   const [{ requests: kind }, change] = useFilters(['requests']);
   const [open, setOpen] = useState<KeptRequest>();
@@ -421,7 +421,7 @@ function SentBody({ request: { body, bodyBytes, isBodyWhole } }: { request: Kept
   );
 }
 
-/** It is sent again with the reader's own key. */
+/** Keys are removed: the request is sent again with the reader's own key. */
 const withoutKey = (url: string) => url.replace(/([?&])apiKey=[^&]*&?/, '$1').replace(/[?&]$/, '');
 
 function toCall({ method, url, body, bodyBytes, isBodyWhole }: KeptRequest): string {

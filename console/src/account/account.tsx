@@ -31,7 +31,7 @@ const listRoles = (): readonly Choice[] => [
   ['owner', t('owner: everything')],
 ];
 
-/** One's own password and sessions, and, for an owner, who else may sign in. */
+/** The user's password and sessions, and, for an owner, who else may sign in. */
 export function Account() {
   const { who } = useSession();
   const { canManageUsers } = useRights();
@@ -63,7 +63,7 @@ function Users({ self }: { self: number }) {
   const [removed, setRemoved] = useState<User>();
   const [changed, setChanged] = useState<User>();
   const nameOf = useScopeName();
-  // A user without any role cannot be saved: parts are chosen first.
+  // A user without any role cannot be saved, so parts have to be chosen first.
   const setRole = (user: User, role: string) =>
     role === 'none' && user.roles.length === 0
       ? setChanged({ ...user, role })
@@ -204,7 +204,7 @@ function Invitations() {
   );
 }
 
-/** The link, this once; a repeated answer has none, because the service keeps no link. */
+/** The link, shown once; a repeated answer has none, because the service keeps no link. */
 function MadeLink({ made }: { made: NewInvitation }) {
   if (made.link === undefined)
     return (
@@ -313,7 +313,7 @@ function PartRoles({ roles, onChange }: { roles: readonly PartRole[]; onChange(r
   );
 }
 
-/** Where one is signed in, and how to end that. */
+/** The sessions of the user, and how to end them. */
 export function Sessions() {
   const { signOut } = useSession();
   const relata = useRelata();
@@ -372,7 +372,7 @@ export function Sessions() {
   );
 }
 
-/** The second factor of one's own sign-in. */
+/** The second factor of the user's sign-in. */
 export function Passkeys() {
   const relata = useRelata();
   const [name, setName] = useState('');

@@ -11,7 +11,7 @@ import { listLanguages, useLanguageChoice } from '../state/language.ts';
 import { linkTo, replaceWith } from '../state/route.ts';
 import { askDevice, tell, useAnswer, useRelata, useSession, useSubmit } from '../state/service.tsx';
 
-/** As the service asks. Source: docs/interface.md §5.6 rule 4. */
+/** The minimum that the service demands. Source: docs/interface.md §5.6 rule 4. */
 const PASSWORD_LENGTH = 12;
 
 const EMAIL = { name: 'email', type: 'email', autoComplete: 'username', required: true } as const;
@@ -23,7 +23,7 @@ export const NEW_PASSWORD = {
   minLength: PASSWORD_LENGTH,
 } as const;
 
-/** By e-mail and password, or, on a fresh installation and for a quick look, with an API key. */
+/** Sign-in by e-mail and password, or, on a fresh installation and for a quick look, with an API key. */
 export function SignIn() {
   const session = useSession();
   const [isByKey, setByKey] = useState(false);
@@ -84,13 +84,13 @@ export function SignIn() {
   );
 }
 
-/** The service says the same to every refused key; here it can be said what it is about. */
+/** The service gives the same answer for every refused key; the console can say what it is about. */
 function inWords(error: unknown, isByKey: boolean): unknown {
   if (!(error instanceof RelataError) || error.status !== 401 || !isByKey) return error;
   return new Error(t('This key is unknown or has expired, or its access is not “manage”.'));
 }
 
-/** The page before one is in. */
+/** The frame of pages that are shown before sign-in. */
 export const Door = ({ title, children }: { title: string; children: ReactNode }) => (
   <main className="door">
     <div className="door-box">
@@ -105,8 +105,8 @@ export const Door = ({ title, children }: { title: string; children: ReactNode }
 );
 
 /**
- * The query with which the browser came back from the company's provider, taken out of the address at once: what it holds
- * is good once, and need not stay in the history.
+ * The query with which the browser returned from the company's provider. It is removed from the address at
+ * once, as it is valid only once and need not stay in the history.
  */
 let returned = takeReturned();
 
@@ -117,7 +117,7 @@ function takeReturned(): string | undefined {
   return query.toString();
 }
 
-/** Signs in with the company's account, where there is one. */
+/** Signs in with the company's account, if one is set up. */
 function CompanyAccount({ onError }: { onError(error: unknown): void }) {
   const relata = useRelata();
   const { accept } = useSession();
@@ -146,7 +146,7 @@ function CompanyAccount({ onError }: { onError(error: unknown): void }) {
   );
 }
 
-/** Over the page whose session has ended while something on it was not saved: nothing of it is lost. */
+/** Covers the page when a session ends while something on it was not saved, so that nothing is lost. */
 export function SignInAgain() {
   const { who, relata, isOver, goOn, leave } = useSession();
   const email = who?.kind === 'user' ? who.session.user.email : '';
@@ -156,7 +156,7 @@ export function SignInAgain() {
   // A user who signed in in another tab goes on here.
   useEffect(() => {
     if (!isOver) return;
-    // No session is the usual answer here, and the dialog that is open says so already.
+    // Having no session is the usual answer here, and the open dialog says so already.
     const look = () => void goOn(relata.session.get()).catch(() => undefined);
     addEventListener('focus', look);
     return () => removeEventListener('focus', look);
@@ -203,7 +203,7 @@ export function SignInAgain() {
   );
 }
 
-/** The language of the console, which this browser keeps. */
+/** The language of the console, which this browser remembers. */
 function LanguageField() {
   const [choice, choose] = useLanguageChoice();
   return (
@@ -220,7 +220,7 @@ function LanguageField() {
 type LinkType = 'owner' | 'invitation';
 type Given = Readonly<Record<'email' | 'name' | 'password', string>>;
 
-/** The first owner's link. */
+/** The page behind the first owner's link. */
 export const Welcome = ({ token }: { token: string }) => (
   <EnterForm
     type="owner"
@@ -233,7 +233,7 @@ export const Welcome = ({ token }: { token: string }) => (
   />
 );
 
-/** The link of an invitation. */
+/** The page behind an invitation's link. */
 export const Invitation = ({ token }: { token: string }) => (
   <EnterForm
     type="invitation"
@@ -257,7 +257,7 @@ interface EnterShape {
 
 function EnterForm({ type, token, title, action, about, hasEmail, enter }: EnterShape) {
   const { accept } = useSession();
-  // No form is shown for a link that has ended.
+  // A link that has ended gets no form.
   const link = useAnswer(
     ['link', token],
     ({ relata, signal }) => relata.session.checkLink(token, { signal }),

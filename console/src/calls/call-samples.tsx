@@ -10,7 +10,7 @@ import { needsRelations } from './paged.ts';
 
 const LANGUAGES = Object.keys(SAMPLES) as SampleLanguage[];
 
-/** The calls of the present page, each in three languages. */
+/** The calls of the current page, each in three languages. */
 export function CallSamples() {
   const route = useRoute();
   const isNeeded = needsRelations(route);
@@ -47,7 +47,7 @@ export function CallSamples() {
   );
 }
 
-/** The library's tabs would be 3 KB more. Arrow keys choose, as they do there. */
+/** The library's tabs would add 3 KB. Arrow keys choose, as they do there. */
 function LanguageTabs({ call }: { call: PageCall }) {
   const id = useId();
   const [chosen, choose] = useState<SampleLanguage>('curl');

@@ -9,7 +9,7 @@ const Samples = lazy(async () => ({
   default: (await loadFile(() => import('./call-samples.tsx'))).CallSamples,
 }));
 
-/** This page as a call: what a program asks to get what it shows. */
+/** Shows this page as a call: the request with which a program gets the same data. */
 export function PageCallButton() {
   const route = useRoute();
   const [isOpen, setOpen] = useState(false);

@@ -12,13 +12,13 @@ import { toCurl } from '../rules/curl.ts';
 import { readSet } from '../rules/fit.ts';
 import type { Place } from './paged.ts';
 
-/** A call that gives what a page shows. All samples are written from this one description. */
+/** A call that returns the data of a page. All samples are written from this one description. */
 export interface PageCall {
   readonly words: string;
-  /** The method of the TypeScript client, with what it takes. */
+  /** The method of the TypeScript client, with its arguments. */
   readonly method: string;
   readonly takes: readonly unknown[];
-  /** As the client sends it: path and query. */
+  /** The request as the client sends it: path and query. */
   readonly sent: { readonly method: string; readonly url: string; readonly body?: string };
 }
 
@@ -33,7 +33,7 @@ export function listPageCalls({ parts, query }: Place, relations: readonly Relat
 
 type Client = Record<string, Record<string, (...takes: unknown[]) => unknown>>;
 
-/** Makes a call with a client that sends nothing, and notes what it was and what it would have sent. */
+/** Makes a call with a client that sends nothing, and records the call and the request. */
 function note(words: string, ask: (relata: Relata) => unknown): PageCall {
   let sent: PageCall['sent'] = { method: '', url: '' };
   let noted = { method: '', takes: [] as readonly unknown[] };
@@ -143,7 +143,7 @@ function describeProduct({ id, one: identifier, relations }: OneAt): PageCall[] 
   ];
 }
 
-/** What makes a definition; the rest the service sets. */
+/** The parts of a definition; the service sets the others. */
 const DEFINED = [
   ...['name', 'tag', 'kind', 'description', 'enabled', 'twoWay', 'source', 'target', 'match', 'sort'],
   ...['names', 'excludeSameGroup', 'constraint', 'total', 'operator', 'limit'],
@@ -201,7 +201,7 @@ interface Notation {
   member(name: string, value: string): string;
 }
 
-/** As wide as the dialog shows without breaking a line. */
+/** The width of the dialog, in characters, without line breaks. */
 const WIDTH = 66;
 
 function write(value: unknown, notation: Notation, indent = ''): string {
@@ -216,7 +216,7 @@ function write(value: unknown, notation: Notation, indent = ''): string {
   return enclose(parts, [open, close], indent);
 }
 
-/** In a line where they are short, else a line each. */
+/** Writes short parts on one line, longer ones on a line each. */
 function enclose(parts: readonly string[], [open, close]: readonly [string, string], indent: string): string {
   const line = parts.join(', ');
   if (indent.length + line.length <= WIDTH && !line.includes('\n')) {
@@ -226,7 +226,7 @@ function enclose(parts: readonly string[], [open, close]: readonly [string, stri
   return `${open}\n${parts.map((part) => `${indent}  ${part},\n`).join('')}${indent}${close}`;
 }
 
-/** A single one stands where the bracket is. */
+/** A single argument stays on the line of its bracket. */
 const encloseGiven = (given: readonly string[]) =>
   given.length === 1 ? `(${given[0]})` : enclose(given, ['(', ')'], '');
 
@@ -258,7 +258,7 @@ console.log(answer);`;
 const quotePhp = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`;
 
 const PHP: Notation = {
-  // An empty array would be sent as a list.
+  // An empty PHP array would be sent as a list.
   list: ['[', ']'],
   object: ['[', ']'],
   empty: '(object) []',
@@ -283,7 +283,7 @@ $answer = ${writePhpCall(call)};
 echo json_encode($answer, JSON_PRETTY_PRINT);`;
 }
 
-/** What methods of the PHP client call what those of the TypeScript client take one after the other; options are named there too. */
+/** Parameter names of the PHP client, in the order of the TypeScript client's; options go by name too. */
 const PHP_NAMES: Readonly<Record<string, readonly string[]>> = {
   'products.lookUpOne': ['identifier'],
   'relations.relatedTo': ['identifier'],
@@ -291,7 +291,7 @@ const PHP_NAMES: Readonly<Record<string, readonly string[]>> = {
   'tasks.get': ['id'],
 };
 
-/** By named parameters; where the client has no method, `call` asks for the operation. */
+/** Writes named parameters; without a method in the client, `call` asks for the operation. */
 function writePhpCall({ method, takes, sent }: PageCall): string {
   const names = PHP_NAMES[method];
   if (names !== undefined) {

@@ -1,4 +1,4 @@
-/** Where a page is, by its address. */
+/** The place of a page, by its address. */
 export interface Place {
   readonly parts: readonly string[];
   readonly query: URLSearchParams;
@@ -10,12 +10,12 @@ const LISTS = [
 ];
 const WITH_ONES = ['products', 'relations', 'pipelines', 'channels', 'updates', 'events'];
 
-/** Whether a page shows what a call gives: not where something new is made, or a form is filled. */
+/** Whether a page shows the data of a call; pages for creating something or filling a form do not. */
 export function hasPageCalls({ parts: [first, id, list = '', one, act] }: Place): boolean {
   if (first !== 'projects' || id === undefined || one === 'new' || act !== undefined) return false;
   return (one === undefined ? LISTS : WITH_ONES).includes(list);
 }
 
-/** Whether the calls of the page name relations, which have to be read first. */
+/** Whether the page's calls name relations, which have to be read first. */
 export const needsRelations = ({ parts: [, , list, one] }: Place): boolean =>
   (list === 'products' || list === 'relations') && one !== undefined;

@@ -1,4 +1,4 @@
-/** Channels in the words of the console. Source: docs/interface.md §16. */
+/** Channels as the console describes them. Source: docs/interface.md §16. */
 
 import {
   type BuildCounts,
@@ -59,7 +59,7 @@ const nameParts = (): PartNames<ChannelDefinition> => ({
 export const isBuilding = ({ lastBuild }: Pick<Channel, 'lastBuild'>) =>
   lastBuild !== null && lastBuild.finishTime === null;
 
-/** As many as a project may have. Source: docs/interface.md §16.1 rule 8. */
+/** The most channels that a project may have. Source: docs/interface.md §16.1 rule 8. */
 const MOST = 1_000;
 
 export const CHANNEL: Kind<Channel, ChannelDefinition> = {
@@ -117,7 +117,7 @@ export const kindOf = (source: ChannelSource | undefined): SourceKind | '' =>
 export const textOfSource = (source: ChannelSource | undefined): string =>
   Object.values(source ?? {})[0] ?? '';
 
-/** @returns a source of another kind; what was chosen before does not fit it */
+/** @returns a source of another kind; the former choice does not fit it */
 export function startSource(kind: SourceKind | '', field: FeedField): ChannelSource | undefined {
   if (kind === '') return undefined;
   if (kind === 'field') return { field: 'name' };
@@ -126,13 +126,13 @@ export function startSource(kind: SourceKind | '', field: FeedField): ChannelSou
 
 type Fields = readonly FeedField[] | undefined;
 
-/** @returns names of the mapping, in its order, with the required ones that it lacks where the format has them */
+/** @returns names of the mapping, in its order, with missing required ones where the format has them */
 export function listFields(mapping: ChannelMapping, fields: Fields): string[] {
   const required = fields?.filter(({ isRequired }) => isRequired).map(({ name }) => name) ?? [];
   return required.reduce((names, name) => withName(names, name, fields), Object.keys(mapping));
 }
 
-/** A new one comes after those that the format has before it; in a format that takes any it is the last. */
+/** A new field comes after those that precede it in the format, or last if the format takes any field. */
 function withName(names: string[], name: string, fields: Fields): string[] {
   if (names.includes(name)) return names;
   const order = fields?.map((field) => field.name) ?? [];
@@ -147,21 +147,21 @@ interface Change {
   readonly source: ChannelSource | undefined;
 }
 
-/** @returns the mapping with a field changed, and the order of the others as it was */
+/** @returns the mapping with one field changed and the others in their order */
 export function withSource(mapping: ChannelMapping, { name, source }: Change, fields: Fields) {
   const all: Record<string, ChannelSource | undefined> = { ...mapping, [name]: source };
   const names = withName(Object.keys(mapping), name, fields);
   return Object.fromEntries(names.flatMap((one) => (all[one] ? [[one, all[one]] as const] : [])));
 }
 
-/** @returns the mapping with a field under another name; as it was where that name is taken */
+/** @returns the mapping with a field renamed, or unchanged if the name is taken */
 export function withFieldName(mapping: ChannelMapping, from: string, to: string): ChannelMapping {
   if (to === '' || Object.hasOwn(mapping, to)) return mapping;
   const entries = Object.entries(mapping);
   return Object.fromEntries(entries.map(([name, source]) => [name === from ? to : name, source]));
 }
 
-/** @returns what can be previewed of a draft: what is not written to its end is left out */
+/** @returns the part of a draft that can be previewed, without incomplete entries */
 export function toTried({ format, filter, mapping, relations }: ChannelDefinition): ChannelToTry {
   const whole = Object.entries(mapping ?? {}).filter(([, source]) => textOfSource(source) !== '');
   return {
@@ -172,7 +172,7 @@ export function toTried({ format, filter, mapping, relations }: ChannelDefinitio
   };
 }
 
-/** Of each mistake; the report of a build names all. */
+/** For each mistake; the report of a build names all products. */
 const SHOWN_IDENTIFIERS = 5;
 
 export interface FieldTrouble {
@@ -182,7 +182,7 @@ export interface FieldTrouble {
   readonly hasMore: boolean;
 }
 
-/** @returns what is missing in the products looked at, then what else is wrong in the first rows, each once */
+/** @returns what the checked products lack, then other mistakes of the first rows, each once */
 export function listProblems({ missing, rows }: Pick<ChannelPreview, 'missing' | 'rows'>): FieldTrouble[] {
   const ofFields = missing.map(({ field, products, identifiers, message }) => ({
     field,
@@ -223,7 +223,7 @@ export function describeTrigger({ trigger }: Pick<Channel, 'trigger'>): string {
   });
 }
 
-/** Where a delivery goes, without what is secret. */
+/** The destination of deliveries, without its secrets. */
 export function describeDestination(destination: ChannelDestination): string {
   const { type, folder } = destination;
   const place =
@@ -240,7 +240,7 @@ const listCounted = () =>
     ['filtered', t('filtered')],
   ] as const;
 
-/** What a build made, without what is zero. */
+/** The nonzero counts of a build. */
 export function describeCounts(counts: BuildCounts | null): string {
   if (counts === null) return '';
   const others = listCounted().filter(([name]) => counts[name] > 0);

@@ -39,7 +39,7 @@ import {
 } from './channel-draft.ts';
 import { MappingCard, PreviewCard, useChannelPreview } from './channel-mapping.tsx';
 
-/** A channel as it is made or changed. */
+/** The form for a new or an existing channel. */
 export const ChannelEditor = () => <Stored kind={CHANNEL}>{(stored) => <Editor stored={stored} />}</Stored>;
 
 function Editor({ stored }: { stored: Tagged<Channel> | undefined }) {
@@ -200,7 +200,7 @@ export function GuardsCard({ draft, onChange }: ChannelShape) {
 
 const NEW_RELATION: ChannelRelation = { as: 'accessory', limit: 10 };
 
-/** A tag and an id in one list. */
+/** Writes a tag or an id as one value, so that a single list offers both. */
 const writeChoice = ({ tag, id }: Pick<ChannelRelation, 'tag' | 'id'>) => {
   if (tag !== undefined) return `tag:${tag}`;
   return id === undefined ? '' : `id:${id}`;
@@ -211,7 +211,7 @@ function readChoice(choice: string): Pick<ChannelRelation, 'tag' | 'id'> {
   return choice === '' ? {} : { id: Number(choice.slice(3)) };
 }
 
-/** Tags come first: a channel with a tag takes relations that are made later, too. */
+/** Tags come first: a channel with a tag also includes relations that are made later. */
 function listChoices(relations: readonly Relation[], present: string): Choice[] {
   const tags = [...new Set(relations.map(({ tag }) => tag))];
   const known: Choice[] = [
@@ -225,7 +225,7 @@ function listChoices(relations: readonly Relation[], present: string): Choice[] 
     : [...known, [present, t('{relation}, which is gone', { relation: present.replace(':', ' ') })]];
 }
 
-/** Which related products go out, and as what. Source: docs/interface.md §16.1 rule 4. */
+/** Selects the related products to publish, and their form. Source: docs/interface.md §16.1 rule 4. */
 export function RelationsCard({ draft, onChange }: ChannelShape) {
   const { data: relations } = useRelations();
   const chosen = draft.relations ?? [];
@@ -297,10 +297,10 @@ const listNewDestinations = () =>
       startTyped('ChannelDestination', type) as ChannelDestination,
     ]),
   );
-/** Source: docs/interface.md §16.8 rule 1. */
+/** The most destinations. Source: docs/interface.md §16.8 rule 1. */
 const MOST = 5;
 
-/** Servers and buckets that each build is delivered to, beside its URL. */
+/** Servers and buckets that receive each build, in addition to its URL. */
 export function DestinationsCard({ draft, onChange }: ChannelShape) {
   const chosen = draft.destinations ?? [];
   return (

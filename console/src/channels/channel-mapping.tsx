@@ -36,10 +36,10 @@ import {
   withSource,
 } from './channel-draft.ts';
 
-/** So many are drawn at first: a catalog may have thousands of attributes. */
+/** The number of fields drawn at first, as a catalog may have thousands of attributes. */
 const FIRST_FIELDS = 60;
 
-/** Where the fields of the format come from. Source: docs/interface.md §16.2. */
+/** The sources of the format's fields. Source: docs/interface.md §16.2. */
 export function MappingCard({ draft, onChange, tried }: ChannelShape & { tried: Tried }) {
   const { mapping, format } = draft;
   const shown = mapping ?? tried.suggested;
@@ -76,7 +76,7 @@ export function MappingCard({ draft, onChange, tried }: ChannelShape & { tried: 
 
 interface FieldsShape {
   mapping: ChannelMapping;
-  /** Undefined where the format takes any. */
+  /** Undefined where the format takes any field. */
   fields: readonly FeedField[] | undefined;
   preview: ChannelPreview | undefined;
   onChange(mapping: ChannelMapping): void;
@@ -154,9 +154,9 @@ interface RowShape {
   field: FeedField;
   source: ChannelSource | undefined;
   attributes: readonly Attribute[];
-  /** What products lack. */
+  /** The problem that products have with this field. */
   hint: string | undefined;
-  /** Undefined where the format gives the name. */
+  /** Undefined where the format dictates the name. */
   onRename: ((name: string) => void) | undefined;
   onChange(source: ChannelSource | undefined): void;
 }
@@ -241,7 +241,7 @@ function SourceField({ field, source, attributes, onChange, ...hints }: SourceSh
   );
 }
 
-/** @returns the words that a field takes, where the text of all products is one of them */
+/** @returns the words that a field accepts, where one of them is the text of all products */
 const listWords = (kind: string, { choices }: FeedField) =>
   kind === 'constant' ? choices?.map((word) => [word, word] as const) : undefined;
 
@@ -249,13 +249,13 @@ const FIRST_ROWS = 3;
 
 interface Tried {
   readonly preview: UseQueryResult<ChannelPreview>;
-  /** The preview is that of the draft. */
+  /** Whether the preview is that of the draft. */
   readonly isSettled: boolean;
-  /** For the format of the draft. */
+  /** The suggested mapping for the draft's format. */
   readonly suggested: ChannelMapping | undefined;
 }
 
-/** The first rows, at every change of what goes out. */
+/** Previews the first rows at every change of the output. */
 export function useChannelPreview(draft: ChannelDefinition): Tried {
   const present = JSON.stringify(toTried(draft));
   const settled = useSettled(present);
@@ -265,7 +265,7 @@ export function useChannelPreview(draft: ChannelDefinition): Tried {
     async ({ relata, projectId, signal }) => {
       const tried = JSON.parse(settled) as ChannelToTry;
       const answer = await relata.channels.preview(projectId, tried, { signal });
-      // It stays known while the user writes a mapping that is refused.
+      // The suggestion stays known while the user writes a mapping that is refused.
       if (tried.mapping === undefined) setFound({ type: tried.format?.type, mapping: answer.mapping });
       return answer;
     },

@@ -23,7 +23,7 @@ import {
 
 const PARTS = ['channel', 'channels', 'channel-builds'];
 
-/** One channel: what it publishes, where, and what became of its builds. */
+/** One channel: what it publishes and where, and the results of its builds. */
 export const ChannelView = () => (
   <DefinitionView
     kind={CHANNEL}
@@ -178,7 +178,7 @@ function Definition({ channel }: { channel: Channel }) {
   );
 }
 
-/** What publishes the catalog for others. */
+/** The channels, which publish the catalog for others. */
 export const Channels = () => (
   <DefinitionList
     kind={CHANNEL}

@@ -24,7 +24,7 @@ import {
 
 const LOOK_MS = 10_000;
 
-/** The endpoints that hear of this project: its own, those of its group and of the account. */
+/** The endpoints that receive events of this project: its own, those of its group and of the account. */
 export function Events() {
   const project = useProject();
   const [isCreating, setCreating] = useState(false);
@@ -59,7 +59,7 @@ export function Events() {
 
 const ONE_LOOK_MS = 2_000;
 
-/** One endpoint with what was sent to it. */
+/** One endpoint with its deliveries. */
 export function EventEndpoint() {
   const { canChange } = useRights();
   const id = Number(useRoute().parts[3]);
@@ -235,7 +235,7 @@ function ShownDelivery({ endpointId, delivery, onClose }: ShownDeliveryShape) {
   );
 }
 
-/** Source: docs/interface.md §6.2. */
+/** The types of events. Source: docs/interface.md §6.2. */
 const listEvents = (): readonly (readonly [EventType, string])[] => [
   ['task.finished', t('a task finished')],
   ['task.failed', t('a task failed')],
@@ -262,7 +262,7 @@ export function NewSecret({ secret, onDone }: { secret: string | undefined; onDo
 }
 
 interface Form {
-  /** Undefined: a new one. */
+  /** Undefined for a new endpoint. */
   readonly endpoint?: WebhookEndpoint;
   readonly isOpen: boolean;
   onClose(): void;

@@ -11,8 +11,8 @@ const CASE = /\s*=?(\w+)\s*\{/y;
 const END = /\s*\}/y;
 
 /**
- * Messages of ICU with arguments, numbers, plurals and choices, without quotes: all that the console needs of them, in a
- * tenth of the code of a whole parser. @returns what @lingui/core takes
+ * Compiles ICU messages with arguments, numbers, plurals and choices, without quoting: all that the console
+ * needs, in a tenth of the code of a full parser. @returns the form that @lingui/core takes
  */
 export function compileMessage(text: string): CompiledMessage {
   const reading = { text, at: 0 };

@@ -2,7 +2,7 @@ import { setupI18n } from '@lingui/core';
 import { createElement, Fragment, type ReactNode } from 'react';
 import { compileMessage } from './messages.ts';
 
-/** Each by its own name. English is what the source says; another one is a file of data, of which translators need no code. */
+/** Languages by their own names. The source has English; others are data files, which need no code. */
 export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const;
 
 export type Language = keyof typeof LANGUAGES;
@@ -22,12 +22,12 @@ i18n.setMessagesCompiler((text) => {
 type Values = Readonly<Record<string, string | number | undefined>>;
 
 /**
- * A text of the console in the language that is chosen. Called when something is drawn, never while a file is loaded: there
- * it would keep the language of the start.
- * @param text in English, as a message of ICU: `{count, plural, one {# product} other {# products}}`
+ * A text of the console in the chosen language. Call it while drawing, never while a file loads: there it
+ * would keep the language of the start.
+ * @param text in English, as an ICU message: `{count, plural, one {# product} other {# products}}`
  */
 export function t(text: string, values: Values = {}): string {
-  // Of what it puts in, @lingui/core would read `\x41` as a letter.
+  // @lingui/core would read `\x41` in an inserted value as a letter.
   const given = Object.entries(values).map(([name, value]) => [name, keepBackslash(value ?? '')]);
   return i18n._(text, Object.fromEntries(given));
 }
@@ -37,19 +37,19 @@ const keepBackslash = (value: string | number) =>
 
 type Frame = (words: ReactNode) => ReactNode;
 
-/** What tags stand for everywhere; `link` is given its address. */
+/** The meaning of tags in all texts; `link` is given its address. */
 const FRAMES: Readonly<Record<string, Frame>> = {
   b: (words) => createElement('b', null, words),
   code: (words) => createElement('code', null, words),
 };
 
-/** A text with elements in it, or around a part of it: `Listed by {name}`, `Go to the <link>overview</link>`. */
+/** A text with elements in it or around a part: `Listed by {name}`, `Go to the <link>overview</link>`. */
 export function rich(text: string, parts: Readonly<Record<string, ReactNode | Frame>> = {}): ReactNode {
   const nodes: ReactNode[] = [];
   const values: Record<string, string | number> = {};
   for (const [name, part] of Object.entries(parts)) {
     if (typeof part === 'function') continue;
-    // Numbers and names choose the form of a text; whatever else is put in is not read for tags.
+    // Numbers and names choose the form of a text; other values are not read for tags.
     const isPlain = typeof part === 'number' || (typeof part === 'string' && /^\w*$/.test(part));
     values[name] = isPlain ? part : `\0${nodes.push(part) - 1}\0`;
   }
@@ -82,10 +82,10 @@ function frame(tag: string, words: ReactNode, { parts }: Given): ReactNode {
 
 export const presentLanguage = (): Language => i18n.locale as Language;
 
-/** @returns what ends it */
+/** @returns a function that stops watching */
 export const watchLanguage = (changed: () => void): (() => void) => i18n.on('change', changed);
 
-/** @throws what the browser says where the texts of a language do not arrive */
+/** @throws the browser's error when the texts of a language cannot be loaded */
 export async function speak(language: Language): Promise<void> {
   if (language === 'de')
     i18n.load('de', { ...(await import('./de.json', { with: { type: 'json' } })).default });

@@ -31,7 +31,7 @@ import { tell, useOfProject, useRights, useSettled } from '../state/service.tsx'
 const SHOWN_VALUES = 12;
 export type ChangeOntology = (ontology: Ontology) => SentOntology;
 
-/** An attribute as it is typed: every part is there, so that two versions can be compared. */
+/** An attribute as typed: all parts are present, so that two versions can be compared. */
 type AttributeDraft = Required<Pick<Attribute, 'name' | 'type' | 'unitName' | 'decimal' | 'synonyms'>>;
 
 const NEW: AttributeDraft = {
@@ -59,7 +59,7 @@ const nameParts = (): PartNames<AttributeDraft> => ({
 });
 
 interface Shape {
-  /** As it was when the dialog was opened; undefined: a new one. */
+  /** The attribute as it was when the dialog opened; undefined for a new one. */
   opened: Attribute | undefined;
   ontology: Tagged<Ontology>;
   coverage: AttributeCoverage | undefined;
@@ -67,7 +67,7 @@ interface Shape {
   onSave(change: ChangeOntology): Promise<void>;
 }
 
-/** One attribute: its type and unit to change, its values to look at. */
+/** One attribute: its type and unit to change, its values to view. */
 export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }: Shape) {
   const { canChange } = useRights();
   const stored = useMemo(() => {
@@ -123,7 +123,7 @@ export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }:
 const findAttribute = ({ attributes }: Ontology, { id, name }: Pick<Attribute, 'id' | 'name'>) =>
   attributes.find((one) => (id === undefined ? one.name === name : one.id === id));
 
-/** @returns the ontology of now with what was changed of the attribute, and what others have changed of it @throws Error in words */
+/** @returns the current ontology with the attribute, merged with others' changes @throws Error in words */
 function withAttribute(
   now: Ontology,
   opened: Attribute | undefined,
@@ -141,13 +141,13 @@ function withAttribute(
   return { ...now, attributes: now.attributes.map((one) => (one === theirs ? merged : one)) };
 }
 
-/** @returns the attribute with its new name, which what names it follows where it should. Source: docs/interface.md §11.8 */
+/** @returns the renamed attribute; references follow the name if asked. Source: docs/interface.md §11.8 */
 const withName = (attribute: Attribute, former: string, follows: boolean): SentAttribute =>
   follows && attribute.name !== former && attribute.name !== ''
     ? { ...attribute, name: former, renameTo: attribute.name }
     : attribute;
 
-/** Only what the type allows. Source: docs/interface.md §11.1. */
+/** Keeps only the parts that the type allows. Source: docs/interface.md §11.1. */
 function toAttribute(stored: Attribute | undefined, draft: AttributeDraft): Attribute {
   const { unitName: _, decimal: __, synonyms: ___, ...rest } = stored ?? draft;
   const { name, type, unitName, decimal, synonyms } = draft;
@@ -338,7 +338,7 @@ export function Effect({ effect }: { effect: EffectAnswer }) {
 
 type Use = NonNullable<EffectAnswer['uses']>[number];
 
-/** Relations, channels, pipelines and the settings of the project, each with its page. */
+/** Links relations, channels, pipelines and the project's settings, each to its page. */
 function linkUse({ kind, id, name }: Use): ReactNode {
   if (kind === 'project') return <a href={projectLink('settings')}>{t('the settings of the project')}</a>;
   return <a href={projectLink(`${kind}s`, id)}>{name}</a>;

@@ -24,7 +24,7 @@ import { linkWith, projectLink, useFilters } from '../state/route.ts';
 import { reread, rereading, tell, useCalls, useOfProject, useRights, useSettled } from '../state/service.tsx';
 import { AttributeDialog, type ChangeOntology, countProblems } from './attribute-dialog.tsx';
 
-/** So many rows a person reads; more are found by the filter. */
+/** The number of rows a person would read; the filter finds the others. */
 const SHOWN_ATTRIBUTES = 300;
 /** The attributes with their types and units. */
 export function OntologyView() {
@@ -41,7 +41,7 @@ export function OntologyView() {
 
 const MOST_TRIES = 3;
 
-/** @returns what changes the ontology as it is stored by now: whatever others have changed in between stays */
+/** @returns a function that changes the ontology as stored by then, keeping changes that others made */
 function useSave() {
   const { relata, projectId } = useCalls();
 
@@ -74,10 +74,10 @@ function useSave() {
     );
     recount();
   };
-  // No view waits for this: the coverage is counted anew when the facts are.
+  // No view waits for this: the coverage is counted again when the facts are.
   function recount(): void {
     void untilDone(relata, projectId)
-      // A task that cannot be followed ends all the same; the count anew is right whenever it comes.
+      // A task that cannot be followed ends all the same; a later recount is correct too.
       .catch(() => undefined)
       .then(() => reread('coverage'));
   }
@@ -88,7 +88,7 @@ type Renaming = SentAttribute & { readonly renameTo: string };
 const listRenames = ({ attributes }: SentOntology): Renaming[] =>
   attributes.filter((one): one is Renaming => one.renameTo !== undefined);
 
-/** What was renamed with all that names it gets its former name back in the same way. Source: docs/interface.md §11.8 rule 4. */
+/** Attributes renamed everywhere get their names back everywhere. Source: docs/interface.md §11.8 rule 4. */
 const toFormer = ({ attributes, ...rest }: Ontology, renames: readonly Renaming[]): SentOntology => ({
   ...rest,
   attributes: attributes.map((one) => {
@@ -97,7 +97,7 @@ const toFormer = ({ attributes, ...rest }: Ontology, renames: readonly Renaming[
   }),
 });
 
-/** The products follow by a task that is listed before the change is answered. Source: docs/interface.md §11.5. */
+/** Products follow by a task, listed before the change is answered. Source: docs/interface.md §11.5. */
 async function untilDone(relata: Relata, projectId: number): Promise<void> {
   const { tasks } = await relata.tasks.list({ projectId, limit: 20 });
   for (const { id, finishTime } of tasks) if (finishTime === null) await relata.tasks.wait(id);
@@ -248,7 +248,7 @@ function Share({ of, products }: { of: AttributeCoverage | undefined; products: 
   );
 }
 
-/** How many products of a category have each attribute, the worst first, and which do not. */
+/** The number of a category's products that have each attribute, lowest first, and which lack it. */
 export function CategoryCoverage({ category }: { category: string }) {
   const settled = useSettled(category);
   const { coverage, error } = useCoverage(readPath(settled));
@@ -338,7 +338,7 @@ function Covered({ list, category }: { list: readonly CoveredAttribute[]; catego
 
 const SHOWN = 20;
 
-/** Keys of uploads that are no attribute: their values are kept and make no fact. */
+/** Keys of uploads that are not attributes: their values are kept but make no facts. */
 export function UnknownKeys({ coverage: { answer } }: { coverage: Coverage }) {
   const { unknown, sampledProducts } = answer;
   if (unknown.length === 0) return null;
@@ -372,7 +372,7 @@ export function UnknownKeys({ coverage: { answer } }: { coverage: Coverage }) {
 
 const SHOWN_MISSING = 10;
 
-/** Which missing values leave most verdicts unknown, counted on demand, as the service reads every product. */
+/** The missing values that leave most verdicts unknown; counted on demand, as every product is read. */
 export function UnknownVerdicts() {
   const relations = useRelations();
   const [isCounted, setCounted] = useState(false);

@@ -5,7 +5,7 @@ import { Ago, Older, Table } from '../parts/show.tsx';
 import { nameAction, nameActor } from '../rules/roles.ts';
 import { useProjects, useRelata } from '../state/service.tsx';
 
-/** Who changed or deleted what, newest first. */
+/** The changes and deletions with their users, newest first. */
 export function AuditLog() {
   const relata = useRelata();
   const projects = useProjects();

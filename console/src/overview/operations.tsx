@@ -10,12 +10,12 @@ import { linkTo } from '../state/route.ts';
 import { useAllKeys, useAnswer, useProjects, useRelata } from '../state/service.tsx';
 import { Statistics } from './statistics.tsx';
 
-/** So many projects are asked what they do: each is a request. */
+/** The number of projects that are asked for their tasks, with a request each. */
 const ASKED_PROJECTS = 20;
 const TASKS_EACH = 5;
 const SHOWN_TASKS = 10;
 
-/** What the service does and did: tasks, requests and catalogs over time. */
+/** Current and past activity of the service: tasks, requests and catalogs over time. */
 export const Operations = () => (
   <Page title={t('Operations')} about={t('What the service does: tasks, requests and catalogs over time.')}>
     <Answer of={useProjects()}>{() => <Account />}</Answer>

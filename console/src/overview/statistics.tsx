@@ -14,7 +14,7 @@ const SHOWN_REQUESTS = 8;
 
 const DAY_MS = 86_400_000;
 
-/** How far back the charts go, and how they are told. The service keeps 90 days (docs/interface.md §14.7 rule 8). */
+/** The periods that charts offer, in words. The service keeps 90 days (docs/interface.md §14.7 rule 8). */
 const listRanges = () =>
   [
     { name: '', days: 1, step: 3_600, title: t('24 hours'), words: t('in a day') },
@@ -30,7 +30,7 @@ interface Shown {
   readonly steps: readonly number[];
 }
 
-/** Of the account: what came in, what went wrong, how the catalogs grew. */
+/** Statistics of the account: uploads, errors and the growth of catalogs. */
 export function Statistics() {
   const [{ range: name }, change] = useFilters(['range']);
   const ranges = listRanges();
@@ -178,23 +178,23 @@ function Noted({ list }: { list: readonly NotedRequest[] }) {
 interface Series {
   readonly name: string;
   readonly color: string;
-  /** One for each step; undefined: nothing is known of it. */
+  /** One value for each step; undefined where none is known. */
   readonly values: readonly (number | undefined)[];
 }
 
 interface Shape {
   label: string;
-  /** When each step begins. */
+  /** The start of each step. */
   steps: readonly number[];
   series: readonly Series[];
-  /** Bars stand on each other; a line keeps its value until the next one. */
+  /** Bars are stacked; a line keeps its value until the next one. */
   kind: 'bars' | 'line';
   height?: number;
 }
 
 const WIDTH = 600;
 
-/** Values over time: axes with round values, a value at the pointer or by arrow keys, and a table of the same. */
+/** Values over time, with round axis values, a value at the pointer or by arrow keys, and a table of them. */
 function Chart({ label, steps, series: given, kind, height = 110 }: Shape) {
   const series = kind === 'line' ? given.map(carryOn) : given;
   const largest = Math.max(0, ...steps.map((_, at) => heightOf(series, at, kind)));
@@ -262,7 +262,7 @@ function heightOf(series: readonly Series[], at: number, kind: 'bars' | 'line'):
   return kind === 'bars' ? values.reduce((sum, value) => sum + value, 0) : Math.max(0, ...values);
 }
 
-/** Names of values are for eyes: the table has them too. */
+/** Labels of the value axis, hidden from screen readers, as the table has the values. */
 function Values({ ticks, height }: { ticks: readonly number[]; height: number }) {
   const top = ticks.at(-1) ?? 1;
   const words = ticks.map(formatShort);
@@ -279,7 +279,7 @@ function Values({ ticks, height }: { ticks: readonly number[]; height: number })
   );
 }
 
-/** So near to an end the words would stand out. */
+/** Labels this close to an end of the axis would stick out. */
 const NEAR = 0.06;
 
 const Times = ({ steps }: { steps: readonly number[] }) => (
@@ -301,7 +301,7 @@ interface PlotShape extends Pick<Shape, 'label' | 'steps' | 'series'> {
   children: ReactNode;
 }
 
-/** What is pointed at, or chosen with the arrow keys as on a slider, is told with its time. */
+/** Shows the value and time of the step at the pointer, or chosen with arrow keys as on a slider. */
 function Plot({ label, steps, series, children }: PlotShape) {
   const [at, setAt] = useState<number>();
   const last = steps.length - 1;
@@ -367,7 +367,7 @@ function Tip({ steps, series, at }: Pick<Shape, 'steps' | 'series'> & { at: numb
   );
 }
 
-/** Steps in which nothing happened are left out. */
+/** The table of a chart, without steps in which nothing happened. */
 function ChartTable({ label, steps, series }: Pick<Shape, 'label' | 'steps' | 'series'>) {
   const rows = steps.flatMap((step, at) => (series.some(({ values }) => values[at]) ? [{ step, at }] : []));
   return (

@@ -26,7 +26,7 @@ export function Button({
   children,
   ...rest
 }: Shape & { busy?: boolean } & ComponentProps<'button'>) {
-  // A button that is disabled loses the keyboard: one that is busy only takes no click.
+  // A disabled button loses keyboard focus, so a busy one only ignores clicks.
   const wait = (event: MouseEvent) => event.preventDefault();
   return (
     <button
@@ -61,7 +61,7 @@ export function IconButton({
   );
 }
 
-/** Copies a text, and says for two seconds that it did. */
+/** Copies a text, and confirms it for two seconds. */
 export function CopyButton({ text, label, words }: { text: string; label: string; words?: string }) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
@@ -84,7 +84,7 @@ export function CopyButton({ text, label, words }: { text: string; label: string
   );
 }
 
-/** Pages over plain HTTP have no clipboard of their own; there the old way works. */
+/** Pages over plain HTTP have no clipboard API; the old method works there. */
 async function copyText(text: string): Promise<boolean> {
   const isWritten = await navigator.clipboard?.writeText(text).then(
     () => true,
@@ -143,7 +143,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Beside words, so it says nothing by itself. */
+/** Always beside words, so screen readers skip it. */
 export const Icon = ({ name, size = 16 }: { name: IconName; size?: number }) => (
   <svg
     width={size}
@@ -163,9 +163,9 @@ export const Icon = ({ name, size = 16 }: { name: IconName; size?: number }) => 
 export interface MenuEntry {
   readonly words: string;
   readonly isDanger?: boolean;
-  /** Of several it is the one that holds; undefined: it is no choice. */
+  /** Whether it is the active one of several; undefined if it is not a choice. */
   readonly isChosen?: boolean;
-  /** A link instead of an act. */
+  /** A link instead of an action. */
   readonly href?: string;
   readonly onSelect?: () => void;
 }
@@ -176,7 +176,7 @@ interface MenuShape {
   trigger?: ReactElement;
 }
 
-/** What can be done with one thing, behind one button. */
+/** The actions for one item, behind one button. */
 export const Menu = ({ label, entries, trigger }: MenuShape) => (
   <Base.Root>
     <Base.Trigger render={trigger ?? <IconButton icon="more" label={label} />} />

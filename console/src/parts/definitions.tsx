@@ -24,7 +24,7 @@ import { Ago, type Column, Meter, Older, Table, TaskStatus } from './show.tsx';
 const BUSY_MS = 1_500;
 const IDLE_MS = 15_000;
 
-/** What a project has lists of, each with a view of its own. */
+/** The kinds of things that a project lists, each with a view of its own. */
 export type Defined = 'relation' | 'pipeline' | 'channel';
 
 interface Named {
@@ -39,7 +39,7 @@ interface At {
 
 type AtOne = At & { readonly id: number };
 
-/** A kind of thing that people define in a project: how it is read and written. Each feature has a record of its own. */
+/** A kind of definition in a project, and how to read and write it. Each feature has its own record. */
 export interface Kind<Value extends Definition & Named, Definition extends object> {
   readonly what: Defined;
   list(at: At, signal: AbortSignal): Promise<readonly Value[]>;
@@ -47,14 +47,14 @@ export interface Kind<Value extends Definition & Named, Definition extends objec
   create(at: At, definition: Definition): Promise<Value>;
   put(at: AtOne, definition: Definition, options: { ifMatch?: string }): Promise<Value>;
   delete(at: AtOne): Promise<unknown>;
-  /** The parts in which it can be changed. */
+  /** The names of the parts that can be changed. */
   nameParts(): PartNames<Definition>;
   isBusy(value: Value): boolean;
-  /** Whether a save can be taken back: not where it holds secrets, which are never read back. */
+  /** Whether a save can be undone: not if it contains secrets, which cannot be read back. */
   readonly canUndo?: true;
-  /** @returns what is asked before it is saved; undefined: nothing */
+  /** @returns the question to ask before saving; undefined if there is none */
   findDoubt?(definition: Definition): Omit<Question, 'action'> | undefined;
-  /** What is said beside that it is saved. */
+  /** A sentence added to the notice that it is saved. */
   sayState?(saved: Value): string;
 }
 
@@ -66,7 +66,7 @@ export const nameList = (what: Defined): string =>
 
 const listOf = (what: Defined) => projectLink(`${what}s`);
 
-/** @returns what starts a task and tells of it, and whether it is being done */
+/** @returns a function that starts a task and reports it, and whether it is running */
 export function useStart<Given = void>(
   message: string,
   start: (given: Given) => Promise<unknown>,
@@ -83,13 +83,13 @@ interface ListShape<Value extends Named> {
   icon: IconName;
   about: string;
   hint: string;
-  /** Below its name. */
+  /** The description below its name. */
   describe(one: Value): ReactNode;
   columns: readonly Column<Value>[];
   actions?: (list: readonly Value[]) => ReactNode;
 }
 
-/** What a project has of a kind, each with the state that it is in. */
+/** The project's definitions of a kind, each with its state. */
 export function DefinitionList<Value extends Named>({ kind, describe, ...shape }: ListShape<Value>) {
   const { what } = kind;
   const listed = useOfProject([`${what}s`], ({ signal, ...at }) => kind.list(at, signal), {
@@ -123,7 +123,7 @@ export function DefinitionList<Value extends Named>({ kind, describe, ...shape }
   );
 }
 
-/** Deletes a definition, and goes to its list. */
+/** Deletes a definition, and opens its list. */
 export function DeleteButton<Value extends Named>({
   kind: { what, ...kind },
   value: { id, name },
@@ -161,7 +161,7 @@ interface ViewShape<Value extends Named> {
   children(value: Value): ReactNode;
 }
 
-/** One thing of a kind: what it is and does, read again while it does something. */
+/** One definition: its content and activity, reloaded while it is busy. */
 export function DefinitionView<Value extends Named>({ kind, deleting, actions, children }: ViewShape<Value>) {
   const { what } = kind;
   const { parts } = useRoute();
@@ -201,7 +201,7 @@ interface StoredShape<Value extends Named> {
   children(stored: Tagged<Value> | undefined): ReactNode;
 }
 
-/** What is to be changed, as it is stored by now; undefined for a new one. */
+/** The stored definition to be changed, in its latest version; undefined for a new one. */
 export function Stored<Value extends Named>({ kind, children }: StoredShape<Value>) {
   const id = useRoute().parts[3] ?? '';
   const isNew = id === 'new';
@@ -210,7 +210,7 @@ export function Stored<Value extends Named>({ kind, children }: StoredShape<Valu
     ({ signal, ...at }) => kind.get({ ...at, id: Number(id) }, signal),
     {
       enabled: !isNew,
-      // A user who comes back sees at once what others have changed.
+      // A user who returns sees others' changes at once.
       refetchOnWindowFocus: 'always',
       refetchInterval: ({ state }) => (state.data && kind.isBusy(state.data.value) ? BUSY_MS : false),
       gcTime: 0,
@@ -220,7 +220,7 @@ export function Stored<Value extends Named>({ kind, children }: StoredShape<Valu
   return <Answer of={stored}>{(read) => <Fragment key={id}>{children(read)}</Fragment>}</Answer>;
 }
 
-/** @returns the draft of something stored or new, and what saves it, goes to it, and has its list and view read anew */
+/** @returns the draft of a stored or new thing, and a save that opens it, with its list and view reloaded */
 export function useEditor<Value extends Definition & Named, Definition extends object>(
   kind: Kind<Value, Definition>,
   stored: Tagged<Value> | undefined,
@@ -257,7 +257,7 @@ export function useEditor<Value extends Definition & Named, Definition extends o
     else tell.good(words, kind.sayState?.(saved));
   }
 
-  /** Puts back what was stored before, unless it was changed since. */
+  /** Restores what was stored before, unless it was changed since. */
   async function undo(saved: Value, former: Definition): Promise<void> {
     const at = { relata, projectId, id: saved.id };
     const { value, etag } = await kind.get(at);
@@ -280,7 +280,7 @@ export function useEditor<Value extends Definition & Named, Definition extends o
       },
       (reason: unknown) => {
         setError(reason);
-        // What was wrong stands at the top.
+        // Mistakes are listed at the top.
         scrollTo(0, 0);
         // Both versions are shown once the other one is known.
         void refresh();
@@ -295,21 +295,21 @@ interface EditorShape<Definition> {
   what: Defined;
   stored: Tagged<Named> | undefined;
   editor: Pick<ReturnType<typeof useEditor>, 'save' | 'error' | 'isBusy'> & { edited: Draft<Definition> };
-  /** What is stored is read in a view of its own. */
+  /** Whether the stored definition has a view of its own. */
   hasView?: boolean;
   about?: ReactNode;
   actions?: ReactNode;
-  /** In place of what saves it, while there is something to be done before. */
+  /** An element in place of the save button, while something else has to be done first. */
   instead?: ReactNode;
   canSave: boolean;
-  /** What would be saved is still being tried. */
+  /** Whether the draft is still being tried. */
   isTrying?: boolean;
-  /** Told before anything is saved: they stand at their fields too. */
+  /** Shown before anything is saved, in addition to those at the fields. */
   mistakes?: readonly string[];
   children: ReactNode;
 }
 
-/** The page of a definition that is made or changed. */
+/** The page of a new or changed definition. */
 export function EditorPage<Definition extends object>({
   what,
   stored,
@@ -376,7 +376,7 @@ interface Ran {
 interface HistoryShape<Run extends Ran> {
   title: string;
   noun: 'run' | 'build';
-  /** Names the definition and the last one: when it has another, or that has ended, so has its history. */
+  /** Names the definition and its last run: when another run starts or ends, the history changes too. */
   queryKey: Key;
   isBusy: boolean;
   read(page: {
@@ -389,7 +389,7 @@ interface HistoryShape<Run extends Ran> {
   never: string;
 }
 
-/** What a definition did, newest first; live while it does something. */
+/** The runs of a definition, newest first; live while it is busy. */
 export function TaskHistory<Run extends Ran>({ title, queryKey, isBusy, read, ...shape }: HistoryShape<Run>) {
   const runs = usePages(queryKey, ({ cursor, signal }) => read({ limit: PAGE, cursor, signal }), {
     placeholderData: (before) => before,

@@ -12,7 +12,7 @@ import {
 } from '../rules/verdicts.ts';
 import { Icon } from './button.tsx';
 
-/** How a pair of products stands in one relation, condition by condition. */
+/** Explains how a pair of products stands in one relation, condition by condition. */
 export function Explanation({ found, pair }: { found: RelationExplanation; pair: Pair }) {
   const { related, matchType, source, target, match, listed } = found;
   const isSecondWay = matchType === 'SECOND_WAY';
@@ -118,7 +118,7 @@ const Holds = ({ of: holds }: { of: boolean }) => (
   </span>
 );
 
-/** Why a product is a result, match by match: `Module size 16 GB is at most Maximum memory 192 GB`. */
+/** Explains why a product is a result, by match: `Module size 16 GB is at most Maximum memory 192 GB`. */
 export const Reason = ({ reason }: { reason: Pick<RelatedReason, 'match'> }) => (
   <>
     {listExplained(reason.match).map(({ target, operator, source, targetValues, sourceValues, holds }) => {

@@ -17,7 +17,7 @@ import { Code } from './show.tsx';
 
 const WATCH_MS = 2_000;
 
-/** An empty project asks for a file, and turns into the table when products arrive by whatever way. */
+/** An empty project asks for a file, and becomes the table when products arrive in any way. */
 export function FirstProducts() {
   const { canChange } = useRights();
   useArrival();
@@ -53,7 +53,7 @@ export function FirstProducts() {
   );
 }
 
-/** Looks every two seconds whether there are products, and has every view read anew when there are. */
+/** Checks every two seconds for products, and has all views reloaded when there are some. */
 function useArrival() {
   const { data: arrived } = useOfProject(
     ['arrival'],
@@ -84,7 +84,7 @@ function ExampleButton() {
   );
 }
 
-/** The calls with a key that works, so that they can be pasted as they are. */
+/** The calls with a working key, so that they can be pasted as they are. */
 export function FirstCalls() {
   const { who, relata } = useSession();
   const project = useProject();
@@ -139,7 +139,7 @@ interface FileDropShape {
   onFile(file: File): void;
 }
 
-/** A place to drop a file on, which is also a button that chooses one. */
+/** A place to drop a file, which is also a button to choose one. */
 export function FileDrop({ label, children, onFile }: FileDropShape) {
   const id = useId();
   const [isOver, setOver] = useState(false);
@@ -157,7 +157,7 @@ export function FileDrop({ label, children, onFile }: FileDropShape) {
       className={isOver ? 'file-drop over' : 'file-drop'}
       htmlFor={id}
       onDragOver={(event) => {
-        // Without it the browser opens the file in place of the console.
+        // Otherwise the browser would open the file in place of the console.
         event.preventDefault();
         setOver(true);
       }}
@@ -174,7 +174,7 @@ export function FileDrop({ label, children, onFile }: FileDropShape) {
         aria-label={label}
         onChange={({ target }) => {
           take(target.files);
-          // The same file may be chosen again.
+          // Allows the same file to be chosen again.
           target.value = '';
         }}
       />

@@ -8,16 +8,16 @@ import { handleSubmit, ProjectContext, useRights, useSession } from '../state/se
 import { Button, Icon, IconButton, type IconName, LinkButton, type Look } from './button.tsx';
 import { Ago, type Column, Table, TaskStatus } from './show.tsx';
 
-/** What stands in the head of every page, after its own actions. */
+/** Elements in the head of every page, after its own actions. */
 export const PageExtra = createContext<ReactNode>(undefined);
 
 export type Crumb = readonly [words: string, href: string];
 
 interface PageShape {
   title: string;
-  /** What it belongs to within the project. */
+  /** The pages above it within the project. */
   under?: readonly Crumb[];
-  /** The way to it where that is another than by the project. */
+  /** The whole path to it, where it does not lead through the project. */
   crumbs?: readonly Crumb[];
   actions?: ReactNode;
   about?: ReactNode;
@@ -25,7 +25,7 @@ interface PageShape {
   children: ReactNode;
 }
 
-/** A view: where one is, its title, what can be done, its content. */
+/** A view: the path to it, its title, its actions, its content. */
 export function Page({ title, under = [], crumbs, actions, about, isNarrow, children }: PageShape) {
   const extra = useContext(PageExtra);
   const project = useContext(ProjectContext);
@@ -67,7 +67,7 @@ const Crumbs = ({ crumbs }: { crumbs: readonly Crumb[] }) => (
 interface CardShape {
   title?: ReactNode;
   actions?: ReactNode;
-  /** Without space around the content, for tables. */
+  /** No padding around the content, for tables. */
   isBare?: boolean;
   children: ReactNode;
 }
@@ -101,7 +101,7 @@ interface NoteShape {
   children?: ReactNode;
 }
 
-/** Something to be known before anything else. */
+/** Information that readers need before the rest. */
 export const Note = ({ look, title, lines = [], children }: NoteShape) => (
   <div className={`note ${look}`}>
     {title && <strong>{title}</strong>}
@@ -112,7 +112,7 @@ export const Note = ({ look, title, lines = [], children }: NoteShape) => (
   </div>
 );
 
-/** What went wrong, in the words of the service and with what it says to do. */
+/** An error in the service's words, with its advice. */
 export function ErrorNote({ error }: { error: unknown }) {
   const isBack = useIsBack(error);
   if (!error || isBack) return null;
@@ -142,7 +142,7 @@ export const Details = ({ list }: { list: readonly string[] }) =>
     </ul>
   );
 
-/** Whether a call was refused for want of a session, and its user has signed in since. */
+/** Whether a call was refused for lack of a session, and its user has signed in since. */
 function useIsBack(error: unknown): boolean {
   const { isOver } = useSession();
   const [ended, setEnded] = useState<unknown>();
@@ -166,13 +166,13 @@ interface AnswerShape<Value> {
   children(value: Value): ReactNode;
 }
 
-/** What a question to the service has brought: its answer, why there is none, or that it is under way. */
+/** The state of a query: its answer, an error, or that it is loading. */
 export function Answer<Value>({ of: { data, error }, children }: AnswerShape<Value>) {
   if (data !== undefined) return children(data);
   return error ? <ErrorNote error={error} /> : <Loading />;
 }
 
-/** What was worked out of an earlier draft, while it is done again. Not faded: one has to be able to read it. */
+/** The result of an earlier draft while a new one is computed. Not faded, as it has to stay readable. */
 export const Renewed = ({ isOld, children }: { isOld: boolean; children: ReactNode }) => (
   <div className="stack wide" aria-busy={isOld}>
     {children}
@@ -186,17 +186,17 @@ interface ListPageShape<One extends { readonly id: number }> {
   icon: IconName;
   list: Answered<readonly One[]>;
   columns: readonly Column<One>[];
-  /** Said of an empty list, and what to do first. */
+  /** The text of an empty list, and the first thing to do. */
   empty: string;
   hint: string;
-  /** The words of the button that makes one, for those who may, and where or how. */
+  /** The label of the create button, for those who may create, and its link or action. */
   create: readonly [words: string, how: string | (() => void)];
   actions?: ReactNode;
   above?: ReactNode;
   children?: ReactNode;
 }
 
-/** A page of all things of a kind: a table, or what to do first where there are none. */
+/** The page of all items of a kind: a table, or what to do first if there are none. */
 export function ListPage<One extends { readonly id: number }>({
   icon,
   list,
@@ -246,7 +246,7 @@ export function ListPage<One extends { readonly id: number }>({
 
 type LastTask = Pick<Task, 'taskStatus' | 'finishTime'> & { readonly startTime: number };
 
-/** What became of the last run of a definition. */
+/** The result of a definition's last run. */
 export function LastTaskNote({ task, children }: { task: LastTask | null; children: ReactNode }) {
   if (task === null) return <span className="soft">{t('never')}</span>;
   return (
@@ -267,7 +267,7 @@ interface DialogShape {
   isOpen: boolean;
   onClose(): void;
   isWide?: boolean;
-  /** Neither a cross nor Escape closes it. */
+  /** Whether neither the cross nor Escape closes it. */
   isFirm?: boolean;
   children: ReactNode;
 }
@@ -295,26 +295,26 @@ export function Dialog({ title, isOpen, onClose, isWide, isFirm, children }: Dia
 }
 
 const FIELDS = ['input:enabled:not([readonly])', 'select:enabled', 'textarea:enabled'].join();
-/** Cancel stands first. */
+/** The cancel button, which comes first. */
 const LEAST_HARM = '.dialog-foot [type=button]';
 
-/** @returns where the keyboard begins: the dialog as a whole where there is nothing but its cross */
+/** @returns the first element to focus; the dialog itself where it has only its cross */
 function findStart(popup: HTMLElement | null): HTMLElement | null {
   const find = (what: string) => popup?.querySelector<HTMLElement>(what);
   return find(FIELDS) ?? find(LEAST_HARM) ?? popup;
 }
 
 interface FormShape extends Omit<DialogShape, 'children' | 'isOpen'> {
-  /** As long as it is drawn, where nothing else is said. */
+  /** Undefined: open as long as it is drawn. */
   isOpen?: boolean;
   action: string;
   isDanger?: boolean;
   canSubmit?: boolean;
-  /** There is nothing to be done but to close it. */
+  /** Whether closing it is the only action. */
   isReadOnly?: boolean;
-  /** Something typed would be lost: that is asked before it is closed. */
+  /** Whether input would be lost, so that closing has to be confirmed. */
   isUnsaved?: boolean;
-  /** Closes the dialog when it succeeds; what it throws is shown. */
+  /** Closes the dialog when it succeeds; its error is shown. */
   onSubmit(): Promise<unknown>;
   children?: ReactNode;
 }
@@ -326,7 +326,7 @@ interface ButtonShape extends Omit<FormShape, 'isOpen' | 'onClose'> {
   onClose?(): void;
 }
 
-/** The button that opens such a dialog, and the dialog. */
+/** A button that opens such a dialog, with the dialog. */
 export function DialogButton({ words, icon, look, onClose, ...form }: ButtonShape) {
   const [isOpen, setOpen] = useState(false);
   const close = () => {
@@ -343,7 +343,7 @@ export function DialogButton({ words, icon, look, onClose, ...form }: ButtonShap
   );
 }
 
-/** A dialog that does one thing: its fields, what went wrong, and two buttons. */
+/** A dialog for one action: its fields, its errors, and two buttons. */
 export function FormDialog({
   action,
   isDanger,
@@ -365,13 +365,13 @@ export function FormDialog({
     setAsking(false);
     dialog.onClose();
   };
-  // Escape and a click beside the dialog may be pressed twice by mistake: the button alone leaves.
+  // Escape or a click beside the dialog may be pressed twice by mistake; only the button leaves.
   const leave = () => (isUnsaved ? setAsking(true) : close());
   const submit = async () => {
     setBusy(true);
     setError(undefined);
     const before = closings.current;
-    // What was closed meanwhile may be open once more, with something else in it.
+    // A dialog closed meanwhile may be open again, with other content.
     await onSubmit().then(() => closings.current === before && close(), setError);
     setBusy(false);
   };
@@ -402,12 +402,12 @@ export function FormDialog({
 }
 
 interface SafeShape {
-  /** Another one is tried anew. */
+  /** A change of place draws the view again. */
   place: string;
   children: ReactNode;
 }
 
-/** What fails in a view takes neither the others nor the way to them along. */
+/** Keeps a failing view from taking down the others and the navigation. */
 export class Safe extends Component<SafeShape, { error: unknown }> {
   override state: { error: unknown } = { error: undefined };
 
@@ -440,15 +440,15 @@ const RELOADED = 'relata-reloaded-at';
 const RELOAD_PAUSE_MS = 60_000;
 
 /**
- * @returns the file of a view. One that is gone belongs to a console that an update replaced: the page is loaded anew
- * @throws what the browser says, when the service is away or the page was loaded anew just before
+ * @returns the file of a view; if it is gone since an update of the console, the page is reloaded
+ * @throws the browser's error, when the service is away or the page was reloaded just before
  */
 export async function loadFile<File>(file: () => Promise<File>): Promise<File> {
   try {
     return await file();
   } catch (error) {
     const reloadedAt = Number(sessionStorage.getItem(RELOADED));
-    // Without a connection a reload would lose the page that is there.
+    // Without a connection a reload would lose the current page.
     const isReached = await fetch(location.pathname, { method: 'HEAD' }).catch(() => undefined);
     if (!isReached?.ok || Date.now() - reloadedAt < RELOAD_PAUSE_MS) throw error;
     sessionStorage.setItem(RELOADED, String(Date.now()));

@@ -20,7 +20,7 @@ interface ProductDifferenceShape {
   change: Pick<CommitChange, 'before' | 'after' | 'changedSince'>;
 }
 
-/** A product old and new, side by side: what differs. */
+/** The differences of a product before and after, side by side. */
 export function ProductDifference({ change }: ProductDifferenceShape) {
   const { before, after, changedSince } = change;
   const differences = listDifferences(before as ComparedProduct | null, after as ComparedProduct | null);
@@ -69,11 +69,11 @@ export function ChangeKind({ kind }: { kind: CommitChange['kind'] }) {
   return <span className={`badge ${look}`}>{words}</span>;
 }
 
-/** @returns such as `Full update` */
+/** @returns for example `Full update` */
 export const nameCommit = ({ kind }: Pick<Commit, 'kind'>): string =>
   kind === 'delete' ? t('Deletion of products') : t('Full update');
 
-/** @returns such as `3 created, 1 deleted` */
+/** @returns for example `3 created, 1 deleted` */
 export function sayCounts({
   created,
   changed,
@@ -87,7 +87,7 @@ export function sayCounts({
   return parts.length === 0 ? t('no product changed') : formatAll(parts);
 }
 
-/** @returns who made it, as far as that is known */
+/** @returns its author, if known */
 export const sayAuthor = ({ author }: Pick<Commit, 'author'>): string =>
   author === null ? t('unknown') : author.name;
 
@@ -96,7 +96,7 @@ interface SayReachShape {
   keptDays: number | null;
 }
 
-/** How far the undo log reaches. */
+/** Says how far back changes can be undone. */
 export function sayReach({ keptCommits, keptDays }: SayReachShape): string {
   if (keptCommits === 0) return t('Nothing can be undone: the settings keep no change.');
   const count = keptCommits;

@@ -11,13 +11,13 @@ interface OnceShape {
   title: string;
   about: string;
   label: string;
-  /** Undefined where it was lost: the service keeps none. */
+  /** Undefined if it was lost, as the service keeps no secret. */
   value: string | undefined;
   lost?: string;
   onDone(): void;
 }
 
-/** A secret, this once. */
+/** A secret, shown once. */
 export const OnceShown = ({ title, about, label, value, lost, onDone }: OnceShape) => (
   <Card title={title} actions={<Button onClick={onDone}>{t('I have saved it')}</Button>}>
     <p className={value === undefined ? undefined : 'soft'}>{value === undefined ? lost : about}</p>
@@ -36,7 +36,7 @@ interface RotateShape {
   children?: ReactNode;
 }
 
-/** How long the old value may work beside the new one. Source: docs/interface.md §6.1 rule 5, §14.2 rule 14. */
+/** How long the old value works beside the new one. Source: docs/interface.md §6.1 rule 5, §14.2 rule 14. */
 export function RotateDialog({ label, onRotate, children, ...dialog }: RotateShape) {
   const [overlap, setOverlap] = useState<string>(String(24 * HOUR_S));
   return (
@@ -61,13 +61,13 @@ interface UrlShape {
   title: string;
   of: 'webhook' | 'channel';
   url: string;
-  /** What happens to the present one. */
+  /** The consequence for the current address. */
   warning: string;
   renew(): Promise<unknown>;
   children: ReactNode;
 }
 
-/** An address that is enough by itself; another one can take its place. */
+/** An address that gives access by itself, and can be replaced by a new one. */
 export function UrlCard({ title, of, url, warning, renew, children }: UrlShape) {
   const { canChange } = useRights();
   return (
@@ -98,7 +98,7 @@ type Place = { readonly id: number; readonly projectGroupId: number };
 
 type PartShape = Exclude<ScopeShape, { type: 'account' }>;
 
-/** @returns the name of a group or project; its id while that is not known */
+/** @returns the name of a group or project, or its id while the name is unknown */
 function useNames(): (scope: PartShape) => string {
   const projects = useProjects();
   const groups = useGroups();
@@ -111,13 +111,13 @@ function useNames(): (scope: PartShape) => string {
 
 const kindOf = ({ type }: PartShape) => (type === 'project' ? t('project') : t('group'));
 
-/** @returns the name of a group or project and which of both it is */
+/** @returns the name of a group or project, and which of the two it is */
 export function useScopeName(): (scope: PartShape) => string {
   const nameOf = useNames();
   return (scope) => `${nameOf(scope)} (${kindOf(scope)})`;
 }
 
-/** What a key or an endpoint is for, in words. */
+/** The scope of a key or an endpoint, in words. */
 export function Scope({ scope }: { scope: ScopeShape }) {
   const nameOf = useNames();
   if (scope.type === 'account') return <>{t('the account')}</>;
@@ -128,13 +128,13 @@ export function Scope({ scope }: { scope: ScopeShape }) {
   );
 }
 
-/** Whether a scope has the project in it. */
+/** Whether a scope includes the project. */
 export function reaches(scope: ScopeShape, project: Place): boolean {
   if (scope.type === 'account') return true;
   return scope.id === (scope.type === 'project' ? project.id : project.projectGroupId);
 }
 
-/** The scopes that have the present project in them. */
+/** Offers the scopes that include the current project. */
 export function ScopeField({ label, value, onChange }: TextShape) {
   const project = useProject();
   const groups = useGroups();

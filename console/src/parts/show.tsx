@@ -6,7 +6,7 @@ import { useLookedUp } from '../state/catalog.ts';
 import { projectLink } from '../state/route.ts';
 import { Button, CopyButton, IconButton } from './button.tsx';
 
-/** An instant as people say it; the exact one on pointing. */
+/** An instant in everyday words, with the exact time in its tooltip. */
 export function Ago({ at }: { at: number | null | undefined }) {
   if (!at) return <span className="soft">{t('never')}</span>;
   return (
@@ -58,14 +58,14 @@ export const Code = ({ text, label }: { text: string; label: string }) => (
 
 interface RemovableShape<One> {
   list: readonly One[];
-  /** Shown in place of an empty list. */
+  /** The text for an empty list. */
   none: string;
   label(one: One): string;
   onRemove(one: One): void;
   children(one: One): ReactNode;
 }
 
-/** A few things, each with a cross. */
+/** A few items, each with a cross to remove it. */
 export function Removable<One extends { readonly id: string | number }>({
   list,
   none,
@@ -86,7 +86,7 @@ export function Removable<One extends { readonly id: string | number }>({
   );
 }
 
-/** @returns the first of a list, or all of it on request, and the button for that */
+/** @returns the first items of a list, or all on request, and the button that requests them */
 export function useMore<One>(list: readonly One[], first: number, words: (count: number) => string) {
   const [isAll, setAll] = useState(false);
   const more = !isAll && list.length > first && (
@@ -104,7 +104,7 @@ export const Tags = ({ list }: { list: readonly string[] }) =>
     </span>
   ));
 
-/** Things in a sentence, one after the other. */
+/** Items in a sentence, separated by commas. */
 export function Joined<One>({ list, children }: { list: readonly One[]; children(one: One): ReactNode }) {
   return list.map((one, at) => (
     <span key={at}>
@@ -122,7 +122,7 @@ interface PairsShape {
   look?: string;
 }
 
-/** Names with their values; false: not there. */
+/** Names with their values; entries that are false are left out. */
 export function Pairs({ pairs, label, look = '' }: PairsShape) {
   const there = pairs.filter((pair) => pair !== false);
   return (
@@ -144,7 +144,7 @@ export const MappingJson = ({ mapping }: { mapping: object }) => (
   </details>
 );
 
-/** A product's picture from wherever the shop keeps it: asked for without saying from where. */
+/** A product's picture, loaded from wherever the shop keeps it, without a referrer. */
 export function Thumb({ url, name }: { url: string | undefined; name?: string }) {
   const [failed, setFailed] = useState<string>();
   const safe = safeUrl(url);
@@ -162,7 +162,7 @@ export function Thumb({ url, name }: { url: string | undefined; name?: string })
   );
 }
 
-/** An address that comes with the data: a link when it is http(s), else its text. */
+/** An address from product data: a link if it is http(s), else text. */
 export function OutLink({ url }: { url: string }) {
   const safe = safeUrl(url);
   if (safe === undefined) return <span>{url}</span>;
@@ -178,11 +178,11 @@ interface Bar {
   readonly words: ReactNode;
   readonly count: ReactNode;
   readonly share: number;
-  /** What the bar measures, for those who hear it. */
+  /** The measure of the bar, for screen readers. */
   readonly label: string;
 }
 
-/** Counts with a bar each. */
+/** Counts, each with a bar. */
 export const Bars = ({ list }: { list: readonly Bar[] }) => (
   <ul className="bars">
     {list.map(({ key, words, count, share, label }) => (
@@ -204,7 +204,7 @@ export const Figure = ({ label, value, more }: { label: string; value: string; m
   </div>
 );
 
-/** What stands above a column, what it shows of a row, and the classes of its cells; false for a column that is not there. */
+/** A column's title, its cell for a row, and the classes of its cells; false for a column left out. */
 export type Column<Row> =
   | readonly [title: ReactNode, cell: (row: Row, at: number) => ReactNode, className?: string]
   | false
@@ -215,14 +215,14 @@ interface TableShape<Row> {
   keyOf(row: Row, at: number): string | number;
   columns: readonly Column<Row>[];
   isSmall?: boolean;
-  /** Of a table without a link or button that takes the keyboard there: it is named, and takes it itself. */
+  /** Names a table that has no link or button to focus, so that the table itself takes focus. */
   label?: string;
-  /** Not higher than a part of the screen. */
+  /** Whether its height is limited to a part of the screen. */
   isShort?: boolean;
   children?: ReactNode;
 }
 
-/** Rows of a kind. A table in which no column has a title has no head. */
+/** A table of rows. It has no head if no column has a title. */
 export function Table<Row>({
   rows,
   keyOf,
@@ -266,7 +266,7 @@ export function Table<Row>({
 
 type BoxShape = Pick<TableShape<unknown>, 'label' | 'isShort' | 'children'>;
 
-/** It scrolls; one that is named takes the keyboard. */
+/** A box that scrolls; one with a name takes keyboard focus. */
 function Box({ label, isShort, children }: BoxShape) {
   if (label === undefined) return <div className="table-box">{children}</div>;
   return (
@@ -282,7 +282,7 @@ interface Paged {
   fetchNextPage(): Promise<unknown>;
 }
 
-/** Below a list that comes page by page, the newest first. */
+/** The button below a list that loads page by page, newest first. */
 export function Older({ of }: { of: Paged }) {
   if (!of.hasNextPage) return null;
   return (
@@ -296,14 +296,14 @@ export function Older({ of }: { of: Paged }) {
 
 interface ChipShape {
   product: { readonly identifier: string; readonly name?: string; readonly thumbnail?: string };
-  /** Behind the identifier. */
+  /** A note after the identifier. */
   note?: string;
-  /** There is no page of it yet. */
+  /** Whether it has no page yet. */
   isPlanned?: boolean;
   children?: ReactNode;
 }
 
-/** A product as people know it: picture, name, identifier. It leads to its page. */
+/** A product as people know it: picture, name and identifier, with a link to its page. */
 export function ProductChip({
   product: { identifier, name, thumbnail },
   note,
@@ -331,7 +331,7 @@ export function ProductChip({
   );
 }
 
-/** A product of which only the identifier is known yet. */
+/** A product of which only the identifier is known so far. */
 export function FoundChip({ identifier }: { identifier: string }) {
   const product = useLookedUp(identifier);
   const images = product?.images ?? [];
@@ -340,7 +340,7 @@ export function FoundChip({ identifier }: { identifier: string }) {
   return <ProductChip product={{ identifier, name, ...(thumbnail && { thumbnail }) }} />;
 }
 
-/** A product by its name, behind how many of it; its identifier follows, in grey. */
+/** A product by name, after its quantity; the identifier follows in grey. */
 export function ProductLink({ identifier, quantity }: { identifier: string; quantity?: number }) {
   const name = useLookedUp(identifier)?.name;
   return (
@@ -357,7 +357,7 @@ interface LinksShape {
   hasMore: boolean;
 }
 
-/** Some products, and whether there are more. */
+/** Some products, and an ellipsis if there are more. */
 export const ProductLinks = ({ identifiers, hasMore }: LinksShape) => (
   <>
     <Joined list={identifiers}>{(identifier) => <ProductLink identifier={identifier} />}</Joined>
@@ -365,7 +365,7 @@ export const ProductLinks = ({ identifiers, hasMore }: LinksShape) => (
   </>
 );
 
-/** Without a byte order mark, Excel does not read a file as UTF-8. */
+/** Excel reads a file as UTF-8 only with a byte order mark. */
 const MARK = '\ufeff';
 
 export const saveTable = (name: string, lines: readonly BlobPart[]): void =>

@@ -11,7 +11,7 @@ import {
   useState,
 } from 'react';
 
-/** So near to the end of what is there, the next page is asked for. */
+/** The next page is requested this many rows before the end of those loaded. */
 const NEAR_ROWS = 60;
 
 interface Column {
@@ -21,14 +21,14 @@ interface Column {
 
 interface Grid<Row> {
   label: string;
-  /** grid-template-columns. */
+  /** The value of grid-template-columns. */
   template: string;
   columns: readonly Column[];
   count: number;
-  /** In pixels, as the styles say. */
+  /** In pixels, as in the styles. */
   rowHeight: number;
   getRow(index: number): Row | undefined;
-  /** One cell for each column, in their order; must not change between pictures. */
+  /** One cell for each column, in order; must not change between renders. */
   renderCells(row: Row): ReactNode;
   onOpen(row: Row): void;
   onMark?: ((row: Row) => void) | undefined;
@@ -36,7 +36,7 @@ interface Grid<Row> {
 }
 
 /**
- * A table of any length: rows have one height, and only those in sight exist. The arrow keys move through it, Enter opens.
+ * A table of any length: rows share one height, and only visible ones exist. Arrow keys move, Enter opens.
  */
 export function VirtualGrid<Row>({
   label,
@@ -140,7 +140,7 @@ interface GridRowShape {
   onOpen(index: number): void;
 }
 
-/** Drawn again only when it changes, so that scrolling costs the rows that appear and no others. */
+/** Redrawn only when it changes, so that scrolling draws only the rows that appear. */
 const GridRow = memo(function GridRow({
   id,
   index,
@@ -151,7 +151,7 @@ const GridRow = memo(function GridRow({
   onOpen,
 }: GridRowShape) {
   const open = (event: MouseEvent) => {
-    // A link within the row opens by itself, also in another tab; a box is ticked.
+    // A link within the row opens by itself, also in another tab; a checkbox is ticked.
     if (!(event.target instanceof Element && event.target.closest('a, input'))) onOpen(index);
   };
   return (
@@ -171,7 +171,7 @@ const GridRow = memo(function GridRow({
 
 type Acts<Row> = Pick<Grid<Row>, 'onOpen' | 'onMark'>;
 
-/** @returns what a key does with the active row; what stands in a row has its own keys */
+/** @returns the action of a key on the active row; elements within a row handle their own keys */
 function findAct<Row>({ key, target, currentTarget }: KeyboardEvent, acts: Acts<Row>) {
   if (key === 'Enter') return acts.onOpen;
   return key === ' ' && target === currentTarget ? acts.onMark : undefined;

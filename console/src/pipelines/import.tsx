@@ -12,7 +12,7 @@ import { EMPTY_PIPELINE, guessFormat } from './pipeline-draft.ts';
 import { MappingCard } from './pipeline-mapping.tsx';
 import { readFile, usePipelinePreview, Warnings } from './pipeline-preview.tsx';
 
-/** A file becomes the catalog: looked at first, and imported with one button. */
+/** Turns a file into the catalog: a preview first, then one button that imports it. */
 export function Import() {
   const [handed] = useState(droppedFile.take);
   const [file, setFile] = useState(handed);
@@ -34,7 +34,7 @@ export function Import() {
   );
 }
 
-/** @returns the definition of the pipeline that reads such a file; rows that make no product are shown before */
+/** @returns the definition of a pipeline for such a file; rows that make no product are shown before */
 const startDefinition = ({ name }: File): PipelineDefinition => ({
   ...EMPTY_PIPELINE,
   name: name.replace(/\.[^.]*$/, '') || name,
@@ -55,7 +55,7 @@ function Looked({ file }: { file: File }) {
   }, [file]);
   const { data, error: refused } = tried.preview;
   const isOther = useOtherFormat(definition, data?.suggestion.format?.type, change);
-  // What was read in another format is no catalog that one should see.
+  // A preview in the wrong format is not worth showing.
   const isReadAnew = isOther || data?.suggestion.format?.type === definition.format.type;
   if (data === undefined || isReadAnew)
     return error || refused ? <ErrorNote error={error ?? refused} /> : <Loading />;
@@ -83,7 +83,7 @@ function Looked({ file }: { file: File }) {
   );
 }
 
-/** A file that says by its content that it is of another format is read as that, once. @returns whether it is about to be */
+/** Switches once to the format that the content of the file suggests. @returns whether it is about to */
 function useOtherFormat(
   { format }: PipelineDefinition,
   suggested: string | undefined,
@@ -102,11 +102,11 @@ interface ImportShape {
   file: File;
   definition: PipelineDefinition;
   catalog: PreviewCatalog;
-  /** The preview is that of the definition. */
+  /** Whether the preview is that of the definition. */
   isSettled: boolean;
 }
 
-/** Makes a pipeline of the definition, sends the file in, and goes to the products when they are there. */
+/** Creates a pipeline from the definition, uploads the file, and opens the products once they are there. */
 export function ImportButton({ file, definition, catalog, isSettled }: ImportShape) {
   const { run, task, error, isBusy } = useImport(file, definition);
   const canImport = isSettled && catalog.products > 0;
@@ -131,7 +131,7 @@ function useImport(file: File, definition: PipelineDefinition) {
   const made = useRef<number>(undefined);
   const [task, setTask] = useState<Task>();
 
-  /** A second try changes the pipeline of the first. */
+  /** A second try changes the pipeline that the first one created. */
   async function store(): Promise<number> {
     if (made.current === undefined) made.current = (await relata.pipelines.create(projectId, definition)).id;
     else await relata.pipelines.put({ projectId, pipelineId: made.current }, definition);
@@ -163,7 +163,7 @@ function useImport(file: File, definition: PipelineDefinition) {
 const SHOWN_PRODUCTS = 8;
 const SHOWN_VALUES = 3;
 
-/** The catalog as it would be: counts, first products, categories, attributes with types and units. `children`: what can be done. */
+/** The catalog to be: counts, first products, categories, attributes with types and units, and actions. */
 export function ImportCatalog({
   catalog,
   rows,
@@ -228,7 +228,7 @@ function FirstProducts({ rows }: Pick<PipelinePreview, 'rows'>) {
   const read = rows
     .filter(({ problems = [] }) => problems.length === 0)
     .flatMap(({ product }) => (product === undefined ? [] : [product as unknown as ShownProduct]));
-  // Of rows with one identifier the last one is the product.
+  // The last of several rows with the same identifier is the product.
   const products = [...new Map(read.map((product) => [product.identifier, product])).values()];
   return (
     <Card title={t('First products')}>

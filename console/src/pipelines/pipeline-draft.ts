@@ -1,4 +1,4 @@
-/** Pipelines in the words of the console. Source: docs/interface.md §13. */
+/** Pipelines as the console describes them. Source: docs/interface.md §13. */
 
 import {
   choices,
@@ -20,16 +20,16 @@ import { describeSchedule } from '../rules/schedule.ts';
 export const listFormats = () => choices.PipelineFormat.map(toChoice);
 export const listSources = () => choices.PipelineSource.map(toChoice);
 
-/** @returns the format that a name ends like, packed or not: `feed.xml.gz` is xml */
+/** @returns the format of the file extension, packed or not: `feed.xml.gz` is xml */
 export function guessFormat(fileName: string): PipelineFormat['type'] | undefined {
   const ending = /\.([a-z]+)(?:\.gz)?$/.exec(fileName.toLowerCase())?.[1] ?? '';
   return choices.PipelineFormat.find(({ endings }) => endings?.includes(ending))?.type;
 }
 
-/** Whether a mapping must be there, may be, or must not. Source: docs/interface.md §13.1 rule 13. */
+/** Whether a mapping is required, optional or not allowed. Source: docs/interface.md §13.1 rule 13. */
 export function needOfMapping({ format, mode }: Pick<PipelineDefinition, 'format' | 'mode'>) {
   const need = findChoice('PipelineFormat', format)?.mapping ?? 'needed';
-  // What a format maps by itself are products.
+  // The built-in mappings of formats make products.
   return need === 'own' && !makesProducts(mode) ? 'needed' : need;
 }
 
@@ -51,7 +51,7 @@ export const nameMode = (mode: PipelineDefinition['mode']): string =>
     { mode },
   );
 
-/** In a project without products it starts as a full update, which creates the attributes. */
+/** Becomes a full update in a project without products, which creates the attributes. */
 export const EMPTY_PIPELINE: PipelineDefinition = {
   name: '',
   source: { type: 'upload' },
@@ -80,7 +80,7 @@ const nameParts = (): PartNames<PipelineDefinition> => ({
 export const isRunning = ({ lastRun }: Pick<Pipeline, 'lastRun'>) =>
   lastRun !== null && lastRun.finishTime === null;
 
-/** As many as a project may have. Source: docs/interface.md §13.1 rule 17. */
+/** The most pipelines that a project may have. Source: docs/interface.md §13.1 rule 17. */
 const MOST = 1_000;
 
 export const PIPELINE: DefinedKind<Pipeline, PipelineDefinition> = {
@@ -126,7 +126,7 @@ const listCounted = () =>
     ['filtered', t('filtered')],
   ] as const;
 
-/** What a run did, without what is zero. */
+/** The nonzero counts of a run. */
 export function describeCounts(counts: RunCounts | null): string {
   if (counts === null) return '';
   if (counts.nothingNew) return t('nothing new');
@@ -136,19 +136,19 @@ export function describeCounts(counts: RunCounts | null): string {
   return words.join(', ') || t('{count, plural, one {# row} other {# rows}}', { count: counts.rows });
 }
 
-/** @returns the one column that is taken; undefined where it is not as simple */
+/** @returns its only column; undefined if it is not that simple */
 export function columnOf(spec: MappedColumn | undefined): string | undefined {
   if (spec === undefined) return '';
   return typeof spec === 'string' ? spec : spec.column;
 }
 
-/** Another column, and what is done with it stays. */
+/** Replaces the column, and keeps its processing. */
 export function withColumn(spec: MappedColumn | undefined, column: string): MappedColumn | undefined {
   if (column === '') return undefined;
   return typeof spec === 'object' && spec.column !== undefined ? { ...spec, column } : column;
 }
 
-/** @returns the mapping with a field changed; undefined leaves it out */
+/** @returns the mapping with one field changed; undefined leaves the field out */
 export function withField<Field extends keyof Mapping>(
   mapping: Mapping,
   field: Field,
@@ -160,7 +160,7 @@ export function withField<Field extends keyof Mapping>(
 
 export type MappedAttributes = Exclude<NonNullable<Mapping['attributes']>, string>;
 
-/** @returns the chosen ones by key, and whether all the rest comes too */
+/** @returns the chosen attributes by key, and whether all others are included */
 export function readAttributes({ attributes }: Mapping): { chosen: MappedAttributes; hasRest: boolean } {
   if (typeof attributes === 'string') return { chosen: {}, hasRest: true };
   const { '*': rest, ...chosen } = attributes ?? {};
@@ -174,7 +174,7 @@ export function writeAttributes(chosen: MappedAttributes, hasRest: boolean): Map
 
 type FoundList = PipelinePreview['lists'][number];
 
-/** @returns the mapping with the values of a column divided by what stands between them */
+/** @returns the mapping with the values of a column split at its separator */
 export function splitList(mapping: Mapping, { field, column, separator }: FoundList): Mapping {
   if (field === 'targets') return withField(mapping, 'separator', separator);
   const split = { column, split: separator, trim: true };

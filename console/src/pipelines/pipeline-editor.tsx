@@ -40,7 +40,7 @@ import {
 import { LinkedRelationField, MappingCard } from './pipeline-mapping.tsx';
 import { PreviewCard, readFile, type Tried, usePipelinePreview } from './pipeline-preview.tsx';
 
-/** A pipeline as it is made or changed. */
+/** The form for a new or an existing pipeline. */
 export const PipelineEditor = () => (
   <Stored kind={PIPELINE}>{(stored) => (stored ? <Editor stored={stored} /> : <NewPipeline />)}</Stored>
 );
@@ -58,7 +58,7 @@ function NewPipeline() {
 
 interface EditorShape {
   readonly stored: Tagged<Pipeline> | undefined;
-  /** The project has no products yet. */
+  /** Whether the project has no products yet. */
   readonly isFirst?: boolean;
 }
 
@@ -94,7 +94,7 @@ export function BasicsCard({ draft, onChange }: PipelineShape) {
   const bind = useBinding(draft, onChange);
   const setMode = (mode: NonNullable<PipelineDefinition['mode']>) => {
     const isOther = mode !== draft.mode && !(makesProducts(mode) && makesProducts(draft.mode));
-    // Products, links and tables have no field in common.
+    // Products, links and tables have no fields in common.
     onChange({ mode, ...(isOther && { mapping: undefined, relationId: undefined, tableName: undefined }) });
   };
   return (
@@ -133,7 +133,7 @@ function startTrigger(type: string): PipelineTrigger {
 
 export function TriggerCard({ draft, onChange }: PipelineShape) {
   const { trigger, source } = draft;
-  // Whatever else started a run of it would find no file.
+  // A run with any other trigger would find no file.
   const isUpload = source.type === 'upload';
   return (
     <Card title={t('Trigger')}>
@@ -234,7 +234,7 @@ export function FormatCard({ draft, onChange, found }: PipelineShape & { found: 
   );
 }
 
-/** What a new pipeline says before a choice is made. */
+/** The format of a new pipeline until one is chosen. */
 const START_FORMAT = EMPTY_PIPELINE.format.type;
 
 export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: Tried }) {
@@ -255,7 +255,7 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
           place="/source"
           onChange={(next) => onChange({ source: next })}
         />
-        {/* Of several files they may read the newest alone. */}
+        {/* These sources may hold several files, of which only the newest can be read. */}
         {(source.type === 'directory' || source.type === 'sftp' || source.type === 's3') && (
           <SwitchField
             label={t('Only the newest file')}
@@ -283,7 +283,7 @@ export function SourceCard({ draft, onChange, tried }: PipelineShape & { tried: 
 
 type Row = readonly [name: string, value: string];
 
-/** Sent with each fetch. What is stored is answered as `***`, which keeps it. */
+/** Headers of each fetch. A stored value is answered as `***`, and sending that keeps it. */
 function Headers({ source, onChange }: Pick<PipelineShape, 'onChange'> & { source: HttpSource }) {
   const mistake = useMistake();
   const [rows, setRows] = useState<readonly Row[]>(() => Object.entries(source.headers ?? {}));

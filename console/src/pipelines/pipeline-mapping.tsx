@@ -32,14 +32,14 @@ import {
 } from './pipeline-draft.ts';
 import type { PipelineShape } from './pipeline-editor.tsx';
 
-/** As an identifier is needed, a mapping that has none yet is one too while it is being made. */
+/** An empty mapping to start from, although a valid one requires an identifier. */
 const NO_MAPPING = {} as Mapping;
 
 interface Previewed {
   preview: PipelinePreview | undefined;
 }
 
-/** Which column becomes which part of a product. Source: docs/interface.md §13.8. */
+/** Assigns columns to the parts of a product. Source: docs/interface.md §13.8. */
 export function MappingCard({ draft, onChange, preview }: PipelineShape & Previewed) {
   const { mapping } = draft;
   const present = mapping ?? NO_MAPPING;
@@ -79,7 +79,7 @@ export function MappingCard({ draft, onChange, preview }: PipelineShape & Previe
   );
 }
 
-/** A file that was read as a more general format than its own. */
+/** Offers the file's own format if it was read as a more general one. */
 function OtherFormat({ preview, onChange }: Pick<PipelineShape, 'onChange'> & Previewed) {
   const format = preview?.suggestion.format;
   if (format === undefined) return null;
@@ -97,7 +97,7 @@ function OtherFormat({ preview, onChange }: Pick<PipelineShape, 'onChange'> & Pr
   );
 }
 
-/** Columns whose cells look like lists, each divided by one click. */
+/** Columns whose cells look like lists, each split with one click. */
 const FoundLists = ({ preview, mapping, onChange }: Previewed & Omit<FieldsShape, 'columns'>) =>
   preview?.lists.map((list) => (
     <div key={list.field} className="note warn small">
@@ -247,7 +247,7 @@ function MappingText({ mapping, onChange }: Omit<FieldsShape, 'columns'>) {
 
 type Chosen = MappedAttributes[string];
 
-/** All the rest, or those that are chosen, or both: the chosen ones have names of their own. */
+/** All other columns, chosen ones, or both; chosen ones have names of their own. */
 export function MappedAttributesFields({ mapping, columns, onChange }: FieldsShape) {
   const { chosen, hasRest } = readAttributes(mapping);
   const entries = Object.entries(chosen);
@@ -279,7 +279,7 @@ export function MappedAttributesFields({ mapping, columns, onChange }: FieldsSha
             label={t('Column of {key}', { key })}
             isQuiet
             columns={columns}
-            // A list of columns is shown as what only the JSON says.
+            // A list of columns can be edited as JSON only.
             spec={Array.isArray(spec) ? {} : (spec as MappedColumn)}
             onChange={(next) => choose(at, key, next)}
           />
@@ -302,10 +302,10 @@ export function MappedAttributesFields({ mapping, columns, onChange }: FieldsSha
   );
 }
 
-/** A constant, an expression, several columns: what a list of columns cannot say. */
+/** Stands for a constant, an expression or several columns, which a list of columns cannot express. */
 const NOT_SIMPLE = '…';
 
-/** @returns the found columns, and the present one where it is none of them */
+/** @returns the columns that were found, plus the current one if it is not among them */
 function listChoices(columns: readonly string[], present: string | undefined): Choice[] {
   const all = !present || columns.includes(present) ? columns : [present, ...columns];
   return [['', '—'], ...all.map((column) => [column, column] as const)];
@@ -367,7 +367,7 @@ const describeChange = (spec: object) =>
     .filter((name) => name !== 'column')
     .join(', ');
 
-/** Whose links a pipeline of the mode links replaces. Source: docs/interface.md §13.9. */
+/** The relation whose links a pipeline in the mode links replaces. Source: docs/interface.md §13.9. */
 export function LinkedRelationField({ draft, onChange }: PipelineShape) {
   const mistake = useMistake();
   const relations = useRelations();

@@ -8,10 +8,10 @@ import { Pairs } from '../parts/show.tsx';
 import { queries, useCalls, useSettled, WHILE_TYPING } from '../state/service.tsx';
 import { makesProducts, needOfMapping } from './pipeline-draft.ts';
 
-/** So many rows are shown besides those with problems. */
+/** The number of rows shown in addition to those with problems. */
 const FIRST_ROWS = 3;
 
-/** The source as it was when the user last asked to read it: not at every letter of a URL. */
+/** The source as of the user's last request to read it, rather than at every letter of a URL. */
 interface Reading {
   readonly number: number;
   readonly source: PipelineDefinition['source'];
@@ -20,7 +20,7 @@ interface Reading {
 
 export interface Tried {
   readonly preview: UseQueryResult<PipelinePreview>;
-  /** The source is another one by now. */
+  /** Whether the source has changed since. */
   readonly isOld: boolean;
   readonly isRead: boolean;
   read(file: SentFile | undefined): void;
@@ -28,18 +28,18 @@ export interface Tried {
 
 interface Editing {
   readonly pipelineId: number | undefined;
-  /** Whether it is also asked what the catalog would be. */
+  /** Whether to ask for the resulting catalog too. */
   readonly hasCatalog?: boolean;
   onChange(changed: Partial<PipelineDefinition>): void;
 }
 
-/** Preview of the first rows, at every change of format, mapping and mode. */
+/** Previews the first rows at every change of format, mapping or mode. */
 export function usePipelinePreview(
   draft: PipelineDefinition,
   { pipelineId, hasCatalog = false, onChange }: Editing,
 ): Tried {
   const { relata, projectId } = useCalls();
-  // What is stored was read before; a file that was sent in is gone.
+  // A stored source can be read again; an uploaded file is gone.
   const isStored = pipelineId !== undefined && draft.source.type !== 'upload';
   const [reading, setReading] = useState<Reading | undefined>(
     isStored ? { number: 0, source: draft.source, file: undefined } : undefined,
@@ -65,13 +65,13 @@ export function usePipelinePreview(
     enabled: reading !== undefined,
     ...WHILE_TYPING,
   });
-  // One that was made for another mode lacks what this one needs, and would be refused from then on.
+  // A suggestion for another mode would lack required parts, and be refused from then on.
   const isCurrent = present === settled && !preview.isPlaceholderData;
   useSuggestion(draft, {
     suggested: isCurrent ? preview.data?.suggestion.mapping : undefined,
     isNew: pipelineId === undefined,
     onChange(changed) {
-      // Rows were read by the suggestion already: with it, the file need not be sent again.
+      // The rows were read with this suggestion: a cached answer saves sending the file again.
       const taken = JSON.stringify({ format, mapping: changed.mapping, mode });
       if (mapping === undefined) queries.setQueryData(keyOf(taken), preview.data);
       onChange(changed);
@@ -88,12 +88,12 @@ export function usePipelinePreview(
 
 interface Suggestion {
   readonly suggested: Mapping | undefined;
-  /** A stored pipeline may do without a mapping where its format has one. */
+  /** A stored pipeline may omit its mapping if the format has a built-in one. */
   readonly isNew: boolean;
   readonly onChange: Editing['onChange'];
 }
 
-/** What the service suggests is the start: it is taken until the user changes it. */
+/** Keeps taking the mapping that the service suggests until the user changes it. */
 function useSuggestion(draft: PipelineDefinition, { suggested, isNew, onChange }: Suggestion): void {
   const taken = useRef<string>(undefined);
   const { mapping } = draft;
@@ -270,25 +270,25 @@ function showValue(value: unknown): string {
   return 'url' in value ? String(value.url) : JSON.stringify(value);
 }
 
-/** A product of the upload shape: its members, then its attributes by their keys. */
+/** A product of the upload shape: its members, then its attributes by key. */
 function listParts({ attributes, ...members }: Readonly<Record<string, unknown>>): readonly Pair[] {
   const facts = Array.isArray(attributes) ? (attributes as { key: string; value: unknown }[]) : [];
   return [...Object.entries(members), ...facts.map(({ key, value }) => [key, value] as const)];
 }
 
-/** What a preview takes. Source: docs/interface.md §13.5 rule 2. */
+/** The limit of a preview. Source: docs/interface.md §13.5 rule 2. */
 const MOST_BYTES = 8 * 1024 * 1024;
-/** Their directory stands at the end: of a part of them nothing can be read. */
+/** Formats with their directory at the end, so that a part of the file cannot be read. */
 const WHOLE_ONLY = /\.(?:xlsx|zip)$/i;
 
-/** A file as a preview takes it. */
+/** A file as a preview accepts it. */
 export interface SentFile {
   readonly name: string;
   readonly base64: string;
   readonly isBeginning?: true;
 }
 
-/** @returns the file, of a large one its beginning @throws Error that says what to do instead */
+/** @returns the file, or the beginning of a large one @throws Error that says what to do instead */
 export async function readFile(file: File): Promise<SentFile> {
   const { name } = file;
   if (file.size <= MOST_BYTES) return { name, base64: await readBase64(file) };

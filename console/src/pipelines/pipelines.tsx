@@ -23,7 +23,7 @@ const PARTS = ['pipeline', 'pipelines', 'pipeline-runs'];
 
 type WebhookTrigger = Extract<PipelineTrigger, { type: 'webhook' }>;
 
-/** One pipeline: what it does, what started it, what became of it. */
+/** One pipeline: what it does, and its runs with their triggers and results. */
 export const PipelineView = () => (
   <DefinitionView
     kind={PIPELINE}
@@ -50,7 +50,7 @@ function Starts({ pipeline }: { pipeline: Pipeline }) {
   );
 }
 
-/** `isForced`: although the source is what it was, say because the ontology changed since. */
+/** `isForced`: even if the source has not changed, for example because the ontology has. */
 function RunNow({ pipeline, isForced = false }: { pipeline: Pipeline; isForced?: boolean }) {
   const { relata, projectId } = useCalls();
   const { run, isBusy } = useStart(
@@ -92,7 +92,7 @@ function SendFile({ pipeline }: { pipeline: Pipeline }) {
         onChange={({ target }) => {
           const [file] = target.files ?? [];
           if (file) void run(file);
-          // The same file may be sent again.
+          // Allows the same file to be sent again.
           target.value = '';
         }}
       />
@@ -184,7 +184,7 @@ export function PipelineRuns({ pipeline }: { pipeline: Pipeline }) {
   );
 }
 
-/** What feeds the catalog by itself. */
+/** The pipelines, which feed the catalog automatically. */
 export const Pipelines = () => (
   <DefinitionList
     kind={PIPELINE}

@@ -32,7 +32,7 @@ import {
 
 const REST_MS = 150;
 
-/** The catalog. The filters stand in the address, so that a view can be sent as a link. */
+/** The catalog. The filters are part of the address, so that a view can be sent as a link. */
 export function Products() {
   const project = useProject();
   const [filters, changeSome, stepSome] = useFilters([...VIEW_PARTS, ...EARLIER_FILTERS]);
@@ -48,7 +48,7 @@ export function Products() {
     storeColumns(project.id, columns);
     if (filters.columns !== '') stepSome({ columns: '' });
   };
-  // Typing goes first; the table follows when there is time, a search when the words rest.
+  // Typing has priority; the table follows when there is time, a search when typing pauses.
   const deferred = useDeferredValue(filters);
   const q = useSettled(filters.q, REST_MS);
   const applied = useMemo(() => ({ ...deferred, q: deferred.q && q }), [deferred, q]);
@@ -102,7 +102,7 @@ export function Products() {
 
 const STORED = 'relata-facets';
 
-/** Beside the list once something is looked for, where there is room; there as the user left it. */
+/** Opens beside the list during a search, if there is room, unless the user has chosen otherwise. */
 function useFacetsOpen({ q, where, category }: ProductFilters) {
   const [chosen, setChosen] = useState<boolean>();
   const isWide = matchMedia('(min-width: 64rem)').matches;
@@ -115,7 +115,7 @@ function useFacetsOpen({ q, where, category }: ProductFilters) {
   return [chosen ?? (isWide && before), setOpen] as const;
 }
 
-/** Views by name, kept by this browser, and the link that shows the present one to others. */
+/** Named views, kept by this browser, and a link that shows the current one to others. */
 export function ViewList({ filters }: { filters: ProductFilters }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -136,7 +136,7 @@ function Views({ filters, onClose }: { filters: ProductFilters; onClose(): void 
   const [name, setName] = useState('');
   const list = projectLink('products');
   const link = linkWith(list, { ...filters, columns: writeColumns(columns) });
-  // Another tab may have saved one since.
+  // Another tab may have saved a view since.
   const keep = (change: (stored: readonly SavedView[]) => readonly SavedView[]) => {
     const next = change(readViews(localStorage.getItem(key)));
     localStorage.setItem(key, JSON.stringify(next));

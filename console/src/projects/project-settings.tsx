@@ -72,7 +72,7 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
   const edited = useDraft<Settings>(stored, stored.value, nameParts());
   const { draft, change, round } = edited;
 
-  /** Sends what differs, and nothing that others may have changed. */
+  /** Sends only the differences, so that others' changes are kept. */
   async function write(from: Settings, to: Settings): Promise<void> {
     const changed = pickChanged(from, to);
     const { name, locale, projectGroupId, tags, ...settings } = changed;
@@ -108,7 +108,7 @@ function SettingsForm({ project, canChange }: { project: ManagedProject; canChan
   );
 }
 
-/** @returns the parts of `to` that `from` has otherwise */
+/** @returns the parts of `to` that differ from `from` */
 const pickChanged = <Part extends object>(from: Partial<Part>, to: Part): Partial<Part> =>
   Object.fromEntries(
     Object.entries(to).filter(([name, value]) => !isSame(from[name as keyof Part], value)),

@@ -21,7 +21,7 @@ import { linkTo, linkWith, projectLink, useFilters } from '../state/route.ts';
 import { handleSubmit, useIsLate, useOfProject, useProject } from '../state/service.tsx';
 import { useTasks } from '../updates/updates.tsx';
 
-/** A project at a glance: what goes with what, how much of it there is, what needs attention; or how to begin. */
+/** A project at a glance: its relations, its figures, open problems; or the first steps. */
 export function ProjectStart() {
   const project = useProject();
   const first = useOfProject(
@@ -50,19 +50,19 @@ export function ProjectStart() {
   );
 }
 
-/** Before any product is shown in place of a fitting one. */
+/** The wait for a fitting product before any other is shown. */
 const PATIENCE_MS = 300;
 const EXAMPLES = 3;
 
 const finds = ({ state, kind }: Relation) => state === 'ready' && kind !== 'links';
 
-/** The question that the service is there for, asked of a product of the catalog; which one stands in the address. */
+/** The main question of the service, asked about a product of the catalog, which is part of the address. */
 function Question({ any }: { any: string }) {
   const [{ product }, , step] = useFilters(['product']);
   const { data: relations, isPending } = useRelations();
   const ready = relations?.filter(finds).slice(0, EXAMPLES) ?? [];
   const standing = useStanding(product === '' ? ready[0] : undefined);
-  // While the catalog is being indexed any product will do.
+  // While the catalog is being indexed, any product will do.
   const isLate = useIsLate(PATIENCE_MS);
   const isFinding = product === '' && (isPending || (standing.isFetching && !isLate));
   const identifier = product || standing.data || any;
@@ -102,7 +102,7 @@ function RelatedQuestion({ onAsk }: { onAsk(identifier: string): void }) {
   );
 }
 
-/** @returns the identifier of a product on the first side of a relation, once the catalog is indexed */
+/** @returns the identifier of a product on a relation's first side, once the catalog is indexed */
 const useStanding = (relation: Relation | undefined) =>
   useOfProject(
     ['products', 'standing', relation?.source],
@@ -124,14 +124,14 @@ function Example({ relation, onAsk }: { relation: Relation; onAsk(identifier: st
   );
 }
 
-/** A page that is only passed through loads nothing. */
+/** A page that is left sooner loads nothing. */
 const READ_MS = 1_500;
 
 function Figures() {
   const { data: relations = [] } = useRelations();
   const attributes = useAttributes();
   const total = useTotal();
-  // What takes seconds to count in a large catalog is there when the next view opens.
+  // Counts that take seconds in a large catalog are ready when the next view opens.
   const isRead = useIsLate(READ_MS);
   useCoverage([], isRead);
   useSuggestions(false, isRead);

@@ -80,7 +80,7 @@ function NewProject({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
     const project = await relata.projects.create({ name, locale, projectGroupId });
     await Promise.all([reread('projects'), reread('groups')]);
     setName('');
-    // After the dialog has closed, which itself goes back to the list.
+    // Runs after the dialog has closed, which itself returns to the list.
     setTimeout(() => goTo(linkTo('projects', project.id)));
   };
   return (
@@ -150,7 +150,7 @@ function DeletedProjects() {
   );
 }
 
-/** Where one comes in: the project, if there is one; else all of them, or how to begin. */
+/** The entry page: the project if there is only one, else all projects, or the first steps. */
 export const Home = () => (
   <Answer of={useProjects()}>
     {([first, ...others]) => {
@@ -162,7 +162,7 @@ export const Home = () => (
 
 function GoTo({ projectId }: { projectId: number }) {
   useEffect(() => {
-    // Not if the user has gone on by then.
+    // Not if the user has moved on by then.
     if (/^#?\/?$/.test(location.hash)) replaceWith(linkTo('projects', projectId));
   }, [projectId]);
   return null;

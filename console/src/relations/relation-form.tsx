@@ -65,7 +65,7 @@ export const KindField = ({ draft, onChange }: Shape) => (
   />
 );
 
-/** How shops ask for a relation, and what people read of it. Source: docs/interface.md §12.1. */
+/** The identification of a relation for shops, and its texts for people. Source: docs/interface.md §12.1. */
 export function RelationDetails({ draft, onChange }: Shape) {
   const bind = useBinding(draft, onChange);
   return (
@@ -129,7 +129,7 @@ const emptyOf = (kind: NonNullable<RelationDefinition['kind']>): Partial<Relatio
     : NO_TOTAL),
 });
 
-/** Sent as JSON, they are left out. */
+/** Undefined members are left out of the JSON. */
 const NO_TOTAL = { total: undefined, operator: undefined, limit: undefined, constraint: undefined } as object;
 
 function Refused({ place }: { place: string }) {
@@ -176,7 +176,7 @@ function Names({ draft, onChange }: Shape) {
   );
 }
 
-/** The products of both sides condition by condition: groups of them are more than a sentence says. */
+/** The conditions of both sides as a form: nested groups are too much for a sentence. */
 export function SidesForm({ draft, onChange }: Shape) {
   const attributes = useAttributes();
   return (

@@ -9,7 +9,7 @@ export interface ImportEffect {
   readonly deleted: readonly Relation[];
 }
 
-/** @returns the relations of an exported document. @throws Error that says what a reader should mend */
+/** @returns the relations of an exported document. @throws Error that says what to correct */
 export function readImport(text: string): Imported[] {
   const relations = (parse(text) as { relations?: unknown } | null)?.relations;
   if (!Array.isArray(relations))
@@ -26,8 +26,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * One after the other, as the service does it: a relation with a known id is changed, or else the first of the same name
- * and tag. Source: docs/interface.md §12.1 rule 4.
+ * Predicts an import in the order of the service: each entry changes the relation with its id, or else the
+ * first with its name and tag. Source: docs/interface.md §12.1 rule 4.
  */
 export function foreseeImport(present: readonly Relation[], imported: readonly Imported[]): ImportEffect {
   const left = new Map(present.map((relation) => [relation.id, relation]));

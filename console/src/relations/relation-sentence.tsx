@@ -43,7 +43,7 @@ interface Shape {
   onOpenForm(): void;
 }
 
-/** A rule as one says it; every part is edited where it stands. */
+/** A rule as a sentence whose parts are edited in place. */
 export function RelationSentence({ draft, attributes, onChange, onOpenForm }: Shape) {
   const { match = [], sort = [] } = draft;
   const unfinished = countUnfinished(draft);
@@ -72,7 +72,7 @@ export function RelationSentence({ draft, attributes, onChange, onOpenForm }: Sh
   );
 }
 
-/** Of its chips one is open at a time. */
+/** Allows one open chip at a time. */
 function Sentence({ warning, children }: { warning: string | false; children: ReactNode }) {
   const [place, open] = useState<string>();
   const box = useRef<HTMLParagraphElement>(null);
@@ -181,7 +181,7 @@ function saySort({ attribute, direction }: Sort): ReactNode {
 
 const NO_SUM: NonNullable<RelationDefinition['total']> = { attribute: '' };
 
-/** A total as one says it: `For Backpacks, the sum of Weight of Camping is at most its Maximum load.` */
+/** A total as a sentence: `For Backpacks, the sum of Weight of Camping is at most its Maximum load.` */
 export function TotalSentence({ draft, attributes, onChange, onOpenForm }: Shape) {
   const { total = NO_SUM, limit = NO_SUM } = draft;
   const { operator = 'lessOrEqual' } = draft;
@@ -257,7 +257,7 @@ export function TotalSentence({ draft, attributes, onChange, onOpenForm }: Shape
 
 interface Side extends FilterShape {
   side: 'source' | 'target';
-  /** Where everything can be said. */
+  /** Opens the form that can express everything. */
   onOpenForm(): void;
 }
 
@@ -340,7 +340,7 @@ function isBlank(filter: Filter): boolean {
 
 const SAID = 3;
 
-/** `isHead`: what the products are, of which the last part of the path says enough. */
+/** `isHead`: the condition names the products, for which the last part of the path is enough. */
 function sayCondition(filter: Filter, isHead: boolean): ReactNode {
   if (isBlank(filter)) return '…';
   if ('category' in filter)
@@ -359,7 +359,7 @@ function sayCondition(filter: Filter, isHead: boolean): ReactNode {
   return describeFilter(filter);
 }
 
-/** By the member that tells each from the others. */
+/** Empty filters by the member that identifies their kind. */
 const EMPTY_OF: Readonly<Record<string, Filter>> = {
   category: { category: [] },
   attribute: NO_CONDITION,
@@ -393,7 +393,7 @@ const ConditionEditor = ({ filter: condition, attributes, onChange }: FilterShap
   </>
 );
 
-/** @returns the chips of both sides, as the sentences of all kinds name them */
+/** @returns the chips of both sides, for the sentences of all kinds */
 function saySides({ draft, onChange, ...side }: Shape) {
   const { source = EVERY_PRODUCT, target = EVERY_PRODUCT } = draft;
   return {

@@ -10,13 +10,13 @@ import { EVERY_PRODUCT, isEveryPair, isWholeMatch, isWholeTotal, pruneFilter } f
 import { formatCount, formatPercent } from '../rules/format.ts';
 import { useOfProject, useSettled } from '../state/service.tsx';
 
-/** The first preview reads every product, which the service keeps: when one took longer, the next is made on demand. */
+/** A slower preview makes the next one manual. The first reads every product; the service caches that. */
 const LIVE_MS = 5_000;
 /** Most previews take a tenth of a second. */
 const REST_MS = 150;
 const SHOWN = 6;
 
-/** What the definition finds, as it is being built. */
+/** The results of the definition while it is being built. */
 export function RelationSurveyCard({ draft }: { draft: RelationDefinition }) {
   const { survey, isStale, isEmpty, ask } = usePreview(draft);
   return (
@@ -60,7 +60,7 @@ function usePreview(draft: RelationDefinition) {
       setTookMs(performance.now() - begun);
       return found;
     },
-    // To count every pair takes the longest and tells nothing.
+    // Counting every pair takes longest and tells nothing.
     { enabled: !isEmptyRule(asked), placeholderData: keepPreviousData, staleTime: 30_000 },
   );
   return { survey, isStale: definitionText !== definition, isEmpty, ask: () => setSurveyed(definition) };
@@ -71,7 +71,7 @@ const isEmptyRule = (definition: RelationDefinition): boolean =>
     ? !isWholeTotal(definition)
     : definition.kind !== 'links' && isEveryPair(complete(definition));
 
-/** A name and a tag are needed to be stored, not to be tried; half a row is left out. */
+/** Name and tag are required to store a definition, not to try it; incomplete rows are left out. */
 const complete = (draft: RelationDefinition): RelationDefinition => ({
   ...draft,
   name: draft.name || 'preview',
@@ -211,7 +211,7 @@ function ResultChip({ product }: { product: SurveyCard['results'][number] }) {
   );
 }
 
-/** Products of the relation as one looks at them: what leads to what and why; and what would be nearest where nothing fits. */
+/** Example products of the relation: results with reasons, and the nearest product if nothing fits. */
 const RelationCards = ({ cards }: { cards: readonly SurveyCard[] }) => (
   <ul className="stack" aria-label={t('Examples')}>
     {cards.map(({ source, results, nearest }) => (
@@ -236,7 +236,7 @@ const RelationCards = ({ cards }: { cards: readonly SurveyCard[] }) => (
   </ul>
 );
 
-/** How many results the products get: `counts` of those with 0, 1, … 9, and 10 or more. */
+/** The distribution of results: `counts` of products with 0, 1, … 9, and 10 or more. */
 function ResultCounts({ counts }: { counts: readonly number[] }) {
   const most = Math.max(1, ...counts);
   const last = counts.length - 1;

@@ -17,10 +17,10 @@ import { KindField, RelationDetails, RelationRule, SidesForm } from './relation-
 import { RelationSurveyCard } from './relation-survey.tsx';
 import { EMPTY, proposeName, RELATION, RelationState } from './relations.tsx';
 
-/** One relation: to build, to try, to understand. */
+/** One relation, to build, to try and to understand. */
 export const RelationView = () => <Stored kind={RELATION}>{(stored) => <Builder stored={stored} />}</Stored>;
 
-/** The rule comes first; name, tag and what else people read of it have a page of their own. */
+/** The rule comes first; name, tag and the other texts have a page of their own. */
 function Builder({ stored }: { stored: Tagged<Relation> | undefined }) {
   const [empty] = useState(() => (stored === undefined ? draftedRelation.take() : undefined) ?? EMPTY);
   const editor = useEditor(RELATION, stored, empty);
@@ -89,7 +89,7 @@ function Rule({ edited: { draft, change }, relation }: RuleShape) {
   const [isOpen, setOpen] = useState(false);
   const isLinks = draft.kind === 'links';
   const [said, setSaid] = useState(0);
-  // Fields of the form keep what is typed into them: those of a rule that is said anew begin anew.
+  // Form fields keep what is typed, so those of a rule changed in its sentence are created anew.
   const say = (changed: Partial<RelationDefinition>) => {
     setSaid(said + 1);
     change(changed);
@@ -140,7 +140,7 @@ const Marks = ({ relation }: { relation: Relation }) => (
   </span>
 );
 
-/** Why one product is a result of another, or is not. */
+/** Explains why one product is, or is not, a result of another. */
 export function RelationExplain({ relationId }: { relationId: number }) {
   const { relata, projectId } = useCalls();
   const [pair, setPair] = useState<Pair>({ source: '', target: '' });
@@ -183,7 +183,7 @@ export function RelationExplain({ relationId }: { relationId: number }) {
   );
 }
 
-/** The links of a relation: from a file, to a file, and those of one product. Source: docs/interface.md §12.8. */
+/** A relation's links: import, export, and those of one product. Source: docs/interface.md §12.8. */
 export function RelationLinks({ relationId }: { relationId: number }) {
   const { canChange } = useRights();
   return (

@@ -12,7 +12,7 @@ import { formatCount } from '../rules/format.ts';
 import { reread, tell, useCalls, useRights } from '../state/service.tsx';
 import { foreseeImport, type ImportEffect, readImport } from './relation-import.ts';
 
-/** What goes with what, by which rule. */
+/** The relations of the project, with their rules. */
 export function Relations() {
   const { canChange } = useRights();
   return (
@@ -76,7 +76,7 @@ const describeSide = (relation: Relation, side: 'source' | 'target') =>
 
 const NAMED = 5;
 
-/** All relations as a file, to keep or to take to another project. */
+/** Saves all relations as a file, to keep or to take to another project. */
 export function ExportRelations() {
   const { relata, projectId } = useCalls();
   const save = (document: object) =>
@@ -90,7 +90,7 @@ interface Chosen {
   readonly effect: ImportEffect;
 }
 
-/** Makes a file the whole list; says before what that changes and deletes. */
+/** Replaces the whole list with a file; says first what that changes and deletes. */
 export function ImportRelations({ present }: { present: readonly Relation[] }) {
   const { relata, projectId } = useCalls();
   const [chosen, setChosen] = useState<Chosen>();
@@ -155,7 +155,7 @@ function Effect({ effect: { changed, created, deleted } }: { effect: ImportEffec
   );
 }
 
-/** Whether a relation answers, and why not. */
+/** Whether a relation answers, or else why not. */
 export function RelationState({ relation }: { relation: Pick<Relation, 'state' | 'enabled'> }) {
   if (relation.state === 'misconfigured') return <span className="badge bad">{t('cannot work')}</span>;
   if (relation.state === 'building') return <span className="badge busy">{t('building')}</span>;
@@ -166,7 +166,7 @@ export function RelationState({ relation }: { relation: Pick<Relation, 'state' |
   );
 }
 
-/** What a new one begins with. */
+/** The initial state of a new relation. */
 export const EMPTY: RelationDefinition = {
   name: '',
   tag: '',
@@ -180,11 +180,11 @@ export const EMPTY: RelationDefinition = {
   excludeSameGroup: true,
 };
 
-/** @returns the category that a side is about, where it is about one */
+/** @returns the category that a side is about, if any */
 const findHead = (side: Filter = EVERY_PRODUCT) =>
   asGroup(side).filters.flatMap((one) => ('category' in one ? one.category.slice(-1) : []))[0];
 
-/** @returns a name and a tag to begin with, `Bits for Drills` and `bits`; what is named already keeps its name */
+/** @returns an initial name and tag, `Bits for Drills` and `bits`; existing ones are kept */
 export function proposeName({ name, tag, source, target }: RelationDefinition) {
   const [from, to] = [findHead(source), findHead(target)];
   const slug = to?.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-');

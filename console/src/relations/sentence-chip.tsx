@@ -9,10 +9,10 @@ import { listMatches, listMatchOperators, nameMatched, sayComparison } from '../
 import { sayTerm, type Term } from '../rules/fit.ts';
 import { handleSubmit } from '../state/service.tsx';
 
-/** Which chip of a sentence is open, by its place: `match 0`. */
+/** The open chip of a sentence, by its place: `match 0`. */
 export interface OpenChip {
   readonly place: string | undefined;
-  /** Of the sentence: what opens stays above or below it, so that what it changes beside it is seen. */
+  /** The sentence's box: popovers open above or below it, so that the preview beside it stays visible. */
   readonly box: RefObject<HTMLElement | null>;
   open(place: string | undefined): void;
 }
@@ -27,17 +27,17 @@ interface Shape {
   place: string;
   label: string;
   words: ReactNode;
-  /** The whole of what the words shorten. */
+  /** The full text of abbreviated words. */
   title?: string | undefined;
-  /** Nothing is chosen yet: it goes when it is left like that. */
+  /** Whether nothing is chosen yet; closing it like that removes it. */
   isBlank?: boolean;
-  /** It is not written to its end: what the rule finds is found without it. */
+  /** Whether it is incomplete, and ignored by the preview of the rule. */
   isUnfinished?: boolean;
   onRemove?: (() => void) | undefined;
   children: ReactNode;
 }
 
-/** A part of a sentence that is edited where it stands. */
+/** A part of a sentence that is edited in place. */
 export function SentenceChip({
   place,
   label,
@@ -58,7 +58,7 @@ export function SentenceChip({
     onRemove?.();
   };
   const close = () => (isBlank && onRemove ? remove() : open(undefined));
-  /** The chip, or, where it goes, what adds another one. */
+  /** The element to focus: the chip, or, if that is removed, the button that adds another. */
   const findHeir = () => {
     const heir = isGone.current ? findAdd(box.current, place) : chip.current;
     isGone.current = false;
@@ -108,7 +108,7 @@ export function SentenceChip({
   );
 }
 
-/** A comma behind it begins no line. */
+/** Keeps a comma after it on the same line. */
 const Stays = ({ children }: { children: ReactNode }) => (
   <span className="sentence-part">
     {children}
@@ -136,7 +136,7 @@ interface AddChipShape {
   onAdd(): void;
 }
 
-/** Adds a part, and opens it. @param props.place  of the part that comes @param props.words  what holds as long as there is none */
+/** Adds a part and opens it. @param props.place of the new part @param props.words shown without any part */
 export function AddChip({ place, label, words, onAdd }: AddChipShape) {
   const { open } = useContext(OpenChipContext);
   if (useLocked()) return words ?? null;
@@ -144,7 +144,7 @@ export function AddChip({ place, label, words, onAdd }: AddChipShape) {
     onAdd();
     open(place);
   };
-  // One element in both looks: one that went would take the keyboard along.
+  // One element for both looks, as removing a focused one would lose focus.
   return (
     <Stays>
       <button
@@ -161,7 +161,7 @@ export function AddChip({ place, label, words, onAdd }: AddChipShape) {
   );
 }
 
-/** @returns the parts as a language lists them: `A, B and C`, `A, B oder C` */
+/** @returns the parts joined as the language does: `A, B and C`, `A, B oder C` */
 export function joinList(parts: readonly ReactNode[], type: 'conjunction' | 'disjunction'): ReactNode {
   const places = parts.map((_, at) => String(at));
   const list = new Intl.ListFormat(presentLanguage(), { type }).formatToParts(places);
@@ -180,7 +180,7 @@ interface MatchShape {
   onChange(element: MatchElement): void;
 }
 
-/** An element of a rule: a match, or several of which one must hold or all of one row. */
+/** An element of a rule: a match, or several of which any has to hold, or all in one row. */
 export function MatchEditor({ element, names, onChange }: MatchShape) {
   const kind = element.any ? 'any' : element.together ? 'together' : undefined;
   const list = listMatches([element]);
@@ -295,7 +295,7 @@ function MatchFields({ match, names, onChange }: MatchFieldsShape) {
 
 const termOf = (value: MatchedValue): Term => (typeof value === 'string' ? {} : value);
 
-/** @returns the name alone, where nothing is reckoned with it */
+/** @returns the bare name if there is no calculation */
 const writeValue = (attribute: string, { times, plus }: Term): MatchedValue =>
   times === undefined && plus === undefined ? attribute : { attribute, ...writeTerm({ times, plus }) };
 
@@ -310,7 +310,7 @@ interface TermFieldsShape {
   onChange(term: Term): void;
 }
 
-/** @param label of what is reckoned with */
+/** @param label of the value to calculate with */
 export const TermFields = ({ label, term: { times, plus }, onChange }: TermFieldsShape) => (
   <details open={times !== undefined || plus !== undefined}>
     <summary>{t('Calculate with: {label}', { label })}</summary>
@@ -352,7 +352,7 @@ function sayMatch(match: Match): ReactNode {
   return match.missing === 'passes' ? rich('{words}, or unknown', { words: held }) : held;
 }
 
-/** A whole clause for each comparison: languages put the verb in other places. */
+/** Uses a whole clause for each comparison, because languages place the verb differently. */
 function sayCompared({ target: left, operator = 'equals', source: right }: Match): ReactNode {
   const [target, source] = [nameMatched(left) || '…', nameMatched(right) || '…'];
   const [ofTarget, ofSource] = [termOf(left), termOf(right)];

@@ -1,7 +1,7 @@
 import type { CatalogPoint, KeyStatistics, RequestPoint } from '@relata/client';
 import { formatDayOf, formatHourOf, formatWeekdayOf } from './format.ts';
 
-/** Round values from 0 on, the last of which is at least the largest value. */
+/** Round values from 0 to at least the largest value. */
 export function listTicks(largest: number, steps = 4): readonly number[] {
   const least = Math.max(1, largest) / steps;
   const power = 10 ** Math.floor(Math.log10(least));
@@ -10,7 +10,7 @@ export function listTicks(largest: number, steps = 4): readonly number[] {
   return Array.from({ length: count + 1 }, (_, at) => at * step);
 }
 
-/** A mark on an axis of time: which step it is at, and its words. */
+/** A mark on a time axis: its step and its label. */
 export interface TimeMark {
   readonly at: number;
   readonly words: string;
@@ -18,12 +18,12 @@ export interface TimeMark {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Up to here hours are marked, beyond it days. */
+/** The number of hours up to which hours are marked, and beyond which days are. */
 const HOURS_SHOWN = 36;
 const MARKED_HOURS = 6;
 const MOST_DAYS = 7;
 
-/** @returns few marks for steps that begin at these instants: hours of the day, days of the week, or dates */
+/** @returns a few marks for steps that begin at these instants: hours, weekdays, or dates */
 export function markTimes(steps: readonly number[]): readonly TimeMark[] {
   const stepMs = (steps[1] ?? 0) - (steps[0] ?? 0);
   if (stepMs >= DAY_MS) {
@@ -49,14 +49,14 @@ function marks(
   return steps.flatMap((step, at) => (isMarked(step, at) ? [{ at, words: say(step) }] : []));
 }
 
-/** @returns the step in words: its day where it is one, which begins by UTC, else its day and hour */
+/** @returns the step in words: its day if it is a day (by UTC), else its day and hour */
 export function sayStep(steps: readonly number[], at: number): string {
   const step = steps[at] ?? 0;
   const isDay = (steps[1] ?? 0) - (steps[0] ?? 0) >= DAY_MS;
   return isDay ? formatDayOf(step) : `${formatWeekdayOf(step)}, ${formatHourOf(step)}`;
 }
 
-/** The places of marks on an axis of time from 0 to 1, in their order: none nearer to the next one than `gap`. */
+/** Positions of marks on a time axis from 0 to 1, in order and no closer to each other than `gap`. */
 export function placeMarks(instants: readonly number[], gap: number): readonly number[] {
   const [first = 0, last = 0] = [instants[0], instants.at(-1)];
   const span = Math.max(1, last - first);
@@ -65,14 +65,14 @@ export function placeMarks(instants: readonly number[], gap: number): readonly n
   return instants.map((instant, at) => at * gap + ((instant - first) / span) * room);
 }
 
-/** @returns when each step of a span begins */
+/** @returns the start of each step of a span */
 export function listSteps({ from, to, step }: Pick<KeyStatistics, 'from' | 'to' | 'step'>): number[] {
   const stepMs = step * 1000;
   const count = Math.min(2_000, Math.max(1, Math.ceil((to - from) / stepMs)));
   return Array.from({ length: count }, (_, at) => from + at * stepMs);
 }
 
-/** @returns the values of one field for every step; undefined where there is no point */
+/** @returns the values of one field for every step; undefined for steps without a point */
 export function spread<Point extends RequestPoint | CatalogPoint>(
   steps: readonly number[],
   points: readonly Point[],

@@ -1,10 +1,10 @@
 import type { AttributeCoverage } from '@relata/client';
 
-/** A name that would not be read as it is: it stands in quotes, as JSON. */
+/** Names that have to be quoted, as JSON, to be read back unchanged. */
 const UNREADABLE = /^[\s"]|>|\s$/;
 const PART = /\s*("(?:[^"\\]|\\.)*"(?=\s*(?:>|$))|[^>]*)(?:\s*>|\s*$)/gy;
 
-/** `Tools > Drills` as the path that the service takes; a name in quotes may hold what it likes. */
+/** Reads `Tools > Drills` as a path for the service; a quoted name may contain any characters. */
 export function readPath(text: string): string[] {
   const parts = [...text.matchAll(PART)].map(([, part = '']) => part.trim());
   return parts.map(readName).filter((name) => name !== '');
@@ -15,24 +15,24 @@ function readName(part: string): string {
   try {
     return String(JSON.parse(part));
   } catch {
-    // A name that happens to begin with a quote.
+    // A name that merely begins with a quote.
     return part;
   }
 }
 
-/** As `readPath` reads it. */
+/** Writes a path so that `readPath` can read it. */
 export const writePath = (path: readonly string[]): string =>
   path.map((name) => (UNREADABLE.test(name) ? JSON.stringify(name) : name)).join(' > ');
 
-/** An attribute that products of a category have, and how many. */
+/** An attribute of a category's products, with its coverage. */
 export interface CoveredAttribute {
   readonly name: string;
-  /** 1: all of them have a fact of it. */
+  /** 1 if all of them have a fact of it. */
   readonly share: number;
   readonly withoutFact: number;
 }
 
-/** @returns what at least one of the products has a value of, the worst covered first; others do not belong to them */
+/** @returns attributes that at least one product has a value of, the worst covered first */
 export const listWorstFirst = (
   attributes: readonly Pick<AttributeCoverage, 'name' | 'withFact' | 'withValue'>[],
   products: number,

@@ -1,9 +1,9 @@
 import { t } from '../languages/text.ts';
 
-/** The parts of a definition with their words, in the order of the form. */
+/** The parts of a definition with their names, in the order of the form. */
 export type PartNames<Definition> = { readonly [Part in keyof Definition]?: string };
 
-/** @returns the parts in which two definitions differ; the order of members is no difference */
+/** @returns the parts in which two definitions differ, regardless of the order of members */
 export const listChanged = <Definition extends object>(
   names: PartNames<Definition>,
   before: Definition,
@@ -11,13 +11,13 @@ export const listChanged = <Definition extends object>(
 ): (keyof Definition)[] =>
   (Object.keys(names) as (keyof Definition)[]).filter((part) => differs(before[part], after[part]));
 
-/** One thing as it was read, as it is typed here, and as it is stored by now. */
+/** One thing as it was read, as edited here, and as stored by now. */
 export type Versions<Definition> = Readonly<Record<'base' | 'mine' | 'theirs', Definition>>;
 
 /**
- * Two people's changes of one thing, part by part.
- * @returns mine with everything that only they have changed; of what both have changed into different values mine, and which
- * parts these are
+ * Merges two users' changes of one thing, part by part.
+ * @returns mine with the parts that only they have changed, and the parts that both have changed to different
+ * values, which keep mine
  */
 export function mergeChanges<Definition extends object>({ base, mine, theirs }: Versions<Definition>) {
   const parts = [...new Set([base, mine, theirs].flatMap(Object.keys))] as (keyof Definition)[];
@@ -33,7 +33,7 @@ export function mergeChanges<Definition extends object>({ base, mine, theirs }: 
   return { merged, conflicts };
 }
 
-/** @returns a list of texts with what each has added and without what either has removed; undefined for anything else */
+/** @returns a list of texts with both sides' additions and without their removals; undefined for others */
 function mergeTexts({ base = [], mine = [], theirs = [] }: Versions<unknown>): string[] | undefined {
   if (!(isTexts(base) && isTexts(mine) && isTexts(theirs))) return undefined;
   const remaining = theirs.filter((text) => mine.includes(text) || !base.includes(text));
@@ -54,7 +54,7 @@ const toText = (value: unknown): string | undefined =>
       : member,
   );
 
-/** @returns what stands beside another version of it */
+/** @returns a part in words, for comparison with another version */
 export function describePart(value: unknown): string {
   if (value === undefined || value === '') return t('nothing');
   if (isTexts(value)) return value.join(', ');

@@ -4,13 +4,13 @@ import { readList } from './saved-views.ts';
 
 type Bound = number | null;
 
-/** The chosen facet of an attribute: some of its values, a range, or that it is missing. */
+/** The choice for an attribute: some of its values, a range, or that it is missing. */
 export type ChosenFacet =
   | { readonly attribute: string; readonly in: readonly string[] }
   | { readonly attribute: string; readonly between: readonly [low: Bound, high: Bound] }
   | { readonly attribute: string; readonly lacks: true };
 
-/** @returns what stands in an address; what does not is left out */
+/** @returns the valid facets of an address, without the others */
 export const readChosen = (text: string): readonly ChosenFacet[] => readList(text)?.filter(isChosen) ?? [];
 
 function isChosen(one: unknown): one is ChosenFacet {
@@ -26,7 +26,7 @@ const isBound = (value: unknown) => value === null || typeof value === 'number';
 const isRangeOf = (ends: readonly unknown[]) =>
   ends.length === 2 && ends.every(isBound) && ends.some((end) => end !== null);
 
-/** As `readChosen` reads it. */
+/** Writes facets so that `readChosen` can read them. */
 export const writeChosen = (list: readonly ChosenFacet[]): string =>
   list.length > 0 ? JSON.stringify(list) : '';
 
@@ -56,7 +56,7 @@ export function findRange(list: readonly ChosenFacet[], attribute: string): read
   return found && 'between' in found ? found.between : [null, null];
 }
 
-/** @returns the list with one of the values of an attribute more, or less */
+/** @returns the list with one value of an attribute added or removed */
 export function toggle(
   list: readonly ChosenFacet[],
   attribute: string,
@@ -76,13 +76,13 @@ export function withRange(
   return isOpen ? without(list, attribute) : replace(list, { attribute, between });
 }
 
-/** In its place: chips do not jump. */
+/** Replaces in place, so that chips do not jump. */
 function replace(list: readonly ChosenFacet[], next: ChosenFacet): readonly ChosenFacet[] {
   const at = list.findIndex(({ attribute }) => attribute === next.attribute);
   return at < 0 ? [...list, next] : list.with(at, next);
 }
 
-/** @returns `Brand: Bosch, Makita` */
+/** @returns for example `Brand: Bosch, Makita` */
 export const sayChosen = (chosen: ChosenFacet, unit = ''): string =>
   `${chosen.attribute}: ${sayWhat(chosen)} ${unit}`.trim();
 
@@ -95,12 +95,12 @@ function sayWhat(chosen: ChosenFacet): string {
 }
 
 const isRange = ({ min, max }: Facet): boolean => min !== undefined && max !== undefined && min < max;
-/** An attribute that every product has another value of narrows nothing. */
+/** An attribute with a different value for every product narrows nothing. */
 const repeats = ({ values }: Facet): boolean => values.length > 1 && values.some(({ count }) => count > 1);
 
 /**
- * @returns what can narrow the hits, that which most of them have first; of what is chosen also that which cannot narrow any
- * further
+ * @returns the facets that can narrow the hits, most frequent first, and chosen ones even if they cannot
+ * narrow any further
  */
 export const listUseful = (facets: readonly Facet[], chosen: readonly ChosenFacet[]): readonly Facet[] =>
   facets.filter(

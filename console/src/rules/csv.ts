@@ -1,11 +1,11 @@
 import type { Language } from '../languages/text.ts';
 
-/** Some spreadsheets take the wide signs of East Asian keyboards for the narrow ones. */
+/** Some spreadsheets treat the full-width signs of East Asian keyboards like the usual ones. */
 const FORMULA = /^[=+\-@＝＋－＠\t\r\n]/;
 
 /**
- * A cell as every spreadsheet reads it. One that begins like a formula gets an apostrophe, so that product data is
- * never computed.
+ * A cell that every spreadsheet can read. One that begins like a formula gets an apostrophe, so that product
+ * data is never evaluated.
  */
 export function toCsvCell(value: unknown): string {
   const text = value === undefined || value === null ? '' : String(value);
@@ -15,7 +15,7 @@ export function toCsvCell(value: unknown): string {
 
 const SEPARATORS: Readonly<Record<Language, string>> = { en: ',', de: ';' };
 
-/** Where a comma is the decimal sign, spreadsheets split a line at semicolons. */
+/** Where the decimal separator is a comma, spreadsheets split lines at semicolons. */
 export const separatorOf = (language: Language): string => SEPARATORS[language];
 
 export const toCsvLine = (values: readonly unknown[], separator: string): string =>

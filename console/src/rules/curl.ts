@@ -1,16 +1,16 @@
-/** A request as a shell sends it; the address and the key stand in the environment. */
+/** A request for a shell; the address of the service and the key are environment variables. */
 export interface ShellRequest {
   readonly method: string;
   /** Path and query, encoded. */
   readonly url: string;
   readonly headers?: readonly string[];
-  /** As it is sent. */
+  /** The body as sent. */
   readonly body?: string | undefined;
-  /** In place of a body: the file that holds it. */
+  /** The file with the body, in place of a body. */
   readonly bodyFile?: string;
 }
 
-/** What a shell would read within double quotes. */
+/** Encodes the characters that a shell would interpret within double quotes. */
 const encodeForShell = (url: string) =>
   url.replace(/["$`\\!\s]/g, (sign) => `%${sign.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`);
 

@@ -1,4 +1,4 @@
-/** A product as it was sent, as far as its differences are shown. */
+/** A product as it was sent, with the parts whose differences are shown. */
 export interface ComparedProduct {
   readonly name?: string;
   readonly groupIdentifier?: string;
@@ -13,16 +13,16 @@ export interface ComparedProduct {
   readonly settings?: unknown;
 }
 
-/** A field of a product, or one of its attributes, that two versions have differently. */
+/** A field or attribute of a product that differs between two versions. */
 export interface Difference {
   readonly field: string;
   readonly isAttribute: boolean;
-  /** A line for each value; empty: there was none. */
+  /** A line for each value; empty if there was none. */
   readonly before: readonly string[];
   readonly after: readonly string[];
 }
 
-/** @returns what differs, the product's own fields first; null: there was no product */
+/** @returns the differences, the product's own fields first; null stands for no product */
 export function listDifferences(
   before: ComparedProduct | null,
   after: ComparedProduct | null,
@@ -38,7 +38,7 @@ export function listDifferences(
     .sort((a, b) => Number(a.isAttribute) - Number(b.isAttribute));
 }
 
-/** @returns values by field, `@` before the name of an attribute */
+/** @returns values by field, with `@` before the names of attributes */
 function readFields(product: ComparedProduct | null): Map<string, readonly string[]> {
   const fields = new Map<string, readonly string[]>();
   if (product === null) return fields;

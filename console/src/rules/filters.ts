@@ -1,7 +1,7 @@
 import type { Condition, Filter, Match, MatchedValue, Operator, RelationDefinition } from '@relata/client';
 import { t } from '../languages/text.ts';
 
-/** How the builder shows a filter: groups with kinds, rows below them. Source: docs/interface.md §12.2. */
+/** Filters as the builder shows them: groups of a kind, with rows below. Source: docs/interface.md §12.2. */
 export type GroupKind = 'all' | 'any' | 'none';
 
 export interface Group {
@@ -9,7 +9,7 @@ export interface Group {
   readonly filters: readonly Filter[];
 }
 
-/** @returns undefined when the filter is a single row */
+/** @returns undefined if the filter is a single row */
 export function readGroup(filter: Filter): Group | undefined {
   if ('all' in filter) return { kind: 'all', filters: filter.all };
   if ('any' in filter) return { kind: 'any', filters: filter.any };
@@ -27,7 +27,7 @@ export function writeGroup({ kind, filters }: Group): Filter {
 /** A side is always shown as a group, so that a second condition can be added. */
 export const asGroup = (filter: Filter): Group => readGroup(filter) ?? { kind: 'all', filters: [filter] };
 
-/** An attribute's condition and nothing else. */
+/** Whether it is a condition on an attribute. */
 export const isCondition = (filter: Filter): filter is Condition => 'attribute' in filter;
 
 export const listOperators = (): readonly (readonly [Operator, string])[] => [
@@ -43,27 +43,27 @@ export const listOperators = (): readonly (readonly [Operator, string])[] => [
   ['exists', t('is there')],
 ];
 
-/** Matches compare two attributes: those that need a list or no second value do not fit. */
+/** Matches compare two attributes, so operators that take a list or no second value do not apply. */
 export const listMatchOperators = () =>
   listOperators().slice(0, 6) as (readonly [Match['operator'], string])[];
 
-/** @returns `Rated is at least 50 Nm` */
+/** @returns for example `Rated is at least 50 Nm` */
 export const sayComparison = (what: string, operator: string, value: string): string =>
   `${what} ${listOperators().find(([known]) => known === operator)?.[1] ?? operator} ${value}`.trim();
 
-/** @returns `Rated is at least 50 Nm`, of two attributes; of one on both sides `Brand is the same` */
+/** @returns the same for two attributes, and `Brand is the same` for one on both sides */
 export const sayMatched = (target: string, operator: string, source: string): string =>
   operator === 'equals' && target === source
     ? t('{target} is the same', { target })
     : sayComparison(target, operator, source);
 
-/** A condition's value as one text. */
+/** A condition's value as text. */
 export function showValue(value: unknown): string {
   if (value === undefined || value === null) return '';
   return Array.isArray(value) ? value.join(', ') : String(value);
 }
 
-/** What was typed as the service takes it: a plain number of a numeric attribute is a number, a list is by commas. */
+/** Input as the service takes it: plain numbers of numeric attributes as numbers, lists split at commas. */
 export function readValue(text: string, operator: Operator, isNumeric: boolean): unknown {
   if (operator === 'exists') return undefined;
   const one = (part: string): unknown =>
@@ -72,7 +72,7 @@ export function readValue(text: string, operator: Operator, isNumeric: boolean):
   return one(text);
 }
 
-/** In words, for lists and explanations. */
+/** The filter in words, for lists and explanations. */
 export function describeFilter(filter: Filter): string {
   if ('category' in filter) return t('category {path}', { path: filter.category.join(' › ') });
   if ('identifiers' in filter)
@@ -87,7 +87,7 @@ export function describeFilter(filter: Filter): string {
     : t('not ({conditions})', { conditions: inner.join(` ${t('nor')} `) });
 }
 
-/** @returns the filter without rows that are not written to their end; they are left out of a preview */
+/** @returns the filter without incomplete rows, as a preview uses it */
 export function pruneFilter(filter: Filter): Filter {
   const group = readGroup(filter);
   if (group === undefined) return filter;
@@ -105,11 +105,11 @@ export function isWhole(filter: Filter): boolean {
   return operator === 'exists' || value !== '';
 }
 
-/** Whether both sides of a match are chosen, in all of them where it has several. */
+/** Whether both sides are chosen in a match, or in all matches of an element with several. */
 export const isWholeMatch = (one: NonNullable<RelationDefinition['match']>[number]): boolean =>
   listMatches([one]).every(({ target, source }) => nameMatched(target) !== '' && nameMatched(source) !== '');
 
-/** @returns how many parts of a rule are not written to their end: what it finds is found without them */
+/** @returns the number of incomplete parts of a rule, which its preview ignores */
 export function countUnfinished(definition: RelationDefinition): number {
   const { source, target, match = [], sort = [] } = definition;
   const rows = [source, target].flatMap((side) => (side ? listRows(side) : []));
@@ -121,7 +121,7 @@ export function countUnfinished(definition: RelationDefinition): number {
   ].length;
 }
 
-/** Whether a total names what is added up and its limit; other kinds have neither. */
+/** Whether a total names its summand and its limit; other kinds have neither. */
 export const isWholeTotal = ({ kind, total, limit }: RelationDefinition): boolean =>
   kind !== 'total' || (Boolean(total?.attribute) && Boolean(limit?.attribute));
 
@@ -129,7 +129,7 @@ const listRows = (filter: Filter): Filter[] => readGroup(filter)?.filters.flatMa
 
 export const EVERY_PRODUCT: Filter = { all: [] };
 
-/** Whether a rule relates every product to every other one: it has no condition and no match. */
+/** Whether a rule relates every product to every other one, for lack of conditions and matches. */
 export const isEveryPair = ({
   source = EVERY_PRODUCT,
   target = EVERY_PRODUCT,
@@ -138,17 +138,17 @@ export const isEveryPair = ({
   match.length === 0 &&
   [source, target].every((side) => JSON.stringify(side) === JSON.stringify(EVERY_PRODUCT));
 
-/** What a match can compare beside attributes. */
+/** Product fields that a match can compare, in addition to attributes. */
 export const OWN_FIELDS = ['identifier', 'groupIdentifier', 'name'];
 
 export const nameMatched = (value: MatchedValue = ''): string =>
   typeof value === 'string' ? value : (value.field ?? value.attribute ?? '');
 
-/** @returns the matches of a definition, also those that stand in another element */
+/** @returns the matches of a definition, including those nested in other elements */
 export const listMatches = (match: RelationDefinition['match'] = []): Match[] =>
   match.flatMap((one) => one.any ?? one.together ?? [one as Match]);
 
-/** @returns the names of the attributes that a relation looks at: in its sides, its matches and its sort */
+/** @returns the names of the attributes that a relation uses in its sides, its matches and its sort */
 export function listAttributes({
   source = EVERY_PRODUCT,
   target = EVERY_PRODUCT,

@@ -4,7 +4,7 @@ import { sayComparison } from './filters.ts';
 import { readList } from './saved-views.ts';
 import { mirror, sayNeed } from './verdicts.ts';
 
-/** Products that are put together, and what is said of them. Source: docs/interface.md §12.10. */
+/** Products to be judged together, and the verdict on them. Source: docs/interface.md §12.10. */
 
 export interface SetItem {
   readonly identifier: string;
@@ -15,10 +15,10 @@ export type Pair = FitAnswer['pairs'][number];
 export type Total = FitAnswer['totals'][number];
 type Word = Pair['verdict'];
 
-/** As many as are judged at once. */
+/** The most products that are judged at once. */
 export const MOST_ITEMS = 100;
 
-/** Reads the address; what was cut short or written by hand is left out. */
+/** Reads the address, and skips entries that were cut short or mistyped. */
 export function readSet(text: string): SetItem[] {
   const quantities = new Map<string, number>();
   for (const one of readList(text) ?? []) {
@@ -38,7 +38,7 @@ export const writeSet = (set: readonly SetItem[]): string =>
         set.map(({ identifier, quantity }) => (quantity === 1 ? identifier : [identifier, quantity])),
       );
 
-/** @returns the verdict of the whole set in words, with the look of its note */
+/** @returns the verdict on the whole set in words, with the look of its note */
 export const sayVerdict = (
   verdict: FitAnswer['verdict'],
 ): readonly [look: string, words: string, why: string] =>
@@ -97,7 +97,7 @@ function sayHolding({ target, operator, source, ...match }: Values): string {
   return sayComparison(say(target, left, match.targetTerm), operator, say(source, right, match.sourceTerm));
 }
 
-/** What would have to be, of the side that has no value, else of the target. */
+/** The requirement on the side that has no value, or else on the target. */
 function sayWanting({ target, operator, source, ...match }: Values): string {
   const [left, right] = [list(match.targetValues), list(match.sourceValues)];
   const [ofTarget, ofSource] = [sayTerm(target, match.targetTerm), sayTerm(source, match.sourceTerm)];
@@ -112,7 +112,7 @@ export interface Term {
   readonly plus?: number | string | undefined;
 }
 
-/** @returns `1.2 times its TDP plus 100 W` */
+/** @returns for example `1.2 times its TDP plus 100 W` */
 export function sayTerm(what: string, { times, plus }: Term = {}): string {
   const product = times === undefined ? what : t('{times} times {what}', { times: String(times), what });
   if (plus === undefined) return product;
@@ -122,13 +122,13 @@ export function sayTerm(what: string, { times, plus }: Term = {}): string {
     : t('{what} plus {number}', { what: product, number: text });
 }
 
-/** @returns `1.2 times the sum of TDP (355 W) plus 0.1 kW is at most Wattage 650 W` */
+/** @returns for example `1.2 times the sum of TDP (355 W) plus 0.1 kW is at most Wattage 650 W` */
 export function sayTotal({ total, operator, limit }: Total): string {
   const sum = t('the sum of {attribute} ({sum})', { attribute: total.attribute, sum: total.sum });
   const most = `${limit.attribute} ${limit.values.join(', ') || t('no value')}`;
   return sayComparison(sayTerm(sum, total), operator, sayTerm(most, limit));
 }
 
-/** @returns the set with one product in place of another */
+/** @returns the set with one product replaced by another */
 export const replaceIn = (set: readonly SetItem[], former: string, next: string): SetItem[] =>
   readSet(writeSet(set.map((one) => (one.identifier === former ? { ...one, identifier: next } : one))));

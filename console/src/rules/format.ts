@@ -14,7 +14,7 @@ function createFormats(language: Language) {
     relative: new Intl.RelativeTimeFormat(language, { numeric: 'auto' }),
     moments: new Intl.DateTimeFormat(region, { dateStyle: 'medium', timeStyle: 'medium' }),
     dates: new Intl.DateTimeFormat(region, { dateStyle: 'medium' }),
-    // Days of statistics begin by UTC.
+    // Days of statistics begin at midnight UTC.
     days: new Intl.DateTimeFormat(region, { day: 'numeric', month: 'short', timeZone: 'UTC' }),
     weekdays: new Intl.DateTimeFormat(region, { weekday: 'short', day: 'numeric' }),
     hours: new Intl.DateTimeFormat(region, { hour: '2-digit', minute: '2-digit' }),
@@ -24,7 +24,7 @@ function createFormats(language: Language) {
   };
 }
 
-/** To make them takes longer than to use them: once for each language. */
+/** Making formatters takes longer than using them, so they are made once for each language. */
 function formats() {
   const language = presentLanguage();
   const known = made.get(language) ?? createFormats(language);
@@ -33,12 +33,12 @@ function formats() {
 }
 
 export const formatCount = (count: number): string => formats().counts.format(count);
-/** @returns with one digit behind the sign, `12.0` */
+/** @returns the number with one decimal, `12.0` */
 export const formatTenths = (value: number): string => formats().tenths.format(value);
 export const formatPercent = (share: number): string => formats().percents.format(share);
 export const formatMoment = (at: number): string => formats().moments.format(at);
 export const formatClock = (at: number): string => formats().clocks.format(at);
-/** `23 Nov`, of a day that begins by UTC */
+/** `23 Nov`, for a day that begins at midnight UTC */
 export const formatDayOf = (at: number): string => formats().days.format(at);
 /** `Mon 23` */
 export const formatWeekdayOf = (at: number): string => formats().weekdays.format(at);
@@ -54,7 +54,7 @@ export const formatNumber = (value: number): string => formats().numbers.format(
 
 const CURRENCIES = new Set(['EUR', 'USD', 'GBP', 'CHF', 'SEK', 'NOK', 'DKK', 'PLN', 'CZK', 'JPY']);
 
-/** @returns `€2,209.00`; undefined for what is no currency */
+/** @returns `€2,209.00`; undefined for an unknown currency */
 export const formatMoney = (value: number, currency: string): string | undefined =>
   CURRENCIES.has(currency)
     ? new Intl.NumberFormat(presentLanguage(), { style: 'currency', currency }).format(value)
@@ -66,7 +66,7 @@ const STEPS = [
   ['minute', 60_000],
 ] as const;
 
-/** `3 minutes ago`; after a month the date. */
+/** `3 minutes ago`, or the date after a month. */
 export function formatAgo(at: number, now = Date.now()): string {
   const passed = now - at;
   if (Math.abs(passed) > 30 * 86_400_000) return formats().dates.format(at);
@@ -104,15 +104,15 @@ export const listTypes = () =>
     ['UNTYPED_ATTRIBUTE', t('untyped')],
   ] as const;
 
-/** The wire's name of an attribute type, to read. */
+/** The name of an attribute type for readers. */
 export const formatType = (type: string): string =>
   listTypes().find(([known]) => known === type)?.[1] ?? type;
 
-/** @returns the same with the unit of a number, if there is one */
+/** @returns the same with the unit, if it has one */
 export const formatTypeIn = (type: string, unit: string | null | undefined): string =>
   unit ? t('{type} in {unit}', { type: formatType(type), unit }) : formatType(type);
 
-/** An upload has no name on the wire. Source: docs/interface.md §2.4 rule 1. */
+/** Names a task; uploads have an empty name in the API. Source: docs/interface.md §2.4 rule 1. */
 export const nameTask = (name: string): string => {
   const known: Readonly<Record<string, string>> = {
     '': t('Upload of products'),
@@ -126,14 +126,14 @@ export const nameTask = (name: string): string => {
   return known[name] ?? name;
 };
 
-/** Only http and https may become a link: an address comes with the product data. */
+/** Only http and https addresses may become links, as they come with the product data. */
 export function safeUrl(text: string | null | undefined): string | undefined {
   if (!text || !URL.canParse(text)) return undefined;
   const { protocol, href } = new URL(text);
   return protocol === 'http:' || protocol === 'https:' ? href : undefined;
 }
 
-/** The more special name comes first: Edge calls itself Chrome too, and Chrome Safari. */
+/** More specific names come first: Edge also calls itself Chrome, and Chrome Safari. */
 const BROWSERS = [
   ['Edg/', 'Edge'],
   ['OPR/', 'Opera'],
@@ -151,7 +151,7 @@ const SYSTEMS = [
   ['Linux', 'Linux'],
 ] as const;
 
-/** @returns such as `Firefox on Windows`; of a program its own name */
+/** @returns for example `Firefox on Windows`, or the name of a program */
 export function describeBrowser(userAgent: string | null): string {
   if (!userAgent) return t('unknown browser');
   const find = (names: readonly (readonly [string, string])[]) =>
@@ -162,12 +162,11 @@ export function describeBrowser(userAgent: string | null): string {
   return system === undefined ? browser : t('{browser} on {system}', { browser, system });
 }
 
-/** Words as they begin a label, a title or a sentence. */
-/** An address or a path begins as it is written. */
+/** Words as the beginning of a label, a title or a sentence; addresses and paths stay as they are. */
 export const capital = (words: string): string =>
   /^\w+:\/\//.test(words) ? words : words.charAt(0).toUpperCase() + words.slice(1);
 
-/** Units in which people do not write large numbers: from when on, in which unit, and how much that is. */
+/** Units that people avoid for large numbers: the threshold, the larger unit, and its size. */
 const LARGER: Readonly<Record<string, readonly [from: number, unit: string, size: number]>> = {
   g: [1_000, 'kg', 1_000],
   kg: [10_000, 't', 1_000],
@@ -182,7 +181,7 @@ const LARGER: Readonly<Record<string, readonly [from: number, unit: string, size
 
 type Fact = NonNullable<ExtractedValue['fact']>;
 
-/** @returns a value as people write it: `Yes`, `13.28 kg` of `13280 g`, `€2,209.00`; any other as it was sent */
+/** @returns a value as people write it: `Yes`, `13.28 kg` for `13280 g`, `€2,209.00`; others as sent */
 export function sayValue({ value, fact }: { value: string; fact?: Partial<Fact> | null }): string {
   if (fact?.type === 'BOOLEAN_ATTRIBUTE') return value.trim().toLowerCase() === 'true' ? t('Yes') : t('No');
   const { number, unit } = fact ?? {};
@@ -192,7 +191,7 @@ export function sayValue({ value, fact }: { value: string; fact?: Partial<Fact> 
   return formatMoney(number, unit) ?? value;
 }
 
-/** @returns how a number was understood, `1234.5 g` of `1.234,5 g`; undefined where the value says it itself */
+/** @returns the number as understood, `1234.5 g` for `1.234,5 g`; undefined if the value shows it itself */
 export function readingOf(value: string, { number, unit = '' }: Fact) {
   if (number === undefined) return undefined;
   const bare = value.endsWith(unit) ? value.slice(0, value.length - unit.length) : value;

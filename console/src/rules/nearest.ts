@@ -1,7 +1,7 @@
-/** So many letters may be wrong. */
+/** The most letters that may differ. */
 const MOST_WRONG = 2;
 
-/** @returns the name that may have been meant: nearest by its letters; undefined where none is near */
+/** @returns the name that was probably meant, by edit distance; undefined if none is close */
 export function findNearest(text: string, names: readonly string[]): string | undefined {
   const typed = text.trim().toLowerCase();
   if (typed.length <= MOST_WRONG) return undefined;

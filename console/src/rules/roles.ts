@@ -24,7 +24,7 @@ const changesAll = (role: Roles['role']) => role === 'owner' || role === 'editor
 export const nameRole = (role: string): string =>
   t('{role, select, owner {owner} editor {editor} viewer {viewer} other {user of parts}}', { role });
 
-/** What a key may do. */
+/** The access of a key, in words. */
 export const nameAccess = (access: string): string =>
   t('{access, select, page {page} read {read} write {write} other {manage}}', { access });
 
@@ -67,7 +67,7 @@ const nameDeeds = (): Readonly<Record<string, string>> => ({
   'signed-out': t('signed out'),
 });
 
-/** What the audit log says was done, `api-key.created`, in words; a deed that has none here as it is. Source: docs/interface.md §14.4. */
+/** An action of the audit log, `api-key.created`, in words, if known. Source: docs/interface.md §14.4. */
 export function nameAction(action: string): string {
   const [subject = '', deed = ''] = action.split('.', 2);
   const say = (words: Readonly<Record<string, string>>, name: string) =>

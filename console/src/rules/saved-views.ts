@@ -1,14 +1,14 @@
-/** A list of products with its filters, columns and order, by a name. */
+/** A named list of products with its filters, columns and order. */
 export interface SavedView {
   readonly name: string;
-  /** What stands behind the `?` of its address. */
+  /** The part of its address after the `?`. */
   readonly query: string;
 }
 
-/** More is no help to find one. */
+/** More views would be hard to find one in. */
 const MOST = 50;
 
-/** @returns what a browser has kept, as far as it can be read */
+/** @returns the views that a browser has stored, as far as they can be read */
 export const readViews = (text: string | null): readonly SavedView[] => readList(text)?.filter(isView) ?? [];
 
 function isView(one: unknown): one is SavedView {
@@ -17,14 +17,14 @@ function isView(one: unknown): one is SavedView {
   return typeof name === 'string' && typeof query === 'string';
 }
 
-/** One of the same name is replaced; the oldest makes room. */
+/** Replaces a view of the same name; the oldest one makes room. */
 export const withView = (views: readonly SavedView[], view: SavedView): readonly SavedView[] =>
   [...withoutView(views, view.name), view].slice(-MOST);
 
 export const withoutView = (views: readonly SavedView[], name: string): readonly SavedView[] =>
   views.filter((one) => one.name !== name);
 
-/** @returns the views with another name of an attribute: in columns, in the order and in what they are narrowed by */
+/** @returns the views with an attribute renamed in columns, order and filters */
 export const withRenamed = (views: readonly SavedView[], from: string, to: string): readonly SavedView[] =>
   views.map(({ name, query }) => {
     const parts = new URLSearchParams(query);
@@ -40,11 +40,11 @@ export const withRenamed = (views: readonly SavedView[], from: string, to: strin
     return { name, query: parts.toString() };
   });
 
-/** @returns columns of an address or a browser with another name of an attribute */
+/** @returns stored columns with an attribute renamed */
 export const renameColumns = (text: string, from: string, to: string): string =>
   text.replaceAll(JSON.stringify(`:${from}`), () => JSON.stringify(`:${to}`));
 
-/** @returns the list that an address or a browser has; undefined where it was cut short, or written by hand */
+/** @returns the list of an address or a browser; undefined if it was cut short or mistyped */
 export function readList(text: string | null): readonly unknown[] | undefined {
   try {
     const list: unknown = JSON.parse(text ?? '');

@@ -15,7 +15,7 @@ const NAMED = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const NIGHT_ENDS = 6;
 
 const isNumber = (text: string) => /^\d+$/.test(text);
-/** @returns a cron expression as people say it, `every night at 3:00`; undefined where it takes more than a few words */
+/** @returns a cron expression in words, `every night at 3:00`; undefined if that takes more than a few */
 export function describeCron(cron: string): string | undefined {
   const [minute = '', hour = '', day = '', month = '', weekday = '', ...rest] = cron.trim().split(/\s+/);
   if (month !== '*' || rest.length > 0) return undefined;
@@ -40,7 +40,7 @@ function describeMinutes(minute: string): string | undefined {
   return isNumber(minute) ? atMinute(everyHours(1), minute) : undefined;
 }
 
-/** @returns 0 also for a step after which the last one of a round is shorter */
+/** @returns the step, or 0 if there is none or it does not divide the round evenly */
 function stepOf(text: string, round: number): number {
   const step = Number(/^\*\/(\d+)$/.exec(text)?.[1] ?? 0);
   return step > 0 && round % step === 0 ? step : 0;
@@ -78,7 +78,7 @@ interface Schedule {
   readonly timeZone?: string;
 }
 
-/** In words where they are short, and always as it is stored. */
+/** The schedule in words if they are few, and always as stored. */
 export function describeSchedule({ cron = '', timeZone = '' }: Schedule): string {
   const words = describeCron(cron);
   return `${words ? `${words}, ` : ''}${cron} (${timeZone})`;

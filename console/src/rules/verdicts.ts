@@ -2,17 +2,17 @@ import type { ExplainedMatch, Filter, RelationExplanation } from '@relata/client
 import { t } from '../languages/text.ts';
 import { describeFilter, isCondition, showValue } from './filters.ts';
 
-/** What an explanation says, in words. Source: docs/interface.md §12.6. */
+/** An explanation in words. Source: docs/interface.md §12.6. */
 
 export interface Verdict {
   readonly words: string;
   readonly holds: boolean;
-  /** Of a condition; a group has others in it. */
+  /** The values of a condition; a group has inner verdicts instead. */
   readonly values?: string;
-  /** What would have to be for it to hold. */
+  /** The requirement for it to hold. */
   readonly need?: string;
   readonly inner?: readonly Verdict[];
-  /** How those in it are taken together. */
+  /** How the inner verdicts are combined. */
   readonly kind?: 'all' | 'any' | 'not';
 }
 
@@ -24,7 +24,7 @@ type Explained = { readonly holds: boolean } & (
   | { readonly not: Explained }
 );
 
-/** @returns the conditions of a side, in their groups where these are nested */
+/** @returns the conditions of a side, in groups if they are nested */
 export const readSide = ({ filter, conditions }: Side): readonly Verdict[] =>
   filter === undefined ? conditions.map(readExplained) : [readExplained(filter as Explained)];
 
@@ -44,23 +44,23 @@ function readExplained(explained: Explained): Verdict {
   return { holds, words: t('not this'), kind: 'not', inner: [readExplained(explained.not)] };
 }
 
-/** What one product would have to have for a pair to be related. */
+/** The requirement on one product for a pair to be related. */
 export interface Gap {
   readonly identifier: string;
   readonly needs: string;
-  /** Empty: no value. */
+  /** Empty for no value. */
   readonly has: string;
-  /** The other product may change instead. */
+  /** The alternative of changing the other product. */
   readonly or?: Gap;
 }
 
-/** Two identifiers: the requested product, and the one that is a result or is not. */
+/** Two identifiers: the requested product, and its result or non-result. */
 export interface Pair {
   readonly source: string;
   readonly target: string;
 }
 
-/** @returns what would have to change for the pair to be related, as far as conditions decide it */
+/** @returns the changes that would relate the pair, as far as conditions decide that */
 export function listMissing(found: RelationExplanation, pair: Pair): Gap[] {
   const { source, target }: Pair =
     found.matchType === 'SECOND_WAY' ? { source: pair.target, target: pair.source } : pair;
@@ -85,7 +85,7 @@ function listNeeds({ holds, words, need, values, inner, kind }: Verdict): Omit<G
   return [{ needs: t('This must not hold: {conditions}', { conditions: named((one) => one.words) }), has }];
 }
 
-/** @returns the matches of elements; of alternatives that hold, those that do */
+/** @returns the matches of elements; for alternatives that hold, only those that do */
 export const listExplained = (match: RelationExplanation['match']): ExplainedMatch[] =>
   match.flatMap((one) => {
     const inner = one.any ?? one.together;
@@ -107,7 +107,7 @@ function describeMatch(match: ExplainedMatch, { source, target }: Pair): Gap {
   return { ...ofTarget, or: ofSource(sayNeed(match.source, mirror(operator), any(targetValues))) };
 }
 
-/** @returns `Rated would have to be at least 50 Nm` */
+/** @returns for example `Rated would have to be at least 50 Nm` */
 export function sayNeed(what: string, operator: string, value: string): string {
   if (operator === 'exists') return t('{what} would need a value', { what });
   if (operator === 'contains') return t('{what} would have to contain {value}', { what, value });
@@ -117,7 +117,7 @@ export function sayNeed(what: string, operator: string, value: string): string {
   );
 }
 
-/** @returns what a product would have to be to meet a condition */
+/** @returns the requirement of a condition on a product */
 function sayFilterNeed(filter: Filter): string {
   if ('category' in filter)
     return t('It would have to be in the category {path}', { path: filter.category.join(' › ') });
@@ -129,7 +129,7 @@ function sayFilterNeed(filter: Filter): string {
   return sayNeed(attribute, operator, isRange ? value.join(` ${t('and')} `) : showValue(value));
 }
 
-/** What the other side of a match would have to be. */
+/** Operators as seen from the other side of a match. */
 const MIRRORED: Readonly<Record<string, string>> = {
   less: 'greater',
   lessOrEqual: 'greaterOrEqual',

@@ -1,8 +1,8 @@
 import type { ProductRelation, RelationSide } from '@relata/client';
 
-/** Where things stand in the picture of a product and what is around it; lengths in rem, from the top. */
+/** The layout of a picture of a product and its surroundings; lengths in rem, from the top. */
 
-/** Of what the styles draw: `.walk` in styles/product.css. */
+/** Sizes of the styles: `.walk` in styles/product.css. */
 const HEAD = 1.75;
 const NODE = 3.25;
 const GAP = 0.375;
@@ -10,23 +10,23 @@ const MORE = 1.5;
 const BETWEEN = 1;
 
 interface Branch {
-  /** Products that are drawn. */
+  /** The number of products drawn. */
   readonly shown: number;
-  /** There are others, told in a line below. */
+  /** Whether there are others, mentioned in a line below. */
   readonly hasMore: boolean;
 }
 
 export interface WalkSide {
-  /** Which branches stand on this side. */
+  /** The branches on this side. */
   readonly branches: readonly number[];
-  /** Where the products of each have their middle. */
+  /** The vertical centers of each branch's products. */
   readonly nodes: readonly number[];
 }
 
 const heightOf = ({ shown, hasMore }: Branch): number =>
   HEAD + shown * NODE + (shown - 1) * GAP + (hasMore ? MORE : 0);
 
-/** @returns the branches on both sides of the middle, as level as their order allows, and the height of all */
+/** @returns the branches on both sides, as balanced as their order allows, and the total height */
 export function placeBranches(list: readonly Branch[]) {
   const sides: { branches: number[]; height: number }[] = [
     { branches: [], height: 0 },
@@ -66,7 +66,7 @@ const STEPS: Readonly<Record<string, readonly [x: number, y: number]>> = {
   ArrowRight: [1, 0],
 };
 
-/** @returns which box an arrow key goes to: the nearest one on that side; up and down stay in their column. -1: none */
+/** @returns the box that an arrow key moves to: the nearest on that side, up and down in its column; or -1 */
 export function findNext(key: string, from: Box, boxes: readonly Box[]): number {
   const [x, y] = STEPS[key] ?? [0, 0];
   const overlaps = (box: Box) => box.left < from.right && from.left < box.right;
@@ -83,10 +83,10 @@ export function findNext(key: string, from: Box, boxes: readonly Box[]): number 
   return Number.isFinite(least) ? far.indexOf(least) : -1;
 }
 
-/** No address grows without an end. */
+/** Keeps addresses from growing without limit. */
 const MOST_STEPS = 20;
 
-/** @returns the way on to a product; back to it where the way has been there. It always begins where it began. */
+/** @returns the way extended to a product, or cut back to it if it was visited. The start never changes. */
 export function walkTo(
   [first, ...way]: readonly [string, ...string[]],
   identifier: string,
@@ -96,18 +96,18 @@ export function walkTo(
 }
 
 export type RelatedProduct = RelationSide['results'][number];
-/** The variants of one group, the best first. */
+/** The variants of one group, best first. */
 export type Variants = readonly [RelatedProduct, ...RelatedProduct[]];
 
-/** One direction of a relation from a product, with what it finds. */
+/** One direction of a relation from a product, with its results. */
 export interface Way {
   readonly relation: ProductRelation;
-  /** From the results to the products that have them. */
+  /** Whether it leads from results to the products that have them. */
   readonly isBack: boolean;
   readonly groups: readonly Variants[];
 }
 
-/** @returns the directions in which a relation finds something, relation by relation */
+/** @returns the directions in which relations have results, by relation */
 export const listWays = (relations: readonly ProductRelation[]): Way[] =>
   relations
     .flatMap((relation) => [
@@ -126,6 +126,6 @@ function foldVariants(side: RelationSide | null): Variants[] {
   return [...groups.values()];
 }
 
-/** @returns the relations that find nothing in either direction */
+/** @returns the relations without results in either direction */
 export const listIdle = (relations: readonly ProductRelation[]): ProductRelation[] =>
   relations.filter(({ asSource, asTarget }) => !asSource?.results.length && !asTarget?.results.length);

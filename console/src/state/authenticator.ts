@@ -1,13 +1,13 @@
 import type { BodyOf, PasskeyOptions, PasskeyWanted } from '@relata/client';
 import { t } from '../languages/text.ts';
 
-/** The authenticators of this machine, by Web Authentication. */
+/** Access to this machine's authenticators, through Web Authentication. */
 
 type AssertionOptions = PasskeyWanted['passkey'];
 type Signature = BodyOf<'postManagementSessionPasskey'>;
 type Made = Omit<BodyOf<'postManagementSessionPasskeys'>, 'name'>;
 
-/** @throws Error in words for people */
+/** @throws Error in words for users */
 export async function makePasskey(options: PasskeyOptions): Promise<Made> {
   const made = await ask(() =>
     navigator.credentials.create({
@@ -21,7 +21,7 @@ export async function makePasskey(options: PasskeyOptions): Promise<Made> {
   return { id, clientDataJSON, attestationObject, transports };
 }
 
-/** @throws Error in words for people */
+/** @throws Error in words for users */
 export async function usePasskey(options: AssertionOptions): Promise<Signature> {
   const used = await ask(() =>
     navigator.credentials.get({
@@ -36,7 +36,7 @@ export async function usePasskey(options: AssertionOptions): Promise<Signature> 
 }
 
 async function ask(work: () => Promise<Credential | null>): Promise<PublicKeyCredential> {
-  // Browsers hide it from pages that came without https, except from this machine.
+  // Browsers hide it from pages loaded without https, except on localhost.
   if (!('PublicKeyCredential' in globalThis)) throw new Error(t('Passkeys need https, or localhost.'));
   const credential = await work().catch((error: unknown) => {
     const isThere = error instanceof Error && error.name === 'InvalidStateError';

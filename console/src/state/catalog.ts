@@ -11,12 +11,12 @@ import { t } from '../languages/text.ts';
 import { writePath } from '../rules/category-path.ts';
 import { reread, useOfProject, useRelata, useSettled } from './service.tsx';
 
-/** More than one chooses from; beyond it a path is typed. */
+/** More than anyone would choose from; further paths can be typed. */
 const MOST = 5_000;
 const PAGE = 1_000;
-/** While a large change is indexed, more come each time. */
+/** While a large change is indexed, each request returns more. */
 const AGAIN_MS = 1_000;
-/** The index of a catalog that was not searched before is made meanwhile: calls are repeated until it is there. */
+/** Repeats calls while a catalog that was not searched before is being indexed. */
 export const UNTIL_INDEXED = {
   retry: (count: number, error: unknown) =>
     error instanceof Error && 'reason' in error && error.reason === 'search_not_ready' && count < 150,
@@ -24,10 +24,10 @@ export const UNTIL_INDEXED = {
   refetchOnWindowFocus: false,
 } as const;
 
-/** A search that had no index found a part of the catalog: it is repeated until it finds all. */
+/** A search during indexing finds only a part of the catalog; it is repeated until it finds all. */
 export const againWhile = (isPartial: boolean | undefined) => (isPartial ? AGAIN_MS : false);
 
-/** @returns what such a search finds once there is an index */
+/** @returns the results of such a search once the index is complete */
 export async function readWhole<Page extends { readonly partial?: boolean | undefined }>(
   read: () => Promise<Page>,
 ): Promise<Page> {
@@ -40,7 +40,7 @@ export async function readWhole<Page extends { readonly partial?: boolean | unde
 
 const NONE: readonly string[] = [];
 
-/** The categories of the project as they are typed, on request: the first request makes the service index the catalog. */
+/** The project's category paths, on request: the first request makes the service index the catalog. */
 export function useCategories(isEnabled: boolean) {
   const { data, isPending } = useOfProject(
     ['categories'],
@@ -66,7 +66,7 @@ async function readCategories(relata: Relata, projectId: number, signal: AbortSi
   }
 }
 
-/** @returns how many products the project has, once the catalog is indexed */
+/** @returns the number of products of the project, once the catalog is indexed */
 export const useTotal = (): number | undefined =>
   useOfProject(
     ['products', 'total'],
@@ -77,7 +77,7 @@ export const useTotal = (): number | undefined =>
     { staleTime: 30_000, ...UNTIL_INDEXED },
   ).data;
 
-/** A user who chooses waits for each list. */
+/** Short, because a user who is choosing waits for each list. */
 const REST_MS = 200;
 
 interface Search {
@@ -86,7 +86,7 @@ interface Search {
   readonly isEnabled: boolean;
 }
 
-/** The products of a project with these words; those of the words before, until they have come. */
+/** A project's products with these words; until they arrive, those of the words before. */
 export function useFoundProducts(projectId: number, { words, limit, isEnabled }: Search) {
   const relata = useRelata();
   const typed = words.trim();
@@ -94,10 +94,10 @@ export function useFoundProducts(projectId: number, { words, limit, isEnabled }:
   return useQuery({
     queryKey: ['found-products', projectId, q, limit],
     queryFn: ({ signal }) => relata.products.findManaged(projectId, { limit, ...(q && { q }) }, { signal }),
-    // None of a part of the catalog says nothing yet.
+    // No hits in a part of the catalog say nothing yet.
     select: ({ items, partial }) => (partial && items.length === 0 ? undefined : items),
     refetchInterval: ({ state }) => againWhile(state.data?.partial),
-    // Without words it lists any products: not while a name is being typed.
+    // Without words it lists any products, which is not wanted while a name is being typed.
     enabled: isEnabled && (q !== '' || typed === ''),
     placeholderData: (before) => before,
     refetchOnWindowFocus: false,
@@ -108,11 +108,11 @@ export function useFoundProducts(projectId: number, { words, limit, isEnabled }:
 /** The attributes of the project's ontology, to choose from. */
 export const useAttributes = (): readonly Attribute[] => useOntology().data?.value.attributes ?? [];
 
-/** The whole of it, with the ETag that it came with. */
+/** The whole ontology, with its ETag. */
 export const useOntology = () =>
   useOfProject(['ontology'], ({ relata, projectId, signal }) => relata.ontology.get(projectId, { signal }));
 
-/** The relations of the project, as they are defined. */
+/** The project's relations, as defined. */
 export const useRelations = (isEnabled = true) =>
   useOfProject(
     ['relations'],
@@ -121,15 +121,15 @@ export const useRelations = (isEnabled = true) =>
   );
 
 /**
- * Called right after a change of the ontology.
- * @returns what puts the former one back; it is refused with 412 once something else has changed the ontology
+ * Has to be called right after a change of the ontology.
+ * @returns a function that restores the former one, refused with 412 once something else has changed it
  */
 export async function undoOntology(relata: Relata, projectId: number, former: SentOntology) {
   const { etag } = await relata.ontology.get(projectId);
   return () => relata.ontology.put(projectId, former, etag ? { ifMatch: etag } : {});
 }
 
-/** The names of the tables of the project, once one is about to be chosen: each comes with all of its pairs. */
+/** The names of the project's tables, loaded just before a choice, as each table comes with all its pairs. */
 export function useTableNames(isNeeded: boolean): readonly string[] {
   const { data = [] } = useOfProject(
     ['relations', 'tables'],
@@ -139,7 +139,7 @@ export function useTableNames(isNeeded: boolean): readonly string[] {
   );
   return data;
 }
-/** What takes seconds to count in a large catalog holds for a while. */
+/** Counts that take seconds in a large catalog are reused for a while. */
 const COUNTED_MS = 60_000;
 
 export interface Coverage {
@@ -147,7 +147,7 @@ export interface Coverage {
   readonly byName: ReadonlyMap<string, AttributeCoverage>;
 }
 
-/** Of all products, or of those of a category. Counting takes some seconds in a large catalog. */
+/** The coverage of all products, or of a category's. Counting takes some seconds in a large catalog. */
 export function useCoverage(category: readonly string[] = [], isEnabled = true) {
   const { data, isLoading, error } = useOfProject(
     ['coverage', category],
@@ -160,7 +160,7 @@ export function useCoverage(category: readonly string[] = [], isEnabled = true) 
   return { coverage: data, isCounting: isLoading, error };
 }
 
-/** What the data alone shows; the service keeps it until the catalog changes. */
+/** Suggestions from the data alone; the service keeps them until the catalog changes. */
 export const useSuggestions = (isDismissed: boolean, isEnabled = true) =>
   useOfProject(
     ['suggestions', isDismissed],
@@ -168,17 +168,17 @@ export const useSuggestions = (isDismissed: boolean, isEnabled = true) =>
     { enabled: isEnabled, staleTime: COUNTED_MS },
   );
 
-/** What comes into sight together is asked for in one call. */
+/** Products that come into sight together are requested in one call. */
 const GATHER_MS = 40;
 const MOST_AT_ONCE = 200;
 
 interface LookUp {
-  /** Another one when the product may have changed. */
+  /** Changes when the product may have changed. */
   readonly version?: number;
   readonly isEnabled?: boolean;
 }
 
-/** @returns a product as it is answered, null where there is none; undefined until it has come */
+/** @returns a product as answered; null if there is none, undefined until it has arrived */
 export function useLookedUp(
   identifier: string,
   { version = 0, isEnabled = true }: LookUp = {},
@@ -200,7 +200,7 @@ interface Waiting {
 
 const waiting = new Set<Waiting>();
 
-/** A row that leaves the sight before it was asked for is not. */
+/** A row that leaves the view before its request is sent is left out of it. */
 function gather(of: Pick<Waiting, 'relata' | 'projectId' | 'identifier'>, signal: AbortSignal) {
   return new Promise<Product | null>((resolve, reject) => {
     const one = { ...of, resolve, reject };
@@ -234,13 +234,13 @@ async function send(batch: readonly Waiting[]): Promise<void> {
 interface Deletion {
   readonly relata: Relata;
   readonly projectId: number;
-  /** One for each time a person confirms: behind a cut network the same deletion is sent again. */
+  /** One for each confirmation by the user: after a network failure the same deletion is sent again. */
   readonly idempotencyKey: string;
 }
 
 /**
  * Deletes products as one commit, and waits until lists no longer show them.
- * @returns what brings them back, as long as nothing else was committed or deleted
+ * @returns a function that restores them, as long as nothing else was committed or deleted
  */
 export async function deleteProducts(
   identifiers: readonly string[],
@@ -256,14 +256,14 @@ export async function deleteProducts(
     const { items } = await relata.commits.list(projectId);
     const [last] = items;
     if (last?.taskId !== deletion.id) throw new Error(t('The catalog has changed since: see the updates.'));
-    // Whatever is committed before this arrives is not undone.
+    // A commit that comes in before this is never undone.
     const { task } = await relata.products.restore({ projectId, ifLast: last.id });
     await wait(task.id);
   };
 }
 
 /**
- * @returns the `Idempotency-Key` of what the user is asked to confirm: confirmed again after the network was cut, it is done
- * once, and the first answer comes again (docs/interface.md §7.5). `crypto.randomUUID` is missing over plain HTTP.
+ * @returns the `Idempotency-Key` of an action: confirmed again after a network failure, it is done once, with
+ * the same answer (docs/interface.md §7.5). `crypto.randomUUID` is missing over plain HTTP.
  */
 export const makeIdempotencyKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-');

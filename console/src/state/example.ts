@@ -3,7 +3,7 @@ import type { Relata, UploadProduct } from '@relata/client';
 const CHUCKS = ['SDS-plus', 'Hexagon 1/4"', 'Keyless 13 mm'] as const;
 const COLOURS = ['green', 'blue', 'black'] as const;
 
-/** A small shop: drills and the bits that fit them. Enough to see facts, a relation and its reasons. */
+/** A small shop: drills and the bits that fit them, enough to show facts, a relation and its reasons. */
 export const makeExample = (): UploadProduct[] => [
   ...CHUCKS.flatMap((chuck, at) => [...makeDrills(chuck, at), ...makeBits(chuck, at)]),
 ];
@@ -40,10 +40,10 @@ const makeBits = (shank: string, series: number): UploadProduct[] =>
     ],
   }));
 
-/** Loads it as any shop would: a full update, a change with a mistake in it, and a relation. */
+/** Loads the example as any shop would: a full update, a change with a mistake in it, and a relation. */
 export async function loadExample(relata: Relata, projectId: number): Promise<void> {
   await relata.products.fullUpdate(makeExample(), { projectId });
-  // A value without its unit, to see how that is reported.
+  // A value without its unit, to show how that is reported.
   const withoutUnit = [{ identifier: 'BIT-3-10', attributes: { Diameter: '10' } }];
   const { task } = await relata.products.change(withoutUnit, { projectId });
   await relata.tasks.wait(task.id);

@@ -19,7 +19,7 @@ const stored = (): LanguageChoice => {
   return isLanguage(value) ? value : 'auto';
 };
 
-/** @returns the first language of the browser that the console speaks */
+/** @returns the browser's first language that the console supports */
 const guess = (): Language =>
   navigator.languages.map((name) => name.slice(0, 2)).find((name) => isLanguage(name)) ?? 'en';
 
@@ -28,10 +28,10 @@ async function apply(choice: LanguageChoice): Promise<void> {
   document.documentElement.lang = presentLanguage();
 }
 
-/** Before the first picture. Where the texts do not arrive, the console is there in English. */
+/** Runs before the first paint. If the texts cannot be loaded, the console is in English. */
 export const applyStoredLanguage = (): Promise<void> => apply(stored()).catch(() => undefined);
 
-/** For texts outside of what is drawn anew with the page. */
+/** For texts that are not redrawn with the page. */
 export const useLanguage = (): Language => useSyncExternalStore(watchLanguage, presentLanguage);
 
 async function choose(next: LanguageChoice): Promise<void> {
@@ -45,10 +45,10 @@ async function choose(next: LanguageChoice): Promise<void> {
   }
 }
 
-/** @returns the same in the navigation and in the drawer, whichever it was chosen in */
+/** @returns the same choice in the navigation and in the drawer, wherever it was made */
 export const useLanguageChoice = () => [useSyncExternalStore(watchLanguage, stored), choose] as const;
 
-/** Each by its own name. */
+/** Languages by their own names. */
 export const listLanguages = () =>
   [['auto', t('Language of the browser')], ...Object.entries(LANGUAGES)] as (readonly [
     LanguageChoice,
@@ -69,7 +69,7 @@ function applyTheme(theme: Theme): void {
   else document.documentElement.dataset.theme = theme;
 }
 
-/** Before the first picture, so that nothing flashes. */
+/** Runs before the first paint, so that nothing flashes. */
 export const applyStoredTheme = (): void => applyTheme(storedTheme());
 
 export function useTheme(): readonly [Theme, (theme: Theme) => void] {
@@ -84,11 +84,11 @@ export function useTheme(): readonly [Theme, (theme: Theme) => void] {
   ];
 }
 
-/** Where a browser keeps the views and the columns of a project. */
+/** The storage keys of a project's views and columns. */
 export const viewsOf = (projectId: number) => `relata-views-${projectId}`;
 export const columnsOf = (projectId: number) => `relata-columns-${projectId}`;
 
-/** Views and columns that this browser keeps of a project follow the new name of an attribute. */
+/** Renames an attribute in the views and columns that this browser stores for a project. */
 export function renameInBrowser(projectId: number, from: string, to: string): void {
   const views = readViews(localStorage.getItem(viewsOf(projectId)));
   localStorage.setItem(viewsOf(projectId), JSON.stringify(withRenamed(views, from, to)));

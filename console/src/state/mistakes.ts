@@ -3,7 +3,7 @@ import { createContext, useContext } from 'react';
 import { t } from '../languages/text.ts';
 import { capital } from '../rules/format.ts';
 
-/** What the service says of a body that does not have its form, with what it means. Source: docs/openapi.json. */
+/** Schema errors of a request body in the service's words, and in plain ones. Source: docs/openapi.json. */
 const RULES: readonly (readonly [rule: RegExp, words: (...found: string[]) => string])[] = [
   [
     /^must NOT have additional propert(?:y|ies):? '?([^']+)'?$/,
@@ -30,7 +30,7 @@ const RULES: readonly (readonly [rule: RegExp, words: (...found: string[]) => st
   [/^must match (?:pattern|format|a schema)/, () => `: ${t('is not written as it must be')}`],
 ];
 
-/** @returns a detail of a refusal as its place and what is wrong there, `/mapping/identifier: is missing` */
+/** @returns a detail of a refusal as a place and its mistake, `/mapping/identifier: is missing` */
 export function sayMistake(detail: string): string {
   const [, place = '', rule = ''] = /^(.*?) ?(must (?:have|NOT|be|match) .*)$/s.exec(detail) ?? [];
   if (rule === '' || place.endsWith(':')) return detail;
@@ -41,7 +41,7 @@ export function sayMistake(detail: string): string {
   return place === '' ? rule : `${place}: ${rule}`;
 }
 
-/** Places of a body as the fields of the console call them; others by their own names. */
+/** Places in a request body by the labels of their fields; others keep their names. */
 const namePlaces = (): Readonly<Record<string, string>> => ({
   name: t('Name'),
   tag: t('Tag'),
@@ -69,7 +69,7 @@ const namePlaces = (): Readonly<Record<string, string>> => ({
   events: t('Events'),
 });
 
-/** @returns the same as a sentence: `Identifier is missing (Mapping)`; the place within comes first, as people look for it */
+/** @returns it as a sentence, `Identifier is missing (Mapping)`, with the inner place first for readers */
 export function readDetail(detail: string): string {
   const [, place, words] = /^\/([^:\s]+): (.*)$/s.exec(sayMistake(detail)) ?? [];
   if (place === undefined) return sayMistake(detail);
@@ -80,7 +80,7 @@ export function readDetail(detail: string): string {
   return `${last} ${words}${others.length > 0 ? ` (${others.reverse().join(' › ')})` : ''}`;
 }
 
-/** What the service says to programs, as people are told; by the reason of the refusal. Source: docs/interface.md §7.7. */
+/** The service's refusals in words for users, by reason. Source: docs/interface.md §7.7. */
 const nameRefusals = (): Readonly<Record<string, string>> => {
   const invalid = t('Something is missing or not right yet');
   const many = t('That was too much at once. Try again in a moment.');
@@ -112,7 +112,7 @@ export function sayRefusal(error: unknown): string {
   return nameRefusals()[findReason(error) ?? ''] ?? message;
 }
 
-/** A task fails with the reasons of refusals. */
+/** Tasks fail with the same reasons as refused calls. */
 function findReason(error: unknown): string | undefined {
   if (error instanceof RelataError) return error.reason;
   return error instanceof TaskError ? error.task.error?.code : undefined;
@@ -120,23 +120,23 @@ function findReason(error: unknown): string | undefined {
 
 export const MistakesContext = createContext<readonly string[]>([]);
 
-/** @returns the mistakes that a refusal names with their places */
+/** @returns the mistakes that a refusal names, with their places */
 export const readMistakes = (error: unknown): readonly string[] =>
   error instanceof RelataError ? error.details.map(sayMistake) : [];
 
-/** @returns what tells a field, by its place in what was sent, why it was refused */
+/** @returns a function that tells a field, by its place in the request, why it was refused */
 export function useMistake(): (place: string) => string | undefined {
   const details = useContext(MistakesContext);
   return (place) => mistakeAt(details, place);
 }
 
-/** @returns why a part was refused as a whole: what is wrong within it stands there */
+/** @returns the reason why a part was refused as a whole; mistakes within it are shown at their fields */
 export function useMistakeOf(place: string): string | undefined {
   const ofPlace = useContext(MistakesContext).filter((detail) => detail.startsWith(`${place}:`));
   return mistakeAt(ofPlace, place);
 }
 
-/** @returns what a refusal says of the place or of what is in it, as `/trigger/cron` */
+/** @returns the refusal of a place and of anything within it, such as `/trigger/cron` */
 export function mistakeAt(details: readonly string[], place: string): string | undefined {
   const found = details.filter((detail) => detail.startsWith(`${place}:`) || detail.startsWith(`${place}/`));
   return found.map((detail) => detail.slice(detail.indexOf(': ') + 2)).join('; ') || undefined;

@@ -4,8 +4,8 @@ import { createShared } from './shared.ts';
 import { noteStep, startStep } from './steps.ts';
 
 /**
- * A view's address stands behind the `#`: the service sees none of it, which matters for links that carry a token, and
- * one page answers for all of them.
+ * A view's address follows the `#`, so that the service never sees it, which matters for links with a token,
+ * and one page serves all views.
  */
 export interface Route {
   readonly parts: readonly string[];
@@ -25,7 +25,7 @@ function read(): Route {
   };
 }
 
-/** A link that was cut short must not break the page. */
+/** Keeps a truncated link from breaking the page. */
 function decode(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -37,7 +37,7 @@ function decode(part: string): string {
 type Guard = () => Question | undefined;
 let asksToLeave: Guard | undefined;
 
-/** `question`: asked before the view is left; undefined: nothing. @returns what ends it */
+/** `question`: asked before the view is left, unless undefined. @returns a function that ends this */
 export function guardLeaving(question: Guard): () => void {
   const onUnload = (event: BeforeUnloadEvent) => {
     if (question() !== undefined) event.preventDefault();
@@ -50,7 +50,7 @@ export function guardLeaving(question: Guard): () => void {
   };
 }
 
-/** Whether leaving the view would lose something. */
+/** Whether leaving the view would lose input. */
 export const hasUnsaved = (): boolean => asksToLeave?.() !== undefined;
 
 function stays(next: Route): boolean {
@@ -83,11 +83,11 @@ type Part = string | number;
 export const linkTo = (...parts: Part[]): string =>
   `#/${parts.map((part) => encodeURIComponent(part)).join('/')}`;
 
-/** @returns the address of a view of the project that is shown: `projectLink('products')` */
+/** @returns the address of a view in the current project: `projectLink('products')` */
 export const projectLink = (...parts: Part[]): string =>
   linkTo('projects', current.get().parts[1] ?? '', ...parts);
 
-/** @returns the same with a query; empty values are left out */
+/** @returns the link with a query, without empty values */
 export function linkWith(link: string, query: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
   return given.length > 0 ? `${link}?${new URLSearchParams(given)}` : link;
@@ -97,7 +97,7 @@ export function goTo(link: string): void {
   location.hash = link;
 }
 
-/** @returns what goes on from the present view; a user who has left it by then stays there */
+/** @returns a function that leaves the current view for a link, unless the user has left it by then */
 export function goFromHere(): (link: string) => void {
   const here = current.get().parts.join('/');
   return (link) => {
@@ -105,34 +105,34 @@ export function goFromHere(): (link: string) => void {
   };
 }
 
-/** Changes the address without a step in the history. */
+/** Changes the address without a history entry. */
 export function replaceWith(link: string): void {
   history.replaceState(history.state, '', link);
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
-/** Adds a step to the history, and shows it at once. */
+/** Adds a history entry, and shows it at once. */
 function stepTo(link: string): void {
   startStep(link);
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
-/** Typing without such a pause is one step of the history. */
+/** Typing without a pause of this length makes one history entry. */
 const TYPING_MS = 1_000;
 let typed = { in: '', at: 0 };
 
 /**
- * What a list is narrowed by stands in the address of its view, so that it can be sent, survives a reload, and follows the
- * back button.
- * @returns the filters, empty where they are not set, what changes some of them while typing, and what does so by a click:
- * each is a step of the history
+ * The filters of a list, kept in the address of its view, so that they can be shared, survive a reload and
+ * follow the back button.
+ * @returns the filters, empty if not set, a function that changes some of them while typing, and one that
+ * does so by a click, with a history entry each
  */
 export function useFilters<Name extends string>(names: readonly Name[]) {
   const { query } = useRoute();
   const texts = names.map((name) => query.get(name) ?? '');
   const filters = useMemo(
     () => Object.fromEntries(names.map((name, at) => [name, texts[at] ?? ''])) as Record<Name, string>,
-    // The names are the same ones in every picture of a view.
+    // The names are the same in every render of a view.
     texts,
   );
   const linkFor = (changed: Partial<Record<Name, string>>) =>
@@ -148,14 +148,14 @@ export function useFilters<Name extends string>(names: readonly Name[]) {
   return [filters, change, step] as const;
 }
 
-/** What one view gives the next one, and no address can carry. */
+/** Hands something to the next view that does not fit into an address. */
 function createHandover<Thing>() {
   let given: Thing | undefined;
   return {
     give(thing: Thing): void {
       given = thing;
     },
-    /** @returns it once: later callers get none */
+    /** @returns the thing once; later callers get undefined */
     take(): Thing | undefined {
       const thing = given;
       given = undefined;
@@ -169,11 +169,11 @@ export const droppedFile = createHandover<File>();
 /** A relation that was suggested. */
 export const draftedRelation = createHandover<RelationDefinition>();
 
-/** Asked before something is lost or done that people seldom mean. */
+/** Asked before a loss, or an action that is rarely intended. */
 export interface Question {
   readonly title: string;
   readonly words: string;
-  /** What is done if it is meant. */
+  /** The label of the button that confirms it. */
   readonly action: string;
 }
 
@@ -183,7 +183,7 @@ interface Open extends Question {
 
 const open = createShared<Open | undefined>(undefined);
 
-/** @returns whether it is meant; an earlier question that is still open is not */
+/** @returns whether the user confirms; an earlier question that is still open counts as declined */
 export function ask(question: Question): Promise<boolean> {
   open.get()?.answer(false);
   return new Promise((resolve) => {

@@ -34,37 +34,37 @@ import { changesGroup, changesProject, changesSome } from '../rules/roles.ts';
 import { readDetail, sayRefusal } from './mistakes.ts';
 import { hasUnsaved } from './route.ts';
 
-/** Who uses the console: a user with a session, or the holder of an API key. */
+/** The user of the console: a person with a session, or the holder of an API key. */
 export type Who =
   | { kind: 'user'; session: SignedIn }
-  /** The value stays in memory: a reload forgets it. */
+  /** The key stays in memory only, so a reload forgets it. */
   | { kind: 'key'; key: string };
 
 interface SessionState {
   readonly relata: Relata;
-  /** undefined: not known yet; null: no user. */
+  /** undefined while unknown; null without a user. */
   readonly who: Who | null | undefined;
-  /** The session has ended while something is not saved: the page stays until its user is back. */
+  /** Whether the session has ended while something is unsaved; the page stays until its user is back. */
   readonly isOver: boolean;
   /** @throws RelataError when the key reaches nothing */
   useKey(key: string): Promise<void>;
-  /** The same user again, over the page as it is. */
+  /** Signs the same user in again without leaving the page. */
   goOn(session: Promise<SignedIn>): Promise<void>;
-  /** Gives up what is not saved. */
+  /** Discards unsaved input. */
   leave(): void;
   accept(make: (relata: Relata) => Promise<SignedIn>): Promise<void>;
   signOut(everywhere?: boolean): Promise<void>;
 }
 
-/** The project of the present view; undefined: it belongs to none. */
+/** The project of the current view; undefined for views outside of projects. */
 export const ProjectContext = createContext<ManagedProject | undefined>(undefined);
 
 const Context = createContext<SessionState | undefined>(undefined);
 
-/** Asking who is signed in, or with a wrong password, is refused like a session that has ended. */
+/** Requests for the session, and sign-ins with a wrong password, are refused like an ended session. */
 const SIGN_IN = '/management/session';
 
-/** @returns the fetch of the platform, which tells of a call that was refused for want of a session */
+/** @returns the platform's fetch, which reports calls refused for lack of a session */
 const watchRefusals =
   (refused: { readonly current: (() => Promise<void>) | undefined }): typeof fetch =>
   async (input, init) => {
@@ -109,7 +109,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     return () => aborted.abort();
   }, [enter, connect]);
 
-  // A session ends by itself, and by a sign-out elsewhere: a 401 may be that, or a project out of reach.
+  // A session ends by itself or by a sign-out elsewhere: a 401 may mean that, or a project out of reach.
   useEffect(() => {
     refused.current = async () => {
       if (who?.kind !== 'user' || isOver || !(await hasEnded(relata))) return;
@@ -151,11 +151,11 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   return <Context value={state}>{children}</Context>;
 }
 
-/** Loaded by those who have a passkey. */
+/** Loaded only for users with a passkey. */
 export const askDevice: Parameters<Relata['session']['signIn']>[2] = async (options) =>
   (await import('./authenticator.ts')).usePasskey(options);
 
-/** @returns where the company's provider signs out too */
+/** @returns the address at which the company's provider signs out too */
 const endSession = async (relata: Relata, everywhere: boolean): Promise<string | undefined> =>
   everywhere ? void (await relata.session.signOutEverywhere()) : relata.session.signOut();
 
@@ -168,7 +168,7 @@ export function useSession(): SessionState {
 export const useRelata = (): Relata => useSession().relata;
 
 interface Rights {
-  /** In the project of the view; outside of one: in any group. */
+  /** Applies to the view's project, or outside of projects to any group. */
   readonly canChange: boolean;
   canChangeGroup(id: number): boolean;
   readonly canChangeAll: boolean;
@@ -184,7 +184,7 @@ const OF_KEYS: Rights = {
   canManageAccountKeys: true,
 };
 
-/** What the present user may do; the service decides, the console only leaves away what it would refuse. */
+/** The rights of the current user. The service decides; the console only hides what it would refuse. */
 export function useRights(): Rights {
   const { who } = useSession();
   const project = useContext(ProjectContext);
@@ -200,7 +200,7 @@ export function useRights(): Rights {
   };
 }
 
-/** The project of the present view. */
+/** The project of the current view. */
 export function useProject(): ManagedProject {
   const project = useContext(ProjectContext);
   if (project === undefined) throw new Error('this view belongs to a project');
@@ -224,7 +224,7 @@ interface AskingOfProject extends Asking {
 
 export type Key = readonly [name: string, ...of: unknown[]];
 
-/** Of a preview, which is made anew as one types: until it has come, the one before. */
+/** For a preview that is renewed while the user types: the earlier one stays until the new one arrives. */
 export const WHILE_TYPING = {
   placeholderData: keepPreviousData,
   refetchOnWindowFocus: false,
@@ -244,7 +244,7 @@ export function useAnswer<Value>(
   return useQuery({ queryKey: key, queryFn: ({ signal }) => ask({ relata, signal }), ...options });
 }
 
-/** The same of the project of the view, which follows the name in the key. */
+/** The same for the view's project, whose id follows the name in the key. */
 export function useOfProject<Value>(
   [name, ...of]: Key,
   ask: (asking: AskingOfProject) => Promise<Value>,
@@ -263,7 +263,7 @@ type PageOptions<One> = Omit<
   'queryKey' | 'queryFn' | 'initialPageParam' | 'getNextPageParam'
 >;
 
-/** The same page by page, as one asks for more. */
+/** The same page by page, on request. */
 export function usePages<One extends PageOf>(
   [name, ...of]: Key,
   ask: (asking: AskingOfProject & { readonly cursor: string | undefined }) => Promise<One>,
@@ -279,7 +279,7 @@ export function usePages<One extends PageOf>(
   });
 }
 
-/** All entries of a list in reach: up to 1,000, as many as a page of it holds. */
+/** All entries of a list that are in reach: up to 1,000, the size of one page. */
 export const useAll = <One,>(
   name: string,
   list: (relata: Relata, page: { limit: number; signal: AbortSignal }) => Promise<{ items: One[] }>,
@@ -298,16 +298,16 @@ export const useAllKeys = (select?: (all: ApiKey[]) => ApiKey[]) =>
 
 export const useGroups = () => useAll('groups', ({ projects }, page) => projects.listGroups(page));
 
-/** The client repeats what may succeed a moment later; what it throws is worth showing. */
+/** The client already retries calls that may succeed a moment later; other errors are worth showing. */
 export const queries = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 5_000 } } });
 
-/** Has read anew what was read by these names, or, without one, all. */
+/** Reloads what was read under these names, or everything if there are none. */
 export const reread = (...names: readonly string[]): Promise<unknown> =>
   names.length === 0
     ? queries.invalidateQueries()
     : Promise.all(names.map((name) => queries.invalidateQueries({ queryKey: [name] })));
 
-/** @returns what was done, once what shows it is read anew, also after a failure: who goes on sees what is stored now */
+/** @returns the result once the views are reloaded, also after a failure: they show the stored state */
 export async function rereading<Result>(
   doing: Promise<Result>,
   ...names: readonly string[]
@@ -319,17 +319,17 @@ export async function rereading<Result>(
   }
 }
 
-/** Once something is done, has read anew what shows it; what failed is told. */
+/** Reloads the views when something is done; a failure is reported. */
 export const afterwards = (doing: Promise<unknown>, ...names: readonly string[]): void =>
   void doing.then(() => reread(...names), tell.bad);
 
-/** As long as it takes to see what one has done, and to reach the button. */
+/** Long enough to notice a mistake, and to reach the button. */
 const UNDO_MS = 12_000;
 
 /** The notices in the corner. */
 export const notices = Toast.createToastManager();
 
-/** Tells of something done, or of something that failed. */
+/** Reports that something was done, or that it failed. */
 export const tell = {
   bad: (error: unknown) =>
     void notices.add({
@@ -339,7 +339,7 @@ export const tell = {
       priority: 'high',
     }),
   good: (title: string, description?: string) => void notices.add({ title, description, type: 'good' }),
-  /** For some seconds it can be taken back; what the network cut can be tried again. */
+  /** Offers to undo for some seconds; if the network fails, undoing can be tried again. */
   undoable(title: string, undo: () => Promise<unknown>, description?: string): void {
     const onClick = () => {
       notices.close(id);
@@ -358,7 +358,7 @@ export const tell = {
   },
 };
 
-/** @returns what does something, once at a time; whether it is being done, and why it failed */
+/** @returns a function that runs the action, whether it is running, and its error */
 export function useAct<Given = void>(act: (given: Given) => Promise<unknown>) {
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
@@ -373,13 +373,13 @@ export function useAct<Given = void>(act: (given: Given) => Promise<unknown>) {
 
 type TypedFields = Readonly<Record<string, string>>;
 
-/** @returns the handler of a form that is sent without leaving the page */
+/** @returns a handler that submits a form without leaving the page */
 export const handleSubmit = (act: (form: HTMLFormElement) => void) => (event: FormEvent<HTMLFormElement>) => {
   event.preventDefault();
   act(event.currentTarget);
 };
 
-/** The same for a form: it is given what was typed, by the names of the fields. */
+/** The same for a form, with its input by the names of the fields. */
 export function useSubmit(act: (typed: TypedFields, form: HTMLFormElement) => Promise<unknown>) {
   const { run, ...state } = useAct((form: HTMLFormElement) =>
     act(Object.fromEntries(new FormData(form)) as TypedFields, form),
@@ -387,10 +387,10 @@ export function useSubmit(act: (typed: TypedFields, form: HTMLFormElement) => Pr
   return { ...state, onSubmit: handleSubmit((form) => void run(form)) };
 }
 
-/** After the last change, before the service is asked. */
+/** The pause after the last change before the service is asked. */
 const REST_MS = 600;
 
-/** @returns whether so much time has passed since it was first drawn */
+/** @returns whether this much time has passed since the first render */
 export function useIsLate(ms: number): boolean {
   const [isLate, setLate] = useState(false);
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** A value beside the views that they follow. */
+/** A value outside of the views that follow it. */
 export function createShared<Value>(first: Value) {
   let value = first;
   const watchers = new Set<() => void>();
@@ -14,7 +14,7 @@ export function createShared<Value>(first: Value) {
       value = next;
       for (const changed of watchers) changed();
     },
-    /** @returns what a view reads of it; it is drawn anew when that is another one */
+    /** @returns the part that a view reads; the view is redrawn when it changes */
     useRead: <Read>(read: (value: Value) => Read): Read => useSyncExternalStore(watch, () => read(value)),
   };
 }

@@ -1,4 +1,4 @@
-/** Where each step of the history was scrolled to: the page, and the list that scrolls within it. */
+/** The scroll position of a history entry: of the page, and of the list that scrolls within it. */
 
 interface Place {
   readonly page: number;
@@ -7,16 +7,16 @@ interface Place {
 
 const TOP: Place = { page: 0, list: 0 };
 const STORED = 'relata-places';
-/** What scrolls within a page. */
+/** The scrolling element within a page. */
 const LIST = '.grid-scroll';
-/** A list that has not come by then is not waited for any more. */
+/** The longest wait for a list to appear. */
 const PATIENCE_MS = 5_000;
 
 const readStep = (): string | undefined => history.state?.step;
 
 const places = readPlaces();
 let step = readStep() ?? begin();
-/** Undefined for a new step. */
+/** Undefined for a new history entry. */
 let arrival = places.get(step);
 
 // The browser would scroll before there is anything to scroll to.
@@ -45,12 +45,12 @@ function keep(): void {
   places.set(step, { page: scrollY, list: document.querySelector(LIST)?.scrollTop ?? 0 });
 }
 
-/** Adds a step to the history. */
+/** Adds a history entry. */
 export function startStep(link: string): void {
   history.pushState(null, '', link);
 }
 
-/** Called when another step of the history is shown, before its view is. */
+/** Called when another history entry is shown, before its view is. */
 export function noteStep(): void {
   const next = readStep();
   if (next === step) return;
@@ -59,7 +59,7 @@ export function noteStep(): void {
   arrival = places.get(step);
 }
 
-/** Scrolls a view that is shown to where it was when it was left, or to its top. @returns what ends that */
+/** Scrolls a view to where it was when it was left, or to its top. @returns a function that ends this */
 export function restorePlace(): () => void {
   const { page, list: top } = arrival ?? TOP;
   const ended = new AbortController();

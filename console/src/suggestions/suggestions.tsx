@@ -27,7 +27,7 @@ import { undoOntology, useSuggestions } from '../state/catalog.ts';
 import { draftedRelation, projectLink, useFilters } from '../state/route.ts';
 import { reread, tell, useAct, useCalls, useOfProject, useRights } from '../state/service.tsx';
 
-/** What the data alone shows. Nothing of it is applied before the user has looked at it. */
+/** Suggestions from the data alone. None is applied before the user has looked at it. */
 export function Suggestions() {
   const [{ dismissed }, filterBy] = useFilters(['dismissed']);
   const isDismissed = dismissed !== '';
@@ -86,7 +86,7 @@ function Item({ item }: { item: Suggestion }) {
 interface CardShape {
   item: Suggestion;
   title: string;
-  /** What takes it up. */
+  /** The control that accepts the suggestion. */
   accept: ReactNode;
   children: ReactNode;
 }
@@ -182,7 +182,7 @@ export function AttributeItem({ item }: { item: AttributeSuggestion }) {
   );
 }
 
-/** Two attributes that mean one. */
+/** Two attributes with the same meaning. */
 export function DuplicateItem({ item }: { item: DuplicateSuggestion }) {
   const { draft, evidence } = item;
   const { kept, dropped, withBoth, sharedValues, values, examples, misfits } = evidence;
@@ -253,7 +253,7 @@ function EffectDialog({ title, draft, onClose }: StoredShape & { onClose(): void
   );
 }
 
-/** Source: docs/interface.md §17.1 rule 6. */
+/** Applies a suggestion to the ontology. Source: docs/interface.md §17.1 rule 6. */
 function withDraft(ontology: Ontology, { attribute, deleted = [] }: AttributeDraft): Ontology {
   const isReplaced = ({ id, name }: Attribute) =>
     attribute.id === undefined ? name === attribute.name : id === attribute.id;
@@ -272,7 +272,7 @@ const sayConstraint = (constraint: RelationSuggestion['evidence']['constraint'])
     equal: t('The values are equal; whether products of other values do not fit is for you to say.'),
   })[constraint];
 
-/** Two categories whose products go together by their values; taken up in the editor of relations, with its preview. */
+/** Two categories whose products match by values; accepted in the editor of relations, with its preview. */
 export function RelationItem({ item }: { item: RelationSuggestion }) {
   const { draft, evidence } = item;
   const { source, target, targetsPerSource, examples, withoutPartner, values } = evidence;

@@ -20,13 +20,13 @@ import { reread, useCalls, useOfProject, usePages, useRights, useSettled } from 
 
 const REFETCH_MS = 10_000;
 
-/** The commits and deletes that can be undone, the last one first. */
+/** The commits and deletions that can be undone, latest first. */
 export const useCommits = () =>
   useOfProject(['commits'], ({ relata, projectId, signal }) => relata.commits.list(projectId, { signal }), {
     refetchInterval: REFETCH_MS,
   });
 
-/** Kept commits on an axis of time; pointed at, one shows what it changed, and chosen, all of it. */
+/** Kept commits on a time axis: pointing at one shows a summary, choosing it shows all changes. */
 export function Timeline() {
   const commits = useCommits();
   return (
@@ -46,9 +46,9 @@ export function Timeline() {
   );
 }
 
-/** So that neighbours can be told apart and touched. */
+/** Keeps neighbours distinguishable and easy to touch. */
 const GAP = 0.07;
-/** A pointer that only passes over a mark asks nothing. */
+/** A pointer that only passes over a mark requests nothing. */
 const REST_MS = 200;
 
 function Axis({ commits }: { commits: readonly Commit[] }) {
@@ -96,7 +96,7 @@ const sizeOf = ({ created, changed, deleted }: Commit): number =>
 interface MarkShape {
   commit: Commit;
   isChosen: boolean;
-  /** undefined: no more. */
+  /** undefined when the pointer leaves. */
   onPoint(commit: Commit | undefined): void;
   onChoose(): void;
 }
@@ -250,7 +250,7 @@ function Change({ change }: { change: CommitChange }) {
   );
 }
 
-/** The product by its name, as it is after the change. */
+/** The product by its name after the change. */
 function Named({ change: { identifier, before, after } }: { change: CommitChange }) {
   const { name } = (after ?? before ?? {}) as { name?: string };
   return (
@@ -262,20 +262,20 @@ function Named({ change: { identifier, before, after } }: { change: CommitChange
 
 interface Shape {
   title: string;
-  /** The oldest to be undone. */
+  /** The oldest commit to undo. */
   commitId: number | undefined;
   isOpen: boolean;
   onClose(): void;
 }
 
-/** Undoes a commit and all after it, once it is seen what exactly that does. */
+/** Undoes a commit and all later ones, after showing exactly what that does. */
 export function TakeBack({ title, commitId, isOpen, onClose }: Shape) {
   const { relata, projectId } = useCalls();
   const preview = useOfProject(
     ['commits', 'preview', commitId],
     ({ projectId, signal }) =>
       relata.commits.previewRestore({ projectId, commitId: commitId ?? 0 }, { signal }),
-    // Every look at it is a new one: an update may have come.
+    // Every preview is a fresh one, as an update may have come.
     { enabled: isOpen && commitId !== undefined, gcTime: 0, staleTime: 0 },
   );
   const restore = async () => {

@@ -11,7 +11,7 @@ import { projectLink, useRoute } from '../state/route.ts';
 import { reread, tell, useAct, useAnswer, useRelata, useRights } from '../state/service.tsx';
 import { nameOrigins } from './updates.tsx';
 
-/** One task: how far it is, what it did, what it has to say about single products. */
+/** One task: its progress, its results, and its messages about single products. */
 export function Update() {
   const { parts } = useRoute();
   const id = parts[3] ?? '';
@@ -133,18 +133,18 @@ function CancelButton({ task }: { task: Task }) {
   );
 }
 
-/** As many as a person reads; the download has them all. */
+/** As many lines as a person reads; the download has all of them. */
 const SHOWN_LINES = 500;
 const COLUMNS = ['identifier', 'code', 'attribute', 'value', 'message'] as const;
-/** Of the run of a pipeline. */
+/** Columns for runs of pipelines. */
 const PLACES = ['row', 'column'] as const;
 
 const hasPlace = ({ row, column }: ReportLine) => row !== undefined || column !== undefined;
 
-/** What of a product a line is about: the build of a channel reports fields of its format. */
+/** The part of a product that a line is about: builds of channels report fields of their format. */
 const aboutOf = ({ attribute, field }: ReportLine) => attribute ?? field;
 
-/** What the task has to say about single products and values. */
+/** The task's messages about single products and values. */
 export function TaskReport({ task }: { task: Task }) {
   const report = useAnswer(['task-report', task.id, task.taskStatus], async ({ relata, signal }) => {
     const lines: ReportLine[] = [];

@@ -25,7 +25,7 @@ const listStatuses = () =>
 
 type Status = Task['taskStatus'];
 
-/** Everything that changed the catalog or is about to. */
+/** All past and upcoming changes of the catalog. */
 export function Updates() {
   const { canChange } = useRights();
   const [{ status }, change] = useFilters(['status']);
@@ -131,7 +131,7 @@ export const nameOrigins = (): Readonly<Record<string, string>> => ({
 function RestoreButton() {
   const commits = useCommits();
   const [isOpen, setOpen] = useState(false);
-  // What is undone is the last one of now: a list of ten seconds ago may lack it.
+  // Undoing refers to the latest commit, which a list of ten seconds ago may lack.
   const open = () => {
     setOpen(true);
     void commits.refetch();
@@ -152,21 +152,21 @@ function RestoreButton() {
 const LOOK_MS = 15_000;
 
 interface Shown {
-  /** That was open when its figures were asked for: a connector may begin another at any time. */
+  /** The session that was open when its figures were requested; a connector may begin another at any time. */
   readonly session: { readonly projectId: number; readonly fullUpdateId: number };
-  /** Counts only ever grow: while they are the same, the session holds what was compared. */
+  /** Counts only ever grow: as long as they are the same, the session holds what was compared. */
   readonly accepted: { readonly batches: number; readonly products: number };
   readonly isInDoubt: boolean;
   readonly preview: FullUpdatePreview;
 }
 
-/** What the commit of the open full update would do: above all, what it would delete. Nothing when none is open. */
+/** The effect of committing the open full update, above all its deletions. Nothing if none is open. */
 export function OpenFullUpdate() {
   const { data: shown, error } = useOfProject(
     ['full-update'],
-    // To compare takes a while, and where none is open it would be refused.
+    // A comparison takes a while, and is refused if no full update is open.
     async ({ relata, projectId, signal }): Promise<Shown | null> => {
-      // Counted before it is compared: a batch in between makes the commit refused, not other than shown.
+      // Counted before the comparison: a batch in between gets the commit refused rather than changed.
       const open = await relata.products.findFullUpdate(projectId, { signal });
       if (open === undefined) return null;
       const { fullUpdateId, batches, products, lastBatch } = open;
@@ -177,7 +177,7 @@ export function OpenFullUpdate() {
     { refetchInterval: LOOK_MS },
   );
   const [isOpen, setOpen] = useState(false);
-  // Looks go on under the open dialog: what it showed first is what is confirmed.
+  // Refreshes go on behind the open dialog, which confirms the state that it showed first.
   const [confirmed, setConfirmed] = useState<Shown>();
   const open = (one: Shown) => {
     setConfirmed(one);
@@ -208,7 +208,7 @@ function OpenCard({ shown, onCommit }: { shown: Shown; onCommit(): void }) {
       }
     >
       {isInDoubt && (
-        // The counts of the commit would end the doubt, though they only say what arrived.
+        // The counts in a commit would end the doubt, though they only say what arrived.
         <p className="note warn">
           {t(
             'A part of the products may be missing. The program that sends them has to send the last part again.',
@@ -230,7 +230,7 @@ function OpenCard({ shown, onCommit }: { shown: Shown; onCommit(): void }) {
   );
 }
 
-/** The first hundred with the preview; all of them page by page. */
+/** The first hundred come with the preview; all of them page by page. */
 function ToBeDeleted({ session, preview }: Pick<Shown, 'session' | 'preview'>) {
   const { count, identifiers: first } = preview.deleted;
   const [isOpen, setOpen] = useState(false);
@@ -272,7 +272,7 @@ function CommitDialog({ shown, isOpen, onClose }: { shown: Shown; isOpen: boolea
   const deletes = preview.deleted.count;
   const commit = async () => {
     const go = goFromHere();
-    // What was shown is what may happen: another session, more batches and any other number are refused.
+    // Only what was shown may happen: another session, more batches or another number are refused.
     const { data } = await relata.products.start({ ...session, ...accepted, allowDeletes: deletes });
     await reread('full-update');
     setTimeout(() => go(projectLink('updates', data.task.id)));

@@ -6,34 +6,34 @@ import { guardLeaving } from '../../state/route.ts';
 import { Button } from '../button.tsx';
 import { Table } from '../show.tsx';
 
-/** What the user types, with what it was made from. */
+/** The user's edits, with the version that they are based on. */
 export interface Draft<Definition> {
   readonly draft: Definition;
-  /** What it is saved over: its ETag goes along, so that no change of another user is lost (§7.6). */
+  /** The version that a save replaces: its ETag is sent, so that no change of another user is lost (§7.6). */
   readonly base: Tagged<Definition>;
   readonly names: PartNames<Definition>;
-  /** What is stored by now, and which parts of it both have changed into different values. */
+  /** The stored version by now, and the parts that both sides have changed to different values. */
   readonly theirs: { readonly value: Definition; readonly parts: readonly (keyof Definition)[] } | undefined;
   readonly isTouched: boolean;
-  /** Another one when fields must show something else than what was typed into them: the key of the form. */
+  /** The key of the form: it changes when fields must show something else than what was typed. */
   readonly round: number;
   change(changed: Partial<Definition>): void;
   takeTheirs(part: keyof Definition): void;
-  /** Saves over what is stored by now. */
+  /** Takes the user's version of all conflicting parts, over what is stored by now. */
   keepMine(): void;
-  /** What was saved is what later changes are made from. */
+  /** Makes the saved version the base of later edits. */
   adopt(saved: Definition): void;
 }
 
 interface Base<Definition> extends Tagged<Definition> {
-  /** What was stored then, as it was read. */
+  /** The stored version at that time, as it was read. */
   readonly read: Tagged<Definition> | undefined;
 }
 
 /**
- * What is stored is read again while the user types: parts that only one of the two has changed are merged at once, and a
- * part that both have changed waits in `theirs` for a choice.
- * @param empty what a new one begins with
+ * The draft of a definition. The stored one is read again while the user types: parts that only one side has
+ * changed are merged at once, and a part that both have changed waits in `theirs` for a choice.
+ * @param empty the initial state of a new one
  */
 export function useDraft<Definition extends object>(
   stored: Tagged<Definition> | undefined,
@@ -70,7 +70,7 @@ export function useDraft<Definition extends object>(
     adopt(saved) {
       unsaved.current = false;
       setDraft(saved);
-      // The ETag is of before. Until it is read anew a save is refused, not done over what the user has not seen.
+      // The ETag is the old one: until it is reread, a save is refused and cannot overwrite unseen changes.
       setBase({ value: saved, etag: base.etag, read: stored });
     },
   };
@@ -79,11 +79,11 @@ export function useDraft<Definition extends object>(
 interface Rebasing<Definition> {
   base: Base<Definition>;
   draft: Definition;
-  /** Undefined: nothing else is stored than what the draft was made from. */
+  /** Undefined while the stored version is the one that the draft is based on. */
   theirs: Tagged<Definition> | undefined;
 }
 
-/** @returns the draft with what others have changed, and what it is made from then: of parts in conflict what it was */
+/** @returns the draft with others' changes, and its new base, with the old value of conflicting parts */
 function rebase<Definition extends object>({ base, draft, theirs }: Rebasing<Definition>) {
   const none: (keyof Definition)[] = [];
   if (theirs === undefined) return { merged: draft, conflicts: none, rebased: base };
@@ -102,13 +102,13 @@ interface Stored<Definition, Answer> {
   write(definition: Definition, options: { ifMatch?: string }): Promise<Answer>;
 }
 
-/** Others may save in between once, and once more. */
+/** The number of tries: others may save in between once, and once more. */
 const MOST_TRIES = 3;
 
 /**
- * Saves a draft over what is stored. What another user has changed since is merged, and the whole is sent again.
- * @returns the answer, and what it was saved over
- * @throws Error in words where both have changed the same part
+ * Saves a draft over the stored version, merged with others' changes since, sending the whole again.
+ * @returns the answer, and the version that was replaced
+ * @throws Error in words if both have changed the same part
  */
 export async function saveMerged<Definition extends object, Answer>(
   { draft, base }: Typed<Definition>,
@@ -130,8 +130,8 @@ export async function saveMerged<Definition extends object, Answer>(
 }
 
 /**
- * @returns the draft with what another user has changed since it was begun
- * @throws Error in words where both have changed the same part
+ * @returns the draft with the changes that another user has made since it was begun
+ * @throws Error in words if both have changed the same part
  */
 export function mergeOver<Definition extends object>(
   { draft, base }: Typed<Definition>,
@@ -145,7 +145,7 @@ export function mergeOver<Definition extends object>(
   );
 }
 
-/** Asks before what was typed is lost, by a link of ours, the back button or a closed tab. */
+/** Asks before unsaved input is lost by a link of the console, the back button or a closed tab. */
 export function useUnsaved(isTouched: boolean) {
   const unsaved = useRef(isTouched);
   useEffect(() => {

@@ -18,19 +18,19 @@ import { Button, IconButton } from '../button.tsx';
 export interface Label {
   label: string;
   hint?: ReactNode;
-  /** The label is for screen readers only. */
+  /** Whether the label is for screen readers only. */
   isQuiet?: boolean;
-  /** Why the service refused what is in the field. */
+  /** The service's reason for refusing the value. */
   mistake?: string | undefined;
 }
 
-/** What stands below a field belongs to it, also for those who hear it. */
+/** Ties the text below a field to it, for screen readers too. */
 export const describe = (id: string, { hint, mistake }: Pick<Label, 'hint' | 'mistake'>) => ({
   'aria-describedby': hint || mistake ? `${id}-hint` : undefined,
   'aria-invalid': mistake ? true : undefined,
 });
 
-/** A label above what is typed into, and what is to be known of it below. @param props.id  of what is typed into */
+/** A label above an input, and a hint below it. @param props.id of the input */
 export function FieldFrame({
   id,
   label,
@@ -52,10 +52,10 @@ export function FieldFrame({
   );
 }
 
-/** What stands in an empty field that is read. */
+/** The placeholder of an empty read-only field. */
 const NOTHING = { placeholder: '—' };
 
-/** An element of HTML as a field: it tells what was typed, not how. */
+/** An HTML element as a field: it passes the typed value on, not the event. */
 type FieldOf<Element extends 'input' | 'select' | 'textarea', Value extends string = string> = Label &
   Omit<ComponentProps<Element>, 'value' | 'onChange'> & {
     value?: Value | undefined;
@@ -86,12 +86,12 @@ export function TextField({ label, hint, isQuiet, mistake, onChange, ...rest }: 
   );
 }
 
-/** Of a thing that people tell by it from others of its kind. */
+/** The name that tells a thing from others of its kind. */
 export const OwnNameField = (field: Omit<FieldOf<'input'>, 'label'> & { label?: string }) => (
   <TextField label={t('Name')} maxLength={255} required {...field} />
 );
 
-/** What the browser refuses is said as what the service does: below its field, the first of which gets the keyboard. */
+/** Shows the browser's refusals as the service's: below their field, with focus on the first. */
 function refuseHere(event: FormEvent<HTMLInputElement>): string {
   event.preventDefault();
   const { form, validity, title, validationMessage } = event.currentTarget;
@@ -100,7 +100,7 @@ function refuseHere(event: FormEvent<HTMLInputElement>): string {
   return validity.patternMismatch && title ? title : validationMessage;
 }
 
-/** What fields of one text are given. */
+/** The props of fields that hold one text. */
 export interface TextShape {
   label: string;
   value: string;
@@ -109,7 +109,7 @@ export interface TextShape {
 
 interface FileShape extends Label {
   accept?: string;
-  /** Undefined: none any more. */
+  /** Undefined when the file was removed. */
   onChange(file: File | undefined): void;
 }
 
@@ -130,8 +130,8 @@ export function FileField({ label, hint, accept, onChange }: FileShape) {
 }
 
 /**
- * @param place of the draft in what is sent: `/trigger`
- * @returns what makes a field that of a part of a draft: its value, what changes it, and why it was refused
+ * @param place of the draft in the request: `/trigger`
+ * @returns a function that gives a field the value of a part, its setter, and the reason for a refusal
  */
 export function useBinding<Draft extends object>(
   draft: Draft,
@@ -148,7 +148,7 @@ export function useBinding<Draft extends object>(
   });
 }
 
-/** A thing in a list is renamed when its field is left: half of a name may be that of another one. */
+/** The name of a list item, changed on leaving the field: half of it may be the name of another item. */
 export function NameField({ label, value, onChange }: TextShape) {
   const [text, setText] = useState(value);
   return (
@@ -169,14 +169,14 @@ interface TextsShape extends Label {
   onChange(value: string[]): void;
 }
 
-/** @returns several texts, by commas */
+/** @returns the texts between commas */
 export const readTexts = (text: string): string[] =>
   text
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
 
-/** Several texts, by commas. */
+/** Several texts, separated by commas. */
 export function TextsField({ value, onChange, ...rest }: TextsShape) {
   const [text, setText] = useState(value.join(', '));
   const read = (next: string) => {
@@ -206,7 +206,7 @@ export const NumberField = ({ value, onChange, ...rest }: NumberShape) => (
 /** A whole number from 1 on. */
 export const CountField = (field: NumberShape) => <NumberField min={1} step={1} {...field} />;
 
-/** A browser shows the title where what was typed does not fit. */
+/** Browsers show the title when the input does not match. */
 export function LocaleField(field: Pick<FieldOf<'input'>, 'value' | 'onChange'>) {
   const hint = t('Language and country, for example de-DE');
   const shape = { label: t('Locale'), pattern: '[a-z]{2,3}-[A-Z]{2}', title: hint, hint, required: true };
@@ -298,10 +298,10 @@ const Hint = ({ id, mistake, children }: Pick<Label, 'mistake'> & { id: string; 
 
 const LockedContext = createContext(false);
 
-/** Whether what stands here is to be read alone. */
+/** Whether fields here are read-only. */
 export const useLocked = (): boolean => useContext(LockedContext);
 
-/** Fields of something that is stored: who may not save it reads it, without a field to type into. */
+/** Fields of a stored definition: users who may not save it see plain text in place of inputs. */
 export function Fields({ children }: { children: ReactNode }) {
   const { canChange } = useRights();
   return (
@@ -313,7 +313,7 @@ export function Fields({ children }: { children: ReactNode }) {
   );
 }
 
-/** What a row is made of, and the cross that takes it away. */
+/** The parts of a row, with the cross that removes it. */
 export interface Row<Value> {
   readonly value: Value;
   readonly at: number;
@@ -323,17 +323,17 @@ export interface Row<Value> {
 
 interface Shape<Value> {
   values: readonly Value[];
-  /** What the crosses do: `Remove this match`. */
+  /** The label of the crosses: `Remove this match`. */
   removing: string;
-  /** What can be added, by the words of its button. */
+  /** The kinds of rows that can be added, by the label of their button. */
   kinds: Readonly<Record<string, Value>>;
   onChange(values: readonly Value[]): void;
   children(row: Row<Value>): ReactNode;
 }
 
 /**
- * A list that is edited in place. A row keeps its key when another one goes: by its position it would show what was typed
- * into the one before. The keyboard goes to a row that comes; of one that goes, see keepFocus in the shell.
+ * A list that is edited in place. A row keeps its key when another is removed: keyed by position, it would
+ * show the text of the one before. A new row takes focus; for removed ones see keepFocus in the shell.
  */
 export function Rows<Value>({ values, removing, kinds, onChange, children }: Shape<Value>) {
   const list = useRef<HTMLDivElement>(null);

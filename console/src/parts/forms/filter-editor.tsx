@@ -27,7 +27,7 @@ export interface FilterShape {
   onChange(filter: Filter): void;
 }
 
-/** Which products stand on a side: conditions in groups, as deep as needed. */
+/** The filter of a side's products: conditions in groups, nested as deep as needed. */
 export function FilterEditor({ filter, attributes, onChange }: FilterShape) {
   const group = asGroup(filter);
   const change = (filters: readonly Filter[]) => onChange(writeGroup({ ...group, filters }));
@@ -110,14 +110,14 @@ interface ConditionShape extends Omit<FilterShape, 'filter'> {
   isQuiet?: boolean;
 }
 
-/** An attribute, how it is compared, and with what. */
+/** An attribute, the comparison, and its value. */
 export function ConditionFields({ condition, attributes, onChange, isQuiet = false }: ConditionShape) {
   const known = attributes.find(({ name }) => name === condition.attribute);
   const isNumeric = known?.type === 'NUMERIC_ATTRIBUTE';
   const [text, setText] = useState(showValue(condition.value));
   const write = (attribute: string, operator: Operator, next: string) => {
     const value = readValue(next, operator, isNumeric);
-    // As far as it is typed in: what is not whole is left out of a preview, and refused by the service.
+    // Passed on as typed: an incomplete condition is left out of a preview, and refused by the service.
     onChange((value === undefined ? { attribute, operator } : { attribute, operator, value }) as Condition);
   };
   return (

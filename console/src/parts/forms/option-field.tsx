@@ -15,7 +15,7 @@ import { describeCron } from '../../rules/schedule.ts';
 import { useMistake } from '../../state/mistakes.ts';
 import { AreaField, type Choice, NumberField, SelectField, TextField } from './field.tsx';
 
-/** Values that cannot be seen, in words. An empty one is another thing than nothing. */
+/** Names for values that cannot be seen. An empty value differs from none. */
 const nameValues = (): Readonly<Record<string, string>> => ({
   ',': t('comma'),
   ';': t('semicolon'),
@@ -23,7 +23,7 @@ const nameValues = (): Readonly<Record<string, string>> => ({
   '|': t('pipe'),
   '': t('none'),
 });
-/** Stands for the empty value in a list whose first entry is no value at all. */
+/** Stands for the empty value in a list whose first entry means no value. */
 const EMPTY = 'none';
 
 const toChoice = (value: string): Choice => [value || EMPTY, nameValues()[value] ?? value];
@@ -32,7 +32,7 @@ interface OptionFieldProps {
   option: ChoiceOption;
   value: unknown;
   mistake: string | undefined;
-  /** Without a value the option is to be left out. */
+  /** Undefined leaves the option out. */
   onChange(value: string | number | undefined): void;
 }
 
@@ -43,7 +43,7 @@ interface OptionsShape<Part extends Typed> {
   onChange(part: Part): void;
 }
 
-/** All that a format, a source or a destination may say. */
+/** All options of a format, a source or a destination. */
 export function OptionFields<Part extends Typed>({ kind, part, place, onChange }: OptionsShape<Part>) {
   const mistake = useMistake();
   return (
@@ -79,7 +79,7 @@ function BucketPlace<Part extends Typed>({ part, onChange }: Pick<OptionsShape<P
   );
 }
 
-/** An option of a format or a source, by what docs/openapi.json says of it. */
+/** An option of a format or a source, as docs/openapi.json describes it. */
 function OptionField({ option, value, mistake, onChange }: OptionFieldProps) {
   const { values, isNumber, isRequired } = option;
   const label = sayOf(option.label);
@@ -112,7 +112,7 @@ interface SecretFieldProps extends Pick<OptionFieldProps, 'option' | 'value' | '
   change(text: string): void;
 }
 
-/** What is stored is answered as `***`, which keeps it. */
+/** A stored secret is answered as `***`, and sending that keeps it. */
 function SecretField({ option: { label, secret }, value, mistake, change }: SecretFieldProps) {
   const text = String(value ?? '');
   const hint = text === '***' ? t('Stored and never shown. Leave *** to keep it.') : undefined;
@@ -133,7 +133,7 @@ function readValue(
   return isNumber ? Number(text) : text;
 }
 
-/** Every night, where the browser is. */
+/** A schedule for every night, in the browser's time zone. */
 export const startSchedule = () => ({
   type: 'schedule' as const,
   cron: '0 3 * * *',
@@ -145,12 +145,12 @@ interface TriggerShape<Trigger extends Typed, Type extends string> {
   choices: readonly Choice<Type>[];
   trigger: Trigger;
   start(type: Type): Trigger;
-  /** Of a trigger that may come too often: how it is asked for, and what then happens. */
+  /** The label and hint of the pause, for a trigger that may come too often. */
   pause: readonly [label: string, hint: string];
   onChange(trigger: Trigger): void;
 }
 
-/** What makes a definition do its work, with what each kind says. */
+/** The trigger of a definition, with the options of each kind. */
 export function TriggerFields<Trigger extends Typed, Type extends string>({
   label,
   choices,
@@ -188,7 +188,7 @@ interface Schedule<Trigger> {
   onChange(trigger: Trigger): void;
 }
 
-/** When a definition is run by itself. Source: docs/interface.md §13.3. */
+/** The schedule on which a definition runs. Source: docs/interface.md §13.3. */
 function ScheduleFields<Trigger extends Typed>({ trigger, onChange }: Schedule<Trigger>) {
   const mistake = useMistake();
   const words = describeCron(textOf(trigger, 'cron'));

@@ -13,14 +13,14 @@ interface Suggest extends Label {
   value: string;
   choices: readonly string[];
   placeholder?: string;
-  /** What stands there when none matches. */
+  /** The text shown when nothing matches. */
   empty?: string | undefined;
   onFocus?(): void;
   onBlur?(): void;
   onChange(value: string): void;
 }
 
-/** A text that is mostly one of the known ones: it suggests, and takes others too. */
+/** A text that is usually one of the known ones: it suggests them, and accepts others too. */
 export function SuggestField({ label, isQuiet, hint, mistake, choices, empty, ...shape }: Suggest) {
   const { value, onChange, ...rest } = shape;
   const id = useId();
@@ -40,11 +40,11 @@ export function SuggestField({ label, isQuiet, hint, mistake, choices, empty, ..
   );
 }
 
-/** The name of an attribute: half of one is not told before the field is left. */
+/** The name of an attribute; an incomplete one is passed on only when the field is left. */
 export function AttributeField({ value, onChange, ...shape }: Suggest) {
   const [text, setText] = useState(value);
   const [given, setGiven] = useState(value);
-  // What is chosen elsewhere, as on the other side of a match, is shown here.
+  // A choice made elsewhere, for example on the other side of a match, is shown here.
   if (value !== given) {
     setGiven(value);
     if (value !== '' && value !== text) setText(value);
@@ -116,7 +116,7 @@ export function CategoryField({ label = t('Category'), isQuiet, value, onChange 
   );
 }
 
-/** The name of a table of values; one that is not there yet can be named too. */
+/** The name of a table of values, which need not exist yet. */
 export function TableField({ onChange, ...shape }: Label & { value: string; onChange(name: string): void }) {
   const [isNeeded, setNeeded] = useState(false);
   const choices = useTableNames(isNeeded);
@@ -128,11 +128,11 @@ export function TableField({ onChange, ...shape }: Label & { value: string; onCh
 const SHOWN = 8;
 
 interface ProductFieldShape extends TextShape {
-  /** Takes one that is chosen, in place of `onChange`; Enter then chooses the first. */
+  /** Takes a chosen product in place of `onChange`; Enter then chooses the first. */
   onPick?(identifier: string): void;
 }
 
-/** One product of the project, found by any of its words; its identifier is the value, and may be typed too. */
+/** One product of the project, found by any of its words; the value is its identifier, which may be typed. */
 export function ProductField({ label, value, onChange, onPick }: ProductFieldShape) {
   const id = useId();
   const project = useProject();
@@ -180,7 +180,7 @@ interface ProductsFieldShape {
   onChange(identifiers: string[]): void;
 }
 
-/** Several of them, each found or typed; also a list by commas. */
+/** Several products, each found or typed; accepts a list with commas too. */
 export function ProductsField({ identifiers, onChange }: ProductsFieldShape) {
   const [text, setText] = useState('');
   const add = (added: readonly string[]) => {

@@ -10,7 +10,7 @@ import { notices, tell, useAnswer, useProjects, useRights, useSession } from '..
 import { Button, Icon, IconButton, type IconName, Menu } from '../button.tsx';
 import { Dialog } from '../page.tsx';
 
-/** Navigation and content; the same for every view of a signed-in user. */
+/** Navigation and content, the same for every view of a signed-in user. */
 export function AppShell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false);
   const [isFinding, setFinding] = useState(false);
@@ -55,7 +55,7 @@ export function AppShell({ children }: { children: ReactNode }) {
   );
 }
 
-/** `/` goes to the search of the view, wherever nothing is typed; where a view has none, to that of everything. */
+/** Outside of inputs, `/` focuses the search of the view, or opens the global one if the view has none. */
 function useSlash(find: () => void): void {
   useEffect(() => {
     const search = (event: globalThis.KeyboardEvent) => {
@@ -100,7 +100,7 @@ function Side({ onLeave, onFind }: { onLeave?: () => void; onFind(): void }) {
         {account.map((entry) => (
           <NavLink key={entry[1]} entry={entry} />
         ))}
-        {/* In a tab of its own: a user who came with a key would lose it with the page. */}
+        {/* In a tab of its own, as a user signed in by key would lose the key with the page. */}
         <a href="/docs/" target="_blank" rel="noopener">
           <Icon name="log" />
           {t('Documentation')}
@@ -137,7 +137,7 @@ function ProjectNav({ id }: { id: string }) {
 
 function NavLink({ entry: [icon, words, ...place] }: { entry: Place }) {
   const { parts } = useRoute();
-  // The list of projects is not where one of them is.
+  // The list of projects is not marked as the current page while a project is open.
   const isExact = place.length < 3;
   const isHere =
     place.every((part, at) => String(part) === parts[at]) && (!isExact || parts.length === place.length);
@@ -187,7 +187,7 @@ function Foot() {
   );
 }
 
-/** What is asked over any view, as `ask` of state/route.ts asks it. */
+/** The question that `ask` of state/route.ts asks, shown over any view. */
 export function QuestionDialog() {
   const question = useQuestion();
   if (question === undefined) return null;
@@ -241,7 +241,7 @@ interface Found {
 const MOST = 12;
 const PRODUCTS = 6;
 
-/** Ctrl-K, or Cmd-K: goes to any project, page, relation or product by a few letters of it. */
+/** Ctrl-K or Cmd-K: opens any project, page, relation or product by a few letters of its name. */
 export function Finder({ isOpen, onOpen, onClose }: { isOpen: boolean; onOpen(): void; onClose(): void }) {
   useEffect(() => {
     const listen = (event: globalThis.KeyboardEvent) => {
@@ -297,7 +297,7 @@ function Search({ onClose }: { onClose(): void }) {
       />
       <div role="listbox" id={id} aria-label={t('Found')}>
         {found.map((one, place) => (
-          // The keyboard chooses by the field above.
+          // The keyboard selects from the field above.
           <a
             key={`${one.href} ${one.about}`}
             id={`${id}-${place}`}
@@ -320,7 +320,7 @@ function Search({ onClose }: { onClose(): void }) {
   );
 }
 
-/** @returns what has all of the words in its name, pages first; products by the search of the service */
+/** @returns the entries whose names have all of the words, pages first; products by the service's search */
 function useFound(words: string): readonly Found[] {
   const { parts } = useRoute();
   const { canChange } = useRights();
@@ -365,7 +365,7 @@ function useInProject(id: string | undefined, words: string) {
   };
 }
 
-/** A page: its icon, its name, and where it is. */
+/** A page: its icon, its name, and its address. */
 export type Place = readonly [icon: IconName, words: string, ...place: (string | number)[]];
 
 export const listAccountPlaces = (): readonly Place[] => [
@@ -389,7 +389,7 @@ export const listProjectPlaces = (id: string): readonly Place[] => [
   ['settings', t('Settings'), 'projects', id, 'settings'],
 ];
 
-/** What can be asked and begun from anywhere in a project. */
+/** The actions that are available from anywhere in a project. */
 export const listActions = (id: string, canChange: boolean): readonly Place[] => {
   const why: Place = ['relations', t('Why, or why not?'), 'projects', id, 'why'];
   if (!canChange) return [why];
@@ -401,7 +401,7 @@ export const listActions = (id: string, canChange: boolean): readonly Place[] =>
   ];
 };
 
-/** What takes the keyboard. */
+/** Elements that take keyboard focus. */
 const TAKES = 'a[href], button, input, select, textarea, summary, [tabindex="0"]';
 
 const listTakers = (root: Node | null): HTMLElement[] =>
@@ -412,9 +412,9 @@ const listTakers = (root: Node | null): HTMLElement[] =>
       );
 
 /**
- * When what has the keyboard goes, with its row, its card or its button, the keyboard would be at the top of the page. It
- * goes to what came in its place, or to the same place of the next row.
- * @returns what ends that
+ * When the focused element is removed, with its row, card or button, focus would jump to the top of the page.
+ * It moves to the replacement, or to the same place in the next row.
+ * @returns a function that ends this
  */
 export function keepFocus(root: HTMLElement): () => void {
   let last: HTMLElement | undefined;
@@ -429,7 +429,7 @@ export function keepFocus(root: HTMLElement): () => void {
     if (last === undefined || gone === undefined || root.contains(last)) return;
     heir = findHeir(records, gone, last);
     last = undefined;
-    // A dialog that closes, or a view that comes, places the keyboard itself.
+    // A closing dialog or a new view places focus itself.
     requestAnimationFrame(() => {
       if (document.activeElement === document.body) (heir ?? root).focus({ preventScroll: true });
     });
@@ -450,7 +450,7 @@ function findHeir(
   const came = records.flatMap(({ target, addedNodes }) => (target === gone.target ? [...addedNodes] : []));
   const removed = [...gone.removedNodes].find((node) => node.contains(last)) as Element;
   const all = [...removed.querySelectorAll(TAKES)];
-  // A row has its own button last, behind those of the rows within it.
+  // A row's own button comes last, after those of the rows within it.
   const fromEnd = all.length - all.indexOf(last);
   return (
     came.map((node) => listTakers(node)[0]).find(Boolean) ??

@@ -14,7 +14,7 @@ import { attributeOf, type Column, nameColumn } from '../grid/columns.ts';
 import { MOST_CHOSEN, useChosen, useColumns, useSelection } from '../grid/product-grid.tsx';
 import { type ProductRow, toRow, toValues, type Values } from '../grid/product-rows.ts';
 
-/** What can be done with the products that are ticked, or with all that the filters find. */
+/** Actions on the ticked products, or on all that the filters find. */
 export function BulkActions({ filters }: { filters: ProductFilters }) {
   const selection = useSelection();
   const count = useChosen().size;
@@ -53,14 +53,14 @@ interface Bulk {
   readonly isAll: boolean;
 }
 
-/** Says which products it will be before anything is done: exactly those are sent. */
+/** Shows the affected products before anything is done, and sends exactly those. */
 function BulkDialog({ bulk, filters, onClose }: { bulk: Bulk; filters: ProductFilters; onClose(): void }) {
   const { act, isAll } = bulk;
   const chosen = useChosen();
   const found = useOfProject(
     ['to-be-done', isAll, filters],
     async (asking) => (isAll ? collect({ ...asking, filters }) : [...chosen]),
-    // What is confirmed is what was found just now.
+    // Exactly the products found when the dialog opened are confirmed.
     { gcTime: 0, staleTime: Number.POSITIVE_INFINITY, refetchOnWindowFocus: false },
   );
   const start = useStart(bulk);
@@ -80,7 +80,7 @@ function BulkDialog({ bulk, filters, onClose }: { bulk: Bulk; filters: ProductFi
   );
 }
 
-/** @returns one more than may be: then there are too many */
+/** @returns the identifiers, with at least one too many if the limit is exceeded */
 async function collect(scope: ExportScope): Promise<readonly string[]> {
   const identifiers = new Set<string>();
   for await (const rows of listRows(scope)) {
@@ -118,7 +118,7 @@ function useStart({ act }: Bulk) {
 }
 
 const EXAMPLES = 5;
-/** Relations are asked for each of them. */
+/** Related products are counted only up to this many products, as each is a request. */
 const MOST_COUNTED = 20;
 
 function BulkEffect({ act, identifiers }: Pick<Bulk, 'act'> & { identifiers: readonly string[] }) {
@@ -211,12 +211,12 @@ async function countLosses({ relata, projectId, counted, signal }: Counted) {
   return [...counts.values()].sort((a, b) => b.count - a.count);
 }
 
-/** A file of more is no table any more: `relata pull` and the API have the whole catalog. */
+/** A file of more is not a usable table; `relata pull` and the API deliver the whole catalog. */
 const MOST = 1_000_000;
 
 type Format = 'csv' | 'ndjson';
 
-/** The products that are seen as a file: of the table, or whole. */
+/** Exports the products shown as a file: the columns of the table, or whole products. */
 export function ExportButton({ filters }: { filters: ProductFilters }) {
   const { relata, project, projectId } = useCalls();
   const columns = useColumns();
@@ -241,7 +241,7 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
       t('{count, plural, one {# product exported} other {# products exported}}', { count: file.count }),
     );
   };
-  // A user who closes the dialog knows that it ended.
+  // A user who closes the dialog knows that the export ended.
   const start = () =>
     write().catch((reason: unknown) => {
       if (!running.current?.signal.aborted) throw reason;
@@ -272,7 +272,7 @@ export function ExportButton({ filters }: { filters: ProductFilters }) {
   );
 }
 
-/** The browser keeps pieces out of the memory of the page. */
+/** Collects the file in pieces, which the browser keeps outside of the page's memory. */
 async function collectPieces(pieces: AsyncIterable<Piece>, onWritten: (count: number) => void) {
   const file = { pieces: [] as Blob[], count: 0 };
   for await (const { text, count } of pieces) {
@@ -284,7 +284,7 @@ async function collectPieces(pieces: AsyncIterable<Piece>, onWritten: (count: nu
   return file;
 }
 
-/** The most that the service gives at once, in a list and in a search. */
+/** The largest pages of the service, for a list and for a search. */
 const LISTED = 1_000;
 const FOUND = 100;
 const NO_VALUES = toValues({ facts: [] });
@@ -296,7 +296,7 @@ export interface ExportScope {
   readonly signal: AbortSignal;
 }
 
-/** @yields the rows of everything that the filters find, page by page, in the order of the table */
+/** @yields the rows of all products that the filters find, page by page, in the order of the table */
 export async function* listRows(scope: ExportScope): AsyncGenerator<readonly ProductRow[]> {
   const { relata, projectId, filters, signal } = scope;
   const question = { ...toQuestion(filters), limit: FOUND };
@@ -330,7 +330,7 @@ interface Piece {
   readonly count: number;
 }
 
-/** @yields the table as it is seen: identifier, name and the columns, the values of attributes looked up page by page */
+/** @yields the table as shown: identifier, name and columns, with attribute values looked up by page */
 async function* writeTable(scope: ExportScope, columns: readonly Column[]): AsyncGenerator<Piece> {
   const { relata, projectId, signal } = scope;
   const separator = separatorOf(presentLanguage());
@@ -355,7 +355,7 @@ function toCells(row: ProductRow, columns: readonly Column[], values: Values): u
   return [row.identifier, row.name, ...cells];
 }
 
-/** @yields whole products, a line each, as an upload takes them back */
+/** @yields whole products, one per line, in the form that an upload accepts */
 async function* writeProducts({ relata, projectId, filters, signal }: ExportScope): AsyncGenerator<Piece> {
   const listing = { ...toListing(filters), limit: LISTED, signal };
   for await (const items of readPages((cursor) => relata.products.list(projectId, { ...listing, cursor }))) {

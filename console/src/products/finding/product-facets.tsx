@@ -27,7 +27,7 @@ import { handleSubmit, useCalls, useProject, useSettled } from '../../state/serv
 import { type ProductFilters, withFilters } from './product-filters.ts';
 import { type Facets, facetsQuery, useFacets } from './product-table.tsx';
 
-/** So many are open at first: more is a wall. */
+/** The number of facets open at first; more would be overwhelming. */
 const OPEN_FACETS = 6;
 
 interface Shape {
@@ -35,7 +35,7 @@ interface Shape {
   onChange(changed: Partial<ProductFilters>): void;
 }
 
-/** What the products found have in common, to narrow them by. */
+/** The facets of the products found, to narrow them. */
 export function ProductFacets({ filters, onChange }: Shape) {
   const { data, error } = useFacets(filters);
   const chosen = readChosen(filters.where);
@@ -81,7 +81,7 @@ export function ProductFacets({ filters, onChange }: Shape) {
   );
 }
 
-/** The values of an attribute of which some are chosen, as they would be without: another one can be added. */
+/** Facets of attributes with chosen values, counted without that choice, so that others can be added. */
 function useOwnFacets(filters: ProductFilters, chosen: readonly ChosenFacet[]): ReadonlyMap<string, Own> {
   const { relata, projectId: id } = useCalls();
   const names = chosen.flatMap((one) => ('in' in one ? [one.attribute] : []));
@@ -133,7 +133,7 @@ function Values({ facet: { attribute, type, values }, chosen, onChange }: One) {
 
 const isPart = ({ facetsOf, total }: Facets): boolean => facetsOf > 0 && facetsOf < total;
 
-/** Applied when both fields are left, or by Enter: half of a range is another range. */
+/** A range, applied when both fields are left or by Enter, as half of it would be a different range. */
 function Range({ facet: { attribute, unitName = '', min, max }, chosen, onChange }: One) {
   const range = findRange(chosen, attribute);
   const apply = (form: HTMLFormElement) => {
@@ -208,7 +208,7 @@ interface FilterChipsShape {
   onChange(changed: Changed): void;
 }
 
-/** What the products are narrowed by beside words; each can be taken off. */
+/** The active filters apart from the words; each can be removed. */
 export function FilterChips({ filters: { where, category, prefix }, onChange }: FilterChipsShape) {
   const attributes = useAttributes();
   const chosen = readChosen(where);
@@ -247,7 +247,7 @@ interface Guess {
   readonly href: string;
 }
 
-/** The one field of the list: words to search for, and what they may mean, as a category, a value or an identifier. */
+/** The search field of the list: words, and what they may mean: a category, a value or an identifier. */
 export function ProductFinder({ filters, onChange }: { filters: ProductFilters; onChange(q: string): void }) {
   const id = useId();
   const [isFocused, setFocused] = useState(false);

@@ -1,30 +1,30 @@
 import { readPath } from '../../rules/category-path.ts';
 import { readChosen, toFilter } from '../../rules/chosen-facets.ts';
 
-/** What the products are narrowed by, as it stands in the address; empty: not by it. */
+/** The filters of the products, as in the address; empty ones do not apply. */
 export const PRODUCT_FILTERS = ['q', 'where', 'sort', 'category', 'prefix'] as const;
 
 export type ProductFilters = Readonly<Record<(typeof PRODUCT_FILTERS)[number], string>>;
 
-/** What the address of the view has. */
+/** The parameters of the view's address. */
 export const VIEW_PARTS = [...PRODUCT_FILTERS, 'columns'] as const;
 
 export const NO_FILTERS: ProductFilters = { q: '', where: '', sort: '', category: '', prefix: '' };
 
-/** Whether the products are hits of a search, or a list by identifier. */
+/** Whether the products are hits of a search rather than a list by identifier. */
 export const isSearch = ({ q, where, sort, category }: ProductFilters): boolean =>
   `${q}${where}${sort}${category}`.trim() !== '';
 
-/** A list by identifier has no other filter: what is chosen last counts. */
+/** A list by identifier allows no other filter, so the latest choice wins. */
 export function withFilters(changed: Partial<ProductFilters>): Partial<ProductFilters> {
   if (changed.prefix) return { ...NO_FILTERS, ...changed };
   return isSearch({ ...NO_FILTERS, ...changed }) ? { prefix: '', ...changed } : changed;
 }
 
-/** Filters of addresses and views that an earlier version made: parts of names, and `Colour: red`. */
+/** Filters in addresses and views of earlier versions: parts of names, and `Colour: red`. */
 export const EARLIER_FILTERS = ['name', 'attribute'] as const;
 
-/** @returns words that find alike; undefined where there are no such filters */
+/** @returns words with the same results; undefined if there are no such filters */
 export function renewFilters({
   q,
   name,
@@ -36,7 +36,7 @@ export function renewFilters({
   return { q: words, prefix: '', name: '', attribute: '' };
 }
 
-/** @returns the filters as a listing takes them, which has no order of its own */
+/** @returns the filters as parameters of a listing, which cannot be sorted */
 export function toListing({ prefix, ...filters }: ProductFilters) {
   const { q, filter, category } = toQuestion(filters);
   return {
@@ -47,7 +47,7 @@ export function toListing({ prefix, ...filters }: ProductFilters) {
   };
 }
 
-/** @returns the filters as a search takes them */
+/** @returns the filters as parameters of a search */
 export function toQuestion({ q, where, sort, category }: Omit<ProductFilters, 'prefix'>) {
   const path = readPath(category);
   const filter = toFilter(readChosen(where));

@@ -20,12 +20,12 @@ import { ProductGrid } from '../grid/product-grid.tsx';
 import { bindPages, type ProductRow, toRow } from '../grid/product-rows.ts';
 import { isSearch, type ProductFilters, toQuestion } from './product-filters.ts';
 
-/** Small enough to be read in a few milliseconds, large enough that scrolling seldom waits. */
+/** Small enough to be read in a few milliseconds, large enough that scrolling rarely waits. */
 const PAGE_ROWS = 500;
-/** The highest page that browsers draw has room for about 800,000 rows: what follows is a part of its own. */
+/** The tallest page that browsers draw has room for about 800,000 rows; further ones form another part. */
 const PART_ROWS = 500_000;
 
-/** All products, or those of a prefix, page by page as one scrolls, in parts that a browser can draw. */
+/** All products, or those with a prefix, loaded by page while scrolling, in parts that browsers can draw. */
 export function ProductTable({ prefix }: { prefix: string }) {
   const { parts, setParts } = useParts(prefix);
   const part = parts.at(-1) ?? FIRST_PART;
@@ -69,7 +69,7 @@ interface LengthShape {
   isWhole: boolean;
 }
 
-/** How many there are; of those with a prefix it is known at their end. */
+/** The number of products; for a prefix it is known only at the end of the list. */
 function Length({ prefix, before, loaded, isWhole }: LengthShape) {
   const all = useTotal();
   const total = isWhole ? loaded : prefix === '' ? all : undefined;
@@ -94,7 +94,7 @@ interface Part {
 
 const FIRST_PART: Part = { before: 0, cursor: undefined };
 
-/** The parts that led to the present one; with another filter one is at the beginning again. */
+/** The parts that led to the current one; another filter starts at the beginning again. */
 function useParts(filter: string) {
   const [state, setState] = useState({ filter, parts: [FIRST_PART] as readonly Part[] });
   return {
@@ -114,9 +114,9 @@ function useProductPages(prefix: string, { cursor }: Part) {
     },
     initialPageParam: cursor,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
-    // While one types; another part is no picture of this one.
+    // Only while typing; another part is no placeholder for this one.
     placeholderData: cursor === undefined ? keepPreviousData : undefined,
-    // Comparing or reading a long list anew, page after page, would cost more than it tells.
+    // Comparing or rereading a long list page by page would cost more than it is worth.
     structuralSharing: false,
     refetchOnWindowFocus: false,
     staleTime: 30_000,
@@ -128,7 +128,7 @@ type Pages<Page> = Pick<
   'data' | 'error' | 'hasNextPage' | 'isFetchingNextPage' | 'isFetchNextPageError' | 'fetchNextPage'
 >;
 
-/** @returns the rows of a list page by page, as far as a browser can draw them, and what asks for more */
+/** @returns the rows of a paged list, as far as a browser can draw them, and a function that loads more */
 function useScrolled<Page extends { rows: readonly ProductRow[] }>({ data, error, ...read }: Pages<Page>) {
   const pages = data?.pages;
   const { count, getRow } = useMemo(() => bindPages(pages ?? []), [pages]);
@@ -141,7 +141,7 @@ function useScrolled<Page extends { rows: readonly ProductRow[] }>({ data, error
   return { pages, error, count, getRow, onNearEnd };
 }
 
-/** What the search finds by words and facets, best hits first. */
+/** The search results for words and facets, best first. */
 export function ProductHits({ filters }: { filters: ProductFilters }) {
   const { relata, projectId } = useCalls();
   const hits = useInfiniteQuery(hitsQuery(relata, projectId, filters));
@@ -224,7 +224,7 @@ const hitsQuery = (relata: Relata, projectId: number, filters: ProductFilters) =
   });
 };
 
-/** Those of a search come with its first page; of a list they are asked for when they are shown. */
+/** The facets of a search come with its first page; those of a list are requested when they are shown. */
 export function useFacets(filters: ProductFilters, isShown = true) {
   const { relata, projectId: id } = useCalls();
   const isFound = isSearch(filters);
@@ -239,6 +239,6 @@ export function useFacets(filters: ProductFilters, isShown = true) {
     enabled: isShown && isFound,
   });
   const { error } = isFound ? found : listed;
-  // From the list to a search, what is shown stays until its answer is there, and with it the keyboard.
+  // Between list and search the old facets stay until the answer arrives, and so does focus.
   return { data: isFound ? (found.data ?? listed.data) : (listed.data ?? found.data), error };
 }

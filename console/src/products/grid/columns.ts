@@ -1,9 +1,9 @@
 import { t } from '../../languages/text.ts';
 import { readList } from '../../rules/saved-views.ts';
 
-/** What every product has beside identifier and name; a column of an attribute begins with a colon. */
+/** Columns that every product has besides identifier and name; columns of attributes begin with a colon. */
 const OWN = ['category', 'group', 'changed'] as const;
-/** More would be too narrow to read. */
+/** More columns would be too narrow to read. */
 export const MOST_COLUMNS = 8;
 
 /** `category`, or `:Price`. */
@@ -11,7 +11,7 @@ export type Column = string;
 
 export const columnOf = (attribute: string): Column => `:${attribute}`;
 
-/** @returns the name of the attribute; undefined for what every product has */
+/** @returns the name of the attribute; undefined for columns that every product has */
 export const attributeOf = (column: Column): string | undefined =>
   column.startsWith(':') ? column.slice(1) : undefined;
 
@@ -22,7 +22,7 @@ export const nameColumn = (column: Column): string =>
 
 export const listOwn = (): readonly Column[] => OWN;
 
-/** @returns what stands in an address or was kept; the usual ones where nothing of it can be read */
+/** @returns the columns of an address or of the browser's storage; the default ones if it is unreadable */
 export function readColumns(text: string): readonly Column[] {
   const list = readList(text);
   return list ? [...new Set(list.filter(isColumn))].slice(0, MOST_COLUMNS) : OWN;

@@ -29,10 +29,10 @@ const WIDTHS: Readonly<Record<Column, string>> = {
 };
 const WIDE = 'minmax(0, 3.4fr)';
 const NARROW = 'minmax(0, 2.4fr)';
-/** As in tables.css: on a phone a name has two lines. */
+/** As in tables.css: on a phone, a name takes two lines. */
 const ROW_HEIGHTS = { wide: 44, narrow: 64 };
 
-/** On a phone there is room for one more. */
+/** A phone has room for only one column more. */
 const isWideOnly = (columns: readonly Column[], column: Column) =>
   column !== columns.find((one) => attributeOf(one) !== undefined);
 
@@ -56,7 +56,7 @@ export function ProductGrid({ label, count, getRow, onNearEnd }: ProductGridShap
   const open = useCallback((row: ProductRow) => goTo(linkOf(row)), [linkOf]);
   const renderCells = useCallback(
     (row: ProductRow) => <Cells row={row} href={linkOf(row)} columns={columns} />,
-    // What it says of an instant is in the language that was chosen then.
+    // Cells contain dates in the language of their creation, so a new language makes new cells.
     [linkOf, columns, language],
   );
   const template = useMemo(() => {
@@ -88,7 +88,7 @@ export function ProductGrid({ label, count, getRow, onNearEnd }: ProductGridShap
   );
 }
 
-/** Those of attributes follow when the row is in sight. */
+/** The cells of a row; attribute values follow once the row is in sight. */
 function Cells({ row, href, columns }: { row: ProductRow; href: string; columns: readonly Column[] }) {
   const values = useValues(
     row,
@@ -157,16 +157,16 @@ const Cell = ({ isWideOnly, text, content, look = '' }: Shown & { isWideOnly: bo
 
 const NONE = toValues({ facts: [] });
 
-/** The values of a row in sight; nothing is read ahead, so that the length of the list does not count. */
+/** The values of a row in sight; nothing is prefetched, so that the length of the list does not matter. */
 export function useValues({ identifier, lastUpdateTs }: ProductRow, isEnabled: boolean): Values | undefined {
   const product = useLookedUp(identifier, { version: lastUpdateTs, isEnabled });
   return useMemo(() => (product === null ? NONE : product && toValues(product)), [product]);
 }
 
-/** So many are deleted by one commit, which can be undone (docs/interface.md §4.6). */
+/** The most products that one commit deletes, so that they can be restored (docs/interface.md §4.6). */
 export const MOST_CHOSEN = 10_000;
 
-/** The ticked products, by identifier, whether their rows are in sight or not. */
+/** The ticked products, by identifier, whether or not their rows are in sight. */
 export type Selection = ReturnType<typeof createSelection>;
 
 export function createSelection() {
@@ -184,7 +184,7 @@ export function createSelection() {
 
 const NOTHING = createSelection();
 
-/** Undefined where nothing can be done with the products of a table. */
+/** Undefined if a table has no actions on its products. */
 export const SelectionContext = createContext<Selection | undefined>(undefined);
 
 export const useSelection = (): Selection | undefined => useContext(SelectionContext);
@@ -194,7 +194,7 @@ const useIsChosen = (identifier: string): boolean =>
 
 export const useChosen = (): ReadonlySet<string> => (useSelection() ?? NOTHING).useRead((chosen) => chosen);
 
-/** So many can be looked through; more are found by the filter. */
+/** As many as can be looked through; the filter finds the others. */
 const SHOWN_COLUMNS = 16;
 
 interface ColumnsShape {
@@ -203,7 +203,7 @@ interface ColumnsShape {
   onChange(columns: readonly Column[]): void;
 }
 
-/** What the table shows of each product, in which order the columns and the products stand. */
+/** Chooses the table's columns, their order, and the order of the products. */
 export function ColumnChooser(props: ColumnsShape) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -317,13 +317,13 @@ function OtherColumns({ onChange }: Pick<ColumnsShape, 'onChange'>) {
 
 const storedColumns = createShared((projectId: number) => localStorage.getItem(columnsOf(projectId)) ?? '');
 
-/** Kept by this browser, for each project. */
+/** Stores the columns in this browser, for each project. */
 export function storeColumns(projectId: number, columns: readonly Column[]): void {
   localStorage.setItem(columnsOf(projectId), writeColumns(columns));
   storedColumns.set(storedColumns.get());
 }
 
-/** Those of the address, as a saved view has them, or those that were chosen last. */
+/** The columns of the address, as in a saved view, or else those chosen last. */
 export function useColumns(): readonly Column[] {
   const { query } = useRoute();
   const { id } = useProject();

@@ -1,6 +1,6 @@
 import type { Product, TableProduct } from '@relata/client';
 
-/** What a row of the table shows, as flat as can be: there may be half a million of them. */
+/** The contents of a table row, as flat as possible, as there may be half a million rows. */
 export interface ProductRow {
   readonly identifier: string;
   readonly name: string;
@@ -26,15 +26,15 @@ export const toRow = ({
   lastUpdateTs,
 });
 
-/** @returns the URL of the first LARGE image, without one of the first. Source: docs/interface.md §12.5 rule 8 */
+/** @returns the URL of the first LARGE image, or else the first. Source: docs/interface.md §12.5 rule 8 */
 export const findMainImage = (images: Product['images']): string | undefined =>
   (images.find(({ type }) => type === 'LARGE') ?? images[0])?.url;
 
-/** The facts of a product by the name of their attribute, several with commas. */
+/** The facts of a product by attribute name, several joined by commas. */
 export type Values = Readonly<Record<string, string>>;
 
 export function toValues({ facts }: Pick<Product, 'facts'>): Values {
-  // Without what objects inherit: an attribute may be called `constructor`.
+  // Without inherited members, as an attribute may be called `constructor`.
   const values: Record<string, string> = Object.create(null);
   for (const { attribute, value } of facts) {
     const before = values[attribute];
@@ -47,7 +47,7 @@ interface RowPage {
   readonly rows: readonly ProductRow[];
 }
 
-/** Pages of a list, read as one; a page may be shorter than was asked for. */
+/** Pages of a list, read as one; a page may be shorter than requested. */
 export interface RowBook {
   readonly count: number;
   getRow(index: number): ProductRow | undefined;
@@ -69,7 +69,7 @@ export function bindPages(pages: readonly RowPage[]): RowBook {
   };
 }
 
-/** @returns the last page that begins at or before the row; an empty page begins where the next one does */
+/** @returns the last page that begins at or before the row; an empty page begins with the next one */
 function findPage(starts: readonly number[], index: number): number {
   let low = 0;
   let high = starts.length - 1;

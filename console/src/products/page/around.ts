@@ -3,7 +3,7 @@ import { listWays } from '../../rules/walk.ts';
 import { againWhile } from '../../state/catalog.ts';
 import { queries, useCalls, useProject } from '../../state/service.tsx';
 
-/** Groups for each relation and direction: as many as are looked at first, and as the service gives. */
+/** Groups for each relation and direction: as many as are shown at first, and the service's maximum. */
 export const FIRST_GROUPS = 12;
 export const MOST_GROUPS = 100;
 
@@ -25,22 +25,22 @@ function useQuestions() {
   };
 }
 
-/** One product as it was sent and as it is answered. */
+/** One product, as sent and as answered. */
 export const useProduct = (identifier: string) => useQuery(useQuestions().product(identifier));
 
-/** What each relation says of a product; while more of it is asked for, what there was. */
+/** The results of each relation for a product; while more are requested, the earlier ones. */
 export const useRelated = (identifier: string, limit: number) =>
   useQuery({
     ...useQuestions().related(identifier, limit),
     placeholderData: (before, query) => (query?.queryKey[2] === identifier ? before : undefined),
   });
 
-/** A product and what is around it; until it has come, the one before. */
+/** A product and its surroundings; until they arrive, those of the one before. */
 export function useAround(identifier: string) {
   const { id } = useProject();
   const { product, related } = useQuestions();
   return useQuery({
-    // Below what is forgotten when a product changes.
+    // Below the key that is invalidated when a product changes.
     queryKey: ['related', id, identifier, 'around'],
     queryFn: async () => {
       const [page, relations] = await Promise.all([

@@ -1,12 +1,12 @@
 import type { PartialProduct, UploadProduct } from '@relata/client';
 import { mergeChanges } from '../../rules/changes.ts';
 
-/** A value as it was sent, or as it will be. */
+/** A value as it was sent, or as edited. */
 export interface Entry {
   readonly key: string;
   readonly value: string;
   readonly userGroups?: readonly string[];
-  /** Its attribute is chosen here. */
+  /** Whether its attribute is chosen here. */
   readonly isNew?: boolean;
 }
 
@@ -15,7 +15,7 @@ export const readEntries = ({ attributes }: Pick<UploadProduct, 'attributes'>): 
     value === null ? [] : [{ key, value, ...(userGroups?.length && { userGroups }) }],
   );
 
-/** @returns what would be sent: a row without attribute or value is none, except where that is what was sent before */
+/** @returns the entries to send; rows without attribute or value are omitted, unless they were sent before */
 export const cleanEntries = (entries: readonly Entry[], base: readonly Entry[]): readonly Entry[] =>
   entries.flatMap((row) => {
     const { isNew, ...entry } = row;
@@ -27,7 +27,7 @@ export const cleanEntries = (entries: readonly Entry[], base: readonly Entry[]):
 const valuesOf = (entries: readonly Entry[], key: string): readonly Entry[] =>
   entries.filter((entry) => entry.key === key);
 
-/** @returns the keys that have other values, or the same ones in another order */
+/** @returns the keys with other values, or with the same ones in another order */
 export function listChangedKeys(before: readonly Entry[], after: readonly Entry[]): readonly string[] {
   const keys = new Set([...before, ...after].map(({ key }) => key));
   const say = (entries: readonly Entry[], key: string) =>
@@ -41,7 +41,7 @@ interface Sent {
   userGroups?: string[];
 }
 
-/** @returns the partial update that has the changed keys and no other. Source: docs/interface.md §2.3 rules 3 and 12 */
+/** @returns the partial update with only the changed keys. Source: docs/interface.md §2.3 rules 3 and 12 */
 export function toPartial(
   identifier: string,
   before: readonly Entry[],
@@ -59,10 +59,10 @@ export function toPartial(
   return { identifier, attributes };
 }
 
-/** Entries by key: the parts in which two people's changes of a product meet. */
+/** Entries by key: the parts in which two users' changes of a product may conflict. */
 const byKey = (entries: readonly Entry[]) => ({ ...Object.groupBy(entries, ({ key }) => key) });
 
-/** @returns the product's entries as they will be, and the keys that both have changed into something else */
+/** @returns the merged entries of the product, and the keys that both have changed differently */
 export function mergeEntries({ base, draft, now }: Record<'base' | 'draft' | 'now', readonly Entry[]>) {
   const { merged, conflicts } = mergeChanges({ base: byKey(base), mine: byKey(draft), theirs: byKey(now) });
   return {

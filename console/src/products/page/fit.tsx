@@ -24,7 +24,7 @@ import { findMainImage } from '../grid/product-rows.ts';
 
 const ALTERNATIVES = 3;
 
-/** Products are put together, and the rules say whether they fit. They stand in the address, so that an answer can be sent. */
+/** Judges by the rules whether products fit together. They are in the address, so answers can be shared. */
 export function FitView() {
   const [{ items }, , step] = useFilters(['items']);
   const set = readSet(items);
@@ -58,7 +58,7 @@ function useFit(
 
 function FitCards({ set, change }: Shape) {
   const answer = useFit(set, { isOn: set.length > 0 });
-  // To look for them takes longer than to judge.
+  // Finding alternatives takes longer than judging.
   const mayReplace = answer.data?.verdict === 'does_not_fit' && !answer.isPlaceholderData;
   const alternatives = useFit(set, { alternatives: ALTERNATIVES, isOn: mayReplace });
   const products = useProducts(set);
@@ -108,7 +108,7 @@ function FitCards({ set, change }: Shape) {
 
 type Products = ReadonlyMap<string, Product>;
 
-/** Those of the set that are there, by identifier. */
+/** The existing products of the set, by identifier. */
 function useProducts(set: readonly SetItem[]): Products {
   const identifiers = set.map(({ identifier }) => identifier);
   const { data = [] } = useOfProject(
@@ -213,7 +213,7 @@ function Alternatives({ answer, products, set, change }: Shape & { answer: FitAn
   );
 }
 
-/** The sentences of the service, for those who read another language. */
+/** The service's sentences in the reader's language. */
 function sayReason(reason = ''): string {
   const known: Readonly<Record<string, string>> = {
     'it has no category, whose products could be looked through': t('it has no category'),

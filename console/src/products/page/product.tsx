@@ -32,7 +32,7 @@ import {
 import { RelatedCard, RelatedGraph } from './related-graph.tsx';
 import { PairCard } from './why.tsx';
 
-/** One product: as it was sent, as it is answered, what goes with it. */
+/** One product: as sent, as answered, and with its related products. */
 export function ProductView() {
   const { parts } = useRoute();
   const { canChange } = useRights();
@@ -187,7 +187,7 @@ function DeleteProduct({ identifier }: { identifier: string }) {
   );
 }
 
-/** The kept commits that changed a product, each with what it was before and after. */
+/** The kept commits that changed a product, each with the product before and after. */
 export function ProductCommits({ identifier }: { identifier: string }) {
   const commits = useOfProject(['commits', 'product', identifier], ({ relata, projectId, signal }) =>
     relata.commits.ofProduct(projectId, identifier, { signal }),
@@ -224,7 +224,7 @@ export function ProductCommits({ identifier }: { identifier: string }) {
   );
 }
 
-/** What was sent of a product, value by value, and what became of it; what made no fact comes first. */
+/** The values that were sent of a product and the resulting facts; values without a fact come first. */
 export function ProductFacts({ page: { values } }: { page: ProductPage }) {
   if (values.length === 0) return null;
   const missing = values.filter(({ fact }) => fact === null);
@@ -277,7 +277,7 @@ function Became({ of: { key, value, attribute, fact, message } }: { of: Extracte
   );
 }
 
-/** Changes attributes of a product, and nothing else of it: a partial update. */
+/** Changes only attributes of a product, by a partial update. */
 export function ProductEdit({ page }: { page: ProductPage }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -290,7 +290,7 @@ export function ProductEdit({ page }: { page: ProductPage }) {
 
 function EditDialog({ page, onClose }: { page: ProductPage; onClose(): void }) {
   const { identifier } = page.product;
-  // The draft stays with what it was made from, while the page may be read anew behind it.
+  // The draft keeps its base, while the page may be reloaded behind it.
   const [base, setBase] = useState(() => readEntries(page.upload));
   const [entries, setEntries] = useState<readonly Entry[]>(base);
   const [theirs, setTheirs] = useState<readonly string[]>([]);
@@ -425,7 +425,7 @@ function AttributeRow({ row: { value: entry, change, remove }, attributes, isTou
   );
 }
 
-/** As the ontology reads it; text is read in any form. */
+/** The form that the ontology expects; text is accepted in any form. */
 function describeForm({ type, unitName }: Attribute): string | undefined {
   if (type === 'TEXT_ATTRIBUTE' || type === 'UNTYPED_ATTRIBUTE') return undefined;
   if (type === 'BOOLEAN_ATTRIBUTE') return t('true or false');

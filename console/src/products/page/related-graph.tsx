@@ -22,8 +22,8 @@ import { findMainImage } from '../grid/product-rows.ts';
 import { FIRST_GROUPS, MOST_GROUPS, useAround, useProduct, useRelated } from './around.ts';
 
 /**
- * A product and what its relations lead to, as a picture: whatever is clicked becomes the middle. The way that was walked
- * stands in the address, so that it can be sent and the back button returns.
+ * A product and its relations as a picture: a click moves another product to the middle. The path is part of
+ * the address, so that it can be shared and the back button works.
  */
 export function RelatedGraph({ identifier }: { identifier: string }) {
   const { query } = useRoute();
@@ -34,7 +34,7 @@ export function RelatedGraph({ identifier }: { identifier: string }) {
     const [, ...via] = walkTo(way, to);
     return via.length > 0 ? `${page}?${new URLSearchParams(via.map((one) => ['via', one]))}` : page;
   };
-  // Of a product that leads nowhere there is nothing to draw; the card of related products says why.
+  // A product without related ones makes no picture; the card of related products says why.
   if (way.length === 1 && around.data?.ways.length === 0) return null;
   return (
     <Card title={t('Walk from product to product')}>
@@ -48,12 +48,12 @@ export function RelatedGraph({ identifier }: { identifier: string }) {
 }
 
 interface WalkShape {
-  /** The last one is in the middle, the one before is marked. */
+  /** The last product is in the middle, and the one before it is marked. */
   way: readonly [string, ...string[]];
   linkOn(identifier: string): string;
 }
 
-/** The picture of a product and what is around it. */
+/** The picture of a product and its surroundings. */
 export function Walk({ way, linkOn }: WalkShape) {
   const around = useAround(way.at(-1) ?? way[0]);
   const box = useRef<HTMLElement>(null);
@@ -111,10 +111,10 @@ function Name({ identifier }: { identifier: string }) {
 }
 
 const MOST_BRANCHES = 6;
-/** Of a relation; the more relations, the fewer. */
+/** The products drawn for each relation; the more relations, the fewer. */
 const NODES = { most: 7, least: 3, together: 14 };
 const GLIDE_MS = 240;
-/** A unit of the lines' picture is a sixteenth of a rem. */
+/** A unit of the lines' SVG is a sixteenth of a rem. */
 const REM = 16;
 
 interface Shape {
@@ -142,10 +142,10 @@ function toBranches(ways: readonly Way[]): Branch[] {
   }));
 }
 
-/** Where the product stood that was chosen, so that it glides to the middle; the picture that follows takes it. */
+/** The place of the clicked product, from which the next picture lets it glide to the middle. */
 let chosenAt: DOMRect | undefined;
 
-/** A product in the middle, its related products on both sides; as a list it reads the same. */
+/** A product in the middle, its related products on both sides; screen readers get the same as a list. */
 export function Picture({ product, ways, cameFrom, linkOn, onKeyDown }: Shape) {
   const [active, setActive] = useState('');
   const branches = toBranches(ways);
@@ -237,7 +237,7 @@ function BranchList({ branch: { way, shown, more }, at, cameFrom, linkOn, keyed 
               href={linkOn(first.identifier)}
               title={first.name}
               onClick={({ currentTarget, ctrlKey, metaKey, shiftKey }) => {
-                // Another tab is not walked in.
+                // A click that opens another tab does not move this picture.
                 if (!(ctrlKey || metaKey || shiftKey)) chosenAt = currentTarget.getBoundingClientRect();
               }}
               {...keyed(`${at} ${first.identifier}`)}
@@ -294,7 +294,7 @@ function Lines({ nodes, height, side }: LinesShape) {
 
 const SHOWN = 6;
 
-/** What a product leads to and what leads to it, relation by relation, with the reason. */
+/** The products that a product leads to or is a result of, by relation, with the reason. */
 export function RelatedCard({ identifier, shown = SHOWN }: { identifier: string; shown?: number }) {
   const [limit, setLimit] = useState(FIRST_GROUPS);
   const related = useRelated(identifier, limit);
@@ -320,9 +320,9 @@ export function RelatedCard({ identifier, shown = SHOWN }: { identifier: string;
 
 interface WayCardsShape {
   way: Way;
-  /** More groups than that are not known. */
+  /** The number of groups requested; further ones are unknown. */
   limit: number;
-  /** So many are seen at first. */
+  /** The number of groups visible at first. */
   shown: number;
   onMore(): void;
 }

@@ -14,7 +14,7 @@ import { handleSubmit, useCalls } from '../../state/service.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 import { useProduct } from './around.ts';
 
-/** How any two products stand in every relation. The two are in the address, so that an answer can be sent. */
+/** Explains any two products in every relation. Both are in the address, so that answers can be shared. */
 export function WhyView() {
   const { query } = useRoute();
   const chosen = { source: query.get('source') ?? '', target: query.get('target') ?? '' };
@@ -45,7 +45,7 @@ export function WhyView() {
 }
 
 function PairForm({ chosen }: { chosen: Pair }) {
-  // What is typed holds until another pair stands in the address.
+  // Input holds until the address has another pair.
   const [typed, setTyped] = useState({ chosen: JSON.stringify(chosen), ...chosen });
   const { source, target } = typed.chosen === JSON.stringify(chosen) ? typed : chosen;
   const change = (part: Partial<Pair>) =>
@@ -86,7 +86,7 @@ function Chip({ identifier }: { identifier: string }) {
   return <ProductChip product={{ identifier, name, thumbnail: findMainImage(images) ?? '' }} />;
 }
 
-/** How this product and another one stand in every relation: what leads from one to the other, and what it lacks. */
+/** Explains this product and another one in every relation: what relates them, or what is missing. */
 export function PairCard({ identifier }: { identifier: string }) {
   const [other, setOther] = useState('');
   const [pair, setPair] = useState<Pair>();
@@ -113,10 +113,10 @@ export function PairCard({ identifier }: { identifier: string }) {
   );
 }
 
-/** So many relations are asked; each is a call. */
+/** The most relations to ask, with a call each. */
 const MOST = 50;
 
-/** What each relation says of two products; what relates them, or is nearest to it, first. */
+/** The verdict of each relation on two products, with relations that hold, or nearly hold, first. */
 export function PairVerdicts({ pair }: { pair: Pair }) {
   const relations = useRelations();
   return <Answer of={relations}>{(list) => <Explained relations={list} pair={pair} />}</Answer>;
@@ -141,11 +141,11 @@ function Explained({ relations, pair }: { relations: readonly Relation[]; pair: 
   const list = judged.flatMap((relation, at) => {
     const found = answers[at]?.data;
     if (found === undefined) return [];
-    // One that is left out as a variant, or is not listed, lacks something that no condition names.
+    // A product left out as a variant, or not listed, lacks something that no condition names.
     const missing = found.related ? 0 : Math.max(1, listMissing(found, pair).length);
     return [{ relation, found, missing }];
   });
-  // What relates the two, then what is nearest to it.
+  // Relations that hold come first, then the nearest ones.
   list.sort((one, next) => one.missing - next.missing);
   const related = list.filter(({ found }) => found.related).length;
   return (
