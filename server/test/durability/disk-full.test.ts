@@ -159,8 +159,15 @@ test('an initiate that was stored is answered so, though the old full update can
   const { full, catalog, service } = await startFull(t);
   await catalog.post('/products/batch/initiate');
   const old = (await catalog.post('/products/batch/upload', batchOf('B'))).body.task.id;
-  full.controlWritesLeft = 1;
-  assert.equal((await catalog.post('/products/batch/initiate')).status, 200);
+  // The service's own counters write too: then nothing was stored, and the call is made again.
+  for (let attempt = 1; ; attempt += 1) {
+    full.control = false;
+    full.controlWritesLeft = 1;
+    const { status } = await catalog.post('/products/batch/initiate');
+    if (status === 507 && attempt < 10) continue;
+    assert.equal(status, 200);
+    break;
+  }
   assert.ok(full.control, 'the disk was full when the old one was to be closed');
   delete full.controlWritesLeft;
   full.control = false;

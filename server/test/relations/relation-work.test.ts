@@ -19,17 +19,18 @@ import { startTestService, type TestService } from '../support/test-service.ts';
 /** Limits of the work on questions to relations. Source: docs/interface.md §12.6 rules 5 and 6, §4.8 rule 18. */
 
 /**
- * All products satisfy the first comparison and none the last: each source checks every product, both ways. Each has a
- * depth and a reach of its own, so that no two share a list.
+ * All products satisfy the first comparisons and each only one of the last two, in turn, so that no part of a list can be
+ * skipped: each source checks every product, both ways. Each has a depth and a reach of its own, so that no two share a list.
  */
-const SIZES = Array.from({ length: 5 }, () => ({ target: 'Size', operator: 'lessOrEqual', source: 'Size' }));
+const SIZES = Array.from({ length: 4 }, () => ({ target: 'Size', operator: 'lessOrEqual', source: 'Size' }));
 const FRUITLESS = {
   twoWay: true,
   match: [
     { target: 'Depth', operator: 'lessOrEqual', source: 'Size' },
     { target: 'Size', operator: 'lessOrEqual', source: 'Reach' },
     ...SIZES,
-    { target: 'Size', operator: 'less', source: 'Size' },
+    { target: 'Even', operator: 'less', source: 'Size' },
+    { target: 'Odd', operator: 'less', source: 'Size' },
   ],
 };
 /** 72 million pairs. */
@@ -47,7 +48,13 @@ async function createLarge(service: TestService): Promise<RelationCatalog> {
   const catalog = await createRelationCatalog(service);
   await catalog.load(
     ...Array.from({ length: PRODUCTS }, (_, at) =>
-      product(`P${at}`, 'Parts', { Size: '9000', Depth: `${at}`, Reach: `${9_000 + at}` }),
+      product(`P${at}`, 'Parts', {
+        Size: '9000',
+        Depth: `${at}`,
+        Reach: `${9_000 + at}`,
+        Even: at % 2 === 0 ? '0' : '10000',
+        Odd: at % 2 === 0 ? '10000' : '0',
+      }),
     ),
   );
   return catalog;
