@@ -110,9 +110,9 @@ suite('connections (§8)', { concurrency: true }, () => {
     await untilNoneIsLeft();
     const lines = log.map((line) => JSON.parse(line)).filter(({ msg }) => /refused by the parser/.test(msg));
     const leftOut = lines.reduce((sum, line) => sum + (line.leftOut ?? 0), 0);
-    const told = lines.filter((line) => line.leftOut === undefined).length;
-    assert.equal(told + leftOut, 40);
-    assert.ok(told <= 20, `${told} lines`);
+    const reported = lines.filter((line) => line.leftOut === undefined).length;
+    assert.equal(reported + leftOut, 40);
+    assert.ok(reported <= 20, `${reported} lines`);
   });
 
   test('an answer on the way is not mixed with that to a broken request behind it', async (t) => {

@@ -23,7 +23,7 @@ export interface MemberColumns extends DerivedColumns {
 
 const LIST_NUMBERS = 5;
 /** Numbers of a member before its compared values: the row and the rank. */
-const MEMBER_NUMBERS = 2;
+export const MEMBER_NUMBERS = 2;
 
 /** A list of a batch. */
 interface PlacedList {

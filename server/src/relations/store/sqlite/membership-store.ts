@@ -6,6 +6,7 @@ import {
   type GroupedDocument,
   listEncoded,
   listMembers,
+  MEMBER_NUMBERS,
   type MemberColumns,
   type MemberRow,
   packMemberships,
@@ -103,9 +104,10 @@ function writeColumns(
       const row = members[place] as number;
       const { productId, id: document } = documents[row] as GroupedDocument;
       const rank = hexAt(place + 1) as string;
-      const first = width === 0 ? null : hexAt(place + 2);
+      const compared = place + MEMBER_NUMBERS;
+      const first = width === 0 ? null : hexAt(compared);
       let rest = products[row] as string;
-      for (let at = place + 3; at < place + 2 + width; at += 1) rest = addValue(rest, hexAt(at));
+      for (let at = compared + 1; at < compared + width; at += 1) rest = addValue(rest, hexAt(at));
       return { rank, productId, document, text: writeLine(first, rank, rest) };
     });
     writeMembers(file, { build, side, key: bytesOf(encoded[key] as string) as Buffer }, lines);
