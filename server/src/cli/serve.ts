@@ -4,7 +4,6 @@ import { ownerLinkUrl } from '../access/users/users.ts';
 import { type App, baseUrlOf, createApp, type Role, refuseTakenAddress } from '../app/app.ts';
 import { type Config, readConfig } from '../config.ts';
 import { dataFolderAt, tightenDataFolder, writeOwnFile } from '../storage/storage.ts';
-import { collectAll } from '../storage/threads/threads.ts';
 
 /** `relata serve`: until SIGTERM or SIGINT. */
 export async function serveCommand(flags: { role?: Role; standby?: string } = {}): Promise<number> {
@@ -17,9 +16,6 @@ export async function serveCommand(flags: { role?: Role; standby?: string } = {}
   await refuseTakenAddress(config);
   if (!isStandby) await makeFirstKey(app, config);
   warnOfReaders(app, config);
-  app.server.prepareChecks();
-  // Of what was loaded and compiled only 30 MiB are live; otherwise the process would take 40 MiB more as long as it runs.
-  collectAll();
   const address = await app.start();
   app.startThreads();
   if (role !== 'worker' && config.showsOwnerLink && !isStandby) await showOwnerLink(app, config);

@@ -116,7 +116,6 @@ test('reports, long values, previews, idle channels and many projects hold up no
   assert.equal((await service.call('PUT', `${root(catalog)}/ontology`, { body })).status, 200);
   await long.load(...LONG);
   await addIdle(service, catalog.projectId);
-  service.app.server.prepareChecks();
   const call = openCaller(t, service);
   const of = (path: string) => `${path}?projectId=${catalog.projectId}`;
   const products = encodeURIComponent(JSON.stringify(LONG.map(({ identifier }) => identifier)));
@@ -190,7 +189,6 @@ const WIDE = Array.from({ length: NAMES / NAMES_OF_PRODUCT }, (_, product) => ({
 test('an ontology of many attributes holds up nothing, new or not (§8, §11.1)', async (t) => {
   const service = await startTestService(t);
   const catalog = await createCatalog(service);
-  service.app.server.prepareChecks();
   const call = openCaller(t, service);
   const of = (path: string) => `${path}?projectId=${catalog.projectId}`;
   const look = () => call({ path: `${of('/product-service/products-by-sku')}&identifiers=["W1","W2"]` });

@@ -94,29 +94,39 @@ export function createParameterChecks(): (schema: object) => SchemaCheck {
 /** Bodies that a parsing thread has checked, which skip the check of their route. */
 const checked = new WeakSet<object>();
 
-/** From this many characters on, a schema takes longer to compile than others may wait: that of a pipeline 40 to 80 ms. */
+/**
+ * From this many characters on, a schema takes longer to compile than others may wait: that of a pipeline 40 to 104 ms.
+ * Bodies with such a schema are checked in a parsing thread.
+ */
 const LARGE_SCHEMA = 32 * 1024;
 
-interface BodyChecks {
-  (schema: object): SchemaCheck;
-  /** Compiles the checks of large schemas before anything is served, so that no request waits for it. */
-  prepare(): void;
-}
+const isLargeSchema = (schema: object | undefined) =>
+  schema !== undefined && describeOnce(schema).length > LARGE_SCHEMA;
+
+const described = new WeakMap<object, string>();
+
+const describeOnce = (schema: object): string =>
+  described.getOrInsertComputed(schema, () => JSON.stringify(schema));
 
 /** If a field names the kind of a body, only mistakes of that kind are reported. */
-export function createBodyChecks(): BodyChecks {
+export function createBodyChecks(): (schema: object) => SchemaCheck {
   const shared = { ...CHECKS, discriminator: true, verbose: true };
   const all = new Ajv({ ...shared, allErrors: true });
   const first = new Ajv(shared);
-  const schemas: object[] = [];
-  const create = (sent: object) => {
+  return (sent) => {
     const schema = boundIntegers(sent);
-    schemas.push(schema);
-    // The validator has compiled what `prepare` gave it, and reuses that.
     const listsAll = checkLater(() => all.compile(schema));
     const stopsAtFirst = checkLater(() => first.compile(schema));
+    // No parsing thread sees a request without a body.
+    const refusesNone = isLargeSchema(schema)
+      ? checkLater(() => first.compile({ type: 'object' }))
+      : listsAll;
+    const choose = (body: unknown) => {
+      if (body === undefined) return refusesNone;
+      return holdsMoreThan(SMALL_BODY_VALUES, body) ? stopsAtFirst : listsAll;
+    };
     const check: SchemaCheck = (body) => {
-      const chosen = holdsMoreThan(SMALL_BODY_VALUES, body) ? stopsAtFirst : listsAll;
+      const chosen = choose(body);
       const holder = { body };
       const passes = passesMended(chosen, holder);
       check.errors = chosen.errors ?? null;
@@ -124,15 +134,6 @@ export function createBodyChecks(): BodyChecks {
     };
     return check;
   };
-  const prepare = () => {
-    for (const schema of schemas) {
-      if (!isLargeSchema(schema)) continue;
-      const compiled = all.compile(schema);
-      // V8 compiles the generated code when it first runs.
-      compiled({});
-    }
-  };
-  return Object.assign(create, { prepare });
 }
 
 function passesMended(check: SchemaCheck, holder: { body: unknown }): boolean {
@@ -261,13 +262,11 @@ export interface JsonTerms {
 export async function readJsonBody(raw: RawBody, terms: JsonTerms): Promise<unknown> {
   const { bytes, encoding } = raw;
   const { memory, limits } = terms;
-  if (bytes.length > SMALL_BYTES) return readLarge(raw, terms);
+  if (bytes.length > SMALL_BYTES || isLargeSchema(terms.schema)) return readLarge(raw, terms);
   if (encoding !== 'identity') await hold(memory, bytes.length + SMALL_BYTES);
   const plain = unpackSmall(raw, terms.maxMib);
   const counts = plain && countJson(plain, capLimits(limits));
   if (plain === undefined || counts === undefined || !isDecided(counts, limits)) return readLarge(raw, terms);
-  // For so large a body the check has to be compiled, which takes 104 ms for a pipeline.
-  if (counts.values > SMALL_BODY_VALUES && isLargeSchema(terms.schema)) return readLarge(raw, terms);
   if (encoding === 'identity') memory?.release();
   else memory?.shrink(bytes.length + plain.length);
   return parseCounted(plain, counts, limits);
@@ -333,14 +332,6 @@ function parseCounted(plain: Uint8Array, counts: JsonCounts, limits: JsonLimits)
 /** `__proto__` has no meaning in a management document and must not reach an object that is merged elsewhere. */
 const NO_PROTOTYPE = { protoAction: 'remove', constructorAction: 'ignore' } as const;
 
-const isLargeSchema = (schema: object | undefined) =>
-  schema !== undefined && describeOnce(schema).length > LARGE_SCHEMA;
-
-const described = new WeakMap<object, string>();
-
-const describeOnce = (schema: object): string =>
-  described.getOrInsertComputed(schema, () => JSON.stringify(schema));
-
 /** The operation of parsing threads that reads a body; refused bodies never reach the serving thread. */
 export function jsonOperations() {
   const compile = createBodyChecks();
@@ -355,8 +346,8 @@ export function jsonOperations() {
       const plain = unpackNow(viewBytes(bytes), encoding, maxMib);
       const counts = countJson(plain, limits);
       const value = parseCounted(plain, counts, limits);
-      // An empty body may be replaced by what the query has.
-      const isChecked = schema !== undefined && !saysNothing(value);
+      // An empty body may be replaced by what the query has, but a large schema is never compiled on the serving thread.
+      const isChecked = schema !== undefined && (!saysNothing(value) || schema.length > LARGE_SCHEMA);
       const packed = packValue(isChecked ? checkValue(findCheck(schema), value) : value);
       const heldBytes = packed.bytes.length + counts.values * VALUE_BYTES;
       // The unpacked bytes belong to this thread alone and are garbage now, too.

@@ -37,10 +37,6 @@ export interface RouteTools {
 export type Routes = (server: Server) => void;
 
 declare module 'fastify' {
-  interface FastifyInstance {
-    /** Compiles the checks of large bodies before anything is served. Call it when all routes are added. */
-    prepareChecks(): void;
-  }
   interface FastifyContextConfig {
     /**
      * `none`: open to all. `key`: any key. `project`: the key and the query's project. `management`: the key

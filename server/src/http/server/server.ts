@@ -200,7 +200,6 @@ function sendTogether(): onSendHookHandler {
 function readParameters(server: Server): void {
   const compileParameters = bodies.createParameterChecks();
   const compileBody = bodies.createBodyChecks();
-  server.decorate('prepareChecks', compileBody.prepare);
   server.setValidatorCompiler(({ schema, httpPart }) =>
     httpPart === 'body' ? compileBody(schema as object) : compileParameters(schema as object),
   );

@@ -44,16 +44,11 @@ function countAllocated(bytes: number): void {
   all += bytes;
 }
 
-/** Collects all garbage of this thread and returns its memory to the system: 0.1 s of processor time after a start. */
-export const collectAll = () => collect({ type: 'major', flavor: 'last-resort' });
-
 const collect = exposeCollector();
 
-type Collect = (options: { type: 'minor' | 'major'; flavor?: 'last-resort' }) => void;
-
-function exposeCollector(): Collect {
+function exposeCollector(): (options: { type: 'minor' | 'major' }) => void {
   setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as Collect;
+  return runInNewContext('gc') as (options: { type: 'minor' | 'major' }) => void;
 }
 
 /** Smaller buffers are collected soon enough. */
