@@ -12,9 +12,7 @@ import * as products from './products/products.ts';
 export interface Derivation {
   /** @returns the present derivation; call it on a snapshot */
   open(file: CatalogFile): Derive;
-  /** Writes what was derived for documents. */
   place(file: CatalogFile, placed: PlacedBatch): void;
-  /** Removes what was derived for documents that are removed. */
   remove(file: CatalogFile, documents: readonly number[]): void;
   /** Reorganises a part of what was written. @returns whether there may be more */
   tidy(file: CatalogFile): boolean;
@@ -56,7 +54,6 @@ export type Derive = (
   report: (line: ReportLine) => void,
 ) => DerivedBatch | undefined;
 
-/** What is derived from the products of a body. */
 export interface DerivedBatch {
   /**
    * @param place of the product among the packed rows
@@ -67,25 +64,17 @@ export interface DerivedBatch {
   finish(): products.DerivedColumns | undefined;
 }
 
-export interface PlacedDocument {
-  readonly id: number;
-  readonly productId: number;
-}
+export type PlacedDocument = Readonly<Record<'id' | 'productId', number>>;
 
 /** A document to write, from a row of packed products. */
 export interface PlannedDocument extends PlacedDocument {
   readonly row: number;
 }
 
-interface DerivedText extends PlannedDocument {
-  /** Never ''. */
-  readonly derived: string;
-}
-
 /** What was derived from a batch, with the documents made from its rows. */
 export interface PlacedBatch {
-  /** The documents for which anything was derived. */
-  readonly documents: readonly DerivedText[];
+  /** The documents for which anything was derived; `derived` is never ''. */
+  readonly documents: readonly (PlannedDocument & { readonly derived: string })[];
   readonly columns: products.DerivedColumns | undefined;
 }
 

@@ -50,7 +50,6 @@ export interface CatalogWrites {
   deleteProducts(order: ChangeOrder & DeleteOrder): { deleted: number; unknown: readonly string[] };
   /** @returns null if there is nothing to undo */
   restore(order: ChangeOrder & RestoreOrder): { result: RestoreResult | OtherLast | null };
-  /** Removes events by their ids. */
   dropEvents(ids: readonly string[]): void;
 }
 
@@ -143,7 +142,6 @@ export interface CatalogStateOperations
   listStagedDocuments(staged: BatchKey): readonly StagedDocument[];
 }
 
-/** One state of a catalog. */
 export interface CatalogSnapshot extends Calls<CatalogStateOperations> {
   /** `revision`: raised when the derivation changes; what another revision derived is not written. */
   openDerivation(): Promise<{ readonly revision: number; readonly derive: Derive }>;
@@ -169,12 +167,8 @@ export interface FoundProduct {
 }
 
 /** What precedes and follows answers that are sent together. */
-export interface Frame {
-  readonly head: Uint8Array;
-  readonly tail: Uint8Array;
-}
+export type Frame = Readonly<Record<'head' | 'tail', Uint8Array>>;
 
-/** A lookup. */
 export interface AnswerOrder {
   readonly projectId: number;
   readonly identifiers: readonly string[];
@@ -192,10 +186,7 @@ export interface JoinedAnswers {
 }
 
 /** Where a part of the reports of staged batches begins: in the first batch from `batch` on, at the character `at`. */
-export interface ReportPlace {
-  readonly batch: number;
-  readonly at: number;
-}
+export type ReportPlace = Readonly<Record<'batch' | 'at', number>>;
 
 export interface ReportPart {
   /** Whole lines, a few megabytes. */
@@ -216,7 +207,6 @@ export interface DeletedPage {
   readonly limit: number;
 }
 
-/** A product as read for a list. */
 export interface ListedRow {
   readonly id: number;
   readonly identifier: string;
@@ -225,7 +215,6 @@ export interface ListedRow {
   readonly text: string;
 }
 
-/** A product with its document. */
 export interface PlacedRow extends ListedRow {
   readonly document: number;
 }
@@ -246,11 +235,7 @@ export interface ListedRange extends IdentifierRange {
 }
 
 /** A range of product ids. */
-export interface IdRange {
-  readonly after: number;
-  readonly upTo: number;
-  readonly limit: number;
-}
+export type IdRange = Readonly<Record<'after' | 'upTo' | 'limit', number>>;
 
 export interface ListedPart<Row extends ListedRow = ListedRow> {
   readonly rows: readonly Row[];
@@ -258,7 +243,6 @@ export interface ListedPart<Row extends ListedRow = ListedRow> {
   readonly isCut: boolean;
 }
 
-/** The progress of the index of search. */
 export interface SearchState {
   /** Documents up to this one are in the index. */
   readonly lastDocument: number;
@@ -271,7 +255,6 @@ export interface SearchState {
 /** A document with its product, and the number of the product's group. */
 export type PlacedDocument = readonly [document: number, product: number, group: number];
 
-/** Documents with their lexemes. */
 export interface PreparedWalk {
   /** The document before them. */
   readonly after: number;
@@ -287,7 +270,6 @@ export interface PreparedWalk {
 }
 
 export interface SearchStep {
-  /** The last document in the index. */
   readonly lastDocument: number;
   /** Whether nothing that readers can see is missing. */
   readonly isComplete: boolean;
@@ -327,10 +309,7 @@ export interface FoundRow extends PlacedRow {
 }
 
 /** A hit: the document by which it was found, and the number of its group. */
-export interface HitGroup {
-  readonly document: number;
-  readonly group: number;
-}
+export type HitGroup = Readonly<Record<'document' | 'group', number>>;
 
 /** Words that begin with a letter, by their length. */
 export interface SoughtWords {
@@ -361,33 +340,23 @@ export interface ListedCategory {
 }
 
 /** Lexemes of categories, to find those that a product has. */
-export interface SoughtCategories {
+export interface SoughtCategories extends Pick<CountedTier, 'newer'> {
   readonly lexemes: readonly string[];
-  /** Products whose document is after this one are found by their former documents. */
-  readonly newer: number | undefined;
 }
 
-/** A batch of a full update. */
-export interface BatchKey {
-  readonly fullUpdateId: number;
-  readonly batch: number;
-}
+export type BatchKey = Readonly<Record<'fullUpdateId' | 'batch', number>>;
 
-export interface StagedProducts extends BatchKey {
+export interface StagedProducts extends BatchKey, StagedBatch {
   readonly packed: PackedProducts;
   /** Identifies the derivation used for the products. */
   readonly derivationRevision: number;
-  readonly observed: string;
-  readonly extractedBy: string;
   /** NDJSON; as bytes it passes between threads without a copy. */
   readonly report: string | Uint8Array<ArrayBuffer>;
 }
 
 /** Products of an incremental or partial update, with the ontology and derivation used for them. */
-export interface AppliedProducts {
-  readonly packed: PackedProducts;
+export interface AppliedProducts extends Pick<StagedProducts, 'packed' | 'derivationRevision'> {
   readonly revision: number;
-  readonly derivationRevision: number;
 }
 
 /** The results for a staged batch under a different ontology than it was staged with. */
@@ -424,20 +393,14 @@ export interface FollowedProducts {
 }
 
 /** What a full update or a delete changed in the catalog. */
-export interface ChangeCounts {
-  readonly created: number;
-  readonly changed: number;
-  readonly unchanged: number;
-  readonly deleted: number;
-}
+export type ChangeCounts = Readonly<Record<'created' | 'changed' | 'unchanged' | 'deleted', number>>;
 
-/** A count, and the first products by identifier. */
 export interface CountedProducts {
   readonly count: number;
   readonly identifiers: readonly string[];
 }
 
-/** The rows of a preview. Source: docs/interface.md §4.4. */
+/** Source: docs/interface.md §4.4. */
 export type Difference = { readonly [Kind in keyof ChangeCounts]: CountedProducts } & {
   readonly present: number;
 };
@@ -458,10 +421,7 @@ export interface DeleteLimit {
 }
 
 /** What every ordered change has: its task, so that a repetition after a crash changes nothing. */
-export interface ChangeOrder {
-  readonly taskNumber: number;
-  readonly at: number;
-}
+export type ChangeOrder = Readonly<Record<'taskNumber' | 'at', number>>;
 
 /** Who made a change, as shown in the list of commits. */
 export type ChangeAuthor = NonNullable<UndoableCommit['author']>;
@@ -484,12 +444,10 @@ export interface RestoreOrder {
   readonly ifLast?: number | undefined;
 }
 
-/** An entry of the undo log. */
 export type UndoableCommit = Omit<Sent<Static<typeof Commit>>, 'taskId' | 'origin'>;
 
 export type Stale = { readonly stale: true };
 
-/** What a commit or delete did to a product. */
 export type ChangeKind = 'created' | 'changed' | 'deleted';
 
 /** A product before a commit or delete, and after. */
@@ -518,13 +476,10 @@ export interface ChangePlace {
   readonly productId: number;
 }
 
-/** What a restore would do to the catalog. */
 export type RestoreEffect = Sent<Static<typeof RestoreEffectSchema>>;
 
 /** The last commit is not the one that the caller expected. */
-export interface OtherLast {
-  readonly last: number;
-}
+export type OtherLast = { readonly last: number };
 
 /** The result of a commit: done, refused by the delete guard, or to be prepared again. */
 export type CommitResult =

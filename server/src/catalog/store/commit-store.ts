@@ -24,18 +24,7 @@ import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../p
 import { isGuarded, refuseDeletes } from '../updates/updates.ts';
 import { announceEntry, announceFollowed, announceProducts, describeCommit } from './change-events-store.ts';
 import * as lists from './product-list-store.ts';
-import {
-  type DocumentWriter,
-  dropOutdated,
-  dropOver,
-  emptyCommitted,
-  listStagedBatches,
-  openPart,
-  partOf,
-  type StagedPart,
-  stagedList,
-  writeDocuments,
-} from './staged-store.ts';
+import * as batches from './staged-store.ts';
 import { type CatalogState, insertAttributes, planForParts, planForWholeTables } from './state-store.ts';
 import { discard, dropUndoBefore, INTO_PRODUCT, openUndo, type Undo } from './undo-store.ts';
 
@@ -49,7 +38,7 @@ export function* commit(
   state: CatalogState,
   order: Order,
 ): Program<{ result: port.CommitResult; isDone: boolean }> {
-  const isReady = (yield* isPrepared(state, order)) && !(yield* dropOutdated(state, order));
+  const isReady = (yield* isPrepared(state, order)) && !(yield* batches.dropOutdated(state, order));
   if (!isReady) return { result: { kind: 'stale' }, isDone: false };
   const compared = yield* compareCounts(order.fullUpdateId);
   const { present, staged } = compared;
@@ -64,8 +53,8 @@ export function* commit(
   yield* planForParts();
   const counts = { created: 0, changed: 0 };
   // The last batch first: of a new product in several batches, the last accepted one wins.
-  for (const { batch } of (yield* listStagedBatches(order.fullUpdateId)).reverse()) {
-    const part = yield* openPart({ fullUpdateId: order.fullUpdateId, batch });
+  for (const { batch } of (yield* batches.listStagedBatches(order.fullUpdateId)).reverse()) {
+    const part = yield* batches.openPart({ fullUpdateId: order.fullUpdateId, batch });
     counts.changed += yield* changePresent(part, { order, undo, repeated: repeated.get(batch) ?? [] });
     counts.created += yield* insertCreated(part, order, undo);
   }
@@ -73,13 +62,13 @@ export function* commit(
   if (subscribed.has('catalog.committed')) yield* insertEvents([describeCommit(order, done)]);
   if (subscribed.has('products.changed')) yield* announceEntry(order, undo.id);
   yield* undo.close('commit', done);
-  yield* emptyCommitted(order.fullUpdateId);
+  yield* batches.emptyCommitted(order.fullUpdateId);
   return { result: { kind: 'done', counts: done }, isDone: true };
 }
 
 /** Whether the ontology is as the commit expects, and every batch is staged: a missing one would delete its products. */
 function* isPrepared(state: CatalogState, order: Order): Program<boolean> {
-  const staged = yield* listStagedBatches(order.fullUpdateId);
+  const staged = yield* batches.listStagedBatches(order.fullUpdateId);
   return (
     state.ontologyRevision === order.revision &&
     state.ontologyMode === order.mode &&
@@ -91,23 +80,22 @@ interface Counts {
   readonly present: number;
   /** Present products that are in the full update. */
   readonly staged: number;
-  /** Whether several batches have one of them. */
   readonly isRepeated: boolean | 0 | 1;
 }
 
 function* compareCounts(fullUpdateId: number): Program<Counts> {
   const counted = yield* row<Counts>`select (select count(*) from ${lists.PRODUCTS}) as present,
     count(distinct s.value) as staged,
-    count(*) > count(distinct s.value) as "isRepeated" from ${stagedList(fullUpdateId, 'products')}`;
+    count(*) > count(distinct s.value) as "isRepeated" from ${batches.stagedList(fullUpdateId, 'products')}`;
   return counted as Counts;
 }
 
 /** Present products `p` that are not in a full update. */
 const absentProducts = (fullUpdateId: number): Sql =>
   byEngine({
-    sqlite: sql`product as p where p.id not in (select s.value from ${stagedList(fullUpdateId, 'products')})`,
+    sqlite: sql`product as p where p.id not in (select s.value from ${batches.stagedList(fullUpdateId, 'products')})`,
     postgres: sql`product as p where ${own('p')} and not exists
-      (select 1 from ${stagedList(fullUpdateId, 'products')} where s.value = p.id)`,
+      (select 1 from ${batches.stagedList(fullUpdateId, 'products')} where s.value = p.id)`,
   });
 
 function* deleteAbsent(fullUpdateId: number, undo: Undo): Program<void> {
@@ -118,13 +106,10 @@ function* deleteAbsent(fullUpdateId: number, undo: Undo): Program<void> {
 }
 
 /** @returns by batch the products that a later batch has too: the last accepted one wins, docs/interface.md §4.4 */
-function* findRepeated(
-  fullUpdateId: number,
-  { isRepeated }: Counts,
-): Program<ReadonlyMap<number, readonly number[]>> {
+function* findRepeated(fullUpdateId: number, { isRepeated }: Counts) {
   if (!isRepeated) return new Map();
   yield* planForWholeTables();
-  const listed = stagedList(fullUpdateId, 'products');
+  const listed = batches.stagedList(fullUpdateId, 'products');
   const found = yield* rows<{ batch: number; id: number }>`select s.batch, s.value as id
     from ${listed} join (select s.value, max(s.batch) as last from ${listed}
     group by s.value having count(*) > 1) r on r.value = s.value and r.last > s.batch`;
@@ -139,7 +124,7 @@ interface Change {
   readonly repeated: readonly number[];
 }
 
-function* changePresent(part: StagedPart, { order, undo, repeated }: Change): Program<number> {
+function* changePresent(part: batches.StagedPart, { order, undo, repeated }: Change): Program<number> {
   const { revision, at, taskNumber } = order;
   const changedBy = sql`ontology_revision = ${revision}, updated_at = ${at}, updated_by = ${taskNumber}`;
   const isRepeated = repeated.length === 0 ? text('false') : sql`s.product_id ${among(repeated)}`;
@@ -164,7 +149,7 @@ function* changePresent(part: StagedPart, { order, undo, repeated }: Change): Pr
 
 const PRODUCT_OF_ROW = lookupJoin('product', 'p', sql`p.id = s.product_id`);
 
-function* insertCreated(part: StagedPart, order: Written, undo: Undo): Program<number> {
+function* insertCreated(part: batches.StagedPart, order: Written, undo: Undo): Program<number> {
   if (part.created === 0) return 0;
   const { revision, at, taskNumber } = order;
   // A lookup before the insert costs PostgreSQL less, but without statistics it is planned with another index: 100,000 products
@@ -181,11 +166,10 @@ function* insertCreated(part: StagedPart, order: Written, undo: Undo): Program<n
   return inserted;
 }
 
-/** Writes the changes of an incremental or partial update. */
 export function* applyProducts(
   state: CatalogState,
   order: port.ChangeOrder & port.AppliedProducts,
-  documents: DocumentWriter,
+  documents: batches.DocumentWriter,
 ): Program<{ result: port.ChangeCounts | port.Stale; isDone: boolean }> {
   const { packed, revision, derivationRevision } = order;
   const isStale =
@@ -201,7 +185,8 @@ export function* applyProducts(
   const { created = [], changed = [] } = Object.groupBy(fresh, (keyed) =>
     idOf(keyed) === 0 ? 'created' : 'changed',
   );
-  const part = partOf(yield* writeDocuments(state, packed, { documents, created, changed, idOf }), {
+  const range = yield* batches.writeDocuments(state, packed, { documents, created, changed, idOf });
+  const part = batches.partOf(range, {
     identifiers: created.map(({ identifier }) => identifier),
     products: changed.map(idOf),
     hashes: packHashes(packed, [...created, ...changed]),
@@ -249,10 +234,7 @@ export function* followOntology(
   state.catalogVersion += 1;
 }
 
-export function* deleteProducts(
-  state: CatalogState,
-  order: port.ChangeOrder & port.DeleteOrder,
-): Program<{ result: { deleted: number; unknown: readonly string[] }; isDone: boolean }> {
+export function* deleteProducts(state: CatalogState, order: port.ChangeOrder & port.DeleteOrder) {
   const requested = new Set(order.identifiers);
   yield* planForParts();
   const known = yield* column<string>`select p.identifier from ${lists.productsOf([...requested])}`;
@@ -294,12 +276,7 @@ function* arePresentAsFound(
   return present === unchanged.length;
 }
 
-const PREVIEWED = 100;
-
-export function* compareStaged({
-  fullUpdateId,
-  withIdentifiers,
-}: port.ComparedUpdate): Program<port.Difference> {
+export function* compareStaged({ fullUpdateId, withIdentifiers }: port.ComparedUpdate) {
   yield* planForWholeTables();
   const compared = yield* compareCounts(fullUpdateId);
   const { present, staged } = compared;
@@ -310,25 +287,22 @@ export function* compareStaged({
   const counts = { created, changed, unchanged: staged - changed, deleted: Math.max(present - staged, 0) };
   const described: Partial<Record<keyof port.ChangeCounts, port.CountedProducts>> = {};
   for (const kind of Object.keys(kinds) as (keyof port.ChangeCounts)[]) {
-    const first = sql`select distinct k.identifier from (${kinds[kind]}) k order by k.identifier limit ${PREVIEWED}`;
-    described[kind] = { count: counts[kind], identifiers: withIdentifiers ? yield* column(first) : [] };
+    const first = sql`select distinct k.identifier from (${kinds[kind]}) k order by k.identifier limit 100`;
+    const identifiers = withIdentifiers ? yield* column<string>(first) : [];
+    described[kind] = { count: counts[kind], identifiers };
   }
   return { present, ...(described as Required<typeof described>) };
 }
 
-/** Selects the identifiers of each kind. */
-function selectKinds(
-  fullUpdateId: number,
-  byBatch: ReadonlyMap<number, readonly number[]>,
-): Record<keyof port.ChangeCounts, Sql> {
+function selectKinds(fullUpdateId: number, byBatch: ReadonlyMap<number, readonly number[]>) {
   const repeated = [...byBatch].flatMap(([batch, ids]) => ids.map((id) => [id, batch]));
   const isLast = sql`(s.value, s.batch) not in
     (select l.id, l.batch from ${tabled('l', { id: 'bigint', batch: 'bigint' }, repeated)})`;
-  const staged = stagedList(fullUpdateId, 'products');
+  const staged = batches.stagedList(fullUpdateId, 'products');
   const changed = sql`select s.value from ${staged} where s.place < s.changed and ${isLast}
-    union all select s.value from ${stagedList(fullUpdateId, 'gaining')} where ${isLast}`;
+    union all select s.value from ${batches.stagedList(fullUpdateId, 'gaining')} where ${isLast}`;
   return {
-    created: sql`select s.value as identifier from ${stagedList(fullUpdateId, 'identifiers')}`,
+    created: sql`select s.value as identifier from ${batches.stagedList(fullUpdateId, 'identifiers')}`,
     changed: sql`select p.identifier from product p where ${own('p')} and p.id in (${changed})`,
     unchanged: sql`select p.identifier from product p where ${own('p')} and p.id in (select s.value from ${staged})
       and p.id not in (${changed})`,
@@ -346,7 +320,7 @@ export function* listDeleted({ fullUpdateId, after, limit }: port.DeletedPage): 
 
 /** The uploads of one batch: those that it brought, and the present ones of unchanged products. */
 export function* listStagedDocuments(staged: port.BatchKey): Program<port.StagedDocument[]> {
-  const { firstDocument, created, changed, present } = yield* openPart(staged);
+  const { firstDocument, created, changed, present } = yield* batches.openPart(staged);
   const raw = sql`${lists.uploadText(true)} as raw`;
   const fresh = yield* rows<port.StagedDocument>`select d.product_id as product, 1 as "isFresh", ${raw}
     from document d
@@ -366,13 +340,13 @@ const STEP = 2_000;
 export function* collectGarbage(
   _: CatalogState,
   { live, undoSince }: { readonly live: readonly number[] } & Pick<port.UndoOrder, 'undoSince'>,
-  documents: DocumentWriter,
+  documents: batches.DocumentWriter,
 ): Program<boolean> {
   yield* planForParts();
   yield* dropUndoBefore(undoSince);
   const opened = yield* column<number>(OPENED);
   return (
-    (yield* dropOver([...live, ...opened])) ||
+    (yield* batches.dropOver([...live, ...opened])) ||
     (yield* dropUndo()) ||
     (yield* dropDocuments(documents)) ||
     (yield* ask(() => documents.tidyDerived()))
@@ -400,7 +374,7 @@ function* dropUndo(): Program<boolean> {
   return true;
 }
 
-function* dropDocuments({ removeDerived }: DocumentWriter): Program<boolean> {
+function* dropDocuments({ removeDerived }: batches.DocumentWriter): Program<boolean> {
   const garbage = yield* rows<{ id: number; isUsed: boolean | 0 | 1 }>(GARBAGE);
   if (garbage.length === 0) return false;
   const ids = garbage.map(({ id }) => id);

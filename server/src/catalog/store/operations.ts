@@ -1,12 +1,5 @@
 import { dropCatalogEvents, listCatalogEvents } from '../../events/events.ts';
-import {
-  callsOfProject,
-  callsOfState,
-  callsOfThreads,
-  mapTable,
-  type Program,
-  type Programs,
-} from '../../storage/storage.ts';
+import * as storage from '../../storage/storage.ts';
 import { type Operation, Passed, type ThreadPool } from '../../storage/threads/threads.ts';
 import type { Derive } from '../derivation.ts';
 import type * as port from '../port.ts';
@@ -23,7 +16,7 @@ import * as undo from './undo-store.ts';
  * does in its own way are not included.
  */
 
-const READS: Programs<port.CatalogReads> = {
+const READS: storage.Programs<port.CatalogReads> = {
   readVersion: states.readCatalogVersion,
   countProducts: lists.countProducts,
   listRange: lists.listRange,
@@ -36,14 +29,14 @@ const READS: Programs<port.CatalogReads> = {
   listEvents: listCatalogEvents,
 };
 
-const STATE_READS: Programs<port.CatalogStateReads> = { findProduct: lists.findProduct };
+const STATE_READS: storage.Programs<port.CatalogStateReads> = { findProduct: lists.findProduct };
 
-export const COMPARISONS: Programs<port.CatalogComparisons> = {
+export const COMPARISONS: storage.Programs<port.CatalogComparisons> = {
   compareStaged: commits.compareStaged,
   listDeleted: commits.listDeleted,
 };
 
-const OF_SNAPSHOT: Programs<port.CatalogStateOperations> = {
+const OF_SNAPSHOT: storage.Programs<port.CatalogStateOperations> = {
   ...lists,
   ...states,
   ...search,
@@ -54,14 +47,14 @@ const OF_SNAPSHOT: Programs<port.CatalogStateOperations> = {
 /** Programs that receive their input, and a writer of documents. */
 type WritePrograms<Table> = {
   readonly [Name in keyof Table]: Table[Name] extends (input: infer Input) => infer Result
-    ? (input: Input, documents: staged.DocumentWriter) => Program<Result>
+    ? (input: Input, documents: staged.DocumentWriter) => storage.Program<Result>
     : never;
 };
 
 /** The work of a program under the catalog's lock, given the catalog's state. */
 type Changing<Input, Result> = (
   ...given: [state: states.CatalogState, input: Input, documents: staged.DocumentWriter]
-) => Program<Result>;
+) => storage.Program<Result>;
 
 const locked =
   <Input, Result>(program: Changing<Input, Result>) =>
@@ -98,34 +91,31 @@ const REPEATABLES: WritePrograms<port.CatalogRepeatables> = {
   walkSearch: locked(search.walkSearch),
 };
 
-/** Runs a program on a catalog. */
-export type Perform = <Result>(projectId: number, program: Program<Result>) => Promise<Result>;
+export type Perform = <Result>(projectId: number, program: storage.Program<Result>) => Promise<Result>;
 
 /** `readState`: on one state of the catalog. */
 export const createCatalogReads = (read: Perform, readState: Perform) => ({
-  ...callsOfProject(READS, read),
-  ...callsOfProject(STATE_READS, readState),
+  ...storage.callsOfProject(READS, read),
+  ...storage.callsOfProject(STATE_READS, readState),
 });
 
 /** One state of a catalog. `openDerive`: the present derivation from its products. */
 export const openSnapshot = (
-  read: <Result>(program: Program<Result>) => Promise<Result>,
+  read: <Result>(program: storage.Program<Result>) => Promise<Result>,
   openDerive: () => Derive | Promise<Derive>,
 ): port.CatalogSnapshot => ({
-  ...callsOfState(OF_SNAPSHOT, read),
+  ...storage.callsOfState(OF_SNAPSHOT, read),
   openDerivation: async () => ({
     revision: await read(states.readDerivationRevision()),
     derive: await openDerive(),
   }),
 });
 
-/** What a writing thread receives. */
 interface Order<Input> {
   readonly projectId: number;
   readonly input: Input;
 }
 
-/** The writes of a catalog store, which run in its writing threads. */
 export function createCatalogWrites(writers: ThreadPool) {
   const write = (operation: string, projectId: number, input: object = {}) => {
     // Buffers of packed products, and reports as bytes, are transferred.
@@ -136,29 +126,30 @@ export function createCatalogWrites(writers: ThreadPool) {
     return writers.run<never>(operation, order, { key: projectId, transfer });
   };
   return {
-    ...callsOfThreads<port.CatalogWrites>(WRITES, write),
-    ...callsOfThreads<port.CatalogRepeatables>(REPEATABLES, write),
+    ...storage.callsOfThreads<port.CatalogWrites>(WRITES, write),
+    ...storage.callsOfThreads<port.CatalogRepeatables>(REPEATABLES, write),
     removeCatalog: (projectId: number): Promise<void> => write('removeCatalog', projectId),
   };
 }
 
-/** Runs the program of a change in one transaction of an engine. */
 export type Transact = <Result>(
   projectId: number,
-  work: (documents: staged.DocumentWriter) => Program<Result>,
+  work: (documents: staged.DocumentWriter) => storage.Program<Result>,
 ) => Result | Promise<Result>;
 
 /** The operations of the writing threads that are programs. `repeatable`: for transactions that a loss of power may undo. */
 export function programOperations(transaction: Transact, repeatable: Transact): Record<string, Operation> {
-  type Write = (input: never, documents: staged.DocumentWriter) => Program<unknown>;
+  type Write = (input: never, documents: staged.DocumentWriter) => storage.Program<unknown>;
   const writeIn = (transact: Transact) => (program: Write) =>
     onCatalog((projectId, input) => transact(projectId, (documents) => program(input, documents)));
-  return { ...mapTable(WRITES, writeIn(transaction)), ...mapTable(REPEATABLES, writeIn(repeatable)) };
+  return {
+    ...storage.mapTable(WRITES, writeIn(transaction)),
+    ...storage.mapTable(REPEATABLES, writeIn(repeatable)),
+  };
 }
 
-/** The operations of threads that compare whole catalogs. */
 export const comparisonOperations = (readState: Perform): Record<string, Operation> =>
-  mapTable(COMPARISONS, (program: (input: never) => Program<unknown>) =>
+  storage.mapTable(COMPARISONS, (program: (input: never) => storage.Program<unknown>) =>
     onCatalog((projectId, input) => readState(projectId, program(input))),
   );
 

@@ -22,7 +22,6 @@ import { findCategories, planForParts, readOntology } from './state-store.ts';
 export const PRODUCTS = byEngine({ sqlite: text('product'), postgres: sql`product where ${own()}` });
 
 const UPLOAD = byEngine({ sqlite: text('cast(d.raw as text)'), postgres: text('d.raw') });
-/** The fields before its attributes. */
 export const UPLOAD_FRONT = byEngine({
   sqlite: text(`substr(d.raw, 1, instr(d.raw, cast('${FRONT_END}' as blob)) - 1) || '}'`),
   postgres: text(`left(d.raw, strpos(d.raw, '${FRONT_END}') - 1) || '}'`),
@@ -32,7 +31,6 @@ export const UPLOAD_BYTES = byEngine({
   sqlite: text('length(d.raw)'),
   postgres: text('octet_length(d.raw)'),
 });
-/** The upload, or its front, of a document `d`. */
 export const uploadText = (isWhole: boolean): Sql => (isWhole ? UPLOAD : UPLOAD_FRONT);
 
 export const DOCUMENT = lookupJoin('document', 'd', sql`d.id = p.document_id`);
@@ -50,8 +48,6 @@ export const listedColumns = (text: Sql): Sql =>
 
 const within = ({ from, isAfter, to }: port.IdentifierRange): Sql =>
   sql`p.identifier ${text(isAfter ? '>' : '>=')} ${from} ${to === undefined ? text('') : sql`and p.identifier < ${to}`}`;
-
-const BY_IDENTIFIER = text('p.identifier');
 
 /**
  * Bytes of uploads per page, 1,000 ordinary products, as the serving thread reads them: 4 MiB took it up to
@@ -73,15 +69,12 @@ export const fittingRows = (
       from (select ${columns}, ${UPLOAD_BYTES} as bytes from ${given}) f) f
     where f.before < ${bytes}) ${text(as)}`;
 
-/** Whether there were more rows, which did not fit. */
 export const areCut = (fitting: readonly { readonly found: number }[]): boolean =>
   fitting.length < (fitting[0]?.found ?? 0);
 
-type Listed = port.ListedRow & { readonly found: number };
-
 /** Relies on the unique index of identifier. */
 export function* listRange({ isWhole, limit, ...range }: port.ListedRange): Program<port.ListedPart> {
-  const given = firstProducts(within(range), BY_IDENTIFIER, limit);
+  const given = firstProducts(within(range), text('p.identifier'), limit);
   return yield* listFitting(given, { order: text('identifier'), isWhole });
 }
 
@@ -91,14 +84,12 @@ export function* listById({ after, upTo, limit }: port.IdRange): Program<port.Li
   return yield* listFitting(given, { order: text('id'), isWhole: true });
 }
 
-function* listFitting(
-  given: Sql,
-  { order, isWhole }: { order: Sql; isWhole: boolean },
-): Program<port.ListedPart> {
+function* listFitting(given: Sql, { order, isWhole }: { order: Sql; isWhole: boolean }) {
   const columns = text('p.id, p.identifier, p.updated_at, p.document_id');
   const bytes = PAGE_BYTES[isWhole ? 'whole' : 'front'];
   const fitting = fittingRows(columns, given, { as: 'p', order, bytes });
-  const found = yield* rows<Listed>`select p.found, ${listedColumns(uploadText(isWhole))}
+  const found = yield* rows<port.ListedRow & { found: number }>`select p.found,
+    ${listedColumns(uploadText(isWhole))}
     from ${fitting} ${DOCUMENT} order by p.${order}`;
   return { rows: found, isCut: areCut(found) };
 }
@@ -132,9 +123,7 @@ const PRESENT_LISTS = byEngine({
 });
 const HASH_DIGITS = 32;
 
-export function* findPresent(
-  identifiers: readonly string[],
-): Program<readonly (port.PresentProduct | undefined)[]> {
+export function* findPresent(identifiers: readonly string[]) {
   const given = byEngine({
     sqlite: () => sql`json_each(iif(exists (select 1 from product), ${JSON.stringify(identifiers)}, '[]')) w`,
     postgres: sql`unnest(${identifiers}::text[]) with ordinality w (value, place)`,

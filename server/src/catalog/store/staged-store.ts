@@ -35,11 +35,8 @@ const NO_BATCH = 0;
 
 /** What each engine does in its own way, in the transaction of a change. */
 export interface DocumentWriter {
-  /** Writes documents with what was derived for them. */
   write(packed: PackedProducts, planned: readonly PlannedDocument[]): void | Promise<void>;
-  /** Removes what was derived for documents. */
   removeDerived(documents: readonly number[]): void | Promise<void>;
-  /** @returns whether there may be more to reorganise */
   tidyDerived(): boolean;
 }
 
@@ -107,7 +104,6 @@ export function* writeDocuments(
   return { firstProduct, firstDocument, created: created.length, changed: changed.length };
 }
 
-/** Products of a batch, from the lists of its row. */
 interface PackedBatch {
   readonly identifiers: readonly string[];
   readonly products: readonly number[];
@@ -177,10 +173,7 @@ function* readReport(key: port.BatchKey): Program<string> {
 }
 
 /** Staged anew each time, as they may have changed. Only a task of the project's order changes them before the commit. */
-export function* keepSkipped(
-  { catalogVersion }: CatalogState,
-  { fullUpdateId }: { fullUpdateId: number },
-): Program<void> {
+export function* keepSkipped({ catalogVersion }: CatalogState, { fullUpdateId }: { fullUpdateId: number }) {
   const skipping = yield* column<number>`select batch from staged_batch where ${ofUpdate(fullUpdateId)}
     and batch > ${NO_BATCH} and report like ${`%${SKIPPED}%`} order by batch`;
   const skipped = new Set<string>();
@@ -208,16 +201,12 @@ export function* keepSkipped(
 }
 
 /** Written products and documents with consecutive ids: of created products, then of changed ones. */
-export interface DocumentRange {
-  readonly firstProduct: number;
-  readonly firstDocument: number;
-  readonly created: number;
-  readonly changed: number;
-}
+export type DocumentRange = Readonly<
+  Record<'firstProduct' | 'firstDocument' | 'created' | 'changed', number>
+>;
 
 /** A staged batch, with its lists of products for statements. */
 export interface StagedPart extends DocumentRange {
-  /** Products that gain facts. */
   readonly gaining: readonly number[];
   /** Rows `s` of products that the catalog lacks: product_id, identifier, document_id, hash. */
   readonly absent: Sql;
@@ -225,7 +214,6 @@ export interface StagedPart extends DocumentRange {
   readonly present: Sql;
 }
 
-/** Lists as JSON. */
 interface ListTexts {
   readonly identifiers: string;
   readonly products: string;
@@ -306,10 +294,7 @@ export const stagedList = (fullUpdateId: number, list: 'gaining' | 'identifiers'
  * they found absent exists. They are staged anew from their bodies.
  * @returns whether there were any
  */
-export function* dropOutdated(
-  { catalogVersion }: CatalogState,
-  { fullUpdateId }: { fullUpdateId: number },
-): Program<boolean> {
+export function* dropOutdated({ catalogVersion }: CatalogState, { fullUpdateId }: { fullUpdateId: number }) {
   yield* planForParts();
   const older = yield* column<number>`select batch from staged_batch where ${ofUpdate(fullUpdateId)}
     and batch > ${NO_BATCH} and catalog_version <> ${catalogVersion}`;

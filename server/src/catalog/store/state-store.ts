@@ -62,7 +62,6 @@ const inFileOf = (name: keyof CatalogState) =>
 const IN_FILE = text(`select ${NAMES.map((name) => `${inFileOf(name)} as "${name}"`).join(', ')}`);
 const COLUMNS = text(`select ${NAMES.map((name) => `${nameOf(name)} as "${name}"`).join(', ')} from catalog`);
 const LOCKED = byEngine({ sqlite: IN_FILE, postgres: sql`${COLUMNS} where ${own()} for update` });
-const NEW_ROW = sql`insert into catalog (project_id) values (${PROJECT}) on conflict do nothing`;
 
 /**
  * Locks a catalog until the transaction ends: a project has one writer at a time, on any machine. Readers do not wait.
@@ -71,7 +70,7 @@ const NEW_ROW = sql`insert into catalog (project_id) values (${PROJECT}) on conf
 function* lockState(): Program<CatalogState> {
   const known = yield* row<CatalogState>(LOCKED);
   if (known !== undefined) return known;
-  yield* run(NEW_ROW);
+  yield* run`insert into catalog (project_id) values (${PROJECT}) on conflict do nothing`;
   return (yield* row<CatalogState>(LOCKED)) ?? EMPTY;
 }
 
@@ -113,7 +112,7 @@ export function* applyOnce<Result extends object>(
   work: (state: CatalogState) => Program<{ result: Result; isDone: boolean }>,
 ): Program<Result> {
   const before = yield* lockState();
-  if (before.lastTask >= taskNumber) return JSON.parse(yield* readLastResult()) as Result;
+  if (before.lastTask >= taskNumber) return JSON.parse((yield* cell<string>(LAST_RESULT)) ?? '{}') as Result;
   const state = { ...before };
   const { result, isDone } = yield* work(state);
   if (isDone) {
@@ -124,15 +123,10 @@ export function* applyOnce<Result extends object>(
   return result;
 }
 
-function* readLastResult(): Program<string> {
-  const found = yield* cell<string>(
-    byEngine({
-      sqlite: sql`select value from meta where name = 'last_task_result'`,
-      postgres: sql`select last_task_result from catalog where ${own()}`,
-    }),
-  );
-  return found ?? '{}';
-}
+const LAST_RESULT = byEngine({
+  sqlite: sql`select value from meta where name = 'last_task_result'`,
+  postgres: sql`select last_task_result from catalog where ${own()}`,
+});
 
 const ONTOLOGY_STATE = byEngine({
   sqlite: text(`(select ${inFileOf('ontologyMode')} as mode, ${inFileOf('ontologyRevision')} as revision,
@@ -271,10 +265,7 @@ export const planForParts = planBy(
 
 /** Attributes, categories and their permanent ids; call these in a transaction that holds the catalog's lock. */
 
-export function* replaceOntology(
-  state: CatalogState,
-  requested: ontology.RequestedOntology,
-): Program<{ ontology: ontology.Ontology; changed: boolean }> {
+export function* replaceOntology(state: CatalogState, requested: ontology.RequestedOntology) {
   const present = yield* readOntology();
   refuseOtherState(requested.expected, ontology.markOfOntology(present));
   const plan = ontology.identifyAttributes(present.attributes, requested.attributes, {
@@ -285,7 +276,9 @@ export function* replaceOntology(
     return { ontology: present, changed: false };
   yield* run`delete from attribute_id where ${own()} and name ${among(plan.forgotten)}`;
   yield* saveAttributeIds(plan.named);
-  yield* keepPast(state, present);
+  const kept = { revision: state.ontologyRevision, attributes: JSON.stringify(present.attributes) };
+  yield* run`delete from past_ontology where ${own()} and revision <= ${kept.revision - CACHED_PAST}`;
+  yield* run(insertRow('past_ontology', kept));
   yield* run`delete from attribute where ${own()}`;
   yield* insertAttributes(plan.attributes);
   state.ontologyMode = requested.mode;
@@ -301,14 +294,6 @@ export function* replaceOntology(
 /** Products follow a past ontology until the task of the change has read them; one that comes back later counts as changed. */
 const CACHED_PAST = 20;
 
-function* keepPast({ ontologyRevision }: CatalogState, { attributes }: ontology.Ontology): Program<void> {
-  yield* run`delete from past_ontology where ${own()} and revision <= ${ontologyRevision - CACHED_PAST}`;
-  yield* run(
-    insertRow('past_ontology', { revision: ontologyRevision, attributes: JSON.stringify(attributes) }),
-  );
-}
-
-/** @returns the permanent id of each name */
 export function* reserveIds(
   state: CatalogState,
   { names, paths }: { names: readonly string[]; paths: readonly string[] },
@@ -321,7 +306,6 @@ export function* reserveIds(
   return new Map([...ids, ...named]);
 }
 
-/** Gives category paths their ids. */
 export function* reserveCategories(state: CatalogState, paths: readonly string[]): Program<void> {
   if (paths.length === 0) return;
   const known = yield* findCategories(paths);

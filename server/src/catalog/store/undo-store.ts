@@ -95,7 +95,6 @@ export function openUndo(
   };
 }
 
-/** Drops entries of an earlier time. */
 export function* dropUndoBefore(undoSince: number | undefined): Program<void> {
   if (undoSince === undefined) return;
   const dropped = yield* run`delete from undo_log where ${own()} and at < ${undoSince}`;
@@ -149,14 +148,14 @@ export function* restore(
     if (isAnnounced) yield* announceEntry(order, id, true);
     restored.push(yield* playBack(state, id));
   }
-  return { result: { result: joinRestored(restored) }, isDone: true };
+  const overwritten = new Set(restored.flatMap((one) => one.overwritten));
+  const result = {
+    restored: restored.reduce((sum, one) => sum + one.restored, 0),
+    overwritten: [...overwritten].sort().slice(0, REPORTED),
+    needsExtraction: restored.some(({ needsExtraction }) => needsExtraction),
+  };
+  return { result: { result }, isDone: true };
 }
-
-const joinRestored = (all: readonly port.RestoreResult[]): port.RestoreResult => ({
-  restored: all.reduce((sum, { restored }) => sum + restored, 0),
-  overwritten: [...new Set(all.flatMap(({ overwritten }) => overwritten))].sort().slice(0, REPORTED),
-  needsExtraction: all.some(({ needsExtraction }) => needsExtraction),
-});
 
 /** Reverts the last entry, whose id in the log is `last`. */
 function* playBack({ ontologyRevision }: CatalogState, last: number): Program<port.RestoreResult> {
@@ -248,11 +247,7 @@ const OF_KIND = {
 };
 
 /** First those that existed before, then those that the commit created. */
-function* listLogged(
-  entry: number,
-  later: readonly number[],
-  page: port.ChangePage,
-): Program<LoggedChange[]> {
+function* listLogged(entry: number, later: readonly number[], page: port.ChangePage) {
   const { kind, after, limit } = page;
   const found =
     after.part === 'created'
@@ -283,7 +278,6 @@ function* listCreated(
   return created;
 }
 
-/** @returns the ids and identifiers of products, ordered by id */
 function* listOfRange(
   { after, end, limit }: Record<'after' | 'end' | 'limit', number>,
   later: readonly number[],
@@ -322,7 +316,10 @@ function* settle(
     const after = next.get(change.productId) ?? present.get(change.productId) ?? null;
     return { change, after, isChangedSince: after !== change.after };
   });
-  const texts = yield* readDocuments(settled.flatMap(({ change, after }) => [change.before, after]));
+  const named = settled.flatMap(({ change, after }) => [change.before, after]).filter((id) => id !== null);
+  const documents = listed('w', 'bigint', [...new Set(named)]);
+  const texts = yield* pairs<number, string>`select d.id, ${uploadText(true)} as text
+    from ${documents} ${lookupJoin('document', 'd', sql`d.id = w.value`)}`;
   const textOf = (document: number | null) => (document === null ? null : (texts.get(document) ?? null));
   return settled.map(({ change: { productId, identifier, before, after: left }, after, isChangedSince }) => ({
     productId,
@@ -332,12 +329,6 @@ function* settle(
     after: textOf(after),
     kind: before === null ? 'created' : left === null ? 'deleted' : 'changed',
   }));
-}
-
-function readDocuments(documents: readonly (number | null)[]): Program<Map<number, string>> {
-  const ids = [...new Set(documents.filter((id) => id !== null))];
-  return pairs`select d.id, ${uploadText(true)} as text from ${listed('w', 'bigint', ids)}
-    ${lookupJoin('document', 'd', sql`d.id = w.value`)}`;
 }
 
 /** What a restore would do, counted without doing it, by the same rules as `playBack`. */
@@ -370,13 +361,12 @@ interface Span {
   readonly isOne: boolean;
 }
 
-const COLUMNS = 'identifier, product_id, undo_id, document_before, hash_before, document_after';
-
 /** Products that the commits changed or deleted; several commits may name the same one. */
 const touched = ({ from, isOne }: Span): Sql => {
   const rank = (order: string) =>
     text(isOne ? '1' : `row_number() over (partition by identifier order by undo_id ${order})`);
-  return sql`(select ${text(COLUMNS)}, ${rank('')} as oldest, ${rank('desc')} as newest
+  return sql`(select identifier, product_id, undo_id, document_before, hash_before, document_after,
+    ${rank('')} as oldest, ${rank('desc')} as newest
     from undo_change where ${own()} and undo_id >= ${from}) t`;
 };
 

@@ -11,19 +11,12 @@ import { callsOfProject, own, type Program, performOn, run, sql, text } from '..
 import type { Operation, ThreadPool } from '../../../storage/threads/threads.ts';
 import { type BatchDerivation, placeDerived } from '../../derivation.ts';
 import * as lookup from '../../lookup/lookup.ts';
-import {
-  type AttributeRow,
-  type Ontology,
-  type StoredOntology,
-  toOntology,
-} from '../../ontology/ontology.ts';
+import * as ontology from '../../ontology/ontology.ts';
 import type { CatalogSnapshots, CatalogStore } from '../../port.ts';
 import { rawOf } from '../../products/products.ts';
 import * as operations from '../operations.ts';
 import type { DocumentWriter } from '../staged-store.ts';
 import { change, findCategories } from '../state-store.ts';
-
-/** How the parsing threads read catalogs in PostgreSQL, and the reads of lookups. */
 
 /** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
 export const createPostgresSnapshots = ({
@@ -83,11 +76,8 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
         const cached = version === last.version && answers.findCached(last, identifiers, frame);
         if (cached) return cached;
       }
-      const storable = identifiers.filter(isStorableText);
-      const { catalog, ...found } = await findServed(readPostgres(), last, {
-        projectId,
-        identifiers: storable,
-      });
+      const requested = { projectId, identifiers: identifiers.filter(isStorableText) };
+      const { catalog, ...found } = await findServed(readPostgres(), last, requested);
       return answers.answer(catalog, { identifiers, frame }, found);
     },
     async close() {},
@@ -96,12 +86,6 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
 
 /** Catalogs whose writers are cached. */
 const CACHED_CATALOGS = 32;
-
-/** The writers of answers for one catalog. */
-function createCatalogAnswers() {
-  const paths = lookup.createPathIds();
-  return { paths, writer: new lookup.CachedWriter(paths.idOf) };
-}
 
 interface ServedRow {
   readonly version: number | null;
@@ -138,12 +122,15 @@ const SERVED = `select ${VERSION} as version,
       (select * from document where project_id = $1 and id = p.document_id
         and (p.document_id, p.updated_at) is distinct from (w.document, w.at) limit 1) d on true) f on true`;
 
-/** Answers of catalogs in PostgreSQL, made from the uploads of products whose present version is not cached. */
 function createPostgresAnswers(answers: lookup.LookupAnswers) {
-  const catalogs = new Map<number, ReturnType<typeof createCatalogAnswers>>();
+  const create = () => {
+    const paths = lookup.createPathIds();
+    return { paths, writer: new lookup.CachedWriter(paths.idOf) };
+  };
+  const catalogs = new Map<number, ReturnType<typeof create>>();
 
   function open(projectId: number) {
-    const catalog = catalogs.get(projectId) ?? createCatalogAnswers();
+    const catalog = catalogs.get(projectId) ?? create();
     catalogs.delete(projectId);
     catalogs.set(projectId, catalog);
     const oldest = catalogs.keys().next().value;
@@ -166,7 +153,7 @@ function createPostgresAnswers(answers: lookup.LookupAnswers) {
     const times = identifiers.map((_, at) => origins[at]?.at ?? null);
     const values = [projectId, identifiers, last?.version ?? null, documents, times];
     const rows = await session.rows<ServedRow>(SERVED, values);
-    const { version, ontology } = rows[0] ?? NO_CATALOG;
+    const { version, ontology } = rows[0] ?? { version: 0, ontology: null };
     const present =
       last?.version === (version ?? 0) ? last : writer.follow(version ?? 0, readOntologyRow(ontology));
     return { rows, paths, present };
@@ -216,27 +203,23 @@ function createPostgresAnswers(answers: lookup.LookupAnswers) {
 }
 
 type Origins = ReturnType<lookup.LookupAnswers['listOrigins']>;
-const NO_CATALOG = { version: 0, ontology: null };
 
-function readOntologyRow(json: string | null | undefined): Ontology {
+function readOntologyRow(json: string | null | undefined): ontology.Ontology {
   if (!json) return { mode: 'automatic', revision: 0, attributes: [] };
-  const { attributes, ...stored } = JSON.parse(json) as StoredOntology & {
-    attributes: readonly AttributeRow[] | null;
+  const { attributes, ...stored } = JSON.parse(json) as ontology.StoredOntology & {
+    attributes: readonly ontology.AttributeRow[] | null;
   };
-  return toOntology(stored, attributes ?? []);
+  return ontology.toOntology(stored, attributes ?? []);
 }
 
-/** What a writing thread needs to change catalogs. */
-interface PostgresWriter {
-  readonly postgres: Postgres;
-  readonly derivation: BatchDerivation;
-}
-
-/** The operations of the writing threads, with the same names as in the embedded store. */
+/** With the same names as in the embedded store. */
 export function postgresWriterOperations({
   postgres,
   derivation,
-}: PostgresWriter): Record<string, Operation> {
+}: {
+  readonly postgres: Postgres;
+  readonly derivation: BatchDerivation;
+}): Record<string, Operation> {
   const inOne =
     (kind: 'transaction' | 'repeatable'): operations.Transact =>
     (projectId, work) =>

@@ -13,8 +13,6 @@ import * as operations from '../operations.ts';
 import type { DocumentWriter } from '../staged-store.ts';
 import { readOntology } from '../state-store.ts';
 
-/** Statements that only read a catalog file, for the serving thread and the parsing ones. */
-
 /** Raised by every change that a reader can see. */
 export const readCatalogVersion = (file: CatalogFile): number =>
   Number(file.prepare("select value from meta where name = 'catalog_version'").get()?.value);
@@ -66,7 +64,6 @@ export function findCategoryId(file: CatalogFile, path: string): number | undefi
   return file.prepare('select id from category where path = ?').get(path)?.id as number | undefined;
 }
 
-/** Catalogs as the parsing threads read them. */
 export const createSqliteSnapshots = (parts: {
   files: CatalogFiles;
   payloads: string;
@@ -150,8 +147,7 @@ export function createSqliteCatalogStore({
       return file.snapshot(() => {
         const version = readCatalogVersion(file);
         const present = cached.find(version) ?? cached.follow(version, file.perform(readOntology()));
-        const store = serveFrom(file, present.writer);
-        return answers.answer(catalogOf(present), { identifiers, frame }, store);
+        return answers.answer(catalogOf(present), { identifiers, frame }, serveFrom(file, present.writer));
       });
     },
     async removeCatalog(projectId) {
@@ -188,7 +184,6 @@ function serveFrom(file: CatalogFile, writer: AnswerWriter) {
   };
 }
 
-/** The operations of the writing threads. */
 export function writerOperations({
   files,
   derivation,
@@ -223,6 +218,5 @@ const writeTo = (file: CatalogFile, derivation: Derivation): DocumentWriter => (
   tidyDerived: () => derivation.tidy(file),
 });
 
-/** The operations of the reading threads. */
 export const readerOperations = (files: CatalogFiles): Record<string, Operation> =>
   operations.comparisonOperations(readStateOf(files));
