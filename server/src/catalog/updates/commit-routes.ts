@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ErrorAnswer, Id, oneOf, orNull, ProjectParams, ProjectQuery } from '../../http/answers/answers.ts';
+import * as wire from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import { type Routes, type RouteTools, serve, serveOnce } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
@@ -10,18 +10,18 @@ import { TaskStarted } from './update-answers.ts';
 
 const reach = {
   keptCommits: Type.Integer({ description: 'the setting of the project' }),
-  keptDays: orNull(Type.Integer(), 'the setting of the project; null: whatever their age'),
+  keptDays: wire.orNull(Type.Integer(), 'the setting of the project; null: whatever their age'),
 };
 const CommitList = Type.Object({
   items: Type.Array(Commit, { description: 'that can be undone, the last one first' }),
   ...reach,
 });
 
-const Upload = orNull(Type.Unknown(), 'upload shape; null: it was not there');
+const Upload = wire.orNull(Type.Unknown(), 'upload shape; null: it was not there');
 const change = {
   productId: Type.Integer(),
   identifier: Type.String(),
-  kind: oneOf(['created', 'changed', 'deleted']),
+  kind: wire.oneOf(['created', 'changed', 'deleted']),
   before: Upload,
   after: Upload,
   changedSince: Type.Boolean({
@@ -29,30 +29,26 @@ const change = {
       'true: an update changed it again; `after` is how the next kept commit found it, or how it is now',
   }),
 };
-const ChangePage = Type.Object({
-  items: Type.Array(Type.Object(change, { title: 'CommitChange' })),
-  nextCursor: orNull(Type.String(), 'null when nothing follows'),
-});
 const ProductHistory = Type.Object({
   items: Type.Array(Type.Object({ commit: Commit, ...change }, { title: 'ProductChange' }), {
     description: 'the last one first',
   }),
   ...reach,
 });
-const CommitParams = Type.Object({ ...ProjectParams.properties, commitId: Id });
+const CommitParams = Type.Object({ ...wire.ProjectParams.properties, commitId: wire.Id });
 const ChangeQuery = Type.Object({
   kind: Type.Optional(change.kind),
   limit: optional.integer({ minimum: 1, maximum: 100, default: 20 }),
   cursor: optional.text({ maxLength: 100, description: 'nextCursor of the page before' }),
 });
 const RestoreQuery = Type.Object({
-  ...ProjectQuery.properties,
+  ...wire.ProjectQuery.properties,
   commit: optional.integer({
-    ...Id,
+    ...wire.Id,
     description: 'the oldest to be undone, with all after it; default: the last',
   }),
   ifLast: optional.integer({
-    ...Id,
+    ...wire.Id,
     description: 'the commit that must be the last one; 412 when it is not',
   }),
 });
@@ -64,15 +60,13 @@ interface CommitRouteParts extends RouteTools {
 
 const tags = ['Updates'];
 
-const PAGE = 20;
-
 /** Restores, and the commits that can be undone. Source: docs/interface.md §4.5 and §14.8. */
 export const commitRoutes =
   ({ catalog, answerOnce, limitScans, projects, uploadMaxMib }: CommitRouteParts): Routes =>
   (server) => {
     serveOnce(server, 'POST /products/batch/restore', {
       tags,
-      failures: { '4xx': ErrorAnswer, 507: ErrorAnswer },
+      failures: { '4xx': wire.ErrorAnswer, 507: wire.ErrorAnswer },
       // A body is ignored; some connectors send the last batch again.
       config: { guard: 'project', access: 'write', maxBodyMib: uploadMaxMib, body: 'raw' },
       summary: 'Undo the last commit or delete, or all down to one',
@@ -89,8 +83,8 @@ export const commitRoutes =
           subject: { type: 'project', id, name },
         };
         return catalog.updates.restore(project, {
-          ...(commit !== undefined && { commit }),
-          ...(ifLast !== undefined && { ifLast }),
+          commit,
+          ifLast,
           async record(tx, answer) {
             await record(tx, answer);
             await projects.recordChange(change, tx);
@@ -104,7 +98,7 @@ export const commitRoutes =
 
     serve(server, `GET ${path}`, {
       ...read,
-      params: ProjectParams,
+      params: wire.ProjectParams,
       summary: 'List the commits and deletes that can be undone',
       answer: { 200: CommitList },
       handle: ({ project }) => catalog.commits.list(project.id),
@@ -115,11 +109,11 @@ export const commitRoutes =
       params: CommitParams,
       query: ChangeQuery,
       summary: 'The products that a commit changed, before and after',
-      answer: { 200: ChangePage },
+      answer: { 200: wire.pageOf(Type.Object(change, { title: 'CommitChange' })) },
       handle(request, reply) {
         limitScans(request, reply);
         const { project, params, query } = request;
-        const page = { ...query, commit: params.commitId, limit: query.limit ?? PAGE };
+        const page = { ...query, commit: params.commitId, limit: query.limit ?? 20 };
         return whileCallerWaits(reply, (signal) => catalog.commits.listChanges(project.id, page, signal));
       },
     });

@@ -3,22 +3,14 @@ import type { DeleteLimit } from '../port.ts';
 
 /** Whether a commit may not delete that many. The exact number that a caller allows holds whatever the share says.
  * Source: docs/interface.md §4.4, delete guard. */
-export function isGuarded(
-  { maxDeletePercent, allowDeletes }: DeleteLimit,
-  present: number,
-  deleted: number,
-): boolean {
+export function isGuarded({ maxDeletePercent, allowDeletes }: DeleteLimit, present: number, deleted: number) {
   if (allowDeletes !== undefined) return deleted !== allowDeletes;
   // Not by division, as 7 / 100 * 100 is more than 7.
   return deleted * 100 > maxDeletePercent * present;
 }
 
 /** What an update deletes, its own name, and the call that permits it. */
-export interface DeletedThings {
-  readonly plural: string;
-  readonly update: string;
-  readonly call: string;
-}
+export type DeletedThings = Readonly<Record<'plural' | 'update' | 'call', string>>;
 
 const PRODUCTS: DeletedThings = { plural: 'products', update: 'full update', call: 'start' };
 

@@ -128,10 +128,7 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
    * Waits until no batch of the open full update is arriving at any process. `find` rereads it, or throws.
    * @returns the full update at that time, or when `until` has passed
    */
-  async function waitForArriving(
-    find: () => Promise<fullUpdateStore.FullUpdate>,
-    until: number,
-  ): Promise<fullUpdateStore.FullUpdate> {
+  async function waitForArriving(find: () => Promise<fullUpdateStore.FullUpdate>, until: number) {
     for (; ; await delay(CHECK_EVERY_MS)) {
       const open = await find();
       if (stateOf(open).arriving <= 0 || performance.now() > until) return open;

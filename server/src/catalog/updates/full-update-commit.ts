@@ -34,7 +34,6 @@ type CommitLimits = port.DeleteLimit &
   Pick<port.UndoOrder, 'author'> &
   Pick<CatalogSettings, 'keptCommits' | 'keptDays'>;
 
-/** @returns the event of a commit that was refused, at its call or when its turn came */
 const describeRefused = (fullUpdateId: number, error: TaskFailure) => ({
   type: 'catalog.commit_refused' as const,
   data: { fullUpdateId, error },
@@ -57,7 +56,6 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
     },
   };
 
-  /** @returns the commit as a part of the task that filled the full update */
   const asPart = (fullUpdateId: number, limits: PartLimits): PartRequest => ({
     definition: task,
     payload: { fullUpdateId, ...limits } satisfies CommitPayload,
@@ -68,16 +66,11 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
   });
 
   /** For a commit that is refused before it has a task. */
-  async function recordRefusal(
-    projectId: number,
-    fullUpdateId: number,
-    refusal: ServiceError,
-  ): Promise<void> {
+  async function recordRefusal(projectId: number, fullUpdateId: number, refusal: ServiceError) {
     const event = { at: clock.now(), ...describeRefused(fullUpdateId, tasks.describeFailure(refusal)) };
     await database.write('rows', (tx) => recordEvents(tx, projectId, [event]));
   }
 
-  /** @returns the number of batches */
   async function complete(projectId: number, fullUpdateId: number): Promise<number> {
     const batches = await fullUpdateStore.listBatches(database.read, { id: fullUpdateId, projectId });
     const accepted = batches.map(({ batch, payloadName, encoding }) => ({
@@ -158,20 +151,12 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
   }
 
   /** Uploads end with their full update. */
-  async function close(
-    projectId: number,
-    fullUpdateId: number,
-    state: 'committed' | 'discarded',
-  ): Promise<void> {
+  async function close(projectId: number, fullUpdateId: number, state: 'committed' | 'discarded') {
     await removeBodies(projectId, await end(projectId, fullUpdateId, state));
   }
 
   /** @returns the payloads that are left */
-  async function end(
-    projectId: number,
-    fullUpdateId: number,
-    state: 'committed' | 'discarded',
-  ): Promise<readonly string[]> {
+  async function end(projectId: number, fullUpdateId: number, state: 'committed' | 'discarded') {
     const key = { id: fullUpdateId, projectId };
     const batches = await fullUpdateStore.listBatches(database.read, key);
     const uploads = await Promise.all(batches.map(({ taskId }) => tasks.find(taskId)));

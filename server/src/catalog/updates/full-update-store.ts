@@ -28,8 +28,9 @@ export interface BatchesState {
   readonly arriving: number;
 }
 
-/** `in doubt`: a process may have refused a batch without being able to record that. */
-type BatchState = 'accepted' | 'failed' | 'in doubt';
+/** As numbered in rows. `in doubt`: a process may have refused a batch without being able to record that. */
+const BATCH_STATES = ['accepted', 'failed', 'in doubt'] as const;
+type BatchState = (typeof BATCH_STATES)[number];
 
 export interface Batch {
   readonly batch: number;
@@ -38,8 +39,6 @@ export interface Batch {
   readonly encoding: BodyEncoding;
   readonly productCount: number;
 }
-
-const BATCH_STATES: readonly BatchState[] = ['accepted', 'failed', 'in doubt'];
 
 const selectFullUpdates = (read: Database['read']) =>
   read
@@ -66,11 +65,7 @@ const rowOf = ({ id, projectId }: FullUpdateKey) => ({ projectId, id });
 const batchesOf = ({ id, projectId }: FullUpdateKey) => ({ projectId, fullUpdateId: id });
 
 /** @returns whether it was still open, and was changed */
-async function changeOpen(
-  tx: ControlTransaction,
-  key: FullUpdateKey,
-  set: Fields<'full_update'>,
-): Promise<boolean> {
+async function changeOpen(tx: ControlTransaction, key: FullUpdateKey, set: Fields<'full_update'>) {
   const where = { ...rowOf(key), state: 'open' };
   return (await control.update(tx, 'full_update', { where, set })) > 0;
 }
@@ -129,10 +124,7 @@ export async function wasGivenUpSince(
   return row !== undefined;
 }
 
-export async function findFullUpdate(
-  read: Database['read'],
-  key: FullUpdateKey,
-): Promise<FullUpdate | undefined> {
+export async function findFullUpdate(read: Database['read'], key: FullUpdateKey) {
   const row = await selectFullUpdates(read)
     .where((is) => is.and(toSnake(rowOf(key))))
     .executeTakeFirst();
@@ -214,17 +206,11 @@ export async function beginCommit(
   return { begun: undefined, commitTaskId: present?.commitTaskId };
 }
 
-/** Ends a full update and deletes its batches. */
-export async function closeFullUpdate(
-  database: Database,
-  key: FullUpdateKey,
-  state: 'committed' | 'discarded',
-): Promise<void> {
-  await database.write(key.projectId, async (tx) => {
+export const closeFullUpdate = (database: Database, key: FullUpdateKey, state: 'committed' | 'discarded') =>
+  database.write(key.projectId, async (tx) => {
     await control.update(tx, 'full_update', { where: rowOf(key), set: { state } });
     await control.remove(tx, 'full_update_batch', batchesOf(key));
   });
-}
 
 /** @returns full updates of all projects that accept no more batches but still have some */
 export async function listUnclosed(database: Database): Promise<FullUpdate[]> {
@@ -264,16 +250,11 @@ export function expectBatch(
 }
 
 /** Ends the count of a batch: it failed, or was accepted in an earlier request. */
-export async function endExpected(
-  database: Database,
-  batch: ArrivingBatch,
-  hasFailed: boolean,
-): Promise<void> {
-  await database.write('rows', async (tx) => {
+export const endExpected = (database: Database, batch: ArrivingBatch, hasFailed: boolean): Promise<void> =>
+  database.write('rows', async (tx) => {
     await removeArriving(tx, batch);
     if (hasFailed) await changeOpen(tx, batch, { lastBatchFailed: FAILED });
   });
-}
 
 /**
  * Ends batches that failed at an unknown time: those of dead processes, and the named one, which could not be ended
@@ -349,23 +330,17 @@ export async function noteProcess(database: Database, takesBatches: boolean): Pr
   );
 }
 
-export async function removeProcess(database: Database): Promise<void> {
-  const { processId } = database;
-  await database.write('rows', async (tx) => {
-    await control.remove(tx, 'upload_process', { id: processId });
+export const removeProcess = (database: Database): Promise<void> =>
+  database.write('rows', async (tx) => {
+    await control.remove(tx, 'upload_process', { id: database.processId });
     await endLost(tx);
   });
-}
 
 /**
  * Removes processes that were not seen for the given time, or all; if one of them accepted batches, every open full
  * update is at least in doubt. Ends sessions that a hanging one left open: they keep locks that others would wait for.
  */
-export async function removeGoneProcesses(
-  database: Database,
-  origin: string,
-  unseenMs?: number,
-): Promise<void> {
+export async function removeGoneProcesses(database: Database, origin: string, unseenMs?: number) {
   // The only process of an embedded store accepts batches.
   const takesBatches = sql<number>`${database.isShared ? sql.ref('takes_batches') : sql.lit(1)}`;
   const gone = await database.write('rows', async (tx) => {

@@ -13,20 +13,10 @@ import { COMMIT_WAIT_MS, createFailedBatches } from './failed-batches.ts';
 import { createFullUpdateCommits } from './full-update-commit.ts';
 import * as fullUpdateStore from './full-update-store.ts';
 import type { Staging } from './staging.ts';
-import {
-  answerToTask,
-  answerToUpdate,
-  type InitiateAnswered,
-  type ProductsAccepted,
-  type StartAnswered,
-  SUCCESS_TEXTS,
-} from './update-answers.ts';
+import * as answers from './update-answers.ts';
 
 /** The numbers of batches and products that the caller knows to be accepted. */
-interface AcceptedCounts {
-  readonly batches?: number;
-  readonly products?: number;
-}
+type AcceptedCounts = Readonly<Partial<Record<'batches' | 'products', number>>>;
 
 interface UploadOptions {
   readonly fullUpdateId?: number;
@@ -34,12 +24,12 @@ interface UploadOptions {
   readonly arriving: fullUpdateStore.ArrivingBatch | undefined;
   /** Default: as the project's setting. */
   readonly onInvalid?: OnInvalid;
-  readonly record: RecordAnswer<ProductsAccepted>;
+  readonly record: RecordAnswer<answers.ProductsAccepted>;
 }
 
 interface StartOptions extends AcceptedCounts {
   readonly fullUpdateId?: number;
-  readonly record: RecordAnswer<StartAnswered>;
+  readonly record: RecordAnswer<answers.StartAnswered>;
   readonly author: ChangeAuthor;
   readonly allowDeletes?: number;
 }
@@ -47,16 +37,11 @@ interface StartOptions extends AcceptedCounts {
 interface SentBatch {
   readonly project: Pick<ChosenProject, 'id' | 'name'>;
   readonly body: RawBody;
-  readonly record: RecordAnswer<ProductsAccepted>;
+  readonly record: RecordAnswer<answers.ProductsAccepted>;
   readonly onInvalid?: OnInvalid;
   readonly arriving?: fullUpdateStore.ArrivingBatch;
   /** The task that fills the full update; undefined: a caller does. */
   readonly parent?: Task;
-}
-
-interface Discarded {
-  readonly status: 'success';
-  readonly fullUpdateId: number;
 }
 
 /** Of those that callers fill, one is open at a time. */
@@ -92,9 +77,9 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   }
 
   /** Begins a full update; an open one is discarded. */
-  const initiate = (project: ChosenProject, record: RecordAnswer<InitiateAnswered>) =>
+  const initiate = (project: ChosenProject, record: RecordAnswer<answers.InitiateAnswered>) =>
     open(project.id, ORIGIN, async (tx, fullUpdateId) => {
-      const answer: InitiateAnswered = { message: SUCCESS_TEXTS.initiate, status: 'success', fullUpdateId };
+      const answer = { message: answers.SUCCESS_TEXTS.initiate, status: 'success' as const, fullUpdateId };
       await record(tx, answer);
       return answer;
     });
@@ -104,7 +89,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     project: ChosenProject,
     body: RawBody,
     { fullUpdateId, arriving, onInvalid, record }: UploadOptions,
-  ): Promise<ProductsAccepted> {
+  ): Promise<answers.ProductsAccepted> {
     const { id } = await getOpen(project.id, arriving?.id ?? fullUpdateId);
     // One that was opened meanwhile may be committed without the batch, which it does not count.
     if (arriving === undefined) throw new ServiceError('full_update_missing');
@@ -126,11 +111,11 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   async function accept(
     fullUpdateId: number,
     { project, body, record, parent, arriving, onInvalid = 'refuse' }: SentBatch,
-  ): Promise<ProductsAccepted> {
+  ): Promise<answers.ProductsAccepted> {
     const sent = { projectId: project.id, body, form: 'products', onInvalid } as const;
     const { batch, source, answer } = await ingest.acceptWith(sent, async ({ source, ...counts }) => {
       const { payloadName, encoding } = source;
-      let accepted: { batch: number; answer: ProductsAccepted } | undefined;
+      let accepted: { batch: number; answer: answers.ProductsAccepted } | undefined;
       await tasks.accept(uploadTask, {
         project,
         payload: { fullUpdateId },
@@ -140,7 +125,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
           const key = { projectId: project.id, id: fullUpdateId };
           const batch = await fullUpdateStore.addBatch(tx, key, { ...stored, arriving, now: clock.now() });
           if (batch === undefined) throw new ServiceError('full_update_missing');
-          accepted = { batch, answer: answerToUpdate(SUCCESS_TEXTS.upload, task, counts) };
+          accepted = { batch, answer: answers.answerToUpdate(answers.SUCCESS_TEXTS.upload, task, counts) };
           await record(tx, accepted.answer);
         },
       });
@@ -170,10 +155,10 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   async function giveUp(
     projectId: number,
     fullUpdateId: number | undefined,
-    record: RecordAnswer<Discarded>,
-  ): Promise<Discarded> {
+    record: RecordAnswer<Omit<answers.InitiateAnswered, 'message'>>,
+  ) {
     const open = await getOpen(projectId, fullUpdateId);
-    const answer: Discarded = { status: 'success', fullUpdateId: open.id };
+    const answer = { status: 'success' as const, fullUpdateId: open.id };
     if (!(await fullUpdateStore.discardOpen(database, open, (tx) => record(tx, answer))))
       throw new ServiceError('full_update_missing');
     await commits.closeDiscarded(projectId);
@@ -185,7 +170,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
    * Accepts the commit. A connector that starts again gets the task of its first start.
    * @throws full_update_missing, _other, _started, _arriving, _empty, _batch_failed, _in_doubt, _incomplete, delete_guard, …
    */
-  async function start(project: ChosenProject, options: StartOptions): Promise<StartAnswered> {
+  async function start(project: ChosenProject, options: StartOptions): Promise<answers.StartAnswered> {
     try {
       return describeStarted(await startOpen(project, options));
     } catch (error) {
@@ -213,11 +198,8 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
         if (before.begun === undefined)
           throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
         // A batch may have begun, or failed, since it was found complete.
-        refuseMissingBatches(
-          failedBatches.stateOf(before.begun),
-          await fullUpdateStore.listBatches(tx, open),
-          counts,
-        );
+        const batches = await fullUpdateStore.listBatches(tx, open);
+        refuseMissingBatches(failedBatches.stateOf(before.begun), batches, counts);
         return record(tx, describeStarted(task));
       },
     });
@@ -239,10 +221,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   }
 
   /** Waits briefly for arriving batches. @throws the refusals of `refuseMissingBatches`, not_ready */
-  async function waitUntilWhole(
-    opened: fullUpdateStore.FullUpdate,
-    counts: AcceptedCounts,
-  ): Promise<fullUpdateStore.FullUpdate> {
+  async function waitUntilWhole(opened: fullUpdateStore.FullUpdate, counts: AcceptedCounts) {
     const until = performance.now() + COMMIT_WAIT_MS;
     const find = () => getOpen(opened.projectId, opened.id);
     const open = opened.arriving === 0 ? opened : await failedBatches.waitForArriving(find, until);
@@ -309,7 +288,6 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
       const project = { id: task.projectId, name: task.projectName };
       await accept(fullUpdateId, { project, body, record: async () => {}, parent: task });
     },
-    /** The commit as a part of the task that filled the full update. */
     commitAsPart: commits.asPart,
     /** A dry run of the commit. @throws full_update_missing, full_update_other */
     preview: (projectId: number, fullUpdateId: number | undefined) => compare(projectId, fullUpdateId, true),
@@ -327,10 +305,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
 }
 
 /** @throws full_update_missing, full_update_other */
-function chooseOpen(
-  latest: fullUpdateStore.FullUpdate | undefined,
-  fullUpdateId: number | undefined,
-): fullUpdateStore.FullUpdate {
+function chooseOpen(latest: fullUpdateStore.FullUpdate | undefined, fullUpdateId: number | undefined) {
   if (latest?.state !== 'open') throw new ServiceError('full_update_missing');
   if (fullUpdateId === undefined || fullUpdateId === latest.id) return latest;
   throw new ServiceError('full_update_other', { values: [latest.id, fullUpdateId] });
@@ -372,7 +347,7 @@ const countProducts = (batches: readonly fullUpdateStore.Batch[]): number =>
   batches.reduce((sum, { productCount }) => sum + productCount, 0);
 
 /** Source: docs/interface.md §4.4, answer of start. */
-const describeStarted = (task: Task): StartAnswered => ({
+const describeStarted = (task: Task): answers.StartAnswered => ({
   status: 'success',
-  data: answerToTask(SUCCESS_TEXTS.start, task),
+  data: answers.answerToTask(answers.SUCCESS_TEXTS.start, task),
 });

@@ -25,7 +25,6 @@ export interface GatheredWrites {
   add(body: RawBody): Promise<void>;
   /** @returns the tasks that write, accepted together as parts of the task */
   accept(request: AcceptRequest): Promise<readonly Task[]>;
-  /** Discards the gathered writes. */
   discard(): Promise<void>;
 }
 

@@ -13,17 +13,9 @@ import { openPassage } from '../report-lines.ts';
 import type { PartLimits } from './full-update-commit.ts';
 import type { OntologyChanges } from './re-extraction.ts';
 import { refusalOfRestore, refuseRestore, undoLimitsOf } from './undoable-commits.ts';
-import {
-  answerToTask,
-  answerToUpdate,
-  type ProductsAccepted,
-  SUCCESS_TEXTS,
-  type TaskAccepted,
-} from './update-answers.ts';
+import * as answers from './update-answers.ts';
 
-interface UpdatePayload {
-  readonly source: IngestSource;
-}
+type UpdatePayload = { readonly source: IngestSource };
 
 interface DeletePayload {
   readonly identifiers?: readonly string[];
@@ -38,7 +30,7 @@ interface Recording<Answer> {
   readonly record: RecordAnswer<Answer>;
 }
 
-interface UpdateOptions extends Recording<ProductsAccepted> {
+interface UpdateOptions extends Recording<answers.ProductsAccepted> {
   readonly partial: boolean;
   /** Default: as the project's setting. */
   readonly onInvalid: OnInvalid | undefined;
@@ -92,14 +84,14 @@ export function createProductUpdates(
     project: ChosenProject,
     body: RawBody,
     { partial, onInvalid, legacyItems, record }: UpdateOptions,
-  ): Promise<ProductsAccepted> {
+  ): Promise<answers.ProductsAccepted> {
     const { onInvalid: usual } = await getSettings(project.id);
     const form = partial ? 'patches' : 'products';
     return ingest.acceptWith(
       { projectId: project.id, body, form, onInvalid: onInvalid ?? usual },
       ({ source, ...counts }) =>
         accept(updateTask, { project, payload: { source }, record }, (task) =>
-          answerToUpdate(SUCCESS_TEXTS.update, task, { ...counts, legacyItems }),
+          answers.answerToUpdate(answers.SUCCESS_TEXTS.update, task, { ...counts, legacyItems }),
         ),
     );
   }
@@ -122,8 +114,8 @@ export function createProductUpdates(
   async function remove(
     project: ChosenProject,
     identifiers: readonly string[],
-    { author, record }: { readonly author: ChangeAuthor } & Recording<TaskAccepted>,
-  ): Promise<TaskAccepted> {
+    { author, record }: { readonly author: ChangeAuthor } & Recording<answers.TaskAccepted>,
+  ): Promise<answers.TaskAccepted> {
     const distinct = new Set<string>();
     // The present state can only be judged if nothing is pending.
     let mayBeKnown = await tasks.hasOpenOrdered(project.id);
@@ -140,19 +132,19 @@ export function createProductUpdates(
     }
     const payload = { identifiers: [...distinct], author };
     return accept(deleteTask, { project, payload, record }, (task) =>
-      answerToTask(SUCCESS_TEXTS.delete, task),
+      answers.answerToTask(answers.SUCCESS_TEXTS.delete, task),
     );
   }
 
   /** @throws nothing_to_restore, changed_meanwhile */
   async function restore(
     project: ChosenProject,
-    { record, ...order }: RestoreOrder & Recording<TaskAccepted>,
-  ): Promise<TaskAccepted> {
+    { record, ...order }: RestoreOrder & Recording<answers.TaskAccepted>,
+  ): Promise<answers.TaskAccepted> {
     if (!(await tasks.hasOpenOrdered(project.id)))
       refuseRestore(await store.listUndoableCommits(project.id), order);
     return accept(restoreTask, { project, payload: order, record }, (task) =>
-      answerToTask(SUCCESS_TEXTS.restore, task),
+      answers.answerToTask(answers.SUCCESS_TEXTS.restore, task),
     );
   }
 
@@ -197,8 +189,7 @@ export function createProductUpdates(
 
   async function readIdentifiers(projectId: number, names: readonly string[]): Promise<string[]> {
     const lists = await Array.fromAsync(names, async (name) => {
-      const bytes = await payloads.read(projectId, name);
-      return JSON.parse(Buffer.from(bytes).toString()) as string[];
+      return JSON.parse(Buffer.from(await payloads.read(projectId, name)).toString()) as string[];
     });
     return lists.flat();
   }
@@ -211,9 +202,8 @@ export function createProductUpdates(
     const at = clock.now();
     const change = { ...order, taskNumber, at, identifiers, ...undoLimitsOf(settings, at) };
     const { deleted, unknown } = await run.takeEffect(() => store.deleteProducts(projectId, change));
-    for (const identifier of unknown) {
+    for (const identifier of unknown)
       run.report({ identifier, code: 'unknown_identifier', message: 'the catalog holds no such product' });
-    }
     await run.log(`deleted ${deleted} products, ${unknown.length} identifiers were not known`);
     run.count({ deleted, unknown: unknown.length });
     parts.onProductsWritten(projectId, { deleted });

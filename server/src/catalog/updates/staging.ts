@@ -3,18 +3,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { traced } from '../../kernel/trace.ts';
 import type { Database } from '../../storage/storage.ts';
 import type { IngestSource } from '../ingest/ingest.ts';
-import {
-  type Attribute,
-  type DraftedAttribute,
-  describeDefinition,
-  draftAttribute,
-  indexByKey,
-  isWaiting,
-  joinObserved,
-  type Observations,
-  type Observed,
-  type Ontology,
-} from '../ontology/ontology.ts';
+import * as ontology from '../ontology/ontology.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { StagedBatch } from '../port.ts';
 
@@ -30,7 +19,7 @@ interface Session {
   readonly fullUpdateId: number;
   /** Batches that this process accepted; others are staged by the process that accepted them, unless it died. */
   readonly own: Set<number>;
-  readonly observed: Map<string, Observed>;
+  readonly observed: Map<string, ontology.Observed>;
   readonly locale: string;
   turn: Promise<void>;
   /** The last write, which may be in progress while the next batch is extracted. */
@@ -50,10 +39,8 @@ const CHECK_EVERY_MS = 100;
 /** A full update closed by another process is never mentioned again, so the oldest sessions are dropped. */
 const MOST_SESSIONS = 2_000;
 
-/** Puts the batches of full updates into the staging area of their catalogs. */
 export type Staging = ReturnType<typeof createStaging>;
 
-/** @param onStaged called when a batch was written */
 export function createStaging(
   { store, ingest, database, logger, getLocale }: StagingParts,
   onStaged: (projectId: number, fullUpdateId: number) => void,
@@ -85,11 +72,7 @@ export function createStaging(
   }
 
   /** Waits until all accepted batches are staged; missing ones, e.g. after a crash, are staged now. */
-  async function complete(
-    projectId: number,
-    fullUpdateId: number,
-    batches: readonly AcceptedBatch[],
-  ): Promise<void> {
+  async function complete(projectId: number, fullUpdateId: number, batches: readonly AcceptedBatch[]) {
     const session = await openSession(projectId, fullUpdateId);
     const turn = session.turn.then(() => stageMissing(session, batches));
     // The caller gets the failure from `turn`; later callers must not fail because of it.
@@ -102,27 +85,22 @@ export function createStaging(
    * nothing: all values of a new attribute fit it.
    * @returns the attributes to create; undefined if the ontology changed meanwhile
    */
-  async function settle(
-    projectId: number,
-    fullUpdateId: number,
-    ontology: Ontology,
-  ): Promise<DraftedAttribute[] | undefined> {
-    const { known, observed, unsettled } = await readNotes(projectId, fullUpdateId, ontology);
-    const drafts = await findDrafts(projectId, ontology, { known, observed });
+  async function settle(projectId: number, fullUpdateId: number, present: ontology.Ontology) {
+    const { known, observed, unsettled } = await readNotes(projectId, fullUpdateId, present);
+    const drafts = await findDrafts(projectId, present, { known, observed });
     for (const batch of unsettled) {
       const { revision, ...reviewed } = await ingest.review(projectId, { fullUpdateId, batch, drafts });
-      if (revision !== ontology.revision) return undefined;
+      if (revision !== present.revision) return undefined;
       const anew = await describeExtraction(revision, drafts);
       await store.reviewBatch(projectId, { ...reviewed, fullUpdateId, batch, extractedBy: anew });
     }
     return drafts;
   }
 
-  /** @returns what all batches observed, and which of them were judged by another ontology */
-  async function readNotes(projectId: number, fullUpdateId: number, ontology: Ontology) {
-    const { mode, revision } = ontology;
-    const known = indexByKey(ontology.attributes);
-    const observed = new Map<string, Observed>();
+  async function readNotes(projectId: number, fullUpdateId: number, present: ontology.Ontology) {
+    const { mode, revision } = present;
+    const known = ontology.indexByKey(present.attributes);
+    const observed = new Map<string, ontology.Observed>();
     const unsettled: number[] = [];
     for await (const staged of readStaged(projectId, fullUpdateId)) {
       if (mode !== 'own') await joinInTurns(observed, readObserved(staged));
@@ -144,7 +122,7 @@ export function createStaging(
   async function openSession(projectId: number, fullUpdateId: number): Promise<Session> {
     const known = sessions.get(fullUpdateId);
     if (known !== undefined) return known;
-    const observed = new Map<string, Observed>();
+    const observed = new Map<string, ontology.Observed>();
     for await (const staged of readStaged(projectId, fullUpdateId))
       await joinInTurns(observed, readObserved(staged));
     const locale = await getLocale(projectId);
@@ -181,15 +159,8 @@ export function createStaging(
     await joinInTurns(seen, observed);
     const extractedBy = await describeExtraction(revision, drafts);
     await loan.unlessFailed(session.write);
-    const staged = {
-      fullUpdateId,
-      batch,
-      packed,
-      derivationRevision,
-      report,
-      observed: JSON.stringify(observed),
-      extractedBy,
-    };
+    const notes = { report, observed: JSON.stringify(observed), extractedBy };
+    const staged = { fullUpdateId, batch, packed, derivationRevision, ...notes };
     const write = traced({ name: 'write batch', attributes: { 'relata.batch': batch } }, async () => {
       const isStaged = await loan.until(store.stageBatch(projectId, staged));
       onStaged(projectId, fullUpdateId);
@@ -255,19 +226,19 @@ export function createStaging(
   /** The attributes that the full update will create: those of its batches that the ontology does not know. */
   async function findDrafts(
     projectId: number,
-    { mode, unitAliases }: Ontology,
-    { known, observed }: { known: ReadonlyMap<string, Attribute>; observed: Observations },
-  ): Promise<DraftedAttribute[]> {
+    { mode, unitAliases }: ontology.Ontology,
+    { known, observed }: { known: ReadonlyMap<string, ontology.Attribute>; observed: ontology.Observations },
+  ): Promise<ontology.DraftedAttribute[]> {
     if (mode === 'own') return [];
-    const open = [...observed].filter(([name]) => isWaiting(known.get(name)) || !known.has(name));
+    const open = [...observed].filter(([name]) => ontology.isWaiting(known.get(name)) || !known.has(name));
     if (open.length === 0) return [];
     const names = open.map(([name]) => name);
     const ids = await store.reserveIds(projectId, { names, paths: [] });
     const settings = { locale: await getLocale(projectId), unitAliases };
-    const drafts: DraftedAttribute[] = [];
+    const drafts: ontology.DraftedAttribute[] = [];
     await inTurns(open, ([name, seen]) => {
       const { synonyms } = known.get(name) ?? {};
-      const draft = draftAttribute({ id: ids.get(name) as number, name }, seen, settings);
+      const draft = ontology.draftAttribute({ id: ids.get(name) as number, name }, seen, settings);
       drafts.push({ ...draft, ...(synonyms && { synonyms }) });
     });
     return drafts;
@@ -290,10 +261,10 @@ export async function inTurns<One>(all: Iterable<One>, work: (one: One) => void)
 }
 
 const joinInTurns = (
-  joined: Map<string, Observed>,
-  observed: Iterable<readonly [name: string, observed: Observed]>,
+  joined: Map<string, ontology.Observed>,
+  observed: Iterable<readonly [name: string, observed: ontology.Observed]>,
 ): Promise<void> =>
-  inTurns(observed, ([name, one]) => void joined.set(name, joinObserved(joined.get(name), one)));
+  inTurns(observed, ([name, one]) => void joined.set(name, ontology.joinObserved(joined.get(name), one)));
 
 /** The definitions with which the values of a batch were judged. */
 interface ExtractedBy {
@@ -301,23 +272,22 @@ interface ExtractedBy {
   readonly drafts: readonly (readonly [name: string, definition: string])[];
 }
 
-/** @returns what judged a batch, for its row */
-async function describeExtraction(revision: number, drafts: readonly Attribute[]): Promise<string> {
+async function describeExtraction(revision: number, drafts: readonly ontology.Attribute[]): Promise<string> {
   const described: [name: string, definition: string][] = [];
-  await inTurns(drafts, (draft) => described.push([draft.name, describeDefinition(draft)]));
+  await inTurns(drafts, (draft) => described.push([draft.name, ontology.describeDefinition(draft)]));
   return JSON.stringify({ revision, drafts: described } satisfies ExtractedBy);
 }
 
 /** Another full update may have created an attribute that this one would, from other values. */
-function isSettled(made: ExtractedBy, revision: number, known: ReadonlyMap<string, Attribute>): boolean {
+function isSettled(made: ExtractedBy, revision: number, known: ReadonlyMap<string, ontology.Attribute>) {
   return (
     made.revision === revision &&
     made.drafts.every(([name, definition]) => {
       const attribute = known.get(name);
-      return attribute === undefined || describeDefinition(attribute) === definition;
+      return attribute === undefined || ontology.describeDefinition(attribute) === definition;
     })
   );
 }
 
-const readObserved = ({ observed }: StagedBatch): Observations =>
-  new Map(JSON.parse(observed) as [string, Observed][]);
+const readObserved = ({ observed }: StagedBatch): ontology.Observations =>
+  new Map(JSON.parse(observed) as [string, ontology.Observed][]);

@@ -34,8 +34,6 @@ export function refusalOfRestore(last: number | undefined, { commit, ifLast }: R
 
 type ListedChanges = Omit<ChangePage, 'after'> & { readonly cursor?: string };
 
-const FIRST: ChangePlace = { part: 'present', productId: 0 };
-
 /** The undo log as the API shows it. @throws not_found for a commit that is not in it */
 export function createUndoableCommits({ store, scans, tasks, getSettings }: CatalogParts) {
   const describe = async (projectId: number, commits: readonly UndoableCommit[]) => {
@@ -59,7 +57,7 @@ export function createUndoableCommits({ store, scans, tasks, getSettings }: Cata
       return { items, ...(await readReach(projectId)) };
     },
     async listChanges(projectId: number, { cursor, limit, ...changes }: ListedChanges, signal: AbortSignal) {
-      const after = cursor === undefined ? FIRST : readPlace(cursor);
+      const after = cursor === undefined ? { part: 'present' as const, productId: 0 } : readPlace(cursor);
       const input = { ...changes, after, limit: limit + 1 };
       const found = await scans.read('listCommitChanges', { projectId, input }, signal);
       if (found === undefined) throw refuseNotLogged(changes.commit);
@@ -69,14 +67,9 @@ export function createUndoableCommits({ store, scans, tasks, getSettings }: Cata
     },
     async listOfProduct(projectId: number, identifier: string, signal: AbortSignal) {
       const found = await scans.read('listProductChanges', { projectId, input: identifier }, signal);
-      const commits = await describe(
-        projectId,
-        found.map(({ commit }) => commit),
-      );
-      const items = found.flatMap(({ commit: _, ...change }, at) => {
-        const commit = commits[at];
-        return commit === undefined ? [] : { commit, ...toShown(change) };
-      });
+      const commits = found.map(({ commit }) => commit);
+      const described = await describe(projectId, commits);
+      const items = described.map((commit, at) => ({ commit, ...toShown(found[at] as CommitChange) }));
       return { items, ...(await readReach(projectId)) };
     },
     async weighRestore(projectId: number, commit: number, signal: AbortSignal) {

@@ -35,10 +35,6 @@ const UpdateQuery = Type.Object({
   partial: Type.Optional(wire.oneOf(['true', 'false'], 'default false; 1, 0 and other cases are taken too')),
 });
 
-const storingBody = (catalog: Catalog) => async (request: FastifyRequest) => {
-  request.payload = catalog.openPayload(request.project.id);
-};
-
 /** In the spellings of PHP (1, 0) and Python (True, False). */
 async function readPartial(request: FastifyRequest): Promise<void> {
   const query = request.query as Record<string, unknown>;
@@ -70,15 +66,9 @@ const DeleteQuery = Type.Object({
   identifiers: listed,
   articleNumber: listed,
 });
+const identifiers = { type: 'array', items: products.Identifier, minItems: 1 };
 const DeleteBody = Type.Unsafe<{ identifiers: string[] } | string[]>({
-  anyOf: [
-    {
-      type: 'object',
-      required: ['identifiers'],
-      properties: { identifiers: { type: 'array', items: products.Identifier, minItems: 1 } },
-    },
-    { type: 'array', items: products.Identifier, minItems: 1 },
-  ],
+  anyOf: [{ type: 'object', required: ['identifiers'], properties: { identifiers } }, identifiers],
   description: `{"identifiers":["A1",…]} or the bare list, 1 to ${products.PRODUCTS_PER_REQUEST} identifiers`,
 });
 
@@ -99,19 +89,17 @@ async function takeFromQuery(request: FastifyRequest): Promise<void> {
   const named = listNamed(request.query as Static<typeof DeleteQuery>).flatMap(products.readIdentifierList);
   if (named.length === 0) return;
   if (isEmpty(request.body)) request.body = named;
-  else if (JSON.stringify(listOf(request.body as string[])) !== JSON.stringify(named)) {
+  else if (JSON.stringify(listOf(request.body as string[])) !== JSON.stringify(named))
     throw new ServiceError(
       'query_invalid',
       '/identifiers of the query and of the body differ, send one of them',
     );
-  }
 }
 
 /** PHP sends an empty list if there is nothing to send. */
 const isEmpty = (body: unknown) =>
   typeof body !== 'object' || body === null || Object.keys(body).length === 0;
 
-/** For the audit log. */
 function describeDelete({ caller, project: { id, name } }: FastifyRequest, identifiers: readonly string[]) {
   return {
     author: caller,
@@ -125,7 +113,6 @@ function describeDelete({ caller, project: { id, name } }: FastifyRequest, ident
 const message = Type.String();
 const count = optional.integer('left out for a body over 4 MiB or 20,000 pages');
 const Accepted = Type.Object({ message, status: schemas.success, nrOfSent: count, nrOfParsed: count });
-const ANSWERED = 'pages of a shop are answered and kept nowhere';
 
 /** What connectors send about the pages of a shop, with its answers. */
 const CONTENT_CALLS = [
@@ -141,7 +128,6 @@ const FullUpdateQuery = Type.Object({
   ...wire.ProjectQuery.properties,
   fullUpdateId: optional.integer('refuse when another full update is open'),
 });
-const UploadQuery = Type.Object({ ...FullUpdateQuery.properties, onInvalid });
 const StartQuery = Type.Object({
   ...FullUpdateQuery.properties,
   allowDeletes: optional.integer({
@@ -185,31 +171,30 @@ const Shown = Type.Object({
   lastBatch: Type.Union([Type.Literal('accepted'), Type.Literal('failed'), Type.Literal('in doubt')]),
   lastBatchAt: Type.Integer({ description: 'epoch milliseconds; without a batch when it was opened' }),
 });
-const Found = Type.Object({ fullUpdate: wire.orNull(Shown, 'null: none is open') });
-const GivenUp = Type.Object({ status: schemas.success, fullUpdateId: Type.Integer() });
 
 /** Source: docs/interface.md §4.3, §4.4 and §4.6. */
 export const updateRoutes =
   ({ catalog, answerOnce, projects, uploadMaxMib }: UpdateRouteParts): Routes =>
   (server) => {
-    const update = {
-      ...about,
-      hooks: { onRequest: readPartial, preParsing: storingBody(catalog) },
-      config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
-      summary: 'Replace products (incremental update) or change some of their fields (partial update)',
-      query: UpdateQuery,
-      body: products.UpdateBody,
-      answer: { 200: schemas.UpdateAnswer },
-    } as const;
     for (const method of SENDS)
       serve(server, `${method} /products`, {
-        ...update,
+        ...about,
+        hooks: {
+          onRequest: readPartial,
+          preParsing: async (request) => {
+            request.payload = catalog.openPayload(request.project.id);
+          },
+        },
+        config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
+        summary: 'Replace products (incremental update) or change some of their fields (partial update)',
+        query: UpdateQuery,
+        body: products.UpdateBody,
+        answer: { 200: schemas.UpdateAnswer },
         handle(request) {
-          const { onInvalid } = request.query;
-          const partial = request.query.partial === 'true';
+          const { onInvalid, partial } = request.query;
           const raw = rawBodyOf(request);
           const legacy = readLegacyForm(raw);
-          const options = { partial, onInvalid, legacyItems: legacy?.items };
+          const options = { partial: partial === 'true', onInvalid, legacyItems: legacy?.items };
           const updating = answerOnce<schemas.ProductsAccepted>(request, (record) =>
             catalog.updates.update(request.project, legacy?.body ?? raw, { ...options, record }),
           );
@@ -217,25 +202,20 @@ export const updateRoutes =
         },
       });
 
-    const remove = {
-      ...about,
-      config: { ...config, ...takesIdentifiers },
-      summary: 'Delete products by identifier',
-      hooks: { preValidation: takeFromQuery } satisfies Endpoint['hooks'],
-      query: DeleteQuery,
-      body: DeleteBody,
-      answer: { 200: schemas.TaskStarted },
-    } as const;
     for (const call of DELETE_CALLS)
       serve(server, call, {
-        ...remove,
+        ...about,
+        config: { ...config, ...takesIdentifiers },
+        summary: 'Delete products by identifier',
+        hooks: { preValidation: takeFromQuery },
+        query: DeleteQuery,
+        body: DeleteBody,
+        answer: { 200: schemas.TaskStarted },
         async handle(request) {
           const identifiers = listOf(request.body);
-          if (identifiers.length > products.PRODUCTS_PER_REQUEST) {
-            throw new ServiceError('too_many_identifiers', {
-              values: [identifiers.length, products.PRODUCTS_PER_REQUEST],
-            });
-          }
+          const most = products.PRODUCTS_PER_REQUEST;
+          if (identifiers.length > most)
+            throw new ServiceError('too_many_identifiers', { values: [identifiers.length, most] });
           return answerOnce(request, async (record) => {
             for (const given of listNamed(request.query))
               await products.refuseCommas(given, (some) =>
@@ -278,17 +258,14 @@ export const updateRoutes =
       onError: (request, _, error) =>
         fullUpdates.failedBatches.note(readFailedBatch(request, error), arriving.get(request)),
     };
-    const upload = {
-      ...step,
-      hooks,
-      summary: 'Full update, step 2: send a batch, again and again',
-      query: UploadQuery,
-      body: products.UploadBody,
-      answer: { 200: schemas.UpdateAnswer },
-    } as const;
     for (const method of SENDS)
       serve(server, `${method} /products/batch/upload`, {
-        ...upload,
+        ...step,
+        hooks,
+        summary: 'Full update, step 2: send a batch, again and again',
+        query: Type.Object({ ...FullUpdateQuery.properties, onInvalid }),
+        body: products.UploadBody,
+        answer: { 200: schemas.UpdateAnswer },
         async handle(request) {
           let isRepeated = true;
           const uploading = answerOnce<schemas.ProductsAccepted>(request, (record) => {
@@ -361,17 +338,21 @@ export const updateRoutes =
       tags: about.tags,
       params: wire.ProjectParams,
       summary: 'The open full update, or that there is none',
-      answer: { 200: Found },
-      handle: async ({ project }) => ({
-        fullUpdate: await fullUpdates.describe(project.id, undefined).catch(toNone),
-      }),
+      answer: { 200: Type.Object({ fullUpdate: wire.orNull(Shown, 'null: none is open') }) },
+      async handle({ project }) {
+        const open = await fullUpdates.describe(project.id, undefined).catch((error: unknown) => {
+          if (error instanceof ServiceError && error.code === 'full_update_missing') return null;
+          throw error;
+        });
+        return { fullUpdate: open };
+      },
     });
 
     serveOnce(server, 'DELETE /products/batch', {
       ...open,
       summary: 'Give up the open full update',
       query: FullUpdateQuery,
-      answer: { 200: GivenUp },
+      answer: { 200: Type.Object({ status: schemas.success, fullUpdateId: Type.Integer() }) },
       answerOnce,
       handle: ({ project, query }, record) => fullUpdates.giveUp(project.id, query.fullUpdateId, record),
     });
@@ -386,7 +367,8 @@ export const contentRoutes =
   (server) => {
     const logged = new Set<number>();
     const logOnce = ({ project, log }: FastifyRequest) => {
-      if (!logged.has(project.id)) log.info({ project: project.id }, ANSWERED);
+      if (!logged.has(project.id))
+        log.info({ project: project.id }, 'pages of a shop are answered and kept nowhere');
       logged.add(project.id);
     };
     const page = {
@@ -413,10 +395,8 @@ export const contentRoutes =
       answer: { 200: Type.Object({ status: schemas.success, data: Accepted }) },
       async handle(request) {
         logOnce(request);
-        return {
-          status: 'success' as const,
-          data: { message: schemas.SUCCESS_TEXTS.start, status: 'success' as const },
-        };
+        const status = 'success' as const;
+        return { status, data: { message: schemas.SUCCESS_TEXTS.start, status } };
       },
     });
   };
@@ -431,9 +411,4 @@ function readFailedBatch(request: FastifyRequest, error: unknown): Omit<FailedBa
   const { projectId } = request.query as { projectId?: unknown };
   const named = /^\d{1,15}$/.test(String(projectId)) ? Number(projectId) : undefined;
   return code === 'not_ready' ? { projectId: named, state: 'in doubt' } : undefined;
-}
-
-function toNone(error: unknown): null {
-  if (error instanceof ServiceError && error.code === 'full_update_missing') return null;
-  throw error;
 }
