@@ -1,38 +1,23 @@
 import { refuseOtherBytes, sampleBytes } from '../../storage/threads/threads.ts';
 import type { DerivedFrom, DerivedSource } from '../derivation.ts';
 import * as ontology from '../ontology/ontology.ts';
-import {
-  type BodyForm,
-  type BodySource,
-  checkBody,
-  isTooShortForExcess,
-  type MendedProduct,
-  normaliseProduct,
-  type ProductPacker,
-  refuseExcess,
-  type SentPatch,
-  type SentProduct,
-  type SkippedProduct,
-  type UploadedProduct,
-  unpackBody,
-} from '../products/products.ts';
+import * as products from '../products/products.ts';
 import { type ScannedBody, scanBody, TextNumbers } from './scan/scan.ts';
 
-/** A checked body of products, and the names in it. */
 export interface CheckedBody {
   readonly sent: number;
   /** Without those of repeated identifiers. */
   readonly parsed: number;
   readonly repeated: readonly string[];
   /** Invalid products that were left out. */
-  readonly skipped: readonly SkippedProduct[];
-  readonly mended: readonly MendedProduct[];
+  readonly skipped: readonly products.SkippedProduct[];
+  readonly mended: readonly products.MendedProduct[];
   /** The unpacked size. */
   readonly bytes: number;
   /** @returns the products of a body of whole products, distinct by identifier */
   openProducts(): ProductSource;
   /** @returns those of a body of patches, distinct by identifier */
-  readonly patches: readonly SentPatch[];
+  readonly patches: readonly products.SentPatch[];
   /** @returns attributes that the ontology does not know, in a body of whole products */
   observeUnknown(known: ReadonlyMap<string, ontology.Attribute>): [string, ontology.Observed][];
   /** @returns the category paths without an id, as JSON, each once */
@@ -48,42 +33,40 @@ const LEAST_SCANNED_BYTES = 8 * 1024;
  * Checks a body in one pass over its bytes, and if that leaves doubts, with the validator, whose errors are exact.
  * @throws every refusal of docs/interface.md §7.3
  */
-export function openBody(source: BodySource, form: BodyForm): CheckedBody {
-  const bytes = unpackBody(source);
+export function openBody(source: products.BodySource, form: products.BodyForm): CheckedBody {
+  const bytes = products.unpackBody(source);
   const sample = sampleBytes(bytes);
   const { maxMib } = source;
   const isScanned = form === 'products' && bytes.length >= LEAST_SCANNED_BYTES;
   const scanned = isScanned ? scanBody(bytes) : undefined;
   if (scanned === undefined) return validateBody({ ...source, bytes, encoding: 'identity' }, form);
   // Valid products can contain too many values together; the validator counts them itself.
-  if (!isTooShortForExcess(bytes, maxMib)) refuseExcess(bytes, maxMib);
+  if (!products.isTooShortForExcess(bytes, maxMib)) products.refuseExcess(bytes, maxMib);
   return { ...describeScanned(bytes, scanned), refuseOther: () => refuseOtherBytes(bytes, sample) };
 }
 
 /** @throws every refusal of docs/interface.md §7.3 */
-export function validateBody(source: BodySource, form: BodyForm): CheckedBody {
-  const { products, sent, repeated, skipped, mended } = checkBody(source, form);
+export function validateBody(source: products.BodySource, form: products.BodyForm): CheckedBody {
+  const { products: valid, ...checked } = products.checkBody(source, form);
   return {
-    sent,
-    parsed: products.length,
-    repeated,
-    skipped,
-    mended,
+    ...checked,
+    parsed: valid.length,
     bytes: source.bytes.length,
-    openProducts: () => sourceOfParsed((products as SentProduct[]).map(normaliseProduct)),
-    patches: form === 'patches' ? products : [],
-    observeUnknown: (known) => (form === 'products' ? observeUnknown(products as SentProduct[], known) : []),
-    listPaths: () => listPaths(products),
+    openProducts: () => sourceOfParsed((valid as products.SentProduct[]).map(products.normaliseProduct)),
+    patches: form === 'patches' ? valid : [],
+    observeUnknown: (known) =>
+      form === 'products' ? observeUnknown(valid as products.SentProduct[], known) : [],
+    listPaths: () => listPaths(valid),
     refuseOther() {},
   };
 }
 
 /** @returns the number of pages, in a list or in the first list of an object */
-export function countPages(source: Omit<BodySource, 'onInvalid'>): number | undefined {
+export function countPages(source: Omit<products.BodySource, 'onInvalid'>): number | undefined {
   try {
-    const bytes = unpackBody(source);
+    const bytes = products.unpackBody(source);
     if (bytes.length > source.maxMib * 1024 * 1024) return undefined;
-    refuseExcess(bytes, source.maxMib);
+    products.refuseExcess(bytes, source.maxMib);
     const sent: unknown = JSON.parse(bytes.toString());
     return [sent, ...Object.values(sent ?? {})].find(Array.isArray)?.length;
   } catch {
@@ -109,16 +92,16 @@ function describeScanned(bytes: Buffer, scanned: ScannedBody): Omit<CheckedBody,
 }
 
 function observeUnknown(
-  products: readonly SentProduct[],
+  sent: readonly products.SentProduct[],
   known: ReadonlyMap<string, ontology.Attribute>,
 ): [string, ontology.Observed][] {
   const observed = new Map<string, ontology.Observed>();
-  for (const { attributes } of products) observeValues(attributes ?? [], known, observed);
+  for (const { attributes } of sent) observeValues(attributes ?? [], known, observed);
   return [...observed];
 }
 
 function observeValues(
-  attributes: NonNullable<SentProduct['attributes']>,
+  attributes: NonNullable<products.SentProduct['attributes']>,
   known: ReadonlyMap<string, ontology.Attribute>,
   observed: Map<string, ontology.Observed>,
 ): void {
@@ -132,31 +115,30 @@ function observeValues(
 }
 
 /** @returns the paths that came without an id, as JSON, each once */
-function listPaths(products: readonly Pick<SentProduct | SentPatch, 'categories'>[]): string[] {
+function listPaths(sent: readonly Pick<products.SentProduct | products.SentPatch, 'categories'>[]): string[] {
   const paths = new Set<string>();
-  for (const { categories } of products) {
+  for (const { categories } of sent)
     for (const { path, categoryId } of categories ?? [])
       if (typeof categoryId !== 'number') paths.add(JSON.stringify(path));
-  }
   return [...paths];
 }
 
 /** Products that become rows, by index. */
 export interface ProductSource {
   listIdentifiers(): readonly string[];
-  read(row: number): UploadedProduct;
+  read(row: number): products.UploadedProduct;
   /** @returns the products with the attributes of these keys */
   openDerived(keys: ReadonlySet<string>): DerivedSource;
   /** Writes the stored form. */
-  write(row: number, packer: ProductPacker): void;
+  write(row: number, packer: products.ProductPacker): void;
   /** @returns a function that reports the values of a product that make no fact */
   inspectBy(extractor: ontology.Extractor, listener: ontology.ExtractionListener): (row: number) => void;
 }
 
-export function sourceOfParsed(products: readonly UploadedProduct[]): ProductSource {
-  const read = (row: number) => products[row] as UploadedProduct;
+export function sourceOfParsed(parsed: readonly products.UploadedProduct[]): ProductSource {
+  const read = (row: number) => parsed[row] as products.UploadedProduct;
   return {
-    listIdentifiers: () => products.map(({ identifier }) => identifier),
+    listIdentifiers: () => parsed.map(({ identifier }) => identifier),
     read,
     openDerived: (keys) => numberTexts(read, [...keys]),
     write: (row, packer) => packer.addText(JSON.stringify(read(row))),
@@ -165,7 +147,10 @@ export function sourceOfParsed(products: readonly UploadedProduct[]): ProductSou
 }
 
 /** Parsed products, with numbers instead of the texts of some attributes. */
-function numberTexts(read: (row: number) => UploadedProduct, keys: readonly string[]): DerivedSource {
+function numberTexts(
+  read: (row: number) => products.UploadedProduct,
+  keys: readonly string[],
+): DerivedSource {
   const numbers = new Map(keys.map((key, number) => [key, number]));
   const texts = keys.map(() => new TextNumbers());
   const byPaths = new Map<string, DerivedFrom['categories']>();
@@ -174,8 +159,7 @@ function numberTexts(read: (row: number) => UploadedProduct, keys: readonly stri
     readOwn: (row, field) => read(row)[field],
     categoriesOf(row) {
       const { categories } = read(row);
-      const name = JSON.stringify(categories);
-      return byPaths.getOrInsert(name, categories);
+      return byPaths.getOrInsert(JSON.stringify(categories), categories);
     },
     visitTexts(row, visit) {
       for (const { key, value, row: ofRow } of read(row).attributes) {
@@ -188,25 +172,25 @@ function numberTexts(read: (row: number) => UploadedProduct, keys: readonly stri
 }
 
 /** Makes nothing of the products but their stored form. */
-export function sourceOfScanned({ products, keys }: ScannedBody): ProductSource {
+export function sourceOfScanned({ products: scanned, keys }: ScannedBody): ProductSource {
   let identifiers: readonly string[] | undefined;
   const listIdentifiers = () => {
-    identifiers ??= products.listIdentifiers();
+    identifiers ??= scanned.listIdentifiers();
     return identifiers;
   };
   const names = keys.map(({ name }) => name);
   return {
     listIdentifiers,
-    read: (row) => products.read(row),
-    openDerived: (read) => products.openDerived(names, read),
-    write: (row, packer) => products.write(row, packer),
+    read: (row) => scanned.read(row),
+    openDerived: (read) => scanned.openDerived(names, read),
+    write: (row, packer) => scanned.write(row, packer),
     inspectBy(extractor, listener) {
       const judges = keys.map((key) => extractor.judgeOf(key, listener));
       const isJudged = judges.map((judge) => judge !== undefined);
       if (!isJudged.includes(true)) return () => {};
       return (row) => {
         const identifier = listIdentifiers()[row] as string;
-        products.visitValues(row, isJudged, (key, value) => judges[key]?.(identifier, value));
+        scanned.visitValues(row, isJudged, (key, value) => judges[key]?.(identifier, value));
       };
     },
   };

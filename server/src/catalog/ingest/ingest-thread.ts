@@ -2,23 +2,7 @@ import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
 import { type Operation, Passed } from '../../storage/threads/threads.ts';
 import type { Derive } from '../derivation.ts';
-import {
-  type Attribute,
-  createExtractor,
-  type DraftSettings,
-  describeFacts,
-  draftAttribute,
-  type Extractor,
-  indexByKey,
-  isBlank,
-  isWaiting,
-  joinObservations,
-  joinObserved,
-  listFacts,
-  type Observations,
-  type Observed,
-  type Ontology,
-} from '../ontology/ontology.ts';
+import * as ontology from '../ontology/ontology.ts';
 import type * as port from '../port.ts';
 import * as products from '../products/products.ts';
 import {
@@ -64,9 +48,9 @@ export const describeChecked = ({ sent, parsed, skipped }: CheckedBody): CheckRe
 });
 
 /** What a batch of a full update is judged by besides the ontology. */
-interface FullUpdateContext extends Pick<DraftSettings, 'locale'> {
+interface FullUpdateContext extends Pick<ontology.DraftSettings, 'locale'> {
   /** Values of attributes that the ontology does not know, in the batches before. */
-  readonly observed: Observations;
+  readonly observed: ontology.Observations;
 }
 
 export interface ExtractionOrder {
@@ -91,15 +75,15 @@ export interface Extracted {
   readonly report: Uint8Array<ArrayBuffer>;
   readonly unknownIdentifiers: number;
   /** For a full update: attributes that the ontology does not know, or whose type is judged anew. */
-  readonly observed: readonly [string, Observed][];
+  readonly observed: readonly [string, ontology.Observed][];
   /** Those of them that the full update will create, still without an id. */
-  readonly drafts: readonly Attribute[];
+  readonly drafts: readonly ontology.Attribute[];
 }
 
 export interface ReviewInput extends port.BatchKey {
   readonly projectId: number;
   /** Attributes that the full update will create. */
-  readonly drafts: readonly Attribute[];
+  readonly drafts: readonly ontology.Attribute[];
 }
 
 /** A staged batch judged again, by another ontology. */
@@ -134,9 +118,9 @@ interface PlaceInCatalog {
 interface CompiledOntology {
   readonly revision: number;
   readonly signature: string;
-  readonly extractor: Extractor;
+  readonly extractor: ontology.Extractor;
   /** By the key in an upload. */
-  readonly known: ReadonlyMap<string, Attribute>;
+  readonly known: ReadonlyMap<string, ontology.Attribute>;
   /** Category paths that have an id, which is permanent. */
   readonly paths: Set<string>;
 }
@@ -167,9 +151,9 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
     const body = held.get(source.handle) ?? (await openStored(projectId, source));
     held.delete(source.handle);
     const extracted = await snapshots.read(projectId, async (snapshot): Promise<Extracted> => {
-      const ontology = await snapshot.readOntology();
-      const { observed, drafts } = context ? draftUnknown(body, ontology, context) : NO_DRAFTS;
-      const { extractor, known, paths } = compile(projectId, ontology, drafts);
+      const present = await snapshot.readOntology();
+      const { observed, drafts } = context ? draftUnknown(body, present, context) : NO_DRAFTS;
+      const { extractor, known, paths } = compile(projectId, present, drafts);
       const { revision: derivationRevision, derive } = await snapshot.openDerivation();
       const report = new ReportWriter();
       report.addSkipped(body);
@@ -183,7 +167,7 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
       const catalogVersion = await snapshot.readCatalogVersion();
       return {
         packed: packer.pack({ catalogVersion, paths: unknown, derived }),
-        revision: ontology.revision,
+        revision: present.revision,
         derivationRevision,
         report: new TextEncoder().encode(report.toText()),
         unknownIdentifiers,
@@ -209,8 +193,8 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
   /** Judges a staged batch again: which values make no fact, and which products gain facts of `drafts`. */
   const review = ({ projectId, drafts, ...staged }: ReviewInput): Promise<ReviewedBatch> =>
     snapshots.read(projectId, async (snapshot) => {
-      const ontology = await snapshot.readOntology();
-      const { extractor, known } = compile(projectId, ontology, drafts);
+      const present = await snapshot.readOntology();
+      const { extractor, known } = compile(projectId, present, drafts);
       const names = listKeys(drafts);
       const report = new ReportWriter();
       const documents = await snapshot.listStagedDocuments(staged);
@@ -222,16 +206,16 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
         return holdsAny(product, names) ? id : [];
       });
       await reportDropped(report, snapshot, known);
-      return { report: report.toText(), gaining, revision: ontology.revision };
+      return { report: report.toText(), gaining, revision: present.revision };
     });
 
   /** One page of a re-extraction: products whose facts follow an older ontology. */
   const follow = ({ projectId, after }: PlaceInCatalog): Promise<FollowedPage> =>
     snapshots.read(projectId, async (snapshot) => {
-      const ontology = await snapshot.readOntology();
-      const { revision } = ontology;
+      const present = await snapshot.readOntology();
+      const { revision } = present;
       const rows = await snapshot.listOutdated({ revision, after, limit: FOLLOWED_PAGE });
-      const { report, changed } = await compareFacts(rows, compile(projectId, ontology, []), snapshot);
+      const { report, changed } = await compareFacts(rows, compile(projectId, present, []), snapshot);
       return {
         revision,
         report,
@@ -243,9 +227,13 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
     });
 
   /** The same ontology gives the same extractor, with its cached facts. */
-  function compile(projectId: number, ontology: Ontology, drafts: readonly Attribute[]): CompiledOntology {
-    const { revision } = ontology;
-    const attributes = [...ontology.attributes, ...drafts];
+  function compile(
+    projectId: number,
+    present: ontology.Ontology,
+    drafts: readonly ontology.Attribute[],
+  ): CompiledOntology {
+    const { revision } = present;
+    const attributes = [...present.attributes, ...drafts];
     const signature = JSON.stringify(attributes);
     const known = compiled.get(projectId);
     // A catalog restored from a backup has other ids of paths, and another revision of its ontology.
@@ -257,8 +245,8 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
             revision,
             signature,
             paths: before?.paths ?? new Set<string>(),
-            extractor: createExtractor(attributes),
-            known: indexByKey(attributes),
+            extractor: ontology.createExtractor(attributes),
+            known: ontology.indexByKey(attributes),
           };
     compiled.delete(projectId);
     compiled.set(projectId, made);
@@ -280,13 +268,15 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
 }
 
 /** Attributes that the ontology does not know, and those whose values are judged anew, by name. */
-function observeUnknown(body: CheckedBody, known: ReadonlyMap<string, Attribute>): [string, Observed][] {
-  const waiting = new Map([...known].filter(([, attribute]) => isWaiting(attribute)));
+function observeUnknown(body: CheckedBody, known: ReadonlyMap<string, ontology.Attribute>) {
+  const waiting = new Map([...known].filter(([, attribute]) => ontology.isWaiting(attribute)));
   if (waiting.size === 0) return body.observeUnknown(known);
   const settled = new Map([...known].filter(([key]) => !waiting.has(key)));
   const observed = body.observeUnknown(settled);
   return [
-    ...joinObservations(observed.map(([key, seen]) => new Map([[waiting.get(key)?.name ?? key, seen]]))),
+    ...ontology.joinObservations(
+      observed.map(([key, seen]) => new Map([[waiting.get(key)?.name ?? key, seen]])),
+    ),
   ];
 }
 
@@ -295,23 +285,20 @@ const NO_DRAFTS: Pick<Extracted, 'observed' | 'drafts'> = { observed: [], drafts
 /** They get their ids at the commit, when the values of all batches are known. */
 function draftUnknown(
   body: CheckedBody,
-  { mode, unitAliases, attributes }: Ontology,
+  { mode, unitAliases, attributes }: ontology.Ontology,
   { locale, observed: before }: FullUpdateContext,
 ): typeof NO_DRAFTS {
-  const observed = observeUnknown(body, indexByKey(attributes));
+  const observed = observeUnknown(body, ontology.indexByKey(attributes));
   if (mode === 'own') return { observed, drafts: [] };
+  const settings = { locale, unitAliases };
   const drafts = observed.map(([name, seen]) =>
-    draftAttribute({ id: 0, name }, joinObserved(before.get(name), seen), { locale, unitAliases }),
+    ontology.draftAttribute({ id: 0, name }, ontology.joinObserved(before.get(name), seen), settings),
   );
   return { observed, drafts };
 }
 
 /** Adds those that have an id to `known`. */
-async function findUnknownPaths(
-  snapshot: port.CatalogSnapshot,
-  known: Set<string>,
-  all: readonly string[],
-): Promise<string[]> {
+async function findUnknownPaths(snapshot: port.CatalogSnapshot, known: Set<string>, all: readonly string[]) {
   const paths = all.filter((path) => !known.has(path));
   if (paths.length === 0) return [];
   for (const path of (await snapshot.findCategories(paths)).keys()) known.add(path);
@@ -320,23 +307,14 @@ async function findUnknownPaths(
 
 /** Where the products of one request go, and what reports values that make no fact. */
 interface Packing {
-  readonly extractor: Extractor;
+  readonly extractor: ontology.Extractor;
   readonly derive: Derive;
   readonly draftNames: ReadonlySet<string>;
   readonly report: ReportWriter;
   readonly packer: products.ProductPacker;
 }
 
-interface PackedRows {
-  readonly unknownIdentifiers: number;
-  readonly derived: products.DerivedColumns | undefined;
-}
-
-async function packProducts(
-  body: CheckedBody,
-  snapshot: port.CatalogSnapshot,
-  packing: Packing,
-): Promise<PackedRows> {
+async function packProducts(body: CheckedBody, snapshot: port.CatalogSnapshot, packing: Packing) {
   packing.report.addRepeated(body.repeated);
   const source = body.openProducts();
   const identifiers = source.listIdentifiers();
@@ -346,12 +324,11 @@ async function packProducts(
   return { unknownIdentifiers: 0, derived: finish() };
 }
 
-/** Products of a partial update, merged with the present ones. */
 async function packPatches(
   { patches, repeated }: CheckedBody,
   snapshot: port.CatalogSnapshot,
   packing: Packing,
-): Promise<PackedRows> {
+) {
   const { report } = packing;
   report.addRepeated(repeated, 'its changes were made in their order');
   const rows = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
@@ -398,12 +375,11 @@ function packFrom(source: ProductSource, { extractor, derive, draftNames, report
   return { add, finish: () => batch?.finish() };
 }
 
-const listKeys = (attributes: readonly Attribute[]): ReadonlySet<string> =>
-  new Set(indexByKey(attributes).keys());
+const listKeys = (attributes: readonly ontology.Attribute[]): ReadonlySet<string> =>
+  new Set(ontology.indexByKey(attributes).keys());
 
-/** Whether a product has a value of one of these attributes. */
 const holdsAny = ({ attributes }: products.UploadedProduct, names: ReadonlySet<string>): boolean =>
-  attributes.some(({ key, value }) => names.has(key) && !isBlank(value));
+  attributes.some(({ key, value }) => names.has(key) && !ontology.isBlank(value));
 
 /** Reports what makes no fact any more, and finds products whose facts differ from those by the ontology that each followed. */
 async function compareFacts(
@@ -412,10 +388,10 @@ async function compareFacts(
   snapshot: port.CatalogSnapshot,
 ): Promise<{ report: string; changed: boolean[] }> {
   const report = new ReportWriter();
-  const past = new Map<number, ReadonlyMap<string, Attribute> | undefined>();
+  const past = new Map<number, ReadonlyMap<string, ontology.Attribute> | undefined>();
   for (const revision of new Set(rows.map((row) => row.revision))) {
     const attributes = await snapshot.readPastOntology(revision);
-    past.set(revision, attributes && indexByKey(attributes));
+    past.set(revision, attributes && ontology.indexByKey(attributes));
   }
   const changed = rows.map(({ raw, revision }) => {
     const product = JSON.parse(raw) as products.UploadedProduct;
@@ -423,8 +399,9 @@ async function compareFacts(
     const before = past.get(revision);
     if (before === undefined) return true;
     reportChanged(report, product, { before, after: known });
-    const { attributes } = product;
-    return describeFacts(listFacts(attributes, before)) !== describeFacts(listFacts(attributes, known));
+    const describe = (byKey: typeof known) =>
+      ontology.describeFacts(ontology.listFacts(product.attributes, byKey));
+    return describe(before) !== describe(known);
   });
   return { report: report.toText(), changed };
 }

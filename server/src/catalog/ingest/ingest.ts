@@ -16,17 +16,7 @@ import {
 import type { PreparedWalk } from '../port.ts';
 import type { BodyForm, OnInvalid } from '../products/products.ts';
 import { openBody } from './checked-body.ts';
-import {
-  type CheckInput,
-  type CheckResult,
-  describeChecked,
-  type Extracted,
-  type ExtractionOrder,
-  type FollowedPage,
-  type IngestSource,
-  type ReviewedBatch,
-  type ReviewInput,
-} from './ingest-thread.ts';
+import * as thread from './ingest-thread.ts';
 
 export { type CheckResult, type IngestSource, ingestOperations } from './ingest-thread.ts';
 
@@ -34,7 +24,7 @@ export { type CheckResult, type IngestSource, ingestOperations } from './ingest-
 export type Ingest = ReturnType<typeof createIngest>;
 
 /** Products in memory that is given back once they are written. */
-export interface Packed extends Extracted {
+export interface Packed extends thread.Extracted {
   readonly loan: Loan;
 }
 
@@ -43,7 +33,6 @@ export interface Packed extends Extracted {
  * update never queues behind a batch of 15 MB.
  */
 const SMALL_BODY_BYTES = 64 * 1024;
-const FIRST_PACKED_BYTES = 1024 * 1024;
 
 interface SentBody {
   readonly projectId: number;
@@ -52,8 +41,8 @@ interface SentBody {
   readonly onInvalid?: OnInvalid;
 }
 
-interface AcceptedBody extends CheckResult {
-  readonly source: IngestSource;
+interface AcceptedBody extends thread.CheckResult {
+  readonly source: thread.IngestSource;
 }
 
 interface IngestParts {
@@ -66,20 +55,18 @@ interface IngestParts {
 export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts) {
   const held = createHeldBodies();
   /** The next batch is nearly always as large as the last: growing by doubling would take twice the memory. */
-  let expectedBytes = FIRST_PACKED_BYTES;
+  let expectedBytes = 1024 * 1024;
   /** Stored tasks have handles of a former process, which must not be mistaken for ours. */
   let nextHandle = randomInt(2 ** 40) * 1024;
   const run = <Output>(operation: string, projectId: number, input: object) =>
     threads.run<Output>(operation, { projectId, ...input }, { key: projectId });
 
-  async function check(projectId: number, input: CheckInput): Promise<CheckResult> {
-    if (input.bytes.length > SMALL_BODY_BYTES || input.encoding !== 'identity') {
-      return threads.run<CheckResult>('check', input, { key: projectId, unordered: true });
-    }
-    return describeChecked(openBody(input, input.form));
+  async function check(projectId: number, input: thread.CheckInput): Promise<thread.CheckResult> {
+    if (input.bytes.length > SMALL_BODY_BYTES || input.encoding !== 'identity')
+      return threads.run<thread.CheckResult>('check', input, { key: projectId, unordered: true });
+    return thread.describeChecked(openBody(input, input.form));
   }
 
-  /** Opens the payload for a body that is about to be received. */
   const openPayload = (projectId: number): IncomingPayload => ({
     ...payloads.open(projectId, `${(nextHandle++).toString(36)}.body`),
     buffers,
@@ -126,11 +113,10 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
     /** @returns how many pages of a shop a body contains; undefined if that is unclear, or it is too large */
     countPages: (projectId: number, { bytes, encoding }: RawBody): Promise<number | undefined> =>
       threads.run('countPages', { bytes, encoding }, { key: projectId, unordered: true }),
-    /** Makes rows of the products of an accepted request. */
-    async extract(projectId: number, { source: accepted, context }: ExtractionOrder): Promise<Packed> {
+    async extract(projectId: number, { source: accepted, context }: thread.ExtractionOrder): Promise<Packed> {
       const room = buffers.take(Math.max(expectedBytes, held.sizeOf(accepted)));
       const extracted = await held.use(accepted, (source) =>
-        room.unlessFailed(run<Extracted>('extract', projectId, { source, context, room: room.bytes })),
+        room.unlessFailed(run<thread.Extracted>('extract', projectId, { source, context, room: room.bytes })),
       );
       const { bytes } = extracted.packed;
       expectedBytes = Math.ceil(bytes.length * 1.05) + 256 * 1024;
@@ -140,20 +126,15 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
     },
     /** Drops a body that will not be extracted. */
     release: held.release,
-    /** Judges the values of a staged batch again. */
-    review: (projectId: number, batch: Omit<ReviewInput, 'projectId'>): Promise<ReviewedBatch> =>
-      run('review', projectId, batch),
+    review: (projectId: number, batch: Omit<thread.ReviewInput, 'projectId'>) =>
+      run<thread.ReviewedBatch>('review', projectId, batch),
     /** Compares the facts of products that follow an older ontology, a page of a re-extraction. */
-    follow: (projectId: number, after: number): Promise<FollowedPage> => run('follow', projectId, { after }),
+    follow: (projectId: number, after: number) => run<thread.FollowedPage>('follow', projectId, { after }),
   };
 }
 
 /** @throws the refusal of the check, else why the payload is missing, once both have ended */
-async function acceptBoth(
-  checking: Promise<CheckResult>,
-  payload: PayloadWriter,
-  bytes: Uint8Array,
-): Promise<CheckResult> {
+async function acceptBoth(checking: Promise<thread.CheckResult>, payload: PayloadWriter, bytes: Uint8Array) {
   const sample = sampleBytes(bytes);
   const [checked, written] = await Promise.allSettled([checking, payload.finish(bytes)]);
   if (checked.status === 'rejected') throw checked.reason;
@@ -191,14 +172,11 @@ export function createHeldBodies() {
       }
     },
     /** @returns how many bytes of a body are held */
-    sizeOf: ({ handle }: IngestSource): number => loans.get(handle)?.bytes.length ?? 0,
+    sizeOf: ({ handle }: thread.IngestSource): number => loans.get(handle)?.bytes.length ?? 0,
     /** Gives back the memory of a body that will not be extracted, unless a thread is using it. */
-    release: ({ handle }: IngestSource): void => take(handle)?.giveBack(),
+    release: ({ handle }: thread.IngestSource): void => take(handle)?.giveBack(),
     /** Gives the memory back when the thread has answered. */
-    async use<Result>(
-      source: IngestSource,
-      work: (source: IngestSource) => Promise<Result>,
-    ): Promise<Result> {
+    async use<Result>(source: thread.IngestSource, work: (source: thread.IngestSource) => Promise<Result>) {
       const { handle } = source;
       return take(handle)?.until(work(source)) ?? work({ ...source, handle: -Math.abs(handle) });
     },

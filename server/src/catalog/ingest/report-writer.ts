@@ -13,7 +13,6 @@ const writeLine = (line: object) => `${JSON.stringify(line)}\n`;
 const describeEmptied = (count: number) =>
   count === 0 ? '' : `, and ${count === 1 ? '1 path' : `${count} paths`} without a name`;
 
-/** Collects the report of an extraction on products and values. */
 export class ReportWriter implements ontology.ExtractionListener {
   private readonly lines: string[] = [];
   private readonly unknown = new Set<string>();
@@ -95,11 +94,7 @@ const UPLOADS_AT_ONCE = 100;
  * Reports present facts that an update removes because of values that make none. It only reads the present
  * uploads of products whose new values make no fact.
  */
-export async function reportDropped(
-  report: ReportWriter,
-  snapshot: CatalogSnapshot,
-  known: ByKey,
-): Promise<void> {
+export async function reportDropped(report: ReportWriter, snapshot: CatalogSnapshot, known: ByKey) {
   const { changed } = report;
   const identifiers = [...changed.keys()];
   for (let from = 0; from < identifiers.length; from += UPLOADS_AT_ONCE) {

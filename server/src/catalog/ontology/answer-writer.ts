@@ -170,11 +170,8 @@ function knowAttribute(attribute: Attribute): KnownAttribute {
   };
 }
 
-/** @returns the text of a JSON string, given its inside */
-function readStored(bytes: Buffer, start: number, end: number): string {
-  const text = bytes.toString('utf8', start, end);
-  return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
-}
+const readStored = (bytes: Buffer, start: number, end: number): string =>
+  products.unescapeText(bytes.toString('utf8', start, end));
 
 /** A substring would keep the whole string in memory. */
 const flatten = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');

@@ -103,7 +103,6 @@ export interface Ontology {
   readonly attributes: readonly Attribute[];
 }
 
-/** An ontology as stored by either engine. */
 export interface StoredOntology {
   readonly mode: OntologyMode;
   readonly revision: number;
@@ -152,8 +151,11 @@ export const isTruth = (value: string) => /^(?:true|false)$/i.test(value);
 export function readValue(value: string, attribute: Attribute): ReadValue {
   if (isBlank(value)) return { kind: 'none', why: 'value_empty' };
   switch (attribute.type) {
-    case 'NUMERIC_ATTRIBUTE':
-      return readNumeric(value, attribute);
+    case 'NUMERIC_ATTRIBUTE': {
+      const read = readMeasure(value, attribute);
+      if ('why' in read) return { kind: 'none', why: read.why };
+      return { kind: 'number', number: Number(read.plain) };
+    }
     case 'BOOLEAN_ATTRIBUTE':
       return isTruth(value)
         ? { kind: 'boolean', boolean: value.toLowerCase() === 'true' }
@@ -188,11 +190,6 @@ export function readMeasure(
   if (plain === undefined) return { why: 'value_not_numeric' };
   if (unit === unitName || isSameUnit(unit ?? '', unitName ?? '', unitAliases)) return { plain };
   return { why: unit === undefined ? 'unit_missing' : 'unit_other' };
-}
-
-function readNumeric(value: string, attribute: Attribute): ReadValue {
-  const read = readMeasure(value, attribute);
-  return 'why' in read ? { kind: 'none', why: read.why } : { kind: 'number', number: Number(read.plain) };
 }
 
 /** `YYYY-MM-DD`, optionally with a time; the day must exist. */
@@ -230,9 +227,8 @@ export function describeNotExtracted(why: NotExtracted, attribute: Attribute): s
 /** Every upload key that the ontology knows. Names take precedence over synonyms. */
 export function indexByKey(attributes: readonly Attribute[]): Map<string, Attribute> {
   const byKey = new Map<string, Attribute>();
-  for (const attribute of attributes) {
+  for (const attribute of attributes)
     for (const synonym of attribute.synonyms ?? []) byKey.set(synonym, attribute);
-  }
   for (const attribute of attributes) byKey.set(attribute.name, attribute);
   return byKey;
 }

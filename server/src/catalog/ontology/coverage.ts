@@ -16,10 +16,7 @@ import { findNumericOnly, type RequestedAttribute } from './ontology-change.ts';
 
 /** How well an ontology fits a catalog, counted product by product. Source: docs/interface.md §11.6. */
 
-interface ValueExample {
-  readonly identifier: string;
-  readonly value: string;
-}
+type ValueExample = Readonly<Record<'identifier' | 'value', string>>;
 
 const SHOWN_VALUES = 100;
 const SHOWN_EXAMPLES = 20;
@@ -28,7 +25,6 @@ const DISTINGUISHED = 5_000;
 /** Unknown keys that are listed; a longer list is of no use to readers. */
 const UNKNOWN_KEYS = 1_000;
 
-/** A count of values, with examples. */
 interface Examples {
   count: number;
   readonly examples: ValueExample[];
@@ -174,13 +170,7 @@ const findUnknown = (deleted: readonly number[], attributes: readonly Attribute[
 /** Values that make a fact before and after; that would begin to; that would cease to; and that would make none. */
 export function tallyEffect(change: { readonly before: readonly Attribute[]; readonly after: Attribute }) {
   const [former, latter] = [indexByKey(change.before), indexByKey([change.after])];
-  const effect: Effect = {
-    withValue: 0,
-    kept: 0,
-    gained: noExamples(),
-    lost: noExamples(),
-    problems: new Map(),
-  };
+  const effect = noEffect();
   return {
     add({ identifier, attributes }: UploadedProduct): void {
       let hasValue = false;
@@ -196,16 +186,16 @@ export function tallyEffect(change: { readonly before: readonly Attribute[]; rea
   };
 }
 
-interface Effect {
-  withValue: number;
-  kept: number;
-  readonly gained: Examples;
-  readonly lost: Examples;
-  readonly problems: Problems;
-}
+const noEffect = () => ({
+  withValue: 0,
+  kept: 0,
+  gained: noExamples(),
+  lost: noExamples(),
+  problems: new Map() as Problems,
+});
 
 function addEffect(
-  effect: Effect,
+  effect: ReturnType<typeof noEffect>,
   { before, after }: Record<'before' | 'after', Attribute | undefined>,
   example: ValueExample,
 ): void {

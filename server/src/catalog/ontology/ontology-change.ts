@@ -8,7 +8,6 @@ import { type Attribute, knownAliases, type Ontology, type OntologyMode } from '
 import { describeDefinition } from './ontology-draft.ts';
 import { isUnit, nameInTable, type UnitAliases } from './units.ts';
 
-/** An ontology to replace the present one. */
 export interface RequestedOntology {
   /** From `markOfOntology`. */
   readonly expected?: ExpectedStates;
@@ -65,7 +64,6 @@ export function documentOf({ mode, unitAliases, attributes }: Omit<Ontology, 're
 /** @returns the mark of an ontology, from its answer */
 export const markOfOntology = (ontology: Omit<Ontology, 'revision'>): string => markOf(documentOf(ontology));
 
-/** Whether nothing would change. */
 export const isSameOntology = (present: Described, requested: Described): boolean =>
   describe(present) === describe(requested);
 
@@ -202,15 +200,12 @@ export interface NamingDefinition {
   replace?(definition: object, author: Author): Promise<unknown>;
 }
 
-/** @returns all definitions of a project that may name attributes */
 export type ListNaming = (project: ChosenProject) => Promise<readonly NamingDefinition[]>;
 
-/** A definition that names an attribute. */
 export interface AttributeUse extends Pick<NamingDefinition, 'kind' | 'id' | 'name'> {
   readonly isRenamed: boolean;
 }
 
-/** @returns the definitions that name one of the attributes */
 export function listUses(definitions: readonly NamingDefinition[], renames: Renames): AttributeUse[] {
   return definitions
     .filter(({ definition }) => !isDeepStrictEqual(renameWithin(definition, renames), definition))
@@ -218,11 +213,7 @@ export function listUses(definitions: readonly NamingDefinition[], renames: Rena
 }
 
 /** Changes the names in all definitions; one that has them already is unchanged, so repeating it is safe. */
-export async function renameUses(
-  definitions: readonly NamingDefinition[],
-  renames: Renames,
-  author: Author,
-): Promise<void> {
+export async function renameUses(definitions: readonly NamingDefinition[], renames: Renames, author: Author) {
   for (const { definition, replace } of definitions) {
     const renamed = renameWithin(definition, renames) as object;
     if (isDeepStrictEqual(renamed, definition)) continue;

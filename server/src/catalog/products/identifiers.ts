@@ -2,9 +2,8 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { IDENTIFIERS_PER_REQUEST } from './product-schemas.ts';
 
 /** @throws query_invalid, too_many_identifiers */
-export function readIdentifiers(given: string | readonly string[] | undefined): readonly string[] {
-  return checkIdentifiers(readIdentifierList(given));
-}
+export const readIdentifiers = (given: string | readonly string[] | undefined): readonly string[] =>
+  checkIdentifiers(readIdentifierList(given));
 
 /**
  * Reads the parameter `identifiers`, of any length: a single value that begins with `[` or `{` is a JSON
@@ -40,9 +39,8 @@ export async function refuseCommas(
 
 /** @throws too_many_identifiers */
 export function checkIdentifiers(list: readonly string[]): readonly string[] {
-  if (list.length > IDENTIFIERS_PER_REQUEST) {
+  if (list.length > IDENTIFIERS_PER_REQUEST)
     throw new ServiceError('too_many_identifiers', { values: [list.length, IDENTIFIERS_PER_REQUEST] });
-  }
   return list;
 }
 
@@ -53,12 +51,9 @@ function parseList(text: string): string[] {
   } catch (error) {
     throw refuse(`must be a JSON array of strings: ${(error as Error).message}`);
   }
-  if (!Array.isArray(list) || list.some((one) => typeof one !== 'string' || one === '')) {
+  if (!Array.isArray(list) || list.some((one) => typeof one !== 'string' || one === ''))
     throw refuse('must be a JSON array of strings that are not empty');
-  }
   return list as string[];
 }
 
-function refuse(message: string): ServiceError {
-  return new ServiceError('query_invalid', `/identifiers ${message}`);
-}
+const refuse = (message: string) => new ServiceError('query_invalid', `/identifiers ${message}`);

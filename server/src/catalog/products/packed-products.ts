@@ -32,9 +32,7 @@ export interface PackedProducts {
 const HASH_BYTES = 16;
 const PARTS = 3;
 
-export function countRows({ documents }: PackedProducts): number {
-  return documents.length;
-}
+export const countRows = ({ documents }: PackedProducts): number => documents.length;
 
 /** @returns the identifiers of all rows, in order; each begins where the previous row ends */
 export function identifiersOf({ bytes, offsets, documents }: PackedProducts): string[] {
@@ -44,9 +42,8 @@ export function identifiersOf({ bytes, offsets, documents }: PackedProducts): st
   );
 }
 
-export function rawOf({ bytes, offsets }: PackedProducts, row: number): Uint8Array {
-  return bytes.subarray(offsets[row * PARTS], offsets[row * PARTS + 1]);
-}
+export const rawOf = ({ bytes, offsets }: PackedProducts, row: number): Uint8Array =>
+  bytes.subarray(offsets[row * PARTS], offsets[row * PARTS + 1]);
 
 export function derivedOf({ bytes, offsets }: PackedProducts, row: number): string {
   const [start, end] = [offsets[row * PARTS + 1] ?? 0, offsets[row * PARTS + 2] ?? 0];
@@ -167,7 +164,6 @@ export class ProductPacker {
   }
 }
 
-/** A row of packed products with its key. */
 export interface KeyedRow {
   readonly row: number;
   readonly identifier: string;

@@ -8,10 +8,8 @@ import { type BodyEncoding, unpackNow } from '../../storage/payloads/payloads.ts
 import { mergePatches } from './product.ts';
 import * as schemas from './product-schemas.ts';
 
-/** What to do with a body that has invalid products. */
 export type OnInvalid = 'refuse' | 'skip';
 
-/** The form of a body's products. */
 export type BodyForm = 'products' | 'patches';
 
 export interface BodySource {
@@ -90,9 +88,8 @@ export function checkBody(
   const text = readText(source);
   const list = [...readList(parseJson(text))];
   if (list.length === 0) throw new ServiceError('no_products');
-  if (list.length > schemas.PRODUCTS_PER_REQUEST) {
+  if (list.length > schemas.PRODUCTS_PER_REQUEST)
     throw new ServiceError('too_many_products', { values: [list.length, schemas.PRODUCTS_PER_REQUEST] });
-  }
   const isValid = findCheck(form, text.includes('\\u'));
   const invalid = list.flatMap((product, index) => (isValid(product) ? [] : [index]));
   if (invalid.length > 0 && source.onInvalid !== 'skip') throw refuseProducts(list, invalid, form);
@@ -135,8 +132,7 @@ function findCheck(form: BodyForm, isEscaped: boolean): (product: unknown) => bo
 function explainProduct(product: unknown, form: BodyForm): string[] {
   const { passes, explains } = checks[form];
   const explain = holdsMoreThan(SMALL_PRODUCT_VALUES, product) ? passes() : explains();
-  const passed = explain(product);
-  if (passed) return [`/images must NOT have more than ${schemas.IMAGES - 1} items beside /image`];
+  if (explain(product)) return [`/images must NOT have more than ${schemas.IMAGES - 1} items beside /image`];
   return describeErrors(explain.errors ?? []);
 }
 
@@ -148,8 +144,7 @@ function countImages(product: unknown): number {
 
 /** @throws body_not_unpacked, body_too_large */
 export function unpackBody({ bytes, encoding, maxMib }: BodySource): Buffer {
-  const packed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return unpackNow(packed, encoding, maxMib);
+  return unpackNow(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), encoding, maxMib);
 }
 
 function readText(source: BodySource): string {
@@ -168,9 +163,8 @@ export function refuseExcess(bytes: Buffer, maxMib: number): void {
   const counts = countJson(bytes, limits);
   const { at, depth, members } = counts.widest;
   const isList = depth === 1 ? bytes[at] === OPENS_LIST : depth === 2 && isNamedProducts(bytes, at);
-  if (members > WIDEST && isList) {
+  if (members > WIDEST && isList)
     throw new ServiceError('too_many_products', { values: [members, schemas.PRODUCTS_PER_REQUEST] });
-  }
   const excess = describeExcess(counts, limits);
   if (excess !== undefined) throw refuseBody([excess]);
   if (members <= WIDEST) return;
@@ -289,7 +283,6 @@ interface MendedPaths {
 const VIOLATIONS = { most: 100, bytes: 48 * 1024 };
 const IDENTIFIER_LENGTH = 255;
 
-/** @returns the description for an answer */
 export function describeInvalid(
   invalid: readonly (Omit<SkippedProduct, 'errors'> & { errors: readonly string[] | (() => string[]) })[],
 ): ProductViolation[] {

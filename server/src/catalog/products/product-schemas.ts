@@ -73,7 +73,6 @@ const common = {
   ),
 };
 
-/** A product of a full or incremental update. */
 export const UploadProduct = wire.closedAs('Product in a full or incremental update', {
   identifier: Identifier,
   name: text(0, NAME_LENGTH),
@@ -114,7 +113,6 @@ const PatchAttributes = Type.Unsafe<
   items: ValueSchema,
 });
 
-/** A product of a partial update. */
 export const PatchProduct = wire.closedAs('Product in a partial update', {
   identifier: Identifier,
   name: nullable(text(0, NAME_LENGTH)),

@@ -84,7 +84,7 @@ export class StoredUpload implements UploadedProduct {
   }
 
   #read(start: number, end: number): string {
-    return readText(this.raw, start + 1, end - 1);
+    return unescapeText(this.raw.slice(start + 1, end - 1));
   }
 
   #parse<Part>(start: number, end: number): Part {
@@ -92,11 +92,9 @@ export class StoredUpload implements UploadedProduct {
   }
 }
 
-/** @returns the text of a JSON string, given its inside */
-function readText(raw: string, start: number, end: number): string {
-  const text = raw.slice(start, end);
-  return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
-}
+/** @param text of JSON, without its quotes */
+export const unescapeText = (text: string): string =>
+  text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 
 /** A key of uploads in stored form. */
 export interface StoredKey<Known> {
@@ -154,7 +152,7 @@ export class StoredValues {
   readonly #keys: StoredKeys<number>;
 
   constructor(placeOf: (key: string) => number | undefined) {
-    this.#keys = new StoredKeys((stored) => placeOf(readText(stored, 0, stored.length)));
+    this.#keys = new StoredKeys((stored) => placeOf(unescapeText(stored)));
   }
 
   /** @returns values by slot, in order; undefined for an upload that must be parsed, as one has more than its key */
@@ -170,7 +168,7 @@ export class StoredValues {
       const place = before.known;
       if (place !== undefined) {
         values[place] ??= [];
-        values[place].push(readText(raw, start, end));
+        values[place].push(unescapeText(raw.slice(start, end)));
       }
       at = raw.charCodeAt(end + 2) === COMMA ? end + 3 : end + 2;
     }

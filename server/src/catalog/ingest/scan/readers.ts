@@ -1,13 +1,12 @@
+import { unescapeText } from '../../products/products.ts';
+
 /** Reads one value of a body. @returns where it ends; UNCERTAIN if it is not certainly valid */
 export type Reader = (at: number) => number;
 
 const literalOf = (text: string) => Uint8Array.from(Buffer.from(text));
 
 /** Limits of a text in characters, of a list in items. */
-interface Sizes {
-  readonly least: number;
-  readonly most: number;
-}
+type Sizes = Readonly<Record<'least' | 'most', number>>;
 
 const text =
   (bytes: Buffer, sizes: Sizes): Reader =>
@@ -26,10 +25,6 @@ export function afterText(bytes: Buffer, at: number, { least, most }: Sizes): nu
 export function decodeText(bytes: Buffer, start: number, end: number): string {
   return unescapeText(bytes.toString('utf8', start + 1, end - 1));
 }
-
-/** @param text of JSON, without its quotes */
-export const unescapeText = (text: string): string =>
-  text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 
 function countCharacters(bytes: Buffer, start: number, end: number): number {
   let count = 0;
@@ -116,19 +111,14 @@ export function object(
     next: undefined,
     lead: NO_SPAN,
   });
+  /** Precedes the first member. */
   const first = add('', 0, () => UNCERTAIN);
   for (const [name, reader] of Object.entries(readers)) all.push(add(name, 1 << all.length, reader));
   const needed = required.reduce((bits, name) => bits | (1 << Object.keys(readers).indexOf(name)), 0);
   return (at) => (bytes[at] === OPENS_OBJECT ? afterMembers(bytes, at, { first, needed }) : UNCERTAIN);
 }
 
-interface Shape {
-  /** Precedes the first member. */
-  readonly first: Member;
-  readonly needed: number;
-}
-
-function afterMembers(bytes: Buffer, at: number, { first, needed }: Shape): number {
+function afterMembers(bytes: Buffer, at: number, { first, needed }: { first: Member; needed: number }) {
   let seen = 0;
   let next = at;
   let last = first;
@@ -244,7 +234,6 @@ const SLASH = 0x2f;
 /** The first byte of `null`. */
 export const LOWER_N = 0x6e;
 
-/** @returns the position of the next non-space byte */
 export function skipSpace(bytes: Uint8Array, at: number): number {
   if ((bytes[at] as number) > SPACE) return at;
   irregularities.count += 1;
@@ -280,10 +269,7 @@ function afterLiteral(bytes: Uint8Array, at: number, literal: Uint8Array): numbe
 }
 
 /** A span of the same bytes that was read before and may repeat. */
-export interface Span {
-  readonly start: number;
-  readonly length: number;
-}
+export type Span = Readonly<Record<'start' | 'length', number>>;
 
 /** A span whose irregularities count each time. */
 export interface CountedSpan extends Span {

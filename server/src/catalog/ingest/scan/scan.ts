@@ -9,22 +9,7 @@ import {
   ValueSchema,
 } from '../../products/products.ts';
 import { AttributeScan, type ScannedKey } from './attribute-scan.ts';
-import {
-  afterSameAgain,
-  afterText,
-  hasEscape,
-  irregularities,
-  LOWER_N,
-  list,
-  NO_SPAN,
-  OPENS_LIST,
-  object,
-  type Reader,
-  readerOf,
-  sizesOf,
-  skipSpace,
-  UNCERTAIN,
-} from './readers.ts';
+import * as readers from './readers.ts';
 import { ScannedProducts } from './scanned-products.ts';
 import { SpanNumbers } from './span-table.ts';
 
@@ -48,7 +33,7 @@ export interface ScannedBody {
 }
 
 const PRODUCTS = { least: 1, most: PRODUCTS_PER_REQUEST };
-const IDENTIFIER = sizesOf(Identifier);
+const IDENTIFIER = readers.sizesOf(Identifier);
 const { image, images } = UploadProduct.properties as unknown as { image: object; images: { items: object } };
 const IMAGE_SCHEMAS: readonly object[] = [image, images.items];
 
@@ -69,52 +54,54 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
   let images = 0;
 
   const countImage =
-    (read: Reader): Reader =>
+    (read: readers.Reader): readers.Reader =>
     (at) => {
       images += 1;
       return read(at);
     };
-  const afterIdentifier: Reader = (at) => {
-    const end = afterText(bytes, at, IDENTIFIER);
+  const afterIdentifier: readers.Reader = (at) => {
+    const end = readers.afterText(bytes, at, IDENTIFIER);
     // Identifiers chosen to collide get larger numbers.
-    if (end < 0 || identifiers.add(at, end) >= PRODUCTS_PER_REQUEST) return UNCERTAIN;
-    isEscaped ||= hasEscape(bytes, at, end);
+    if (end < 0 || identifiers.add(at, end) >= PRODUCTS_PER_REQUEST) return readers.UNCERTAIN;
+    isEscaped ||= readers.hasEscape(bytes, at, end);
     return end;
   };
   /** A null member counts as not sent. */
   const noteMember =
-    (name: string, reader: Reader): Reader =>
+    (name: string, reader: readers.Reader): readers.Reader =>
     (start) => {
-      const before = irregularities.count;
+      const before = readers.irregularities.count;
       const end = reader(start);
-      const isIrregular = irregularities.count > before;
-      if (bytes[start] !== LOWER_N) products.note(name, { start, end, isIrregular });
+      const isIrregular = readers.irregularities.count > before;
+      if (bytes[start] !== readers.LOWER_N) products.note(name, { start, end, isIrregular });
       return end;
     };
-  const noting = new Map<object, Reader>([
+  const noting = new Map<object, readers.Reader>([
     [Identifier, afterIdentifier],
     [CategorySchema, categories.read],
     [ValueSchema, attributes.read],
-    ...IMAGE_SCHEMAS.map((schema) => [schema, countImage(readerOf(bytes, schema, new Map()))] as const),
+    ...IMAGE_SCHEMAS.map(
+      (schema) => [schema, countImage(readers.readerOf(bytes, schema, new Map()))] as const,
+    ),
   ]);
   const members = Object.entries(UploadProduct.properties).map(
-    ([name, schema]) => [name, noteMember(name, readerOf(bytes, schema, noting))] as const,
+    ([name, schema]) => [name, noteMember(name, readers.readerOf(bytes, schema, noting))] as const,
   );
-  const readProduct = object(bytes, Object.fromEntries(members), UploadProduct.required);
-  const afterProduct: Reader = (at) => {
+  const readProduct = readers.object(bytes, Object.fromEntries(members), UploadProduct.required);
+  const afterProduct: readers.Reader = (at) => {
     attributes.startProduct();
     products.start(at);
     images = 0;
     const end = readProduct(at);
     products.end(end);
     sent += 1;
-    return identifiers.size === sent && images <= IMAGES ? end : UNCERTAIN;
+    return identifiers.size === sent && images <= IMAGES ? end : readers.UNCERTAIN;
   };
-  const readProducts = list(bytes, { ...PRODUCTS, item: afterProduct });
-  const readBody = object(bytes, { products: readProducts }, ['products']);
-  const start = skipSpace(bytes, 0);
-  const end = bytes[start] === OPENS_LIST ? readProducts(start) : readBody(start);
-  if (end < 0 || skipSpace(bytes, end) < bytes.length) return undefined;
+  const readProducts = readers.list(bytes, { ...PRODUCTS, item: afterProduct });
+  const readBody = readers.object(bytes, { products: readProducts }, ['products']);
+  const start = readers.skipSpace(bytes, 0);
+  const end = bytes[start] === readers.OPENS_LIST ? readProducts(start) : readBody(start);
+  if (end < 0 || readers.skipSpace(bytes, end) < bytes.length) return undefined;
   if (isEscaped && new Set(products.listIdentifiers()).size < sent) return undefined;
   return {
     sent,
@@ -132,33 +119,33 @@ function scanCategories(bytes: Buffer) {
   const numbers = new SpanNumbers(bytes);
   /** Numbers of paths, each once, in the order in which they came. */
   const unnumbered = new Set<number>();
-  let last = NO_SPAN;
-  let number = UNCERTAIN;
+  let last = readers.NO_SPAN;
+  let number = readers.UNCERTAIN;
   let hasId = false;
-  const readPath = readerOf(bytes, path, new Map());
-  const readId = readerOf(bytes, categoryId, new Map());
+  const readPath = readers.readerOf(bytes, path, new Map());
+  const readId = readers.readerOf(bytes, categoryId, new Map());
 
   /** Products of one category are often consecutive. */
-  const afterPath: Reader = (at) => {
-    const same = number < 0 ? UNCERTAIN : afterSameAgain(bytes, at, last);
+  const afterPath: readers.Reader = (at) => {
+    const same = number < 0 ? readers.UNCERTAIN : readers.afterSameAgain(bytes, at, last);
     if (same >= 0) return same;
-    const before = irregularities.count;
+    const before = readers.irregularities.count;
     const end = readPath(at);
-    if (end < 0) return UNCERTAIN;
+    if (end < 0) return readers.UNCERTAIN;
     number = numbers.add(at, end);
-    last = { start: at, length: end - at, irregularities: irregularities.count - before };
+    last = { start: at, length: end - at, irregularities: readers.irregularities.count - before };
     return end;
   };
-  const afterId: Reader = (at) => {
-    hasId = bytes[at] !== LOWER_N;
+  const afterId: readers.Reader = (at) => {
+    hasId = bytes[at] !== readers.LOWER_N;
     return readId(at);
   };
-  const noting = new Map<object, Reader>([
+  const noting = new Map<object, readers.Reader>([
     [path, afterPath],
     [categoryId, afterId],
   ]);
-  const readCategory = readerOf(bytes, CategorySchema, noting);
-  const read: Reader = (at) => {
+  const readCategory = readers.readerOf(bytes, CategorySchema, noting);
+  const read: readers.Reader = (at) => {
     hasId = false;
     const end = readCategory(at);
     if (end >= 0 && !hasId) unnumbered.add(number);

@@ -1,8 +1,8 @@
 import type { DerivedFrom, DerivedSource } from '../../derivation.ts';
 import type { OwnField } from '../../filters/filters.ts';
-import { normaliseProduct, type ProductPacker, type UploadedProduct } from '../../products/products.ts';
+import * as products from '../../products/products.ts';
 import type { AttributeScan } from './attribute-scan.ts';
-import { decodeText, unescapeText } from './readers.ts';
+import { decodeText } from './readers.ts';
 import { IntList, SpanNumbers } from './span-table.ts';
 
 interface Member {
@@ -39,14 +39,6 @@ const EMPTY_LENGTH = 2;
 const [START, STOP, VALUES, IS_IRREGULAR, SPANS] = [0, 1, 2, 3, 4] as const;
 const INTS = SPANS + 2 * MEMBERS.length;
 
-/** A member at its place in a body. */
-interface NotedMember {
-  readonly start: number;
-  readonly end: number;
-  /** Whether JSON.stringify would write the value differently. */
-  readonly isIrregular: boolean;
-}
-
 /** The positions of a scanned body's products in its bytes. */
 export class ScannedProducts {
   private readonly bytes: Buffer;
@@ -69,7 +61,8 @@ export class ScannedProducts {
     this.ints.set(this.last + STOP, end);
   }
 
-  note(name: string, { start, end, isIrregular }: NotedMember): void {
+  /** `isIrregular`: JSON.stringify would write the value differently. */
+  note(name: string, { start, end, isIrregular }: { start: number; end: number; isIrregular: boolean }) {
     const number = NUMBERS.get(name);
     if (isIrregular || number === undefined) this.ints.set(this.last + IS_IRREGULAR, 1);
     if (number === undefined) return;
@@ -116,7 +109,7 @@ export class ScannedProducts {
             this.attributes.rowAt(at),
           ),
         ),
-      textOf: (key, text) => unescapeText((texts[key] as SpanNumbers).textOf(text)),
+      textOf: (key, text) => products.unescapeText((texts[key] as SpanNumbers).textOf(text)),
     };
   }
 
@@ -129,11 +122,7 @@ export class ScannedProducts {
   }
 
   /** @param visit gets the index of the value in the scan */
-  private visitPlaces(
-    row: number,
-    isVisited: readonly boolean[],
-    visit: (key: number, at: number) => void,
-  ): void {
+  private visitPlaces(row: number, isVisited: readonly boolean[], visit: (key: number, at: number) => void) {
     const { values } = this.attributes;
     const next = (row + 1) * INTS;
     const end = next < this.ints.length ? this.ints.at(next + VALUES) : values.length;
@@ -143,13 +132,13 @@ export class ScannedProducts {
     }
   }
 
-  read(row: number): UploadedProduct {
+  read(row: number): products.UploadedProduct {
     const [start, end] = [this.ints.at(row * INTS + START), this.ints.at(row * INTS + STOP)];
-    return normaliseProduct(JSON.parse(this.bytes.toString('utf8', start, end)));
+    return products.normaliseProduct(JSON.parse(this.bytes.toString('utf8', start, end)));
   }
 
   /** Writes the same as JSON.stringify of `read`. */
-  write(row: number, packer: ProductPacker): void {
+  write(row: number, packer: products.ProductPacker): void {
     const { bytes, ints } = this;
     if (ints.at(row * INTS + IS_IRREGULAR) === 1) {
       packer.addText(JSON.stringify(this.read(row)));
@@ -177,11 +166,11 @@ export class ScannedProducts {
 /** Joins values with what precedes them; parts of the body that are in stored form are copied at once. */
 class RunCopier {
   private readonly bytes: Buffer;
-  private readonly packer: ProductPacker;
+  private readonly packer: products.ProductPacker;
   private from: number;
   private to: number;
 
-  constructor(bytes: Buffer, packer: ProductPacker, start: number) {
+  constructor(bytes: Buffer, packer: products.ProductPacker, start: number) {
     this.bytes = bytes;
     this.packer = packer;
     this.from = start;
