@@ -75,10 +75,7 @@ function countCommon(one: readonly string[], other: readonly string[]): number {
 }
 
 /** @returns those that have a product, and those for which that is in doubt */
-async function findLiving(
-  { snapshot, tail, newer }: OpenIndex,
-  listed: readonly Listed[],
-): Promise<Listed[]> {
+async function findLiving({ snapshot, tail, newer }: OpenIndex, listed: readonly Listed[]) {
   const lexemes = listed.map(({ path }) => lexemeOf.category(path));
   const living = new Set(await snapshot.findLiving({ lexemes, newer }));
   return listed.filter((_, at) => {

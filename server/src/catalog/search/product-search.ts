@@ -15,7 +15,6 @@ type ProductQuestion = Omit<ShopQuestion, 'locale' | 'priceAttribute'>;
 const WAIT_MS = 10_000;
 /** For a search in a shop or by an agent: enough for 5,000 products on a machine that is not idle. */
 const SHORT_WAIT_MS = 1_000;
-const RETRY_SECONDS = 2;
 /** After this long without a search, a week, a project's index is not updated until the next one. */
 const FOLLOWED_MS = 7 * 24 * 3_600_000;
 
@@ -81,16 +80,10 @@ export function createProductSearch({
      * Without an index, searches a part of the catalog.
      * @returns JSON of a `SearchAnswer` @throws query_invalid, search_too_broad, search_too_long
      */
-    find: (
-      projectId: number,
-      question: SearchQuestion & { readonly waits?: 'briefly' },
-      signal: AbortSignal,
-    ): Promise<Uint8Array> =>
-      ask(
-        'searchProducts',
-        { projectId, question },
-        { signal, ...(question.waits === 'briefly' && briefly) },
-      ),
+    find(projectId: number, question: SearchQuestion & { readonly waits?: 'briefly' }, signal: AbortSignal) {
+      const options = { signal, ...(question.waits === 'briefly' && briefly) };
+      return ask<Uint8Array>('searchProducts', { projectId, question }, options);
+    },
     /**
      * A search of a shop, or its suggestions; without an index, in a part of the catalog.
      * @returns JSON @throws query_invalid, search_too_long, answer_too_large
@@ -114,17 +107,11 @@ export function createProductSearch({
      * A page of all products found, which is complete because it waits for the index.
      * @throws query_invalid, search_not_ready
      */
-    list: (
-      projectId: number,
-      listed: { readonly question: SearchQuestion; readonly form: ListForm },
-      signal: AbortSignal,
-    ): Promise<ListedPage> => ask('listFound', { projectId, ...listed }, { signal, isWhole: true }),
+    list: (projectId: number, listed: { question: SearchQuestion; form: ListForm }, signal: AbortSignal) =>
+      ask<ListedPage>('listFound', { projectId, ...listed }, { signal, isWhole: true }),
     /** Categories with products. @throws query_invalid, search_not_ready */
-    listCategories: (
-      projectId: number,
-      question: CategoryQuestion,
-      signal: AbortSignal,
-    ): Promise<CategoryPage> => ask('listCategories', { projectId, question }, { signal }),
+    listCategories: (projectId: number, question: CategoryQuestion, signal: AbortSignal) =>
+      ask<CategoryPage>('listCategories', { projectId, question }, { signal }),
     /** After a change of the catalog, updates the index if it was searched lately. */
     follow(projectId: number): void {
       const at = searchedAt.get(projectId);
@@ -145,7 +132,7 @@ async function askUntil<Answer>(
     const isThere = await awaitIndex();
     outcome = await run(isThere ? 'far' : 'most');
     if (isThere || !('missing' in outcome)) continue;
-    throw new ServiceError('search_not_ready', outcome.missing, { retryAfterSeconds: RETRY_SECONDS });
+    throw new ServiceError('search_not_ready', outcome.missing, { retryAfterSeconds: 2 });
   }
   return outcome;
 }
@@ -186,20 +173,14 @@ function createIndexWalks({
   }
 
   async function walk(projectId: number, waiting: Waiter[]): Promise<void> {
-    for (let prepared: PreparedWalk | undefined, isMore = true; isMore; ) {
-      const begunAt = performance.now();
-      ({ isMore, prepared } = await goOn(projectId, waiting, prepared));
-      if (isMore) await rest(projectId, performance.now() - begunAt);
-    }
-  }
-
-  /** A step occupies a process of the database and a thread, so others get the processors half of the time. */
-  const rest = async (projectId: number, ms: number) =>
-    isShared(projectId) && setTimeout(ms, undefined, { ref: false });
-
-  async function walkLogged(projectId: number, waiting: Waiter[]): Promise<void> {
     try {
-      await walk(projectId, waiting);
+      for (let prepared: PreparedWalk | undefined, isMore = true; isMore; ) {
+        const begunAt = performance.now();
+        ({ isMore, prepared } = await goOn(projectId, waiting, prepared));
+        // A step occupies a process of the database and a thread, so others get the processors half of the time.
+        if (isMore && isShared(projectId))
+          await setTimeout(performance.now() - begunAt, undefined, { ref: false });
+      }
     } catch (error) {
       // Waiting callers learn that the index is behind, and the next search continues the walk.
       logger.warn({ err: error, project: projectId }, 'the index of search is not up to date');
@@ -216,7 +197,7 @@ function createIndexWalks({
       const isWalked = waiters.has(projectId);
       const waiting = waiters.getOrInsert(projectId, []);
       waiting.push(resolve);
-      if (!isWalked) void walkLogged(projectId, waiting);
+      if (!isWalked) void walk(projectId, waiting);
       return promise;
     },
   };

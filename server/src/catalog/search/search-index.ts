@@ -59,15 +59,14 @@ export interface IndexOrder {
   readonly allowIncomplete: 'never' | 'far' | 'most';
 }
 
-/** Time for products that are read one by one, for the count and for the page; everything else uses the index. */
-const LONGEST_MS = 5_000;
 /** Time limits for each part of a search, in ms of the clock beside them. */
 export interface SearchLimits {
   readonly longestMs: number;
   now(): number;
 }
 
-export const LIMITS: SearchLimits = { longestMs: LONGEST_MS, now: () => performance.now() };
+/** For products that are read one by one, for the count and for the page; everything else uses the index. */
+export const LIMITS: SearchLimits = { longestMs: 5_000, now: () => performance.now() };
 
 /** The index of one state of a catalog, with what it does not contain. */
 export interface OpenIndex {

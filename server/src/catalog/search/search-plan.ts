@@ -1,16 +1,6 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import { parseJson } from '../../kernel/json-scan.ts';
-import {
-  type AttributeCondition,
-  type ComparedAttribute,
-  ComparisonProblem,
-  checkFilter,
-  compileFilter,
-  type Filter,
-  OWN,
-  type ProductTest,
-  toCompared,
-} from '../filters/filters.ts';
+import * as filters from '../filters/filters.ts';
 import type { Attribute } from '../ontology/ontology.ts';
 import type { LexemeGroups } from '../port.ts';
 import { planTiers, type SearchTiers, type WordedSearch } from './tiers.ts';
@@ -32,7 +22,7 @@ export interface SearchQuestion {
 }
 
 export interface SearchSort {
-  readonly attribute: ComparedAttribute;
+  readonly attribute: filters.ComparedAttribute;
   readonly isDescending: boolean;
 }
 
@@ -40,7 +30,7 @@ export interface SearchPlan {
   readonly worded: WordedSearch;
   readonly tiers: SearchTiers;
   /** For conditions that the index cannot check; undefined: it checks all. */
-  readonly test: ProductTest | undefined;
+  readonly test: filters.ProductTest | undefined;
   readonly sort: SearchSort | undefined;
   readonly byKey: ReadonlyMap<string, Attribute>;
 }
@@ -53,11 +43,13 @@ export function planSearch(question: SearchQuestion, byKey: SearchPlan['byKey'])
   if (words.length > WORDS) throw refuse(`/q has ${words.length} words, at most ${WORDS} are looked for`);
   const find = findAmong(byKey);
   try {
-    const filter = joinFilter(question, byKey);
-    const test = compileFilter(filter, find);
+    const given = question.filter?.trim() ? [readFilter(question.filter, byKey)] : [];
+    const { category, named } = question;
+    const filter = { all: [...given, ...(category === undefined ? [] : [{ category }])] };
+    const test = filters.compileFilter(filter, find);
     const { groups, isExact } = findLexemes(filter, find);
-    const narrowing = [...groups, ...findNamed(question.named)];
-    const worded = { words, narrowing };
+    const ofNamed = named?.flatMap((one) => [lexemeOf.identifier(one), lexemeOf.group(keyOfGroup(one))]);
+    const worded = { words, narrowing: ofNamed === undefined ? groups : [...groups, ofNamed] };
     return {
       worded,
       tiers: planTiers(worded),
@@ -66,60 +58,48 @@ export function planSearch(question: SearchQuestion, byKey: SearchPlan['byKey'])
       byKey,
     };
   } catch (error) {
-    if (error instanceof ComparisonProblem) throw refuse(error.message);
+    if (error instanceof filters.ComparisonProblem) throw refuse(error.message);
     throw error;
   }
 }
 
-const findNamed = (named: readonly string[] | undefined): LexemeGroups =>
-  named === undefined
-    ? []
-    : [named.flatMap((one) => [lexemeOf.identifier(one), lexemeOf.group(keyOfGroup(one))])];
-
 const refuse = (detail: string) => new ServiceError('query_invalid', detail);
 
 /** An attribute is found by its name or a synonym. */
-function findAmong(byKey: ReadonlyMap<string, Attribute>): (name: string) => ComparedAttribute {
+function findAmong(byKey: ReadonlyMap<string, Attribute>): filters.FindAttribute {
   return (name) => {
     const attribute = byKey.get(name);
-    if (attribute === undefined) throw new ComparisonProblem(`there is no attribute ${JSON.stringify(name)}`);
+    if (attribute === undefined)
+      throw new filters.ComparisonProblem(`there is no attribute ${JSON.stringify(name)}`);
     const keys = [...byKey].flatMap(([key, { id }]) => (id === attribute.id ? key : []));
-    return toCompared(attribute, keys);
+    return filters.toCompared(attribute, keys);
   };
 }
 
-function joinFilter({ filter, category }: SearchQuestion, byKey: ReadonlyMap<string, Attribute>): Filter {
-  const read = filter?.trim() ? [readFilter(filter, byKey)] : [];
-  return { all: [...read, ...(category === undefined ? [] : [{ category }])] };
-}
-
-function readFilter(text: string, byKey: ReadonlyMap<string, Attribute>): Filter {
+function readFilter(text: string, byKey: ReadonlyMap<string, Attribute>): filters.Filter {
   const isNumeric = (name: string) => byKey.get(name)?.type === 'NUMERIC_ATTRIBUTE';
   const sent = text.trimStart().startsWith('{') ? parseJson(text) : readFilterText(text, isNumeric);
   if (sent === undefined)
     throw refuse(
       '/filter must be a filter as JSON, such as {"attribute":"TDP","operator":"greater","value":100}, or a line such as TDP > 100 and Brand = Corsair',
     );
-  const errors = checkFilter('/filter', sent);
+  const errors = filters.checkFilter('/filter', sent);
   if (errors.length > 0) throw new ServiceError('query_invalid', { details: errors.slice(0, 20) });
-  return sent as Filter;
+  return sent as filters.Filter;
 }
 
-function readSort(
-  sort: string | undefined,
-  find: (name: string) => ComparedAttribute,
-): SearchSort | undefined {
+function readSort(sort: string | undefined, find: filters.FindAttribute): SearchSort | undefined {
   if (!sort || sort === 'relevance') return undefined;
   const [, name = sort, direction] = /^(.*):(asc|desc)$/s.exec(sort) ?? [];
   return { attribute: findSorted(name, find), isDescending: direction === 'desc' };
 }
 
 /** An attribute, or the name that every product has. */
-function findSorted(name: string, find: (name: string) => ComparedAttribute): ComparedAttribute {
+function findSorted(name: string, find: filters.FindAttribute): filters.ComparedAttribute {
   try {
     return find(name);
   } catch (error) {
-    if (name === OWN.name.name && error instanceof ComparisonProblem) return OWN.name;
+    if (name === filters.OWN.name.name && error instanceof filters.ComparisonProblem) return filters.OWN.name;
     throw error;
   }
 }
@@ -135,8 +115,8 @@ interface FilterLexemes {
 const GROUP = 100;
 const NOTHING: FilterLexemes = { groups: [], isExact: false };
 
-function findLexemes(filter: Filter, findAttribute: (name: string) => ComparedAttribute): FilterLexemes {
-  const find = (one: Filter) => findLexemes(one, findAttribute);
+function findLexemes(filter: filters.Filter, findAttribute: filters.FindAttribute): FilterLexemes {
+  const find = (one: filters.Filter) => findLexemes(one, findAttribute);
   if ('all' in filter) return joinAll(filter.all.map(find));
   if ('any' in filter) return joinAny(filter.any.map(find));
   if ('not' in filter) return NOTHING;
@@ -147,8 +127,8 @@ function findLexemes(filter: Filter, findAttribute: (name: string) => ComparedAt
 }
 
 function findLexemesOf(
-  { operator, value }: AttributeCondition,
-  { keys, type }: ComparedAttribute,
+  { operator, value }: filters.AttributeCondition,
+  { keys, type }: filters.ComparedAttribute,
 ): FilterLexemes {
   const isText = type === 'TEXT_ATTRIBUTE' || type === 'UNTYPED_ATTRIBUTE';
   if (!isText || (operator !== 'equals' && operator !== 'in'))
@@ -196,12 +176,12 @@ const AND = /\s+and\s+(?=(?:[^"]*"[^"]*")*[^"]*$)/i;
  * @param isNumeric whether numbers of an attribute are compared as numbers
  * @returns undefined if it is not such a line
  */
-function readFilterText(text: string, isNumeric: (attribute: string) => boolean): Filter | undefined {
+function readFilterText(text: string, isNumeric: (attribute: string) => boolean): filters.Filter | undefined {
   const all = text.split(AND).map((part) => readPart(part, isNumeric));
-  return all.includes(undefined) ? undefined : { all: all as Filter[] };
+  return all.includes(undefined) ? undefined : { all: all as filters.Filter[] };
 }
 
-function readPart(part: string, isNumeric: (attribute: string) => boolean): Filter | undefined {
+function readPart(part: string, isNumeric: (attribute: string) => boolean): filters.Filter | undefined {
   const match = PART.exec(part);
   if (match === null) return undefined;
   const attribute = match[1] ?? match[2] ?? '';

@@ -29,14 +29,13 @@ const about = {
   why: 'a thread makes the answer, which may be long',
   answer: { 200: SearchedProducts },
 };
-const DEFAULT_LIMIT = 20;
 
 /** Source: docs/interface.md §4.13. */
 export const searchRoutes =
   ({ catalog }: { readonly catalog: Catalog }): Routes =>
   (server) => {
     const find = (project: ChosenProject, query: Static<typeof ProjectSearchQuery>, reply: FastifyReply) => {
-      const { q, filter, sort, cursor, category, limit = DEFAULT_LIMIT } = query;
+      const { q, filter, sort, cursor, category, limit = 20 } = query;
       const path = category ? readCategory('category', category) : undefined;
       return whileCallerWaits(reply, async (signal) => {
         const question = { q, filter, sort, cursor, limit, category: path };

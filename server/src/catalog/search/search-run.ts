@@ -1,24 +1,10 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import { type Operation, type StopFlag, shareText } from '../../storage/threads/threads.ts';
-import {
-  type ListedPage,
-  type ListForm,
-  readFront,
-  toListItem,
-  toTableItem,
-  writeTableItem,
-} from '../browse/browse.ts';
+import * as browse from '../browse/browse.ts';
 import { type Comparable, compareValues, readComparables, viewUpload } from '../filters/filters.ts';
 import { refuseLarge } from '../lookup/lookup.ts';
 import { indexByKey } from '../ontology/ontology.ts';
-import type {
-  CatalogSnapshot,
-  CatalogSnapshots,
-  FoundRow,
-  HitGroup,
-  PlacedRow,
-  SearchTier,
-} from '../port.ts';
+import type * as port from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { type CategoryQuestion, listCategories } from './category-list.ts';
 import { FACETED, FacetTally } from './facets.ts';
@@ -37,18 +23,7 @@ import {
 } from './search-index.ts';
 import { planSearch, type SearchPlan, type SearchQuestion, type SearchSort } from './search-plan.ts';
 import type { SearchAnswer } from './search-schemas.ts';
-import {
-  answerShopSearch,
-  answerSuggestions,
-  CategoryTally,
-  type FoundGroups,
-  listMainPaths,
-  listNamedCategories,
-  planShopSearch,
-  type ShopQuestion,
-  type ShownProduct,
-  type Sorting,
-} from './shop-search.ts';
+import * as shop from './shop-search.ts';
 import { holdsAll, isInTier, planTiers } from './tiers.ts';
 import { errorsOf, listMeant } from './typing-errors.ts';
 import { keyOfGroup } from './words.ts';
@@ -72,7 +47,6 @@ export type IndexOutcome<Answer> =
     }
   | { readonly missing: string };
 
-/** How the next hits are read. */
 interface HitReads {
   readonly missing: number;
   /** Whether more than their fronts is needed. */
@@ -82,11 +56,11 @@ const ALL: HitReads = { missing: Number.POSITIVE_INFINITY, isWhole: true };
 
 /** A hit, and where the search continues after it. Its upload is parsed on demand: the front suffices for its item. */
 class Hit {
-  readonly row: FoundRow;
+  readonly row: port.FoundRow;
   readonly place: HitPlace;
   private parsed: UploadedProduct | undefined;
 
-  constructor(row: FoundRow, place: HitPlace) {
+  constructor(row: port.FoundRow, place: HitPlace) {
     this.row = row;
     this.place = place;
   }
@@ -97,7 +71,7 @@ class Hit {
   }
 }
 
-type GroupRange = Pick<ShopQuestion, 'offset' | 'limit'>;
+type GroupRange = Pick<shop.ShopQuestion, 'offset' | 'limit'>;
 
 /** A number of products for which the limit of an answer's size applies. */
 const MANY = 2;
@@ -118,7 +92,7 @@ const PAGES = [FACETED + 1, 1_000] as const;
 const LISTED_CHARACTERS = 4 * 1024 * 1024;
 
 export function searchOperations(
-  snapshots: CatalogSnapshots,
+  snapshots: port.CatalogSnapshots,
   limits: SearchLimits = LIMITS,
 ): Record<string, Operation> {
   interface Work {
@@ -127,7 +101,9 @@ export function searchOperations(
   }
   /** @param plan refuses what cannot be answered, even if there is no index yet */
   const onIndex =
-    <Order extends IndexOrder>(plan: (order: Order, snapshot: CatalogSnapshot) => Work | Promise<Work>) =>
+    <Order extends IndexOrder>(
+      plan: (order: Order, snapshot: port.CatalogSnapshot) => Work | Promise<Work>,
+    ) =>
     (order: Order, stop?: StopFlag) =>
       snapshots.read(order.projectId, async (snapshot) => {
         const work = await plan(order, snapshot);
@@ -142,13 +118,13 @@ export function searchOperations(
     return { sought: { words: plan.worded.words, counted: plan.tiers.counted }, run };
   };
   const groupBy = async <Answer>(
-    snapshot: CatalogSnapshot,
-    question: ShopQuestion,
-    answer: (search: Search, sorting: Sorting | undefined) => Promise<Answer>,
+    snapshot: port.CatalogSnapshot,
+    question: shop.ShopQuestion,
+    answer: (search: Search, sorting: shop.Sorting | undefined) => Promise<Answer>,
   ): Promise<Work> => {
     const byKey = await readAttributes(snapshot);
-    const categories = await listNamedCategories(snapshot, question);
-    const { sorting, question: planned } = planShopSearch(question, { byKey, categories });
+    const categories = await shop.listNamedCategories(snapshot, question);
+    const { sorting, question: planned } = shop.planShopSearch(question, { byKey, categories });
     return searchBy(planSearch(planned, byKey), (search) => answer(search, sorting));
   };
   return {
@@ -156,16 +132,16 @@ export function searchOperations(
       const plan = planSearch(question, await readAttributes(snapshot));
       return searchBy(plan, async (search) => encode(JSON.stringify(await search.answer(question))));
     }),
-    searchGroups: onIndex(({ question }: Order<ShopQuestion>, snapshot) =>
+    searchGroups: onIndex(({ question }: Order<shop.ShopQuestion>, snapshot) =>
       groupBy(snapshot, question, async (search, sorting) => {
         const { suggested } = question;
         if (suggested === undefined)
-          return encode(answerShopSearch(question, sorting, await search.group(question)));
+          return encode(shop.answerShopSearch(question, sorting, await search.group(question)));
         const read = { offset: 0, limit: Math.max(suggested.product, SUGGESTED_FROM) };
-        return encode(answerSuggestions({ ...question, suggested }, await search.group(read)));
+        return encode(shop.answerSuggestions({ ...question, suggested }, await search.group(read)));
       }),
     ),
-    findUploads: onIndex(({ question }: Order<ShopQuestion>, snapshot) =>
+    findUploads: onIndex(({ question }: Order<shop.ShopQuestion>, snapshot) =>
       groupBy(snapshot, question, async (search) => {
         const { groups, rows, total, isPartial } = await search.group(question);
         const texts = groups.map((documents) => documents.flatMap((one) => rows.get(one)?.text ?? []));
@@ -173,17 +149,19 @@ export function searchOperations(
       }),
     ),
     /** A page of a listing, which has neither facets nor a total. Source: docs/interface.md §14.3 rule 6. */
-    listFound: onIndex(async ({ question, form }: Order<SearchQuestion> & { form: ListForm }, snapshot) => {
-      const plan = planSearch(question, await readAttributes(snapshot));
-      return { run: (index) => new Search(index, plan).list(question, form) };
-    }),
+    listFound: onIndex(
+      async ({ question, form }: Order<SearchQuestion> & { form: browse.ListForm }, snapshot) => {
+        const plan = planSearch(question, await readAttributes(snapshot));
+        return { run: (index) => new Search(index, plan).list(question, form) };
+      },
+    ),
     listCategories: onIndex(({ question }: Order<CategoryQuestion>) => ({
       run: (index) => listCategories(index, question),
     })),
   };
 }
 
-const readAttributes = async (snapshot: CatalogSnapshot) =>
+const readAttributes = async (snapshot: port.CatalogSnapshot) =>
   indexByKey((await snapshot.readOntology()).attributes);
 
 /** @param answer JSON, so that the serving thread only sends it @throws answer_too_large */
@@ -228,11 +206,9 @@ class Search {
     const page = sorted
       ? await this.pageOfSorted(sorted, surveyed, { limit, cursor })
       : toPage(await this.fillPage(surveyed, { limit, cursor }), limit);
-    const { total } = counted;
-    const isTotalExact = counted.isExact && this.index.newer === undefined;
     const isComplete = this.index.newer === undefined;
-    const answer = { ...page, total, isTotalExact, isComplete };
-    const found = { ...answer, facets: facets.list(), facetsOf: facets.products };
+    const totals = { total: counted.total, isTotalExact: counted.isExact && isComplete, isComplete };
+    const found = { ...page, ...totals, facets: facets.list(), facetsOf: facets.products };
     // A place in a part of the catalog is invalid in the index made later.
     return this.index.isMade ? found : { ...found, ...PARTIAL };
   }
@@ -241,10 +217,10 @@ class Search {
    * Hits by group, each in the place of its best hit. Hits whose uploads need not be read are grouped by the index.
    * @throws search_too_broad, search_too_long
    */
-  async group({ offset, limit }: GroupRange): Promise<FoundGroups> {
+  async group({ offset, limit }: GroupRange): Promise<shop.FoundGroups> {
     const { byKey } = this.plan;
     const facets = new FacetTally(byKey);
-    const tally = new CategoryTally();
+    const tally = new shop.CategoryTally();
     const { groups, share } = await this.placeHits(offset + limit, { facets, tally });
     const page = groups.list(offset, limit);
     const rows = await this.readWhole(page.flat());
@@ -256,7 +232,7 @@ class Search {
       facets: facets.list(),
       categories: tally.list(),
       byKey,
-      categoryIds: await this.index.snapshot.findCategories(listMainPaths(rows.values())),
+      categoryIds: await this.index.snapshot.findCategories(shop.listMainPaths(rows.values())),
       isPartial: !this.index.isMade,
     };
   }
@@ -267,7 +243,7 @@ class Search {
    */
   private async placeHits(
     needed: number,
-    { facets, tally }: { readonly facets: FacetTally; readonly tally: CategoryTally },
+    { facets, tally }: { readonly facets: FacetTally; readonly tally: shop.CategoryTally },
   ): Promise<{ readonly groups: HitGroups; readonly share: number }> {
     const { sort, test } = this.plan;
     const sorted = sort && new SortedHits(sort);
@@ -294,15 +270,14 @@ class Search {
   }
 
   private async groupByIndex(groups: HitGroups, needed: number): Promise<void> {
-    for (const tier of this.plan.tiers.ranked) {
+    for (const tier of this.plan.tiers.ranked)
       for await (const place of this.listPlaces(tier)) {
         if (groups.hits >= GROUPED && groups.count >= needed) return;
         groups.add(place);
       }
-    }
   }
 
-  private async *listPlaces(tier: SearchTier): AsyncGenerator<HitGroup, void> {
+  private async *listPlaces(tier: port.SearchTier): AsyncGenerator<port.HitGroup, void> {
     const { snapshot, newer, tail } = this.index;
     for (let after = 0, isMore = true; isMore; ) {
       const places = await snapshot.listPlaces({ tier, after, limit: GROUPED, newer });
@@ -312,11 +287,11 @@ class Search {
     }
     for (const { row, lexemes } of tail)
       if (isInTier(tier, lexemes))
-        yield { document: row.document, group: keyOfGroup(readFront(row).groupIdentifier) };
+        yield { document: row.document, group: keyOfGroup(browse.readFront(row).groupIdentifier) };
   }
 
   /** @throws answer_too_large before any is read */
-  private async readWhole(documents: readonly number[]): Promise<ReadonlyMap<number, ShownProduct>> {
+  private async readWhole(documents: readonly number[]): Promise<ReadonlyMap<number, shop.ShownProduct>> {
     const { snapshot, isMade } = this.index;
     refuseLarge(isMade ? await snapshot.weighDocuments(documents) : 0, documents.length);
     const rows = await this.placeRows(() => snapshot.listDocuments(documents));
@@ -325,15 +300,15 @@ class Search {
   }
 
   private async placeRows(
-    read: () => Promise<readonly PlacedRow[]>,
-  ): Promise<ReadonlyMap<number, PlacedRow>> {
+    read: () => Promise<readonly port.PlacedRow[]>,
+  ): Promise<ReadonlyMap<number, port.PlacedRow>> {
     const { tail, isMade } = this.index;
     const rows = isMade ? await read() : tail.map(({ row }) => row);
     return new Map(rows.map((row) => [row.document, row]));
   }
 
   /** Hits in order; a page ends early at this many characters, or when its time is up. */
-  async list({ limit, cursor }: SearchQuestion, form: ListForm): Promise<ListedPage> {
+  async list({ limit, cursor }: SearchQuestion, form: browse.ListForm): Promise<browse.ListedPage> {
     const isOver = startPart(this.index);
     const items: string[] = [];
     let last = cursor === undefined ? FIRST : readPlace(cursor);
@@ -344,7 +319,7 @@ class Search {
         return { items, nextCursor: writePlace(last) };
       last = hit.place;
       if (!this.holds(hit)) continue;
-      const item = form === 'table' ? writeTableItem(hit.row) : toListItem(hit.row);
+      const item = form === 'table' ? browse.writeTableItem(hit.row) : browse.toListItem(hit.row);
       items.push(item);
       characters += item.length;
     }
@@ -454,19 +429,18 @@ class Search {
     former = new FormerHits(this.index.newer),
   ): AsyncGenerator<Hit, void> {
     const tiers = [...this.plan.tiers.ranked.entries()].slice(first);
-    for (const [at, tier] of tiers) {
+    for (const [at, tier] of tiers)
       for await (const row of this.listTier(tier, at === first ? document : 0, next)) {
         const hit = new Hit(row, [at, row.document]);
         if (former.stillHolds(tier, hit)) yield hit;
       }
-    }
   }
 
   private async *listTier(
-    tier: SearchTier,
+    tier: port.SearchTier,
     behind: number,
     next: () => HitReads,
-  ): AsyncGenerator<FoundRow, void> {
+  ): AsyncGenerator<port.FoundRow, void> {
     const { snapshot, newer, isMade } = this.index;
     let after = behind;
     for (let most: number = PAGES[0], isMore = isMade; isMore; most = PAGES[1]) {
@@ -509,7 +483,7 @@ export class HitGroups {
     return this.documents.size;
   }
 
-  add({ document, group }: HitGroup): void {
+  add({ document, group }: port.HitGroup): void {
     this.hits += 1;
     const known = this.documents.get(group);
     if (known === undefined) this.documents.set(group, [document]);
@@ -530,7 +504,7 @@ class FormerHits {
     this.newer = newer;
   }
 
-  stillHolds({ all }: SearchTier, hit: Hit): boolean {
+  stillHolds({ all }: port.SearchTier, hit: Hit): boolean {
     const { id, present } = hit.row;
     if (present <= this.newer) return true;
     if (this.seen.has(id) || !holdsAll(all, listLexemes(hit.product))) return false;
@@ -589,9 +563,9 @@ function toPage({ hits, last }: Collected, limit: number): Page {
   return { items: page.map(({ item }) => item), nextCursor: behind ? writePlace(behind) : null };
 }
 
-function toItem(row: PlacedRow) {
-  const front = readFront(row);
-  return { ...toTableItem(row, front), link: front.productUrl };
+function toItem(row: port.PlacedRow) {
+  const front = browse.readFront(row);
+  return { ...browse.toTableItem(row, front), link: front.productUrl };
 }
 
 interface Ranked {

@@ -4,7 +4,6 @@ import type { Sent } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
 import { TableProduct } from '../products/products.ts';
 
-/** Marks an answer as partial. */
 export const PartialMark = Type.Optional(
   Type.Literal(true, { description: 'there is no index yet: a part of the catalog was looked through' }),
 );

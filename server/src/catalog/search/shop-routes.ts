@@ -111,8 +111,6 @@ const SuggestionAnswer = Type.Object(
 
 type ProductQuestion = Parameters<Catalog['search']['ask']>[1];
 
-const MOST = 1_000;
-const DEFAULT_LIMIT = 20;
 const SUGGESTED: SuggestionLimits = { product: 5, category: 3, brand: 2, search: 3 };
 const about = {
   tags: ['Products'],
@@ -129,11 +127,11 @@ export const shopRoutes =
         sendJson(reply, await catalog.search.ask(project.id, question, signal)),
       );
     const search = (project: ChosenProject, sent: Static<typeof SearchBody>, reply: FastifyReply) => {
-      const { query = '', offset = 0, limit = DEFAULT_LIMIT } = sent;
+      const { query = '', offset = 0, limit = 20 } = sent;
       const question = {
         query,
         offset,
-        limit: Math.min(limit, MOST),
+        limit: Math.min(limit, 1_000),
         filters: readShopFilters(sent.filters),
         sort: sent.sort ?? readComplexSort(sent.sortComplex),
       };
@@ -190,8 +188,6 @@ function readComplexSort(sent: unknown): string | undefined {
 
 /** Filters as connectors send them: a JSON list, in which values are `{"value"}`, `{"name"}` or just text. */
 
-const FILTERS = 50;
-const VALUES = 100;
 const FORM =
   '/filters must be a JSON list of {"name","values":[{"value"}]} or {"name","min","max"}, of at most 50 filters with 100 values';
 const refuse = () => new ServiceError('query_invalid', FORM);
@@ -199,7 +195,7 @@ const refuse = () => new ServiceError('query_invalid', FORM);
 /** @throws query_invalid */
 function readShopFilters(sent: unknown): readonly ShopFilter[] {
   const list = readJson(sent) ?? [];
-  if (!Array.isArray(list) || list.length > FILTERS) throw refuse();
+  if (!Array.isArray(list) || list.length > 50) throw refuse();
   return list.map(readFilter);
 }
 
@@ -216,7 +212,7 @@ function readFilter(sent: unknown): ShopFilter {
   const { name, key, values, min, max } = asObject(sent);
   const named = textOf(name ?? key);
   if (named === undefined) throw refuse();
-  if (Array.isArray(values) && values.length <= VALUES) return { name: named, values: values.map(readValue) };
+  if (Array.isArray(values) && values.length <= 100) return { name: named, values: values.map(readValue) };
   const [from, to] = [readNumber(min, Number.MIN_SAFE_INTEGER), readNumber(max, Number.MAX_SAFE_INTEGER)];
   if (values !== undefined || (min === undefined && max === undefined)) throw refuse();
   return { name: named, min: from, max: to };

@@ -41,7 +41,6 @@ export interface ShownProduct extends PlacedRow {
   readonly product: UploadedProduct;
 }
 
-/** Hits by group, with what the answer is made from. */
 export interface FoundGroups {
   /** Documents of the groups of the page. */
   readonly groups: readonly (readonly number[])[];
@@ -62,7 +61,6 @@ interface CountedCategory {
   readonly count: number;
 }
 
-/** Main categories of hits, with their ancestors. */
 export class CategoryTally {
   private readonly counts = new Map<string, { path: readonly string[]; count: number }>();
 
@@ -70,8 +68,7 @@ export class CategoryTally {
     const path = mainCategory(categories)?.path ?? [];
     for (let depth = 1; depth <= path.length; depth += 1) {
       const above = path.slice(0, depth);
-      const key = JSON.stringify(above);
-      this.counts.getOrInsertComputed(key, () => ({ path: above, count: 0 })).count += 1;
+      this.counts.getOrInsertComputed(JSON.stringify(above), () => ({ path: above, count: 0 })).count += 1;
     }
   }
 
@@ -94,7 +91,6 @@ const CATEGORY = { key: 'category', names: ['category', 'kategorie', 'categories
 const isOfCategory = ({ name }: ShopFilter) => CATEGORY.names.includes(name.toLowerCase());
 /** Separates the levels of a category, as connectors write them. */
 const LEVEL = '#';
-const LISTED_CATEGORIES = 5_000;
 
 /** @returns the paths that a filter with only a category's name means */
 export async function listNamedCategories(
@@ -103,7 +99,7 @@ export async function listNamedCategories(
 ): Promise<readonly (readonly string[])[]> {
   const names = filters.filter(isOfCategory).flatMap((one) => ('values' in one ? one.values : []));
   if (names.length === 0) return [];
-  const listed = await snapshot.listCategoryPaths({ under: [], after: [], limit: LISTED_CATEGORIES });
+  const listed = await snapshot.listCategoryPaths({ under: [], after: [], limit: 5_000 });
   const paths = new Map<string, readonly string[]>();
   for (const { path } of listed)
     for (const [at, name] of path.entries())
@@ -188,11 +184,7 @@ const BY_PRICE = {
 } as const;
 
 /** By price, if there is the attribute of the project's setting or one with a usual name, and by name. */
-function listSortings(
-  byKey: ReadonlyMap<string, Attribute>,
-  priceAttribute: string,
-  language: 'de' | 'en',
-): readonly Sorting[] {
+function listSortings(byKey: ReadonlyMap<string, Attribute>, priceAttribute: string, language: 'de' | 'en') {
   const price =
     byKey.get(priceAttribute) ?? byKey.values().find(({ name }) => PRICES.includes(name.toLowerCase()));
   const of = (key: string, [up, down]: readonly [string, string]): Sorting[] => [
@@ -202,7 +194,6 @@ function listSortings(
   return [...(price ? of(price.name, BY_PRICE[language]) : []), ...of('name', BY_NAME)];
 }
 
-/** Connectors' names for the order by relevance. */
 const RELEVANCE = ['', 'score', '_score', 'relevance', 'relevanz'];
 
 /** Names in either language are known, as a bookmarked page keeps its own. @throws query_invalid */
@@ -218,11 +209,8 @@ function findSorting(
     [one.key, ...names.map((list) => list[at]?.name ?? '')].some((name) => name.toLowerCase() === lower),
   );
   if (found !== undefined) return found;
-  const known = own.map(({ key }) => key).join(', ');
-  throw new ServiceError('query_invalid', `/sort must be one of ${known}`);
+  throw new ServiceError('query_invalid', `/sort must be one of ${own.map(({ key }) => key).join(', ')}`);
 }
-
-const HIGHEST_RELEVANCE = 1_000_000;
 
 /** Placeholder for the items of an answer, which are JSON already. */
 const ITEMS = randomUUID();
@@ -239,15 +227,15 @@ function writeItems({ groups, rows, byKey, categoryIds }: FoundGroups, offset: n
     attributes: new Map<string, Attribute>(),
     categoryIdOf: (path: string) => categoryIds.get(path) ?? 0,
   };
-  const points = new PointWriter(byKey);
-  let relevance = HIGHEST_RELEVANCE - offset;
+  const insertPoints = openPoints(byKey);
+  let relevance = 1_000_000 - offset;
   const written = groups.map((documents) => {
     const items = documents.flatMap((document, at) => {
       const row = rows.get(document);
       if (row === undefined) return [];
       const item = makeItem(row.id, row.product, settings);
       const placed = { ...item, head: at === 0, resultSet: null, relevance: relevance-- };
-      return points.insert(JSON.stringify(placed), row.product);
+      return insertPoints(JSON.stringify(placed), row.product);
     });
     return `[${items.join(',')}]`;
   });
@@ -257,39 +245,27 @@ function writeItems({ groups, rows, byKey, categoryIds }: FoundGroups, offset: n
 const POINTS = '"dataPoints":[';
 
 /** Data points as JSON: most are shared by many products of an answer, and writing them takes half of its time. */
-class PointWriter {
-  private readonly byKey: ReadonlyMap<string, Attribute>;
-  private readonly texts = new Map<Attribute, Map<string, string>>();
-
-  constructor(byKey: ReadonlyMap<string, Attribute>) {
-    this.byKey = byKey;
-  }
-
-  /** @returns the item, which has at most the point of its category, with those of its values inserted before */
-  insert(item: string, { attributes }: UploadedProduct): string {
-    const points = new Set(attributes.flatMap(({ key, value }) => this.write(key, value) || []));
-    const at = item.indexOf(POINTS) + POINTS.length;
-    const comma = points.size === 0 || item[at] === ']' ? '' : ',';
-    return `${item.slice(0, at)}${[...points].join(',')}${comma}${item.slice(at)}`;
-  }
-
+function openPoints(byKey: ReadonlyMap<string, Attribute>) {
+  const texts = new Map<Attribute, Map<string, string>>();
   /** @returns nothing for a value that makes no fact */
-  private write(key: string, value: string): string {
-    const attribute = this.byKey.get(key);
+  const write = (key: string, value: string): string => {
+    const attribute = byKey.get(key);
     if (attribute === undefined) return '';
-    const ofAttribute = this.texts.getOrInsertComputed(attribute, () => new Map<string, string>());
+    const ofAttribute = texts.getOrInsertComputed(attribute, () => new Map<string, string>());
     return ofAttribute.getOrInsertComputed(value, () =>
       isFact(value, attribute) ? JSON.stringify(makeDataPoint(attribute, value)) : '',
     );
-  }
+  };
+  /** @returns the item, which has at most the point of its category, with those of its values inserted before */
+  return (item: string, { attributes }: UploadedProduct): string => {
+    const points = new Set(attributes.flatMap(({ key, value }) => write(key, value) || []));
+    const at = item.indexOf(POINTS) + POINTS.length;
+    const comma = points.size === 0 || item[at] === ']' ? '' : ',';
+    return `${item.slice(0, at)}${[...points].join(',')}${comma}${item.slice(at)}`;
+  };
 }
 
-/** @returns JSON */
-export function answerShopSearch(
-  question: ShopQuestion,
-  sorting: Sorting | undefined,
-  found: FoundGroups,
-): string {
+export function answerShopSearch(question: ShopQuestion, sorting: Sorting | undefined, found: FoundGroups) {
   const totals = {
     totalResults: found.total,
     totalResultsVariants: found.hits,
@@ -370,8 +346,9 @@ const NAMES = {
   searches: 'Suchvorschläge',
 };
 const BRANDS = ['brand', 'marke', 'hersteller', 'manufacturer'];
+/** Of suggestions that are not products. */
+const WITHOUT_PAGE = { link: '', image: '' };
 
-/** @returns JSON */
 export function answerSuggestions(
   question: ShopQuestion & { readonly suggested: SuggestionLimits },
   found: FoundGroups,
@@ -386,17 +363,11 @@ export function answerSuggestions(
     name: path.at(-1) ?? '',
     path,
     query: `_#${path.join(LEVEL)}`,
-    link: '',
-    image: '',
+    ...WITHOUT_PAGE,
     count,
   }));
   const brand = found.facets.find(({ attribute }) => BRANDS.includes(attribute.toLowerCase()));
-  const brands = (brand?.values ?? []).map(({ value: name, count }) => ({
-    name,
-    link: '',
-    image: '',
-    count,
-  }));
+  const brands = (brand?.values ?? []).map(({ value: name, count }) => ({ name, ...WITHOUT_PAGE, count }));
   const blocks = [
     { type: 'products' as const, totalResults: found.total, results: ITEMS },
     { type: 'categories', totalResults: categories.length, results: choose(categories, suggested.category) },
@@ -431,8 +402,7 @@ function listSearches(
   const completed = [...counts].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1));
   const results = completed.map(([word, count]) => ({
     name: [...words.slice(0, -1), word].join(' '),
-    link: '',
-    image: '',
+    ...WITHOUT_PAGE,
     count,
   }));
   return { type: 'searches' as const, totalResults: results.length, results: results.slice(0, limit) };

@@ -13,7 +13,6 @@ export interface SearchTiers {
 
 export interface WordedSearch {
   readonly words: readonly string[];
-  /** What the filter requires of every hit. */
   readonly narrowing: LexemeGroups;
   /** What else each word may mean; undefined: no errors are forgiven. */
   readonly meant?: readonly (readonly string[])[] | undefined;

@@ -18,7 +18,6 @@ export class Vocabulary {
   bytes = new Uint8Array(FIRST_BYTES);
   /** Where the bytes of each word begin, and those of the previous one end. */
   readonly starts = new Int32Array(MOST_WORDS + 1);
-  /** The number of letters of each word. */
   readonly letters = new Uint8Array(MOST_WORDS);
   private readonly hashes = new Int32Array(MOST_WORDS);
   /** The number of a word plus one, by its hash; 0 is free. */
