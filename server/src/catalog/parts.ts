@@ -17,7 +17,6 @@ export type CatalogSettings = Pick<
 /** Numbers of products that a task created, changed and deleted; absent after a restore. */
 export type WrittenCounts = Partial<Pick<ChangeCounts, 'created' | 'changed' | 'deleted'>>;
 
-/** What every part of the catalog works with. */
 export interface CatalogParts extends Pick<Base, 'clock' | 'database' | 'logger' | 'payloads'> {
   readonly store: CatalogStore;
   readonly ingest: Ingest;

@@ -130,17 +130,12 @@ const OF_REQUEST = /"code":"(repeated_identifier|product_invalid|path_mended|com
 /** @returns the identifiers of omitted products that the report of a batch names */
 export function listSkipped(report: string): string[] {
   const lines = report.split('\n').filter((line) => line.includes(SKIPPED));
-  const identifiers = lines.map((line) => (JSON.parse(line) as ReportLine).identifier);
-  return [
-    ...new Set(identifiers.filter((identifier) => identifier !== undefined && isStorableText(identifier))),
-  ] as string[];
+  const identifiers = lines.flatMap((line) => (JSON.parse(line) as ReportLine).identifier ?? []);
+  return [...new Set(identifiers.filter(isStorableText))];
 }
 
 /** Lines about the request itself stay valid whatever the facts are. @returns those lines */
-export function keepRequestLines(report: string | undefined): string {
-  return (report ?? '')
-    .split('\n')
-    .filter((line) => OF_REQUEST.test(line))
-    .map((line) => `${line}\n`)
-    .join('');
+export function keepRequestLines(report: string): string {
+  const lines = report.split('\n').filter((line) => OF_REQUEST.test(line));
+  return lines.map((line) => `${line}\n`).join('');
 }

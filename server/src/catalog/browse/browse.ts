@@ -5,41 +5,16 @@
 
 import { ServiceError } from '../../kernel/errors.ts';
 import { parseJson } from '../../kernel/json-scan.ts';
-import {
-  countPassed,
-  type Operation,
-  Passed,
-  shareText,
-  type ThreadPool,
-} from '../../storage/threads/threads.ts';
+import * as threads from '../../storage/threads/threads.ts';
 import { type Tasks, toWireTask } from '../../tasks/tasks.ts';
-import {
-  AnswerWriter,
-  type Attribute,
-  describeNotExtracted,
-  indexByKey,
-  type Ontology,
-  planChange,
-  type RequestedAttribute,
-  readValue,
-  tallyCoverage,
-  tallyEffect,
-} from '../ontology/ontology.ts';
+import * as ontology from '../ontology/ontology.ts';
 import type * as port from '../port.ts';
-import {
-  type AttributeValue,
-  computeValueId,
-  FRONT_END,
-  mainCategory,
-  mainImage,
-  smallImage,
-  type UploadedProduct,
-} from '../products/products.ts';
+import * as products from '../products/products.ts';
 
 /** How a list shows products. Source: docs/interface.md §14.3. `upload`: all that was uploaded. `table`: a row of a table. */
 export type ListForm = 'upload' | 'table';
 
-type UploadFront = Omit<UploadedProduct, 'attributes' | 'settings'>;
+type UploadFront = Omit<products.UploadedProduct, 'attributes' | 'settings'>;
 
 export interface ListedPage {
   /** JSON each. */
@@ -56,7 +31,7 @@ export const writeTableItem = (row: port.ListedRow): string => JSON.stringify(to
 
 /** The front is a small part of a large upload. */
 export function readFront({ text }: port.ListedRow): UploadFront {
-  const end = text.indexOf(FRONT_END);
+  const end = text.indexOf(products.FRONT_END);
   return JSON.parse(end < 0 ? text : `${text.slice(0, end)}}`) as UploadFront;
 }
 
@@ -71,13 +46,14 @@ export const describeBriefly = ({ identifier, groupIdentifier, name, images, cat
   identifier,
   groupId: groupIdentifier,
   name,
-  image: mainImage(images)?.url ?? '',
-  thumbnail: smallImage(images)?.url ?? '',
-  category: mainCategory(categories)?.path ?? [],
+  image: products.mainImage(images)?.url ?? '',
+  thumbnail: products.smallImage(images)?.url ?? '',
+  category: products.mainCategory(categories)?.path ?? [],
 });
 
 /** @returns the number by which products under a category path are found; 53 bits, so that no two paths of a catalog collide */
-export const keyOfCategory = (path: readonly string[]): number => computeValueId(0, JSON.stringify(path));
+export const keyOfCategory = (path: readonly string[]): number =>
+  products.computeValueId(0, JSON.stringify(path));
 
 const MAX_DEPTH = 20;
 
@@ -125,7 +101,7 @@ export async function readProductPage(
   if (measured.bytes > AT_ONCE_BYTES) {
     const made = await scans.makePage({ projectId, identifier }, signal);
     if (made === undefined) return undefined;
-    countPassed(made.bytes.length);
+    threads.countPassed(made.bytes.length);
     return [made.bytes, Buffer.from(`,"lastChange":${JSON.stringify(await findChange(made))}}`)];
   }
   const found = await store.findProduct(projectId, identifier);
@@ -136,18 +112,18 @@ const makePage = (snapshots: port.CatalogSnapshots, { projectId, identifier }: P
   snapshots.read(projectId, async (snapshot) => {
     const found = await snapshot.findProduct(identifier);
     if (found === undefined) return undefined;
-    const bytes = shareText(JSON.stringify(describeProduct(projectId, found)).slice(0, -1));
+    const bytes = threads.shareText(JSON.stringify(describeProduct(projectId, found)).slice(0, -1));
     const { updatedAt, updatedBy } = found;
-    return new Passed<MadePage>({ bytes, updatedAt, updatedBy }, bytes.length);
+    return new threads.Passed<MadePage>({ bytes, updatedAt, updatedBy }, bytes.length);
   });
 
 /** @throws catalog_damaged */
 function describeProduct(projectId: number, found: port.FoundProduct) {
-  const { id, raw, updatedAt, ontology } = found;
+  const { id, raw, updatedAt } = found;
   if (raw === null) throw new ServiceError('catalog_damaged', { values: [projectId] });
-  const upload = JSON.parse(raw) as UploadedProduct;
+  const upload = JSON.parse(raw) as products.UploadedProduct;
   const product = JSON.parse(`{"id":${id},${writeAnswer(found)},"lastUpdateTs":${updatedAt}}`) as object;
-  const known = indexByKey(ontology.attributes);
+  const known = ontology.indexByKey(found.ontology.attributes);
   const values = upload.attributes.map((value) => describeValue(value, known.get(value.key)));
   const notExtracted = values.flatMap((one) => {
     if (!('code' in one)) return [];
@@ -158,25 +134,25 @@ function describeProduct(projectId: number, found: port.FoundProduct) {
 }
 
 /** @returns a product's answer to lookups as JSON, without id and time */
-export function writeAnswer({ raw, ontology, categories }: port.FoundProduct): string {
-  const writer = new AnswerWriter(ontology.attributes, (path) => categories.get(path));
+export function writeAnswer(found: port.FoundProduct): string {
+  const writer = new ontology.AnswerWriter(found.ontology.attributes, (path) => found.categories.get(path));
   writer.begin();
-  return writer.write(Buffer.from(raw ?? '')).toString();
+  return writer.write(Buffer.from(found.raw ?? '')).toString();
 }
 
-function describeValue(uploaded: AttributeValue, attribute: Attribute | undefined) {
+function describeValue(uploaded: products.AttributeValue, attribute: ontology.Attribute | undefined) {
   if (attribute === undefined) {
     const message = 'the ontology does not know this attribute';
     return { ...uploaded, attribute: null, fact: null, code: 'attribute_unknown', message };
   }
   const { id, name, type, unitName } = attribute;
-  const read = readValue(uploaded.value, attribute);
+  const read = ontology.readValue(uploaded.value, attribute);
   if (read.kind === 'none') {
-    const message = describeNotExtracted(read.why, attribute);
+    const message = ontology.describeNotExtracted(read.why, attribute);
     return { ...uploaded, attribute: name, fact: null, code: read.why, message };
   }
   const number = read.kind === 'number' && { number: read.number, ...(unitName && { unit: unitName }) };
-  const fact = { attributeId: id, valueId: computeValueId(id, uploaded.value), type, ...number };
+  const fact = { attributeId: id, valueId: products.computeValueId(id, uploaded.value), type, ...number };
   return { ...uploaded, attribute: name, fact };
 }
 
@@ -201,7 +177,11 @@ export type SurveyQuestion =
       /** Only of products under this category. */
       readonly category?: readonly string[] | undefined;
     }
-  | { readonly kind: 'effect'; readonly attribute: RequestedAttribute; readonly deleted: readonly number[] }
+  | {
+      readonly kind: 'effect';
+      readonly attribute: ontology.RequestedAttribute;
+      readonly deleted: readonly number[];
+    }
   | SuggestionQuestion;
 
 interface SuggestionQuestion {
@@ -231,12 +211,12 @@ const LONG_READS = ['countProducts', 'listCommitChanges', 'listProductChanges', 
 type LongRead = (typeof LONG_READS)[number];
 
 interface Tally {
-  add(product: UploadedProduct): void;
+  add(product: products.UploadedProduct): void;
   describe(): object;
 }
 
 /** Opens a count for a room to the right. */
-export type OpenTally = (ontology: Ontology, question: SuggestionQuestion) => Tally;
+export type OpenTally = (present: ontology.Ontology, question: SuggestionQuestion) => Tally;
 
 type OpenSurvey = Awaited<ReturnType<typeof openSurvey>>;
 
@@ -247,43 +227,37 @@ const BLOCK = 50;
 const PART = 2_000;
 const OPEN_SURVEYS = 16;
 
-/** The operations of the scanning thread. */
 export function scanOperations(
   snapshots: port.CatalogSnapshots,
   openSuggestions: OpenTally,
-): Record<string, Operation> {
+): Record<string, threads.Operation> {
   const open = new Map<number, OpenSurvey>();
   const read = (name: LongRead) => [
     name,
     ({ projectId, input }: { projectId: number; input: never }) =>
       snapshots.read(projectId, (snapshot) => (snapshot[name] as (input: never) => Promise<unknown>)(input)),
   ];
+  async function surveyPart(snapshot: port.CatalogSnapshot, order: SurveyOrder): Promise<SurveyPart> {
+    const { handle, isFirst } = order;
+    const survey = isFirst ? await openSurvey(snapshot, order, openSuggestions) : open.get(handle);
+    if (survey === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
+    open.set(handle, survey);
+    const [oldest] = open.keys();
+    if (open.size > OPEN_SURVEYS && oldest !== undefined) open.delete(oldest);
+    const isEnd = await countPart(snapshot, survey);
+    const { scanned, of, sampled, counted: sampledProducts } = survey;
+    if (!isEnd) return { scanned, of: Math.max(of, scanned) };
+    open.delete(handle);
+    const counts = { products: survey.total, sampled, sampledProducts };
+    return { scanned, of: scanned, result: { ...counts, counted: survey.tally.describe() } };
+  }
   return {
     ...Object.fromEntries(LONG_READS.map(read)),
     makePage: (order: PageOrder) => makePage(snapshots, order),
     survey: (order: SurveyOrder) =>
-      snapshots.read(order.projectId, (snapshot) => surveyPart({ open, openSuggestions }, snapshot, order)),
+      snapshots.read(order.projectId, (snapshot) => surveyPart(snapshot, order)),
     endSurvey: ({ handle }: { handle: number }) => open.delete(handle),
   };
-}
-
-async function surveyPart(
-  { open, openSuggestions }: { readonly open: Map<number, OpenSurvey>; readonly openSuggestions: OpenTally },
-  snapshot: port.CatalogSnapshot,
-  order: SurveyOrder,
-): Promise<SurveyPart> {
-  const { handle, isFirst } = order;
-  const survey = isFirst ? await openSurvey(snapshot, order, openSuggestions) : open.get(handle);
-  if (survey === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
-  open.set(handle, survey);
-  const [oldest] = open.keys();
-  if (open.size > OPEN_SURVEYS && oldest !== undefined) open.delete(oldest);
-  const isEnd = await countPart(snapshot, survey);
-  const { scanned, of, products, sampled, counted: sampledProducts } = survey;
-  if (!isEnd) return { scanned, of: Math.max(of, scanned) };
-  open.delete(handle);
-  const result = { products, sampled, sampledProducts, counted: survey.tally.describe() };
-  return { scanned, of: scanned, result };
 }
 
 async function openSurvey(
@@ -292,28 +266,28 @@ async function openSurvey(
   openSuggestions: OpenTally,
 ) {
   const tally = openTally(await snapshot.readOntology(), question, openSuggestions);
-  const products = await snapshot.countProducts();
+  const total = await snapshot.countProducts();
   const largest = await snapshot.readLargestId();
-  const most = isWhole ? products : Math.min(SAMPLE[question.kind], products);
-  const sampled = most < products;
+  const most = isWhole ? total : Math.min(SAMPLE[question.kind], total);
+  const sampled = most < total;
   const blocks = sampled ? listSample(largest, most) : listAll(largest);
   const category = question.kind === 'coverage' ? question.category : undefined;
-  const holds = ({ categories }: UploadedProduct) =>
+  const holds = ({ categories }: products.UploadedProduct) =>
     category === undefined || categories.some(({ path }) => category.every((name, at) => path[at] === name));
   /** The rest of a block whose uploads were too large for one page. */
   const rest = undefined as port.IdRange | undefined;
   const state = { sampled, scanned: 0, counted: 0, rest };
-  return { tally, holds, products, blocks, of: most, ...state };
+  return { tally, holds, total, blocks, of: most, ...state };
 }
 
-function openTally(ontology: Ontology, question: SurveyQuestion, openSuggestions: OpenTally): Tally {
+function openTally(present: ontology.Ontology, question: SurveyQuestion, openSuggestions: OpenTally): Tally {
   switch (question.kind) {
     case 'coverage':
-      return tallyCoverage(ontology.attributes);
+      return ontology.tallyCoverage(present.attributes);
     case 'effect':
-      return tallyEffect(planChange(ontology, question));
+      return ontology.tallyEffect(ontology.planChange(present, question));
     case 'suggestions':
-      return openSuggestions(ontology, question);
+      return openSuggestions(present, question);
   }
 }
 
@@ -324,7 +298,7 @@ async function countPart(snapshot: port.CatalogSnapshot, survey: OpenSurvey): Pr
     const range: port.IdRange | undefined = survey.rest ?? survey.blocks.next().value;
     if (range === undefined) return true;
     const { rows, isCut } = await snapshot.listById(range);
-    for (const { text } of rows) countUpload(survey, JSON.parse(text) as UploadedProduct);
+    for (const { text } of rows) countUpload(survey, JSON.parse(text) as products.UploadedProduct);
     survey.scanned += rows.length;
     const last = rows.at(-1)?.id ?? range.upTo;
     survey.rest = isCut ? { ...range, after: last, limit: range.limit - rows.length } : undefined;
@@ -332,7 +306,7 @@ async function countPart(snapshot: port.CatalogSnapshot, survey: OpenSurvey): Pr
   return false;
 }
 
-function countUpload(survey: OpenSurvey, product: UploadedProduct): void {
+function countUpload(survey: OpenSurvey, product: products.UploadedProduct): void {
   if (!survey.holds(product)) return;
   survey.tally.add(product);
   survey.counted += 1;
@@ -349,9 +323,8 @@ function* listSample(largest: number, most: number): Generator<port.IdRange, und
 
 /** Ids are consecutive, so an interval contains at most as many products. */
 function* listAll(largest: number): Generator<port.IdRange, undefined> {
-  for (let after = 0; after < largest; after += PART) {
+  for (let after = 0; after < largest; after += PART)
     yield { after, upTo: Math.min(after + PART, largest), limit: PART };
-  }
 }
 
 /**
@@ -360,12 +333,12 @@ function* listAll(largest: number): Generator<port.IdRange, undefined> {
  */
 export type Scans = ReturnType<typeof createScans>;
 
-/** @param threads a pool of one, which holds the counts of surveys */
-export function createScans(threads: ThreadPool) {
+/** @param pool of one thread, which holds the counts of surveys */
+export function createScans(pool: threads.ThreadPool) {
   let nextHandle = 1;
   type Order = Pick<SurveyOrder, 'projectId'> & Partial<SurveyOrder>;
   const run = <Output>(operation: string, order: Order, signal?: AbortSignal) =>
-    threads.run<Output>(operation, order, { key: order.projectId, unordered: true, signal });
+    pool.run<Output>(operation, order, { key: order.projectId, unordered: true, signal });
   return {
     countProducts: (projectId: number) => run<number>('countProducts', { projectId }),
     read: <Name extends LongRead>(
@@ -376,10 +349,7 @@ export function createScans(threads: ThreadPool) {
     /** @returns undefined if there is no such product */
     makePage: (order: PageOrder, signal: AbortSignal) => run<MadePage | undefined>('makePage', order, signal),
     /** Counts part by part, until the caller stops iterating. @throws request_invalid */
-    async *survey(
-      order: Pick<SurveyOrder, 'projectId' | 'question' | 'isWhole'>,
-      signal: AbortSignal,
-    ): AsyncGenerator<SurveyPart, void> {
+    async *survey(order: Pick<SurveyOrder, 'projectId' | 'question' | 'isWhole'>, signal: AbortSignal) {
       const handle = nextHandle++;
       try {
         for (let isFirst = true; ; isFirst = false) {

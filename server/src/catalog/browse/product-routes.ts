@@ -12,7 +12,6 @@ import { type ListedPage, type ListForm, readCategory, toListItem, writeTableIte
 
 const about = { config: { guard: 'management', access: 'manage' }, tags: ['Products'] } as const;
 const EXPORT_PAGE = 500;
-const NDJSON = 'application/x-ndjson';
 
 /** Source: docs/interface.md §14.3. */
 export const productRoutes =
@@ -32,7 +31,7 @@ export const productRoutes =
           refuseBeside('format=ndjson exports the whole catalog', { identifierPrefix, ...question });
           // One page ahead: a caller that disconnects ends the export.
           const lines = Readable.from(exportCatalog(catalog, project.id, cursor), { highWaterMark: 1 });
-          return sendRaw(reply, `${NDJSON}; charset=utf-8`, lines);
+          return sendRaw(reply, 'application/x-ndjson; charset=utf-8', lines);
         }
         const form = format === 'table' ? 'table' : 'upload';
         const { items, nextCursor } =
@@ -125,11 +124,7 @@ type Listing = Record<'identifierPrefix' | 'cursor', string | undefined> & { lim
 const readCursor = (cursor: string | undefined): string | undefined =>
   cursor === undefined ? undefined : Buffer.from(cursor, 'base64url').toString().replaceAll('\0', '');
 
-async function* exportCatalog(
-  catalog: Catalog,
-  projectId: number,
-  cursor: string | undefined,
-): AsyncGenerator<string> {
+async function* exportCatalog(catalog: Catalog, projectId: number, cursor: string | undefined) {
   let limit = EXPORT_PAGE;
   for (let after = readCursor(cursor); ; ) {
     const range = { ...planRange('', after), limit, isWhole: true };

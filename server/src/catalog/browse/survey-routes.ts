@@ -8,8 +8,7 @@ import { optional } from '../../kernel/optional.ts';
 import type { Catalog } from '../catalog.ts';
 import type { AttributeUse } from '../ontology/ontology.ts';
 import { CategoryPath, SentAttribute } from '../products/products.ts';
-import type { SurveyPart, SurveyQuestion, SurveyResult } from './browse.ts';
-import { readCategory } from './browse.ts';
+import { readCategory, type SurveyPart, type SurveyQuestion, type SurveyResult } from './browse.ts';
 
 /** Source: docs/interface.md §11.6. */
 const SurveyQuery = Type.Object({
@@ -17,8 +16,6 @@ const SurveyQuery = Type.Object({
     oneOf(['even', 'all'], 'even (the default): 50,000 products of a larger catalog; all: every product'),
   ),
 });
-
-const CoverageQuery = Type.Object({ ...SurveyQuery.properties, category: Type.Optional(CategoryPath) });
 
 const ChangedAttribute = closedAs('ChangedAttribute', {
   attribute: SentAttribute,
@@ -104,7 +101,7 @@ export const surveyRoutes =
     http.serveRaw(server, 'GET /management/projects/:id/ontology/coverage', {
       ...about,
       summary: 'How the ontology fits the catalog: values, facts and problems of each attribute',
-      query: CoverageQuery,
+      query: Type.Object({ ...SurveyQuery.properties, category: Type.Optional(CategoryPath) }),
       answer: { 200: Coverage },
       async handle(request, reply) {
         const { sample, category: sent } = request.query;
@@ -148,37 +145,28 @@ async function answer<Answer extends TSchema>(
     const parts = catalog.survey({ projectId: request.project.id, question, isWhole }, signal);
     // Read before the answer begins, so that a refusal has its status.
     const first = await parts.next();
-    const all = follow(first, parts);
+    async function* follow(): AsyncGenerator<SurveyPart, void> {
+      try {
+        if (!first.done) yield first.value;
+        yield* parts;
+      } finally {
+        await parts.return();
+      }
+    }
     if ((request.headers.accept ?? '').includes(NDJSON)) {
-      const lines = writeLines(all, uses);
+      const lines = writeLines(follow(), uses);
       return http.sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(lines, { highWaterMark: 1 }));
     }
     // The scanning thread counts what the question asks for, which types cannot express.
-    for await (const { result } of all)
+    for await (const { result } of follow())
       if (result !== undefined) return flatten(result, uses) as unknown as http.Sent<Static<Answer>>;
     throw new Error('a survey ends with a result');
   });
 }
 
-async function* follow(
-  first: IteratorResult<SurveyPart, void>,
-  parts: AsyncGenerator<SurveyPart, void>,
-): AsyncGenerator<SurveyPart, void> {
-  try {
-    if (!first.done) yield first.value;
-    yield* parts;
-  } finally {
-    await parts.return();
-  }
-}
-
-async function* writeLines(
-  parts: AsyncGenerator<SurveyPart, void>,
-  uses: SurveyRequest['uses'],
-): AsyncGenerator<string> {
-  for await (const { result, ...progress } of parts) {
+async function* writeLines(parts: AsyncGenerator<SurveyPart, void>, uses: SurveyRequest['uses']) {
+  for await (const { result, ...progress } of parts)
     yield `${JSON.stringify({ ...progress, ...(result && { result: flatten(result, uses) }) })}\n`;
-  }
 }
 
 const flatten = ({ counted, ...extent }: SurveyResult, uses: SurveyRequest['uses']) => ({

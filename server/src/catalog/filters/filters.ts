@@ -8,8 +8,6 @@ import type { UploadedProduct } from '../products/products.ts';
 /** A value that can be compared: text by code point, numbers, instants in ms, true as 1 and false as 0. */
 export type Comparable = string | number;
 
-type Kind = 'text' | 'number' | 'boolean' | 'date';
-
 /** What is needed to compare the values of an attribute; `keys` are the keys of an upload that mean it. */
 export interface ComparedAttribute
   extends Pick<ontology.Attribute, 'name' | 'type' | 'unitName' | 'decimal' | 'unitAliases'> {
@@ -47,21 +45,15 @@ export function compute(
   return { computed: { ...attribute, term } };
 }
 
-const OWN_FIELDS = ['identifier', 'groupIdentifier', 'name'] as const;
-export type OwnField = (typeof OWN_FIELDS)[number];
+export type OwnField = 'identifier' | 'groupIdentifier' | 'name';
 
-const ownField = (field: OwnField): ComparedAttribute => ({
-  name: field,
-  type: 'TEXT_ATTRIBUTE',
-  keys: [],
-  field,
-});
+const OWN_FIELD = { type: 'TEXT_ATTRIBUTE', keys: [] } as const;
 
 /** Fields that every product has, compared as text. */
 export const OWN: Readonly<Record<OwnField, ComparedAttribute>> = {
-  identifier: ownField('identifier'),
-  groupIdentifier: ownField('groupIdentifier'),
-  name: ownField('name'),
+  identifier: { name: 'identifier', field: 'identifier', ...OWN_FIELD },
+  groupIdentifier: { name: 'groupIdentifier', field: 'groupIdentifier', ...OWN_FIELD },
+  name: { name: 'name', field: 'name', ...OWN_FIELD },
 };
 
 /** @returns the attribute prepared for comparing, under these keys of an upload */
@@ -94,7 +86,7 @@ const KINDS = {
   DATE_ATTRIBUTE: 'date',
 } as const;
 
-const kindOf = ({ type }: Pick<ComparedAttribute, 'type'>): Kind => KINDS[type];
+const kindOf = ({ type }: ComparedAttribute) => KINDS[type];
 
 /** @returns a value of an upload as the attribute reads it; undefined if it makes no fact (§11.3) */
 export function readComparable(value: string, attribute: ComparedAttribute): Comparable | undefined {
@@ -159,22 +151,17 @@ function readInstant(value: string): number {
  */
 export function readOperand(value: unknown, attribute: ComparedAttribute): Comparable | undefined {
   const kind = kindOf(attribute);
-  if (kind === 'number') return readNumericOperand(value, attribute);
+  if (kind === 'number') {
+    const read = readOperandMeasure(value, attribute);
+    return read && toNumber(read.plain, attribute, read.unit);
+  }
   if (kind === 'boolean' && typeof value === 'boolean') return value ? 1 : 0;
   if (typeof value !== 'string') return undefined;
   return kind === 'text' ? value : readComparable(value, attribute);
 }
 
-function readNumericOperand(value: unknown, attribute: ComparedAttribute): number | undefined {
-  const read = readOperandMeasure(value, attribute);
-  return read && toNumber(read.plain, attribute, read.unit);
-}
-
 /** @returns a number as written, with its unit, which is the attribute's or another of its dimension */
-function readOperandMeasure(
-  value: unknown,
-  attribute: ComparedAttribute,
-): { readonly plain: string; readonly unit: string } | undefined {
+function readOperandMeasure(value: unknown, attribute: ComparedAttribute) {
   const { unitName = '', dimension, unitAliases } = attribute;
   if (typeof value === 'number') return { plain: String(value), unit: unitName };
   if (typeof value !== 'string') return undefined;
@@ -210,7 +197,6 @@ export function compareValues(a: Comparable, b: Comparable): number {
   return a.length - b.length;
 }
 
-/** A value as uploaded and in comparable form. */
 export interface ComparableValue {
   readonly text: string;
   readonly comparable: Comparable;
@@ -243,7 +229,6 @@ export function describeAttribute(attribute: ComparedAttribute): string {
   return `the attribute ${JSON.stringify(attribute.name)} is ${NAMES[kindOf(attribute)]}${unit}`;
 }
 
-/** Operators for comparing two values, in matches and in filters. */
 export const OPERATORS = ['equals', 'notEquals', 'less', 'lessOrEqual', 'greater', 'greaterOrEqual'] as const;
 export type Operator = (typeof OPERATORS)[number];
 
@@ -318,7 +303,6 @@ export interface AttributeCondition {
   readonly value?: unknown;
 }
 
-/** A product as filters see it. */
 export interface ProductView {
   readonly identifier: string;
   readonly categories: readonly (readonly string[])[];
@@ -364,17 +348,15 @@ export function compileFilter(filter: Filter, findAttribute: FindAttribute): Pro
   if ('all' in filter) return combineTests('all', filter.all.map(compile));
   if ('any' in filter) return combineTests('any', filter.any.map(compile));
   if ('not' in filter) return combineTests('not', [compile(filter.not)]);
-  if ('category' in filter)
-    return ({ categories }) => categories.some((path) => beginsWith(path, filter.category));
+  if ('category' in filter) {
+    const isUnder = (path: readonly string[]) => filter.category.every((name, at) => path[at] === name);
+    return ({ categories }) => categories.some(isUnder);
+  }
   if ('identifiers' in filter) {
     const named = new Set(filter.identifiers);
     return ({ identifier }) => named.has(identifier);
   }
   return compileCondition(filter, findAttribute(filter.attribute));
-}
-
-function beginsWith(path: readonly string[], start: readonly string[]): boolean {
-  return path.length >= start.length && start.every((name, at) => path[at] === name);
 }
 
 /** No condition holds without a value; of several values one suffices. Source: docs/interface.md §12.2 rules 8, 9. */
@@ -398,7 +380,6 @@ function getOperand(value: unknown, attribute: ComparedAttribute): Comparable {
   );
 }
 
-/** @returns every condition of a filter, in order */
 export function listConditions(filter: Filter): readonly Filter[] {
   if ('all' in filter) return filter.all.flatMap(listConditions);
   if ('any' in filter) return filter.any.flatMap(listConditions);
@@ -462,22 +443,14 @@ function checkTexts(path: string, sent: unknown, most: number): string[] {
 const isText = (sent: unknown): sent is string => typeof sent === 'string' && sent.length <= TEXT_LENGTH;
 const isValue = (sent: unknown) => isText(sent) || typeof sent === 'number' || typeof sent === 'boolean';
 
-function checkCondition(
-  path: string,
-  { attribute, operator, value, ...others }: Record<string, unknown>,
-): string[] {
+function checkCondition(path: string, { attribute, operator, value, ...others }: Record<string, unknown>) {
   const unknown = Object.keys(others).map((name) => `${path} must NOT have additional properties: ${name}`);
   if (unknown.length > 0) return unknown;
   if (!isText(attribute)) return [`${path}/attribute must be string`];
-  if (!FILTER_OPERATORS.includes(operator as FilterOperator)) {
+  if (!FILTER_OPERATORS.includes(operator as FilterOperator))
     return [`${path}/operator must be equal to one of ${FILTER_OPERATORS.join(', ')}`];
-  }
-  return checkOperand(`${path}/value`, operator as FilterOperator, value);
-}
-
-function checkOperand(path: string, operator: FilterOperator, value: unknown): string[] {
   const { takes, isGood } = OPERANDS[operator as keyof typeof OPERANDS] ?? SINGLE;
-  return isGood(value) ? [] : [`${path} must be ${takes} for ${operator}`];
+  return isGood(value) ? [] : [`${path}/value must be ${takes} for ${operator}`];
 }
 
 const isListOf = (value: unknown, most: number) =>
@@ -505,9 +478,6 @@ export const least = (truths: readonly Truth[]): Truth => Math.min(1, ...truths)
 /** For parts of which one suffices; false for none. */
 const greatest = (truths: readonly Truth[]): Truth => Math.max(-1, ...truths) as Truth;
 
-/** Gives 0 for 0, not -0. */
-const opposite = (truth: Truth): Truth => (0 - truth) as Truth;
-
 /**
  * A condition on an attribute without a value is unknown, whereas a test of the filter treats it as false; `exists` never is.
  * @throws ComparisonProblem
@@ -521,20 +491,18 @@ export function judgeFilter(filter: Filter, find: FindAttribute): (product: Prod
   }
   if ('not' in filter) {
     const part = judge(filter.not);
-    return (product) => opposite(part(product));
+    // Gives 0 for 0, not -0.
+    return (product) => (0 - part(product)) as Truth;
   }
   const test = compileFilter(filter, find);
-  const isMissing = isOnValue(filter) ? isWithoutValue(filter, find) : () => false;
-  return (product) => (isMissing(product) ? 0 : test(product) ? 1 : -1);
+  const judgeTest = (product: ProductView) => (test(product) ? 1 : -1);
+  if (!isOnValue(filter)) return judgeTest;
+  const attribute = find(filter.attribute);
+  return (product) => (product.valuesOf(attribute).length === 0 ? 0 : judgeTest(product));
 }
 
 const isOnValue = (filter: Filter): filter is AttributeCondition =>
   'attribute' in filter && filter.operator !== 'exists';
-
-function isWithoutValue({ attribute: name }: AttributeCondition, find: FindAttribute) {
-  const attribute = find(name);
-  return (product: ProductView) => product.valuesOf(attribute).length === 0;
-}
 
 /** @returns the attributes whose missing values make a filter unknown, each once; none if it is decided */
 export function listUnknown(filter: Filter, find: FindAttribute, product: ProductView): string[] {
