@@ -15,21 +15,7 @@ import {
   run,
   sql,
 } from '../../storage/storage.ts';
-import {
-  bindRule,
-  isIndexed,
-  isListed,
-  listTables,
-  markOfRelation,
-  markOfTable,
-  type Relation,
-  type RelationDefinition,
-  type RemovedRelation,
-  ruleOf,
-  type SavedRelation,
-  type SentTable,
-  type StoredTable,
-} from '../definitions/definitions.ts';
+import * as definitions from '../definitions/definitions.ts';
 import type { BuildRule, ServedRelation } from '../memberships/memberships.ts';
 import { findTable, findTables } from './table-store.ts';
 
@@ -48,7 +34,7 @@ interface RelationRow {
   readonly updatedAt: number;
 }
 
-function toRelation({ definition, problem, active, next, ...stored }: RelationRow): Relation {
+function toRelation({ definition, problem, active, next, ...stored }: RelationRow): definitions.Relation {
   const built = active !== null && active === next ? 'ready' : 'building';
   const state = problem === null ? built : 'misconfigured';
   return { ...stored, definition: JSON.parse(definition), problem: problem ?? undefined, state };
@@ -61,7 +47,7 @@ export const isUnbuilt = ({ active, next }: Pick<RelationRow, 'active' | 'next'>
 const RELATION = sql`select id, definition, problem, active_build as active, wanted_build as next,
   created_at as "createdAt", updated_at as "updatedAt" from relation where ${own()}`;
 
-export function* listRelations(): Program<Relation[]> {
+export function* listRelations(): Program<definitions.Relation[]> {
   return (yield* listRows()).map(toRelation);
 }
 
@@ -74,7 +60,7 @@ const VERSION = byEngine({
 
 export interface ListedRelations {
   readonly version: number;
-  readonly relations: readonly Relation[];
+  readonly relations: readonly definitions.Relation[];
 }
 
 /** One statement, so that the relations are of the version that comes with them. */
@@ -85,7 +71,7 @@ export function* readListed(): Program<ListedRelations> {
   return { version: found[0]?.version ?? 0, relations };
 }
 
-export function* findRelation(id: number): Program<Relation | undefined> {
+export function* findRelation(id: number): Program<definitions.Relation | undefined> {
   const found = yield* findRow(id);
   return found && toRelation(found);
 }
@@ -106,13 +92,13 @@ export function* listBuilt(): Program<ServedRelation[]> {
     from relation r join relation_build b on ${own('b')} and b.id = r.active_build
     where ${own('r')} and r.problem is null order by r.id`;
   return found.map(({ definition: text, rule, ...row }) => {
-    const definition = JSON.parse(text) as RelationDefinition;
+    const definition = JSON.parse(text) as definitions.RelationDefinition;
     return {
       ...row,
       definition,
       twoWay: row.twoWay === 1,
       excludeSameGroup: row.excludeSameGroup === 1,
-      isListed: isListed(definition),
+      isListed: definitions.isListed(definition),
       bound: JSON.parse(rule),
     };
   });
@@ -136,11 +122,11 @@ export function* listBuildNumbers(): Program<string> {
 /** Creates or replaces a relation. @returns undefined if the one to replace does not exist */
 export function* saveRelation(
   catalog: ChangedCatalog,
-  { id, expected, definition, at }: SavedRelation,
-): Program<Relation | undefined> {
+  { id, expected, definition, at }: definitions.SavedRelation,
+): Program<definitions.Relation | undefined> {
   const present = id === undefined ? undefined : yield* findRelation(id);
   if (id !== undefined && present === undefined) return undefined;
-  if (present !== undefined) refuseOtherState(expected, markOfRelation(present));
+  if (present !== undefined) refuseOtherState(expected, definitions.markOfRelation(present));
   const known = id ?? catalog.takeId('relation');
   const text = JSON.stringify(definition);
   yield* run(
@@ -157,11 +143,11 @@ export function* saveRelation(
 /** @returns whether it existed */
 export function* deleteRelation(
   catalog: ChangedCatalog,
-  { id, expected, at }: RemovedRelation & { readonly at: number },
+  { id, expected, at }: definitions.RemovedRelation & { readonly at: number },
 ): Program<boolean> {
   const present = yield* findRelation(id);
   if (present === undefined) return false;
-  refuseOtherState(expected, markOfRelation(present));
+  refuseOtherState(expected, definitions.markOfRelation(present));
   yield* announceRelation(id, at, { change: 'deleted' });
   yield* run`delete from relation where ${own()} and id = ${id}`;
   catalog.affect('answers');
@@ -178,7 +164,7 @@ export function* announceRelation(
 ): Program<void> {
   const type = 'problem' in what ? 'relation.unhealthy' : 'relation.changed';
   const found = yield* findRow(id);
-  const { name, tag } = JSON.parse(found?.definition ?? '{}') as Partial<RelationDefinition>;
+  const { name, tag } = JSON.parse(found?.definition ?? '{}') as Partial<definitions.RelationDefinition>;
   yield* announce([{ type, at, data: { relationId: id, name, tag, ...what } }]);
 }
 
@@ -190,7 +176,7 @@ export function* bindRelations(catalog: ChangedCatalog, at: number): Program<num
 }
 
 export interface SavedTable {
-  readonly table: SentTable;
+  readonly table: definitions.SentTable;
   /** Whether to create it; else one with its name is replaced. */
   readonly isNew: boolean;
   /** Whether the caller builds the relations that name it; otherwise nothing is stored if there are any. */
@@ -206,11 +192,11 @@ export interface SavedTable {
 export function* saveTable(
   catalog: ChangedCatalog,
   { table: { name, description, pairs }, isNew, isFollowed, expected, at }: SavedTable,
-): Program<{ readonly isUsed?: true; readonly table?: StoredTable | undefined }> {
+): Program<{ readonly isUsed?: true; readonly table?: definitions.StoredTable | undefined }> {
   const present = yield* findTable(name);
   if (isNew && present !== undefined) throw new ServiceError('table_exists', { values: [name] });
   if (!isNew && present === undefined) return {};
-  if (present !== undefined) refuseOtherState(expected, markOfTable(present));
+  if (present !== undefined) refuseOtherState(expected, definitions.markOfTable(present));
   const users = yield* listUsers(name);
   if (users.length > 0 && !isFollowed) return { isUsed: true };
   const definition = JSON.stringify({ ...(description !== undefined && { description }), pairs });
@@ -231,7 +217,7 @@ export function* deleteTable(
 ): Program<boolean> {
   const present = yield* findTable(name);
   if (present === undefined) return false;
-  refuseOtherState(expected, markOfTable(present));
+  refuseOtherState(expected, definitions.markOfTable(present));
   const users = yield* listUsers(name);
   if (users.length > 0) {
     const details = users.map(({ id, definition }) => `relation ${id}, ${definition.name}`);
@@ -243,18 +229,20 @@ export function* deleteTable(
 }
 
 /** @returns the relations whose matches name the table */
-function* listUsers(name: string): Program<Relation[]> {
-  return (yield* listRelations()).filter(({ definition }) => listTables(ruleOf(definition)).includes(name));
+function* listUsers(name: string): Program<definitions.Relation[]> {
+  return (yield* listRelations()).filter(({ definition }) =>
+    definitions.listTables(definitions.ruleOf(definition)).includes(name),
+  );
 }
 
 /** @returns whether the relation's index must be built */
 function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program<boolean> {
   const relation = yield* findRow(id);
   if (relation === undefined) return false;
-  const definition = JSON.parse(relation.definition) as RelationDefinition;
-  const rule = ruleOf(definition);
+  const definition = JSON.parse(relation.definition) as definitions.RelationDefinition;
+  const rule = definitions.ruleOf(definition);
   const { attributes } = yield* catalog.readOntology();
-  const result = bindRule(rule, attributes, yield* findTables(listTables(rule)));
+  const result = definitions.bindRule(rule, attributes, yield* findTables(definitions.listTables(rule)));
   if ('bound' in result)
     return yield* bindToBuild(catalog, relation, { definition, rule: JSON.stringify(result.bound) });
   const { problem } = result;
@@ -270,10 +258,10 @@ function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program
 function* bindToBuild(
   catalog: ChangedCatalog,
   relation: RelationRow,
-  { definition, rule }: { readonly definition: RelationDefinition; readonly rule: string },
+  { definition, rule }: { readonly definition: definitions.RelationDefinition; readonly rule: string },
 ): Program<boolean> {
   const { id, active: present } = relation;
-  const kind = isIndexed(definition) ? 'rule' : 'links';
+  const kind = definitions.isIndexed(definition) ? 'rule' : 'links';
   const known = yield* cell<number>`select id from relation_build
     where ${own()} and id in (${present}, ${relation.next}) and rule = ${rule} order by id limit 1`;
   const next = known ?? (yield* insertBuild(catalog, { relationId: id, rule, kind }));
@@ -287,15 +275,14 @@ function* bindToBuild(
   return isUnbuilt({ active, next });
 }
 
-interface NewBuild {
-  readonly relationId: number;
-  readonly rule: string;
-  /** `staged`: a list of links until it is put in place. */
-  readonly kind: 'rule' | 'links' | 'staged';
-}
-
-/** From now on new documents get rows in it, because the derivation revision is raised; `buildPage` handles the older ones. */
-function* insertBuild(catalog: ChangedCatalog, { relationId, rule, kind }: NewBuild): Program<number> {
+/**
+ * From now on new documents get rows in it, because the derivation revision is raised; `buildPage` handles the
+ * older ones. `staged`: a list of links until it is put in place.
+ */
+function* insertBuild(
+  catalog: ChangedCatalog,
+  { relationId, rule, kind }: { relationId: number; rule: string; kind: 'rule' | 'links' | 'staged' },
+): Program<number> {
   const id = catalog.takeId('build');
   if (kind === 'rule') catalog.affect('derivation');
   const unset = { twoWay: 0, excludeSameGroup: 0 };

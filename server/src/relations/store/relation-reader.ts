@@ -17,29 +17,7 @@ import {
 import { answerFit, ConstraintCache, type FitInput, type FitParts, surveyMissing } from '../fit/fit.ts';
 import type { SentLinks } from '../links/links.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
-import {
-  ColumnCache,
-  type ExplainInput,
-  explainRelation,
-  listWords,
-  type ProductRelation,
-  type ProductRelationsInput,
-  type RelatedList,
-  type RelatedSearch,
-  type RelationView,
-  RuleMembers,
-  readingLimit,
-  relateProduct,
-  type SearchedRelation,
-  type ShareLists,
-  type SurveyedCatalog,
-  type SurveyTime,
-  surveyRelation,
-  surveyTotal,
-  type TriedCatalog,
-  tryOnColumns,
-  WorkLimit,
-} from '../search/search.ts';
+import * as search from '../search/search.ts';
 import { listBuilt, listRelations } from './definition-store.ts';
 import { acceptLinks, countList } from './link-store.ts';
 import { countMembers, findUploads, listCut, listUploads, sampleMembers } from './survey-store.ts';
@@ -50,14 +28,6 @@ interface Limited {
   readonly limitMs: number;
 }
 
-/** Work on a project's catalog. */
-interface LimitedWork {
-  readonly projectId: number;
-  readonly limit: WorkLimit;
-  /** Whether it must see what was just written, as a replica may lag. */
-  readonly isFresh?: boolean;
-}
-
 /** Where the threads that answer relations read catalogs. */
 export interface RelationCatalogs {
   readonly payloads: PayloadFiles;
@@ -65,11 +35,17 @@ export interface RelationCatalogs {
   read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
   /** Runs the work on one state of the catalog, again if the view lacked something. */
   answer<Result>(
-    request: { readonly input: MetRelateInput; readonly limit: WorkLimit },
-    work: (relations: CatalogRelations, view: RelationView) => Result,
+    request: { readonly input: MetRelateInput; readonly limit: search.WorkLimit },
+    work: (relations: CatalogRelations, view: search.RelationView) => Result,
   ): Promise<Result>;
-  /** Runs the work on one state of the catalog, which lasts until the work ends. */
-  inspect<Result>(on: LimitedWork, work: (catalog: InspectedCatalog) => Promise<Result>): Promise<Result>;
+  /**
+   * Runs the work on one state of the catalog, which lasts until the work ends. `isFresh`: it must see what was
+   * just written, as a replica may lag.
+   */
+  inspect<Result>(
+    on: InProject & { readonly limit: search.WorkLimit; readonly isFresh?: boolean },
+    work: (catalog: InspectedCatalog) => Promise<Result>,
+  ): Promise<Result>;
 }
 
 /** Runs programs on one state of a catalog. */
@@ -79,7 +55,7 @@ export type InspectedCatalog = ReturnType<typeof toInspected>;
 
 export const toInspected = (
   perform: Perform,
-  { version, read }: Pick<SurveyedCatalog & TriedCatalog, 'version' | 'read'>,
+  { version, read }: Pick<search.SurveyedCatalog & search.TriedCatalog, 'version' | 'read'>,
 ) => ({
   version,
   read,
@@ -102,23 +78,23 @@ export interface InProject {
 }
 
 /** What an operation has besides its question. */
-type Parts = FitParts & SurveyTime & { readonly surveys: SurveyCache };
+type Parts = FitParts & search.SurveyTime & { readonly surveys: SurveyCache };
 
 /**
  * The operations of the threads that answer relations, each on one state of the catalog. When its time is up,
  * a survey returns what it has, and a question about one product is refused.
  */
-export function readerOperations(catalogs: RelationCatalogs, columns = new ColumnCache()) {
+export function readerOperations(catalogs: RelationCatalogs, columns = new search.ColumnCache()) {
   const constraints = new ConstraintCache();
   const surveys = new SurveyCache();
   const inspecting =
-    ({ limitOf, isFresh = false }: { limitOf: (time: SurveyTime) => WorkLimit; isFresh?: boolean }) =>
+    ({ limitOf, isFresh = false }: { limitOf: typeof search.readingLimit; isFresh?: boolean }) =>
     <Request extends InProject, Result>(
       work: (catalog: InspectedCatalog, request: Request, parts: Parts) => Promise<Result>,
     ) =>
     (request: Request & Limited, stop?: StopFlag) => {
       const { projectId, limitMs: searchMs } = request;
-      const limit = limitOf({ limit: new WorkLimit(Number.POSITIVE_INFINITY, stop), searchMs });
+      const limit = limitOf({ limit: new search.WorkLimit(Number.POSITIVE_INFINITY, stop), searchMs });
       const parts = { limit, searchMs, constraints, columns, surveys };
       return catalogs.inspect({ projectId, limit, isFresh }, (catalog) => work(catalog, request, parts));
     };
@@ -127,13 +103,13 @@ export function readerOperations(catalogs: RelationCatalogs, columns = new Colum
   const freshSurvey = inspecting({ limitOf: ({ limit }) => limit, isFresh: true });
   return {
     relate: ({ limitMs, ...input }: MetRelateInput & Limited, stop?: StopFlag) =>
-      catalogs.answer({ input, limit: new WorkLimit(limitMs, stop) }, (relations, view) =>
+      catalogs.answer({ input, limit: new search.WorkLimit(limitMs, stop) }, (relations, view) =>
         relations.relate(view, input),
       ),
     relateProduct: question(relateProductToAll),
-    explainRelation: question(async (catalog, pair: ExplainInput) => {
+    explainRelation: question(async (catalog, pair: search.ExplainInput) => {
       const relation = await catalog.findBuilt(pair.id);
-      return relation && catalog.read((view) => explainRelation(view, relation, pair));
+      return relation && catalog.read((view) => search.explainRelation(view, relation, pair));
     }),
     judgeFit: question(async (catalog, input: FitInput, parts) =>
       shareText(await answerFit(catalog, input, parts)),
@@ -141,7 +117,7 @@ export function readerOperations(catalogs: RelationCatalogs, columns = new Colum
     surveyRelation: survey(surveyStored),
     tryRelation: (request: TriedRelation & Limited, stop?: StopFlag) =>
       (isListed(request.definition) ? survey : freshSurvey)(tryRelation)(request, stop),
-    surveyMissing: inspecting({ limitOf: readingLimit })((catalog, { projectId }: InProject, parts) =>
+    surveyMissing: inspecting({ limitOf: search.readingLimit })((catalog, { projectId }: InProject, parts) =>
       surveyMissing(catalog, projectId, parts),
     ),
     acceptLinks: (sent: SentLinks & InProject) => acceptLinks(catalogs, sent),
@@ -171,23 +147,20 @@ async function tryRelation(
   if (isListed(definition)) {
     const present = id === undefined ? undefined : await catalog.findBuilt(id);
     const build = present?.isListed ? present.build : NO_LIST;
-    return surveyLinks(
-      catalog,
-      { ...definition, isListed: true, build, bound: { rule, attributes: [] } },
-      time,
-    );
+    const tried = { ...definition, isListed: true, build, bound: { rule, attributes: [] } };
+    return surveyLinks(catalog, tried, time);
   }
-  const tables = await catalog.findTables(listTables(rule));
-  const result = bindRule(rule, await catalog.listAttributes(), tables);
+  const result = bindRule(rule, await catalog.listAttributes(), await catalog.findTables(listTables(rule)));
   if ('problem' in result) return result;
   const tried = { ...definition, bound: result.bound };
-  const limit = readingLimit(time);
-  if (!isIndexed(definition)) return surveyTotal(catalog, tried.bound, { limit, hasCards });
-  const words = listWords(rule.source, rule.target);
+  const limit = search.readingLimit(time);
+  if (!isIndexed(definition)) return search.surveyTotal(catalog, tried.bound, { limit, hasCards });
+  const words = search.listWords(rule.source, rule.target);
   const columns = await cached.read(projectId, catalog, { limit, words });
-  const read = columns === undefined ? await RuleMembers.read(catalog, tried.bound, { limit }) : { columns };
+  const read =
+    columns === undefined ? await search.RuleMembers.read(catalog, tried.bound, { limit }) : { columns };
   const share = createSharedLists().of(read.columns);
-  return tryOnColumns({ ...read, catalog, share }, tried, time);
+  return search.tryOnColumns({ ...read, catalog, share }, tried, time);
 }
 
 async function surveyStored(
@@ -196,45 +169,37 @@ async function surveyStored(
   { surveys, ...time }: Parts,
 ) {
   const relation = await catalog.findBuilt(id);
-  return (
-    relation &&
-    surveys.read(`${projectId} ${id} ${relation.build}`, catalog.version, () =>
-      surveyBuilt(catalog, relation, time),
-    )
-  );
+  if (relation === undefined) return undefined;
+  const name = `${projectId} ${id} ${relation.build}`;
+  return surveys.read(name, catalog.version, () => surveyBuilt(catalog, relation, time));
 }
 
-async function surveyBuilt(
-  catalog: InspectedCatalog,
-  relation: ServedRelation,
-  time: SurveyTime,
-): Promise<RelationSurvey> {
+async function surveyBuilt(catalog: InspectedCatalog, relation: ServedRelation, time: search.SurveyTime) {
   if (relation.definition.kind === 'total')
-    return surveyTotal(catalog, relation.bound, { limit: readingLimit(time) });
-  return relation.isListed ? surveyLinks(catalog, relation, time) : surveyRelation(catalog, relation, time);
+    return search.surveyTotal(catalog, relation.bound, { limit: search.readingLimit(time) });
+  return relation.isListed
+    ? surveyLinks(catalog, relation, time)
+    : search.surveyRelation(catalog, relation, time);
 }
 
 /** The survey of a relation of links, with its size. */
 async function surveyLinks(
   catalog: InspectedCatalog,
-  surveyed: SearchedRelation,
-  time: SurveyTime,
-): Promise<RelationSurvey> {
-  const survey = await surveyRelation(catalog, surveyed, time);
+  surveyed: search.SearchedRelation,
+  time: search.SurveyTime,
+) {
+  const survey = await search.surveyRelation(catalog, surveyed, time);
   return { ...survey, links: await catalog.countList(surveyed.build) };
 }
 
 /** Relation by relation, as a view retains everything it fetched. */
-async function relateProductToAll(
-  catalog: InspectedCatalog,
-  input: ProductRelationsInput,
-): Promise<ProductRelation[] | undefined> {
-  const found: ProductRelation[] = [];
+async function relateProductToAll(catalog: InspectedCatalog, input: search.ProductRelationsInput) {
+  const found: search.ProductRelation[] = [];
   if ((await catalog.read((view) => view.findUpload(input.identifier))) === undefined) return undefined;
   for (const relation of await catalog.listBuilt()) {
     // In both directions, whatever the relation answers, as a two-way relation does if it finds nothing.
     const searches = [{ relation: { ...relation, twoWay: true }, limit: input.limit }];
-    const related = await catalog.read((view) => relateProduct(view, relation, input), searches);
+    const related = await catalog.read((view) => search.relateProduct(view, relation, input), searches);
     if (related !== undefined) found.push(related);
   }
   return found;
@@ -246,7 +211,7 @@ export interface PassedProduct {
 }
 
 /** One state of a catalog, for a pass over all of it with related products. */
-export interface CatalogPass extends TriedCatalog {
+export interface CatalogPass extends search.TriedCatalog {
   readonly attributes: readonly Attribute[];
   /** The relations that give answers. */
   readonly relations: readonly ServedRelation[];
@@ -256,8 +221,8 @@ export interface CatalogPass extends TriedCatalog {
    */
   listRelated(
     products: readonly PassedProduct[],
-    searches: readonly RelatedSearch[],
-  ): Promise<readonly (readonly RelatedList[])[]>;
+    searches: readonly search.RelatedSearch[],
+  ): Promise<readonly (readonly search.RelatedList[])[]>;
 }
 
 /** Where a dedicated thread reads whole catalogs; the state lasts until the work ends. */
@@ -303,26 +268,14 @@ export class SurveyCache {
   }
 }
 
-/** Approximate bytes over all catalogs. */
-const MOST = 32 * 1024 * 1024;
-
 /**
  * Lists that products of one version of a catalog share, cached while there are few. `of`: an object that
  * represents the version.
+ * @param most approximate bytes over all catalogs
  */
-export function createSharedLists(most = MOST): { of(version: object): ShareLists } {
+export function createSharedLists(most = 32 * 1024 * 1024): { of(version: object): search.ShareLists } {
   let catalogs = new WeakMap<object, Map<string, readonly unknown[]>>();
   let weight = 0;
-
-  function keep(version: object, key: string, cached: { list: readonly unknown[]; weight: number }) {
-    weight += cached.weight;
-    if (weight > most) {
-      catalogs = new WeakMap();
-      weight = cached.weight;
-    }
-    catalogs.getOrInsertComputed(version, () => new Map<string, readonly unknown[]>()).set(key, cached.list);
-  }
-
   return {
     of:
       (version) =>
@@ -330,7 +283,13 @@ export function createSharedLists(most = MOST): { of(version: object): ShareList
         const known = catalogs.get(version)?.get(key);
         if (known !== undefined) return known as readonly Item[];
         const list = make();
-        keep(version, key, { list, weight: list.reduce((sum, item) => sum + weigh(item), 200) });
+        const added = list.reduce((sum, item) => sum + weigh(item), 200);
+        if (weight + added > most) {
+          catalogs = new WeakMap();
+          weight = 0;
+        }
+        weight += added;
+        catalogs.getOrInsertComputed(version, () => new Map<string, readonly unknown[]>()).set(key, list);
         return list;
       },
   };

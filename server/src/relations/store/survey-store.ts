@@ -39,13 +39,9 @@ const productsOf = (build: number, side: Side): Sql =>
   sql`(select m.product_id as id from ${MEMBERS} m ${JOIN} product p
     on ${own('p')} and p.id = m.product_id and p.document_id = m.document_id
     where ${own('m')} and m.build_id = ${build} and m.side = ${sideNumber(side)}
-    union select p.id from ${LISTED[side]} l ${JOIN} product p on ${own('p')} and p.identifier = l.${text(side)}
+    union select p.id from ${text(side === 'source' ? 'relation_link_source' : 'relation_link')} l
+    ${JOIN} product p on ${own('p')} and p.identifier = l.${text(side)}
     where ${own('l')} and l.build_id = ${build}) s`;
-
-const LISTED: Readonly<Record<Side, Sql>> = {
-  source: text('relation_link_source'),
-  target: text('relation_link'),
-};
 
 export function* countMembers(build: number, side: Side): Program<number> {
   return (yield* cell<number>`select count(*) as count from ${productsOf(build, side)}`) ?? 0;
@@ -80,13 +76,6 @@ export const findUploads = (identifiers: readonly string[]): Program<PresentUplo
 
 /** Reads what a product is listed with, by the source or by the target, among present products. */
 
-/** Parts of the statement that name what is searched for. */
-interface SearchSql {
-  readonly build: Sql;
-  readonly identifier: Sql;
-  readonly side: Side;
-}
-
 const GROUP = byEngine({
   sqlite: text("json_extract(cast(d.raw as text), '$.groupIdentifier')"),
   postgres: text("d.raw::json ->> 'groupIdentifier'"),
@@ -107,7 +96,10 @@ const productOf = (identifier: string): Sql =>
  * @returns the statement for the place of a list; for a source its targets in order, for a target its sources
  * in the order of the lines
  */
-export function describeLinked({ build, side, identifier }: SearchSql, more: Sql = text('')): Sql {
+export function describeLinked(
+  { build, side, identifier }: { readonly build: Sql; readonly identifier: Sql; readonly side: Side },
+  more: Sql = text(''),
+): Sql {
   const columns = sql`p.id as "productId", ${GROUP} as "group", l.place, l.quantity, l.${side === 'target' ? text('place') : text('line')} as at${more}`;
   if (side === 'target') {
     return sql`select ${columns} from relation_link_source s ${JOIN_LINKS} ${productOf('l.target')}

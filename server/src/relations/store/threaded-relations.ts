@@ -4,18 +4,7 @@ import type { Operation, ThreadPool } from '../../storage/threads/threads.ts';
 import type { FitInput } from '../fit/fit.ts';
 import type { LinkOrder, LinkPage, LinkResult, SentLinks, StagedPiece } from '../links/links.ts';
 import type { CatalogMark } from '../search/search.ts';
-import {
-  bindRelations,
-  deleteRelation,
-  deleteTable,
-  findRelation,
-  type ListedRelations,
-  listRelations,
-  listUnbuilt,
-  readListed,
-  saveRelation,
-  saveTable,
-} from './definition-store.ts';
+import * as definitionStore from './definition-store.ts';
 import { applyLinks, beginLinks, freeLinks, readLinks, stageLinks } from './link-store.ts';
 import { buildPage, type ChangedIndex, dropBuilds, findUnusedBuild } from './membership-store.ts';
 import type { InProject, ReaderOperations } from './relation-reader.ts';
@@ -53,13 +42,13 @@ export interface RelationWriter {
 
 /** Changes of a catalog by the writing threads, each in one transaction. */
 const CHANGES = {
-  bindRelations,
+  bindRelations: definitionStore.bindRelations,
   buildPage,
   dropBuilds,
-  saveRelation,
-  deleteRelation,
-  saveTable,
-  deleteTable,
+  saveRelation: definitionStore.saveRelation,
+  deleteRelation: definitionStore.deleteRelation,
+  saveTable: definitionStore.saveTable,
+  deleteTable: definitionStore.deleteTable,
   beginLinks,
   stageLinks: (_: ChangedIndex, piece: StagedPiece) => stageLinks(piece),
   freeLinks: (_: ChangedIndex, build: number) => freeLinks(build),
@@ -90,15 +79,13 @@ export function writerOperations({ read, transact }: RelationWriter): Record<str
       transact(projectId, () => applyFromOutside(order, (catalog) => applyLinks(catalog, order))),
     // Changes that may have nothing to do check that without the catalog's lock.
     async bindRelations([projectId, at]: [number, number]) {
-      const isAny = (await read(projectId, listRelations())).length > 0;
-      return isAny ? change(projectId, (changed) => bindRelations(changed, at)) : [];
+      const isAny = (await read(projectId, definitionStore.listRelations())).length > 0;
+      return isAny ? change(projectId, (changed) => definitionStore.bindRelations(changed, at)) : [];
     },
     dropBuilds: async ([projectId]: [number]) =>
       (await read(projectId, findUnusedBuild())) !== undefined && change(projectId, dropBuilds),
   };
 }
-
-const LISTED_PROJECTS = 1_000;
 
 /** Relations and their join index are stored with the catalog, so that both change at the same instant. */
 export type RelationStore = ReturnType<typeof createThreadedRelations>;
@@ -120,25 +107,25 @@ export function createThreadedRelations(
         { ...input, limitMs },
         { key: input.projectId, unordered: true, ...(signal && { signal }) },
       );
-  const listed = new Map<number, ListedRelations>();
+  const listed = new Map<number, definitionStore.ListedRelations>();
 
   return {
     ...(mapTable(CHANGES, (_, name) => write(name)) as Changes),
     applyLinks: (projectId: number, order: LinkOrder) => write<LinkResult>('applyLinks')(projectId, order),
-    list: (projectId: number) => reads.read(projectId, listRelations()),
-    find: (projectId: number, id: number) => reads.read(projectId, findRelation(id)),
+    list: (projectId: number) => reads.read(projectId, definitionStore.listRelations()),
+    find: (projectId: number, id: number) => reads.read(projectId, definitionStore.findRelation(id)),
     findTable: (projectId: number, name: string) => reads.read(projectId, findTable(name)),
     listTables: (projectId: number, after: string, limit: number) =>
       reads.read(projectId, listTables(after, limit)),
-    listUnbuilt: (projectId: number) => reads.read(projectId, listUnbuilt()),
+    listUnbuilt: (projectId: number) => reads.read(projectId, definitionStore.listUnbuilt()),
     readLinks: (projectId: number, page: LinkPage) => reads.read(projectId, readLinks(page)),
     /** @returns the relations for an answer, as old as answers may be; cached by catalog version, as every answer needs them */
     async open(projectId: number) {
       const mark = await reads.readMark(projectId);
       const known = listed.get(projectId);
       if (known?.version === mark.version) return { mark, relations: known.relations };
-      const found = await reads.readForAnswers(projectId, readListed());
-      if (listed.size >= LISTED_PROJECTS) listed.clear();
+      const found = await reads.readForAnswers(projectId, definitionStore.readListed());
+      if (listed.size >= 1_000) listed.clear();
       listed.set(projectId, found);
       return { mark: { ...mark, version: found.version }, relations: found.relations };
     },

@@ -1,16 +1,7 @@
 import type { BatchDerivation } from '../../../catalog/catalog.ts';
 import { CopyRows, copyInto, type SqlTransaction } from '../../../storage/postgres/postgres.ts';
 import { ask, performOn } from '../../../storage/storage.ts';
-import {
-  COMPARED_COLUMNS,
-  type GroupedDocument,
-  listMembers,
-  type MemberRow,
-  packMemberships,
-  placeMembers,
-  splitDerived,
-  UNMATCHED_KEY,
-} from '../../memberships/memberships.ts';
+import * as memberships from '../../memberships/memberships.ts';
 import { type ExtendIndex, type OpenedBuilds, openBuilds } from '../membership-store.ts';
 
 /** The join index in PostgreSQL, written beside the documents that it is derived from. */
@@ -32,16 +23,17 @@ export function relationBatchDerivation(): BatchDerivation {
     async place(tx, projectId, { documents: placed, columns }) {
       const documents: PackedDocument[] = [];
       for (const { row, id, productId, derived } of placed)
-        documents[row] = { id, productId, ...splitDerived(derived) };
+        documents[row] = { id, productId, ...memberships.splitDerived(derived) };
       await copyDocuments(tx, projectId, Object.values(documents));
-      if (columns !== undefined) await copyMembers(tx, projectId, placeMembers(columns, documents));
+      if (columns !== undefined)
+        await copyMembers(tx, projectId, memberships.placeMembers(columns, documents));
     },
     remove: removeMemberships,
   };
 }
 
 /** A document with what is stored for it. */
-interface PackedDocument extends GroupedDocument {
+interface PackedDocument extends memberships.GroupedDocument {
   readonly packed: string;
 }
 
@@ -50,23 +42,22 @@ export const extendIn =
   (tx: SqlTransaction, projectId: number): ExtendIndex =>
   (extended) =>
     ask(async () => {
-      const placed = extended.map((row) => ({ ...row, packed: packMemberships(row.memberships) }));
+      const placed = extended.map((row) => ({
+        ...row,
+        packed: memberships.packMemberships(row.memberships),
+      }));
       await tx.run('delete from relation_document where project_id = $1 and document_id = any($2)', [
         projectId,
         placed.map(({ id }) => id),
       ]);
       await copyDocuments(tx, projectId, placed);
       const added = extended.map((row) => ({ ...row, memberships: row.added }));
-      await copyMembers(tx, projectId, listMembers(added));
+      await copyMembers(tx, projectId, memberships.listMembers(added));
     });
 
 const DOCUMENT_COLUMNS = ['project_id', 'document_id', 'product_id', 'group_identifier', 'memberships'];
 
-async function copyDocuments(
-  tx: SqlTransaction,
-  projectId: number,
-  placed: readonly PackedDocument[],
-): Promise<void> {
+async function copyDocuments(tx: SqlTransaction, projectId: number, placed: readonly PackedDocument[]) {
   if (placed.length === 0) return;
   const rows = new CopyRows(DOCUMENT_COLUMNS.length);
   for (const { id, productId, group, packed } of placed)
@@ -76,19 +67,15 @@ async function copyDocuments(
 
 const MEMBER_COLUMNS = [
   ...['project_id', 'build_id', 'side', 'match_key', 'rank', 'product_id', 'document_id', 'group_identifier'],
-  ...COMPARED_COLUMNS,
+  ...memberships.COMPARED_COLUMNS,
 ];
 
-async function copyMembers(
-  tx: SqlTransaction,
-  projectId: number,
-  members: Iterable<MemberRow>,
-): Promise<void> {
+async function copyMembers(tx: SqlTransaction, projectId: number, members: Iterable<memberships.MemberRow>) {
   const rows = new CopyRows(MEMBER_COLUMNS.length);
   for (const { build, side, key, rank, productId, document, group, compared } of members) {
     rows.begin().integer(projectId).integer(build).integer(side).bytes(key).bytes(rank);
     rows.integer(productId).integer(document).text(group);
-    for (const at of COMPARED_COLUMNS.keys()) rows.bytes(compared[at] ?? null);
+    for (const at of memberships.COMPARED_COLUMNS.keys()) rows.bytes(compared[at] ?? null);
   }
   await tx.copyIn(copyInto('relation_member', MEMBER_COLUMNS), rows.finish());
 }
@@ -98,11 +85,7 @@ async function copyMembers(
  * as in `search-store.ts`. Rows are deleted by their address, so that no plan walks through the index of a
  * whole project; the project's only writer holds its lock, so that no address changes meanwhile.
  */
-async function removeMemberships(
-  tx: SqlTransaction,
-  projectId: number,
-  documents: readonly number[],
-): Promise<void> {
+async function removeMemberships(tx: SqlTransaction, projectId: number, documents: readonly number[]) {
   await tx.run(
     `delete from relation_member where project_id = $1 and ctid = any(array(
        select m.ctid
@@ -111,7 +94,7 @@ async function removeMemberships(
          where d.project_id = $1 and d.document_id = w.document offset 0) d
        cross join lateral json_array_elements(d.memberships::json) e
        cross join lateral json_array_elements(
-         case json_array_length(e->4) when 0 then '["${UNMATCHED_KEY.toString('base64')}"]' else e->4 end) k
+         case json_array_length(e->4) when 0 then '["${memberships.UNMATCHED_KEY.toString('base64')}"]' else e->4 end) k
        cross join lateral (select m.ctid from relation_member m
          where m.project_id = $1 and m.build_id = (e->>0)::bigint and m.side = (e->>1)::bigint
            and m.match_key = decode(k #>> '{}', 'base64') and m.rank = decode(e->>2, 'base64')

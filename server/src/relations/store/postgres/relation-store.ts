@@ -6,16 +6,11 @@ import type { Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations, type MetRelateInput } from '../../answers/answers.ts';
 import { type ColumnCache, listRelated, type WorkLimit } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
-import {
-  type CatalogPasses,
-  openPass,
-  type RelationCatalogs,
-  readerOperations,
-  toInspected,
-} from '../relation-reader.ts';
+import * as relationReader from '../relation-reader.ts';
 import { listTargetBuilds } from '../survey-store.ts';
 import {
   createThreadedRelations,
+  type RelationReads,
   type RelationStore,
   type RelationThreads,
   writerOperations,
@@ -35,19 +30,14 @@ export const postgresRelationWriterOperations = (postgres: Postgres): Record<str
   });
 
 /** Relations in PostgreSQL. Only answers may be read from replicas. */
-export function createPostgresRelationStore({
-  postgres,
-  readPostgres,
-  ...threads
-}: RelationThreads & PostgresReaders): RelationStore {
-  return createThreadedRelations(
-    {
-      readMark: (projectId) => readMark(readPostgres(), projectId),
-      read: (projectId, program) => performOn(postgres, projectId, program),
-      readForAnswers: (projectId, program) => performOn(readPostgres(), projectId, program),
-    },
-    threads,
-  );
+export function createPostgresRelationStore(parts: RelationThreads & PostgresReaders): RelationStore {
+  const { postgres, readPostgres, ...threads } = parts;
+  const reads: RelationReads = {
+    readMark: (projectId) => readMark(readPostgres(), projectId),
+    read: (projectId, program) => performOn(postgres, projectId, program),
+    readForAnswers: (projectId, program) => performOn(readPostgres(), projectId, program),
+  };
+  return createThreadedRelations(reads, threads);
 }
 
 interface PostgresReaders {
@@ -61,12 +51,12 @@ interface PostgresReaders {
 export const postgresRelationReaderOperations = (
   readers: PostgresReaders,
   cached?: ColumnCache,
-): Record<string, Operation> => readerOperations(openCatalogs(readers), cached);
+): Record<string, Operation> => relationReader.readerOperations(openCatalogs(readers), cached);
 
 /** Projects whose relations are cached, with their items. */
 const KEPT_PROJECTS = 64;
 
-function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCatalogs {
+function openCatalogs({ postgres, readPostgres }: PostgresReaders): relationReader.RelationCatalogs {
   const known = new Map<number, CatalogRelations>();
 
   async function open(session: SqlSession, projectId: number): Promise<CatalogRelations> {
@@ -109,7 +99,7 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCata
         (isFresh ? postgres : readPostgres()).snapshot(async (session) => {
           const { version, scale } = await readMark(session, projectId);
           const withinTime = createTimeout(session);
-          const catalog = toInspected((program) => performOn(session, projectId, program), {
+          const catalog = relationReader.toInspected((program) => performOn(session, projectId, program), {
             version,
             read: (read, searches = [], ownLimit) =>
               withinTime(ownLimit, () =>
@@ -163,12 +153,12 @@ function createTimeout(session: SqlSession) {
 }
 
 /** Whole catalogs in PostgreSQL, each in one read-only transaction. */
-export function createPostgresPasses(postgres: Postgres): CatalogPasses {
+export function createPostgresPasses(postgres: Postgres): relationReader.CatalogPasses {
   return {
     pass: (projectId, work) =>
       postgres.snapshot(async (session) => {
         const { version, scale } = await readMark(session, projectId);
-        const pass = await openPass((program) => performOn(session, projectId, program), {
+        const pass = await relationReader.openPass((program) => performOn(session, projectId, program), {
           version,
           listRelated(products, searches) {
             const identifiers = products.map(({ identifier }) => identifier);

@@ -4,27 +4,14 @@ import type { SqlSession } from '../../../storage/postgres/postgres.ts';
 import { joined, own, performOn, rows as select, sql, tabled, text } from '../../../storage/storage.ts';
 import { compileRule, type Side } from '../../definitions/definitions.ts';
 import { type PackedMembership, sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
-import {
-  type Candidate,
-  type CatalogMark,
-  expectCandidates,
-  FetchedView,
-  type LinkedProduct,
-  type LinkSearch,
-  type RankedPlace,
-  type RelationView,
-  type SearchedRelation,
-  SORTED_AT_MOST,
-  SQL_OPERATORS,
-  type VariantSearch,
-} from '../../search/search.ts';
+import * as search from '../../search/search.ts';
 import { describeLinked } from '../survey-store.ts';
 
 /** Reads the join index in PostgreSQL, in as few statements as possible. */
 
 /** What is prefetched along with sources. */
 export interface Prefetch {
-  readonly searches: readonly { readonly relation: SearchedRelation; readonly limit: number }[];
+  readonly searches: readonly { readonly relation: search.SearchedRelation; readonly limit: number }[];
   /** Whether the served answers of candidates are prefetched too. */
   readonly products: boolean;
   /** `false`: the variants of candidates' groups are not read, as the first one of each suffices. */
@@ -50,11 +37,8 @@ interface ReadOrder {
  * Runs the work on one state of the catalog: on an empty view first, then again with what was missing.
  * @throws CatalogMoved when a statement sees another version than `version`
  */
-export async function readCatalog<Result>(
-  order: ReadOrder,
-  work: (view: RelationView) => Result,
-): Promise<Result> {
-  const view = new FetchedView();
+export async function readCatalog<Result>(order: ReadOrder, work: (view: search.RelationView) => Result) {
+  const view = new search.FetchedView();
   for (;;) {
     const result = work(view);
     if (view.isComplete) return result;
@@ -66,7 +50,7 @@ export async function readCatalog<Result>(
 }
 
 /** @returns the versions of the catalog that were seen */
-async function fetchAll(view: FetchedView, order: ReadOrder): Promise<number[]> {
+async function fetchAll(view: search.FetchedView, order: ReadOrder): Promise<number[]> {
   if (view.links.missing.size === 0) return [await fetchMissing(view, order)];
   // In parallel, each on its own connection; a session with one state has only one.
   if (order.version !== undefined) return Promise.all([fetchLinks(view, order), fetchMissing(view, order)]);
@@ -75,27 +59,22 @@ async function fetchAll(view: FetchedView, order: ReadOrder): Promise<number[]> 
 
 /** Fetches the parts of lists that the view lacked. @returns the version of the catalog */
 async function fetchLinks(
-  view: FetchedView,
+  view: search.FetchedView,
   { session, projectId, prefetch = NO_PREFETCH }: ReadOrder,
-): Promise<number> {
+) {
   const limits = new Map(prefetch.searches.map(({ relation, limit }) => [relation.build, limit]));
   const searches = [...view.links.missing].map((key, no) => {
-    const links = JSON.parse(key) as LinkSearch;
+    const links = JSON.parse(key) as search.LinkSearch;
     // The uploads of this many products are fetched too: most are the only ones of their group.
     return { ...links, key, no, raws: prefetch.products ? 2 * (limits.get(links.build) ?? 0) : 0 };
   });
   const lists = (['target', 'source'] as const).map((side) => {
-    const table = tabled(
-      'w',
-      { no: 'bigint', build: 'bigint', identifier: 'text', raws: 'bigint' },
-      searches
-        .filter((one) => one.side === side && isStorableText(one.identifier))
-        .map(({ no, build, identifier, raws }) => [no, build, identifier, raws]),
-    );
-    const linked = describeLinked(
-      { build: text('w.build'), identifier: text('w.identifier'), side },
-      text(', d.raw'),
-    );
+    const asked = searches.filter((one) => one.side === side && isStorableText(one.identifier));
+    const cells = asked.map(({ no, build, identifier, raws }) => [no, build, identifier, raws] as const);
+    const columns = { no: 'bigint', build: 'bigint', identifier: 'text', raws: 'bigint' } as const;
+    const table = tabled('w', columns, cells);
+    const searched = { build: text('w.build'), identifier: text('w.identifier'), side };
+    const linked = describeLinked(searched, text(', d.raw'));
     return sql`select w.no, l."productId", l."group", l.place, l.quantity, l.at,
         case when row_number() over (partition by w.no order by l.at) <= w.raws then l.raw end as raw
       from ${table} cross join lateral (${linked}) l`;
@@ -103,7 +82,7 @@ async function fetchLinks(
   const found = await performOn(
     session,
     projectId,
-    select<{ version: number | null; no: number | null; raw: string | null } & LinkedProduct>(
+    select<{ version: number | null; no: number | null; raw: string | null } & search.LinkedProduct>(
       sql`select c.version, l.* from (select (select catalog_version from catalog where ${own()}) as version) c
         left join (${joined(lists, ' union all ')}) l on true order by l.no, l.at`,
     ),
@@ -116,7 +95,7 @@ async function fetchLinks(
 
 /** Fetches in one statement what the view lacked. @returns the version of the catalog */
 async function fetchMissing(
-  view: FetchedView,
+  view: search.FetchedView,
   { session, projectId, scale, prefetch = NO_PREFETCH }: ReadOrder,
 ): Promise<number> {
   // The searches in an index of its own are only known when the source is.
@@ -139,10 +118,16 @@ async function fetchMissing(
     [...view.categories.missing],
   ]);
   const found = Map.groupBy(rows, ({ kind }) => kind);
-  const of = (kind: keyof typeof FETCHED) => found.get(FETCHED[kind]) ?? [];
-  addSources(view, { sources: of('source'), rows: of('sourceList'), lists });
-  addPages(view, pages, of('page'));
-  for (const { a, b } of of('variants')) view.variants.add(a, readVariants(b));
+  const of: RowsOf = (kind) => found.get(FETCHED[kind]) ?? [];
+  addSources(view, lists, of);
+  const lastRows = new Map(of('page').map((row) => [row.id, row]));
+  for (const [at, { opposite, size }] of pages.entries())
+    view.addPage(opposite, { ...readPage(lastRows.get(at)), size });
+  for (const { a, b } of of('variants')) {
+    const pairs = JSON.parse(b) as [number, PackedMembership[]][];
+    const variants = pairs.map(([productId, packed]) => ({ productId, packed }));
+    view.variants.add(a, variants);
+  }
   for (const { id, b } of of('raw')) view.raws.add(id, b);
   for (const { id, a } of of('category')) view.categories.add(a, id);
   for (const { id, a } of of('identifier')) view.identifiers.add(id, a);
@@ -150,23 +135,20 @@ async function fetchMissing(
   return of('version')[0]?.id ?? 0;
 }
 
-function describeLists(
-  { relation, limit }: Prefetch['searches'][number],
-  { variants }: Prefetch,
-): SourceListOrder[] {
+function describeLists({ relation, limit }: Prefetch['searches'][number], { variants }: Prefetch) {
   const { build, bound, twoWay, excludeSameGroup: excludes } = relation;
   const sides: Side[] = twoWay ? ['target', 'source'] : ['target'];
   return sides.map((side) => ({
     build,
     side: sideNumber(side),
-    size: expectCandidates(limit),
+    size: search.expectCandidates(limit),
     groups: variants === false ? 0 : limit,
     excludes,
     operators: toSql(compileRule(bound).operators, side),
   }));
 }
 
-const describePage = (page: VariantSearch, id: number, { variants }: Prefetch): PageOrder => ({
+const describePage = (page: search.VariantSearch, id: number, { variants }: Prefetch): PageOrder => ({
   id,
   build: page.build,
   side: sideNumber(page.side),
@@ -181,19 +163,12 @@ const describePage = (page: VariantSearch, id: number, { variants }: Prefetch): 
 });
 
 const toSql = (operators: readonly Operator[], side: Side) =>
-  operators.map((operator) => SQL_OPERATORS[operator as 'less'][side]);
+  operators.map((operator) => search.SQL_OPERATORS[operator as 'less'][side]);
 
 /** A list of a source without a row has no candidates. */
-function addSources(
-  view: FetchedView,
-  {
-    sources,
-    rows,
-    lists,
-  }: { sources: readonly FetchedRow[]; rows: readonly FetchedRow[]; lists: readonly SourceListOrder[] },
-): void {
-  const found = new Map(rows.map((row) => [`${row.id} ${row.a}`, row]));
-  for (const { id, a: identifier, b: group, c: packed } of sources) {
+function addSources(view: search.FetchedView, lists: readonly SourceListOrder[], of: RowsOf): void {
+  const found = new Map(of('sourceList').map((row) => [`${row.id} ${row.a}`, row]));
+  for (const { id, a: identifier, b: group, c: packed } of of('source')) {
     const memberships = unpackMemberships(packed);
     view.sources.add(identifier, { productId: id, group, memberships });
     for (const { build, side, size } of lists) {
@@ -204,29 +179,17 @@ function addSources(
   }
 }
 
-function addPages(view: FetchedView, pages: readonly VariantSearch[], rows: readonly FetchedRow[]): void {
-  const found = new Map(rows.map((row) => [row.id, row]));
-  for (const [at, { opposite, size }] of pages.entries()) {
-    view.addPage(opposite, { ...readPage(found.get(at)), size });
-  }
-}
-
-function readPage(row: FetchedRow | undefined): { page: Candidate[]; last: RankedPlace | undefined } {
+function readPage(row: FetchedRow | undefined) {
   if (row === undefined) return { page: [], last: undefined };
   const [products, groups, ranks] = JSON.parse(row.b) as [number[], string[], string[] | null];
   const page = products.map(
-    (productId, at): Candidate => ({
+    (productId, at): search.Candidate => ({
       productId,
       group: groups[at] as string,
       ...(ranks && { rank: ranks[at] as string }),
     }),
   );
   return { page, last: { rank: row.c, productId: products.at(-1) as number } };
-}
-
-function readVariants(text: string) {
-  const pairs = JSON.parse(text) as [number, PackedMembership[]][];
-  return pairs.map(([productId, packed]) => ({ productId, packed }));
 }
 
 /**
@@ -266,6 +229,8 @@ interface FetchedRow {
   readonly c: string;
 }
 
+type RowsOf = (kind: keyof typeof FETCHED) => readonly FetchedRow[];
+
 /** A list that is read for every source; parameter `$3`. */
 interface SourceListOrder {
   readonly build: number;
@@ -300,12 +265,8 @@ const texts = new Map<string, string>();
  * of sources, JSON of `SourceListOrder`s, JSON of `PageOrder`s, groups, ids of products whose uploads are read, whether those of
  * candidates are read too, identifiers of uploads, ids of products whose identifiers are requested, category paths
  */
-export function describeFetch(comparisons: number, scale: number): string {
-  const key = `${comparisons} ${scale}`;
-  const text = texts.get(key) ?? `/* ${scale} */ ${writeFetch(comparisons)}`;
-  texts.set(key, text);
-  return text;
-}
+export const describeFetch = (comparisons: number, scale: number): string =>
+  texts.getOrInsertComputed(`${comparisons} ${scale}`, () => `/* ${scale} */ ${writeFetch(comparisons)}`);
 
 /** A member whose document is not its product's present one is staged, or retained for a restore. */
 const isPresent = (row: string) =>
@@ -442,9 +403,9 @@ function writeKeys(comparisons: number): string {
   const keys = `select decode(k #>> '{}', 'base64') as key from json_array_elements(l.keys) k
       where json_typeof(k) = 'string'`;
   if (comparisons === 0) return keys;
-  return `select k.key, case when l.from1 is null and l.below1 is null then ${SORTED_AT_MOST} else (
+  return `select k.key, case when l.from1 is null and l.below1 is null then ${search.SORTED_AT_MOST} else (
         select count(*) from (select from relation_member m where ${IN_LIST} and ${IN_REACH}
-          order by substring(m.c1 for 512) limit ${SORTED_AT_MOST}) m) end as reach
+          order by substring(m.c1 for 512) limit ${search.SORTED_AT_MOST}) m) end as reach
       from (${keys}) k offset 0`;
 }
 
@@ -466,11 +427,11 @@ function writeCandidates(comparisons: number): string {
   return `select * from (
       (select m.product_id, m.group_identifier, m.rank from (
         select * from (select * from relation_member m where ${IN_LIST} and ${IN_REACH}
-          order by substring(m.c1 for 512) limit ${SORTED_AT_MOST}) m
+          order by substring(m.c1 for 512) limit ${search.SORTED_AT_MOST}) m
         where ${matches} order by m.rank, m.product_id offset 0) m
-        where k.reach < ${SORTED_AT_MOST} and ${isPresent('m')} limit l.size)
+        where k.reach < ${search.SORTED_AT_MOST} and ${isPresent('m')} limit l.size)
       union all
-      (${byRank(` and k.reach >= ${SORTED_AT_MOST}`)})) m
+      (${byRank(` and k.reach >= ${search.SORTED_AT_MOST}`)})) m
     order by m.rank, m.product_id limit l.size`;
 }
 
@@ -486,8 +447,8 @@ const SCALE = TABLES.map(
 ).join(' + ');
 
 /** @returns the version of a catalog, and which of the tables are large */
-export async function readMark(session: SqlSession, projectId: number): Promise<CatalogMark> {
-  const [mark] = await session.rows<CatalogMark>(
+export async function readMark(session: SqlSession, projectId: number): Promise<search.CatalogMark> {
+  const [mark] = await session.rows<search.CatalogMark>(
     `select coalesce((select catalog_version from catalog where project_id = $1), 0) as version, ${SCALE} as scale`,
     [projectId],
   );

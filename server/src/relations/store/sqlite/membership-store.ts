@@ -88,11 +88,7 @@ const SHORTEST_RUN = 4;
 const bytesOf = (hex: string | null) => (hex === null ? null : Buffer.from(hex, 'hex'));
 
 /** From numbers to lines at once: rows between would take half as long again. */
-function writeColumns(
-  file: CatalogFile,
-  columns: MemberColumns,
-  documents: readonly GroupedDocument[],
-): void {
+function writeColumns(file: CatalogFile, columns: MemberColumns, documents: readonly GroupedDocument[]) {
   const { members, bytes } = columns;
   const all = Buffer.from(bytes.buffer).toString('hex');
   const encoded = listEncoded(columns, (start, end) => all.slice(2 * start, 2 * end));
@@ -116,12 +112,14 @@ function writeColumns(
 
 /** @param lines in order */
 function writeMembers(file: CatalogFile, list: List, lines: readonly Line[]): void {
+  const { build, side, key } = list;
   if (lines.length >= SHORTEST_RUN) {
     writeRuns(file, list, lines);
-    noteAdded(file, list, lines.length);
+    const sql = `insert into relation_list (build_id, side, match_key, changed) values (?, ?, ?, ?)
+      on conflict do update set changed = changed + excluded.changed`;
+    file.prepare(sql).run(build, side, key, lines.length);
     return;
   }
-  const { build, side, key } = list;
   for (const { text } of lines) {
     const [first, rank, productId, document, group, ...others] = JSON.parse(text) as RunMember;
     const compared = first === null && others.length === 0 ? [] : [first, ...others].map(bytesOf);
@@ -209,15 +207,6 @@ function listExtremes(lines: readonly Line[]): (string | null)[] {
 const lesser = (a: string | null, b: string | null = null) => (b === null || (a !== null && a < b) ? a : b);
 const greater = (a: string | null, b: string | null = null) => (b === null || (a !== null && a > b) ? a : b);
 
-function noteAdded(file: CatalogFile, { build, side, key }: List, members: number): void {
-  file
-    .prepare(
-      `insert into relation_list (build_id, side, match_key, changed) values (?, ?, ?, ?)
-       on conflict do update set changed = changed + excluded.changed`,
-    )
-    .run(build, side, key, members);
-}
-
 /** @returns false for a list without runs */
 function noteRemoved(file: CatalogFile, { build, side, key }: List, members: number): boolean {
   const sql = `update relation_list set changed = changed + ?, gone = gone + ?
@@ -256,14 +245,11 @@ export interface StoredRun {
  * Line by line, as only a few members of most runs are looked at.
  * @param comparisons by their columns; judged on the text in place: parsing a line takes as long as judging ten
  */
-export function* parseRun(
-  members: string,
-  comparisons: readonly Comparison[] = [],
-): Generator<RunMember, void> {
+export function* parseRun(members: string, comparisons: readonly Comparison[] = []) {
   for (let at = 0; at < members.length; ) {
     const next = members.indexOf('\n', at);
     const end = next < 0 ? members.length : next;
-    if (isMatching(members, at, comparisons)) yield JSON.parse(members.slice(at, end));
+    if (isMatching(members, at, comparisons)) yield JSON.parse(members.slice(at, end)) as RunMember;
     at = end + 1;
   }
 }
@@ -323,7 +309,7 @@ export function* mergeRuns<Row extends StoredRun>(
 ): Generator<RunMember, void> {
   const open: OpenRun[] = [];
   for (const row of rows) {
-    if (open.length > 0) yield* takeBefore(open, placeOf(row));
+    if (open.length > 0) yield* takeBefore(open, [null, row.rank, row.productId, row.document, '']);
     const rest = membersOf(row)[Symbol.iterator]();
     const { value: head } = rest.next();
     if (head !== undefined) open.push({ rest, head });
@@ -331,18 +317,7 @@ export function* mergeRuns<Row extends StoredRun>(
   yield* takeBefore(open);
 }
 
-interface OpenRun {
-  readonly rest: Iterator<RunMember>;
-  head: RunMember;
-}
-
-const placeOf = ({ rank, productId, document }: StoredRun): RunMember => [
-  null,
-  rank,
-  productId,
-  document,
-  '',
-];
+type OpenRun = { readonly rest: Iterator<RunMember>; head: RunMember };
 
 /** Compares by index: destructuring arrays would cost as much as parsing a line. */
 function isBefore(a: RunMember, b: RunMember): boolean {
@@ -403,11 +378,9 @@ function mergeSome(file: CatalogFile): boolean {
   return true;
 }
 
-const REMOVED_AT_ONCE = 2_000;
-
 /** Removes runs that no row refers to. @returns whether there may be more */
 export function removeRuns(file: CatalogFile): boolean {
-  const some = `select id from relation_dropped_run order by id limit ${REMOVED_AT_ONCE}`;
+  const some = 'select id from relation_dropped_run order by id limit 2000';
   file.prepare(`delete from relation_run where id in (${some})`).run();
   return file.prepare(`delete from relation_dropped_run where id in (${some})`).run().changes > 0;
 }
@@ -419,7 +392,7 @@ export function removeRuns(file: CatalogFile): boolean {
  */
 function mergePart(file: CatalogFile, list: DueList, most: number): number {
   const { found, next } = readPart(file, list, most);
-  const isGone = list.gone === 0 ? NONE_GONE : findGone(file, found);
+  const isGone = list.gone === 0 ? new Set<Line>() : findGone(file, found);
   const lines = sortLines(isGone.size === 0 ? found : found.filter((line) => !isGone.has(line)));
   const ahead = next === undefined ? -1 : lines.findIndex((line) => isBehind(line, next));
   const merged = ahead < 0 ? lines.length : ahead;
@@ -429,8 +402,6 @@ function mergePart(file: CatalogFile, list: DueList, most: number): number {
   noteMerged(file, list, { merged: list.merged + merged, next });
   return found.length;
 }
-
-const NONE_GONE: ReadonlySet<Line> = new Set();
 
 /** Parsing it takes twice as long, and it is written unchanged. */
 function toLine(text: string): Line {
@@ -453,8 +424,7 @@ function sortLines(lines: Iterable<Line>): Line[] {
     if (equals === undefined) byRank.set(line.rank, [line]);
     else equals.push(line);
   }
-  const ranks = [...byRank.keys()].sort();
-  return ranks.flatMap((rank) => (byRank.get(rank) as Line[]).sort(compareProducts));
+  return [...byRank.keys()].sort().flatMap((rank) => (byRank.get(rank) as Line[]).sort(compareProducts));
 }
 
 const compareProducts = (a: Line, b: Line) => a.productId - b.productId || a.document - b.document;
@@ -463,18 +433,19 @@ const isBehind = (line: Line, { rank, productId }: StoredRun) =>
   line.rank > rank || (line.rank === rank && line.productId >= productId);
 
 /** Drops the rows from the place of the merge on. */
-function dropPart(
-  file: CatalogFile,
-  { build, side, key, rank, productId }: DueList,
-  next: StoredRun | undefined,
-): void {
-  const from = [build, side, key, rank ?? Buffer.alloc(0), productId ?? 0] as const;
-  const sql = `delete from relation_member where build_id = ? and side = ? and match_key = ? and (rank, product_id) >= (?, ?)`;
-  if (next === undefined) file.prepare(sql).run(...from);
+function dropPart(file: CatalogFile, list: DueList, next: StoredRun | undefined): void {
+  const sql = `delete from relation_member where ${FROM_PLACE}`;
+  if (next === undefined) file.prepare(sql).run(...valuesOf(list));
   else {
-    file.prepare(`${sql} and (rank, product_id) < (?, ?)`).run(...from, bytesOf(next.rank), next.productId);
+    const end = [bytesOf(next.rank), next.productId];
+    file.prepare(`${sql} and (rank, product_id) < (?, ?)`).run(...valuesOf(list), ...end);
   }
 }
+
+/** The rows of a list from the place of its merge on. */
+const FROM_PLACE = 'build_id = ? and side = ? and match_key = ? and (rank, product_id) >= (?, ?)';
+const valuesOf = ({ build, side, key, rank, productId }: DueList) =>
+  [build, side, key, rank ?? Buffer.alloc(0), productId ?? 0] as const;
 
 /**
  * What is added during a merge counts for the next one; and if members are removed meanwhile, those before
@@ -499,11 +470,9 @@ function noteMerged(
     );
   // A key that no product has any more.
   if (merged > 0 || next !== undefined) return;
-  file
-    .prepare(
-      'delete from relation_list where build_id = ? and side = ? and match_key = ? and size = 0 and changed = 0',
-    )
-    .run(build, side, key);
+  const sql = `delete from relation_list where build_id = ? and side = ? and match_key = ?
+    and size = 0 and changed = 0`;
+  file.prepare(sql).run(build, side, key);
 }
 
 /**
@@ -533,38 +502,25 @@ function readAlone({ rank, productId, document, group, compared }: ReadRow): Lin
   const values = JSON.parse(compared) as (string | null)[];
   const width = values.findLastIndex((value) => value !== null) + 1;
   const [first = null, ...others] = values.slice(0, width);
-  const member: RunMember = [first, rank, productId, document, group, ...others];
+  const member = [first, rank, productId, document, group, ...others] satisfies RunMember;
   return { rank, productId, document, text: JSON.stringify(member) };
 }
 
 /** @returns members of a list in rows from the place of its merge on, and the row after them */
-function readPart(file: CatalogFile, { build, side, key, rank, productId }: DueList, most: number) {
-  const rows = file
-    .prepare(
-      `select lower(hex(rank)) as rank, product_id as productId, document_id as document, group_identifier as "group", run,
-         iif(run is null, json_array(${COMPARED_COLUMNS.map(HEX_OF).join(', ')}), null) as compared
-       from relation_member where build_id = ? and side = ? and match_key = ? and (rank, product_id) >= (?, ?)
-       order by rank, product_id, document_id`,
-    )
-    .iterate(
-      build,
-      side,
-      key,
-      rank ?? Buffer.alloc(0),
-      productId ?? 0,
-    ) as Iterable<unknown> as Iterable<ReadRow>;
+function readPart(file: CatalogFile, list: DueList, most: number) {
+  const sql = `select lower(hex(rank)) as rank, product_id as productId, document_id as document,
+      group_identifier as "group", run,
+      iif(run is null, json_array(${COMPARED_COLUMNS.map(HEX_OF).join(', ')}), null) as compared
+    from relation_member where ${FROM_PLACE} order by rank, product_id, document_id`;
   const found: Line[] = [];
   let last: ReadRow | undefined;
-  for (const row of rows) {
-    if (found.length >= most && !isSamePlace(row, last)) return { found, next: row };
-    for (const line of linesOf(file, row)) found.push(line);
+  for (const each of file.prepare(sql).iterate(...valuesOf(list))) {
+    const row = each as unknown as ReadRow;
+    const isSamePlace = row.rank === last?.rank && row.productId === last.productId;
+    if (found.length >= most && !isSamePlace) return { found, next: row };
+    const lines = row.run === null ? [readAlone(row)] : readRun(file, row.run).split('\n').map(toLine);
+    for (const line of lines) found.push(line);
     last = row;
   }
   return { found, next: undefined };
 }
-
-const isSamePlace = (row: ReadRow, other: ReadRow | undefined) =>
-  row.rank === other?.rank && row.productId === other.productId;
-
-const linesOf = (file: CatalogFile, row: ReadRow): Line[] =>
-  row.run === null ? [readAlone(row)] : readRun(file, row.run).split('\n').map(toLine);

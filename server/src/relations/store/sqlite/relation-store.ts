@@ -7,21 +7,9 @@ import type { Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
 import { type ColumnCache, listRelated, type RelationView } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
-import {
-  type CatalogPasses,
-  createSharedLists,
-  openPass,
-  type RelationCatalogs,
-  readerOperations,
-  toInspected,
-} from '../relation-reader.ts';
+import * as reader from '../relation-reader.ts';
 import { listTargetBuilds } from '../survey-store.ts';
-import {
-  createThreadedRelations,
-  type RelationStore,
-  type RelationThreads,
-  writerOperations,
-} from '../threaded-relations.ts';
+import { createThreadedRelations, type RelationThreads, writerOperations } from '../threaded-relations.ts';
 import { extendIn, removeRuns } from './membership-store.ts';
 import { createFileView, listSources } from './search-store.ts';
 
@@ -42,15 +30,10 @@ const performIn =
     files.open(projectId).perform(program);
 
 /** The embedded store, with relations in the catalog's file. `files`: those of the serving thread. */
-export function createSqliteRelationStore({
-  files,
-  ...threads
-}: RelationThreads & { readonly files: CatalogFiles }): RelationStore {
+export function createSqliteRelationStore(parts: RelationThreads & { readonly files: CatalogFiles }) {
+  const { files, ...threads } = parts;
   const read = performIn(files);
-  const readMark = async (projectId: number) => ({
-    version: readVersionOfTurn(files.open(projectId)),
-    scale: 0,
-  });
+  const readMark = async (id: number) => ({ version: readVersionOfTurn(files.open(id)), scale: 0 });
   return createThreadedRelations({ readMark, read, readForAnswers: read }, threads);
 }
 
@@ -59,11 +42,11 @@ export const relationReaderOperations = (
   files: CatalogFiles,
   payloads: PayloadFiles,
   cached?: ColumnCache,
-): Record<string, Operation> => readerOperations({ ...openCatalogs(files), payloads }, cached);
+): Record<string, Operation> => reader.readerOperations({ ...openCatalogs(files), payloads }, cached);
 
-function openCatalogs(files: CatalogFiles): Omit<RelationCatalogs, 'payloads'> {
+function openCatalogs(files: CatalogFiles): Omit<reader.RelationCatalogs, 'payloads'> {
   const known = new WeakMap<CatalogFile, CatalogRelations>();
-  const shared = createSharedLists();
+  const shared = reader.createSharedLists();
   return {
     read: performIn(files),
     async answer({ input, limit }, work) {
@@ -84,10 +67,10 @@ function openCatalogs(files: CatalogFiles): Omit<RelationCatalogs, 'payloads'> {
     async inspect({ projectId, limit }, work) {
       const file = files.open(projectId);
       // A survey looks at up to 10,000 sources, many of which have the same values.
-      const share = createSharedLists().of(file);
+      const share = reader.createSharedLists().of(file);
       return file.snapshot(() =>
         work(
-          toInspected(async (program) => file.perform(program), {
+          reader.toInspected(async (program) => file.perform(program), {
             version: readCatalogVersion(file),
             read: async (work, _, ownLimit = limit) => work(createFileView(file, { limit: ownLimit, share })),
           }),
@@ -103,14 +86,14 @@ const CACHED_IDENTIFIERS = 250_000;
 const SHARED = 64 * 1024 * 1024;
 
 /** Whole catalogs in files. The thread must run nothing else meanwhile. */
-export function createSqlitePasses(files: CatalogFiles): CatalogPasses {
+export function createSqlitePasses(files: CatalogFiles): reader.CatalogPasses {
   return {
     pass(projectId, work) {
       const file = files.open(projectId);
       return file.snapshot(() => {
-        const share = createSharedLists(SHARED).of(file);
+        const share = reader.createSharedLists(SHARED).of(file);
         const view = withCachedIdentifiers(createFileView(file, { share }));
-        const pass = openPass(async (program) => file.perform(program), {
+        const pass = reader.openPass(async (program) => file.perform(program), {
           version: readCatalogVersion(file),
           async listRelated(products, searches) {
             const sources = listSources(file, products);

@@ -2,40 +2,22 @@ import { findCategoryId } from '../../../catalog/store/sqlite/sqlite.ts';
 import type { CatalogFile } from '../../../storage/sqlite/sqlite.ts';
 import { rows, sql } from '../../../storage/storage.ts';
 import { sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
-import {
-  type Candidate,
-  type CandidateSearch,
-  type Comparison,
-  expectCandidates,
-  type FoundSource,
-  growPage,
-  type LinkedProduct,
-  listComparisons,
-  mergeRanked,
-  type RelationView,
-  type ShareLists,
-  SORTED_AT_MOST,
-  type StoredUpload,
-  type Variant,
-  type WorkLimit,
-} from '../../search/search.ts';
+import * as searches from '../../search/search.ts';
 import type { PassedProduct } from '../relation-reader.ts';
 import { describeLinked } from '../survey-store.ts';
 import { mergeRuns, parseRun, type RunMember, readRun, type StoredRun } from './membership-store.ts';
 
 /** Reads the join index of a catalog's file, on the snapshot of the caller. */
 
-interface ViewParts {
-  readonly limit: WorkLimit;
-  /** Caches what was read of this version of the catalog. */
-  readonly share: ShareLists;
-}
-
 /**
- * @returns a view of the caller's snapshot, in which nothing is ever missing. `limit` is checked before
- * statements that may take long, as a running one cannot be stopped.
+ * @param parts `limit` is checked before statements that may take long, as a running one cannot be stopped;
+ * `share` caches what was read of this version of the catalog
+ * @returns a view of the caller's snapshot, in which nothing is ever missing
  */
-export function createFileView(file: CatalogFile, { limit, share }: Partial<ViewParts> = {}): RelationView {
+export function createFileView(
+  file: CatalogFile,
+  { limit, share }: { readonly limit?: searches.WorkLimit; readonly share?: searches.ShareLists } = {},
+): searches.RelationView {
   return {
     once: (_, make) => make(),
     ...(share && { share }),
@@ -53,32 +35,33 @@ export function createFileView(file: CatalogFile, { limit, share }: Partial<View
       limit?.check();
       if (!identifier.isWellFormed()) return [];
       const search = { build: sql`${build}`, identifier: sql`${identifier}`, side };
-      return file.perform(rows<LinkedProduct>(describeLinked(search)));
+      return file.perform(rows<searches.LinkedProduct>(describeLinked(search)));
     },
     findDocument: (productId) =>
       file.prepare('select document_id as id from product where id = ?').get(productId)?.id as number,
     findRaw: (productId) => findRaw(file, productId),
     findCategoryId: (path) => findCategoryId(file, path) ?? 0,
-    findIdentifier: (productId) => findIdentifier(file, productId),
+    findIdentifier: (productId) =>
+      String(file.prepare('select identifier from product where id = ?').get(productId)?.identifier),
     findUpload: (identifier) => findUpload(file, identifier),
   };
 }
 
-const weighVariant = ({ packed }: Variant) => 100 + packed.length;
+const weighVariant = ({ packed }: searches.Variant) => 100 + packed.length;
 
-interface SourceRow extends Omit<FoundSource, 'memberships'> {
+interface SourceRow extends Omit<searches.FoundSource, 'memberships'> {
   readonly packed: string;
 }
 
 const SOURCE = `select p.id as productId, r.group_identifier as "group", r.memberships as packed
   from product p join relation_document r on r.document_id = p.document_id`;
 
-const toSource = ({ packed, ...source }: SourceRow): FoundSource => ({
+const toSource = ({ packed, ...source }: SourceRow): searches.FoundSource => ({
   ...source,
   memberships: unpackMemberships(packed),
 });
 
-function findSource(file: CatalogFile, identifier: string): FoundSource | undefined {
+function findSource(file: CatalogFile, identifier: string): searches.FoundSource | undefined {
   // A lone surrogate would be read as U+FFFD, which another product may have.
   if (!identifier.isWellFormed()) return undefined;
   const row = file.prepare(`${SOURCE} where p.identifier = ?`).get(identifier) as SourceRow | undefined;
@@ -86,24 +69,20 @@ function findSource(file: CatalogFile, identifier: string): FoundSource | undefi
 }
 
 /** @param products by id. @returns by identifier their places in relations by rules: `findSource` for many at once */
-export function listSources(file: CatalogFile, products: readonly PassedProduct[]): Map<string, FoundSource> {
+export function listSources(file: CatalogFile, products: readonly PassedProduct[]) {
   const identifiers = new Map(products.map(({ productId, identifier }) => [productId, identifier]));
   const sources = file
     .prepare(`${SOURCE} where p.id between ? and ?`)
     .all(products[0]?.productId ?? 0, products.at(-1)?.productId ?? 0) as unknown as SourceRow[];
   return new Map(
-    sources.flatMap((row): [string, FoundSource][] => {
+    sources.flatMap((row): [string, searches.FoundSource][] => {
       const identifier = identifiers.get(row.productId);
       return identifier === undefined ? [] : [[identifier, toSource(row)]];
     }),
   );
 }
 
-/** A candidate with its rank in hexadecimal, which has the same order as the bytes and is cheaper to pass on. */
-interface RankedCandidate extends Candidate {
-  readonly rank: string;
-}
-
+/** The rank in hexadecimal has the same order as the bytes and is cheaper to pass on. */
 const COLUMNS = `m.product_id as productId, m.document_id as document, m.group_identifier as "group", lower(hex(m.rank)) as rank,
   m.run`;
 const ORDER = 'order by m.rank, m.product_id, m.document_id';
@@ -111,31 +90,22 @@ const IN_LIST = 'm.build_id = ? and m.side = ? and m.match_key = ?';
 
 function* listCandidates(
   file: CatalogFile,
-  search: CandidateSearch,
-  limit: WorkLimit | undefined,
-): Generator<RankedCandidate, void> {
+  search: searches.CandidateSearch,
+  limit: searches.WorkLimit | undefined,
+) {
   const isAlone = search.opposite.keys.length === 1 && search.isMerged !== true;
-  const lists = search.opposite.keys.map((key) =>
-    listOfKey(file, search, { key: Buffer.from(key, 'base64'), isAlone, limit }),
-  );
-  yield* mergeRanked(lists);
-}
-
-function* listOfKey(
-  file: CatalogFile,
-  search: CandidateSearch,
-  { key, isAlone, limit }: { key: Uint8Array; isAlone: boolean; limit: WorkLimit | undefined },
-): Generator<RankedCandidate, void> {
-  limit?.check();
-  const place = [search.build, sideNumber(search.side), key] as const;
-  const comparisons = listComparisons(search, 'hex');
-  const list = { ...describeList(file, place, comparisons), limit };
-  const rows = isAlone ? listInOrder(file, list) : listInPages(file, list);
+  const comparisons = searches.listComparisons(search, 'hex');
   const membersOf = ({ rank, productId, document, group, run }: StoredRun): Iterable<RunMember> =>
     run === null ? [[null, rank, productId, document, group]] : parseRun(readRun(file, run), comparisons);
-  for (const [, rank, productId, , group] of takePresent(file, mergeRuns(rows, membersOf), search.limit)) {
-    yield { productId, group, rank };
+  function* listOfKey(key: string) {
+    limit?.check();
+    const place = [search.build, sideNumber(search.side), Buffer.from(key, 'base64')] as const;
+    const list = { ...describeList(file, place, comparisons), limit };
+    const rows = isAlone ? listInOrder(file, list) : listInPages(file, list);
+    for (const [, rank, productId, , group] of takePresent(file, mergeRuns(rows, membersOf), search.limit))
+      yield { productId, group, rank };
   }
+  yield* searches.mergeRanked(search.opposite.keys.map(listOfKey));
 }
 
 /** How many more members are read if some of the expected ones were not present. */
@@ -145,50 +115,45 @@ const FEW_MORE = 8;
  * A member whose document is not its product's present one is staged, or retained for a restore. One
  * statement for many: a seek for each takes 1.5 µs, this 0.5.
  */
-function* takePresent(
-  file: CatalogFile,
-  members: Iterable<RunMember>,
-  limit: number,
-): Generator<RunMember, void> {
+function* takePresent(file: CatalogFile, members: Iterable<RunMember>, limit: number) {
   const absent = file.prepare(
     `select e.key as at from json_each(?) e
      where not exists (select 1 from product p where p.id = e.value ->> 0 and p.document_id = e.value ->> 1)`,
   );
   function listPresent(part: readonly RunMember[]): readonly RunMember[] {
-    const found = absent.all(JSON.stringify(part.map((member) => [member[2], member[3]]))) as {
-      at: number;
-    }[];
+    const found = absent.all(JSON.stringify(part.map((member) => [member[2], member[3]])));
     if (found.length === 0) return part;
     const places = new Set(found.map(({ at }) => at));
     return part.filter((_, at) => !places.has(at));
   }
   let part: RunMember[] = [];
-  let [size, next] = [expectCandidates(limit), FEW_MORE];
+  let [size, next] = [searches.expectCandidates(limit), FEW_MORE];
   for (const member of members) {
     part.push(member);
     if (part.length < size) continue;
     yield* listPresent(part);
-    [part, size, next] = [[], next, growPage(next)];
+    [part, size, next] = [[], next, searches.growPage(next)];
   }
   yield* listPresent(part);
 }
-
-type Place = readonly [build: number, side: number, key: Uint8Array];
 
 interface ReadList {
   /** Without the order. */
   readonly sql: string;
   readonly values: readonly (number | string | Uint8Array)[];
-  readonly limit: WorkLimit | undefined;
+  readonly limit: searches.WorkLimit | undefined;
 }
 
 /** Rows of a list that may contain a match: matching members, and runs in reach of all comparisons. */
 function describeList(
   file: CatalogFile,
-  place: Place,
-  comparisons: readonly Comparison[],
+  place: readonly [build: number, side: number, key: Uint8Array],
+  comparisons: readonly searches.Comparison[],
 ): Omit<ReadList, 'limit'> {
-  const { range, others } = splitComparisons(comparisons);
+  // There are indexes for a range of the first comparison.
+  const [first] = comparisons;
+  const range = first?.at === 0 && first.sql !== '<>' ? first : undefined;
+  const others = range === undefined ? comparisons : comparisons.slice(1);
   const conditions = [
     'true',
     ...others.map(({ at, sql }) =>
@@ -197,7 +162,7 @@ function describeList(
   ].join(' and ');
   const values = others.map(({ value }) => value);
   const far = others.filter(({ sql }) => sql !== '<>');
-  const extremeOf = ({ at, sql }: Comparison) =>
+  const extremeOf = ({ at, sql }: searches.Comparison) =>
     `m.others ->> ${2 * at - (sql.startsWith('<') ? 2 : 1)} ${sql} ?`;
   const reach = far.length === 0 ? 'true' : `(m.others is null or (${far.map(extremeOf).join(' and ')}))`;
   const texts = far.map(({ text }) => text);
@@ -214,7 +179,7 @@ function describeList(
   };
   if (
     isNear(`relation_member_${extreme}`, extreme, RUNS_SORTED_AT_MOST) &&
-    isNear('relation_member_compared', 'c1', SORTED_AT_MOST)
+    isNear('relation_member_compared', 'c1', searches.SORTED_AT_MOST)
   ) {
     const sql = `select ${COLUMNS} from (
       select * from relation_member m indexed by relation_member_compared
@@ -233,12 +198,11 @@ function* listInOrder(file: CatalogFile, { sql, values, limit }: ReadList): Gene
   let read = 0;
   for (const row of file.prepare(`${sql} ${ORDER}`).iterate(...values)) {
     read += 1;
-    if (read % CHECKED_ROWS === 0) limit?.check();
+    if (read % 100 === 0) limit?.check();
     yield row as unknown as StoredRun;
   }
 }
 
-const CHECKED_ROWS = 100;
 /** Runs in reach of a comparison that are sorted: more are read by rank, in a million members 16,000 rows at 0.2 µs. */
 const RUNS_SORTED_AT_MOST = 32;
 /** Runs have up to 64 members, 3 KiB of text. */
@@ -248,7 +212,7 @@ const MOST_ROWS = 500;
 /** The same statement reads several lists in turn, so each gives it back after a page. */
 function* listInPages(file: CatalogFile, { sql, values, limit }: ReadList): Generator<StoredRun, void> {
   let last: StoredRun | undefined;
-  for (let size = FIRST_ROWS; ; size = Math.min(growPage(size), MOST_ROWS)) {
+  for (let size = FIRST_ROWS; ; size = Math.min(searches.growPage(size), MOST_ROWS)) {
     limit?.check();
     const after = last && ' and (m.rank, m.product_id, m.document_id) > (unhex(?), ?, ?)';
     const from = last ? [last.rank, last.productId, last.document] : [];
@@ -260,20 +224,13 @@ function* listInPages(file: CatalogFile, { sql, values, limit }: ReadList): Gene
   }
 }
 
-/** @returns the first comparison if it is a range, for which there are indexes; and the others */
-function splitComparisons(compared: readonly Comparison[]) {
-  const [first, ...others] = compared;
-  const isRange = first?.at === 0 && first.sql !== '<>';
-  return isRange ? { range: first, others } : { range: undefined, others: compared };
-}
-
-function listVariants(file: CatalogFile, group: string): Variant[] {
+function listVariants(file: CatalogFile, group: string): searches.Variant[] {
   return file
     .prepare(
       `select p.id as productId, r.memberships as packed from relation_document r
        join product p on p.id = r.product_id and p.document_id = r.document_id where r.group_identifier = ?`,
     )
-    .all(group) as unknown as Variant[];
+    .all(group) as unknown as searches.Variant[];
 }
 
 /** @throws Error for a product that does not exist, although the join index has named it */
@@ -287,16 +244,12 @@ function findRaw(file: CatalogFile, productId: number): string {
   throw new Error(`the product ${productId} is in the join index and not in the catalog`);
 }
 
-function findUpload(file: CatalogFile, identifier: string): StoredUpload | undefined {
+function findUpload(file: CatalogFile, identifier: string): searches.StoredUpload | undefined {
   if (!identifier.isWellFormed()) return undefined;
   return file
     .prepare(
       `select p.id as productId, cast(d.raw as text) as raw
        from product p join document d on d.id = p.document_id where p.identifier = ?`,
     )
-    .get(identifier) as StoredUpload | undefined;
-}
-
-function findIdentifier(file: CatalogFile, productId: number): string {
-  return String(file.prepare('select identifier from product where id = ?').get(productId)?.identifier);
+    .get(identifier) as searches.StoredUpload | undefined;
 }
