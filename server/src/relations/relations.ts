@@ -81,10 +81,7 @@ export function createRelations(parts: RelationParts) {
   }
 
   /** Builds the relations that use it anew. @throws not_found, table_exists, changed_meanwhile */
-  async function saveTable(
-    project: ChosenProject,
-    saved: Omit<SavedTable, 'at' | 'isFollowed'>,
-  ): Promise<StoredTable> {
+  async function saveTable(project: ChosenProject, saved: Omit<SavedTable, 'at' | 'isFollowed'>) {
     const keep = (isFollowed: boolean) =>
       store.saveTable(project.id, { ...saved, isFollowed, at: clock.now() });
     const { isUsed, table } = await keep(false);
@@ -152,10 +149,7 @@ export function createRelations(parts: RelationParts) {
         await saveTable(project, { table, isNew: present === undefined });
       },
       /** @throws not_found, table_in_use, changed_meanwhile */
-      async remove(
-        projectId: number,
-        removed: { readonly name: string; readonly expected?: ExpectedStates },
-      ) {
+      async remove(projectId: number, removed: { name: string; expected?: ExpectedStates }) {
         if (!(await store.deleteTable(projectId, removed))) throw new ServiceError('not_found');
       },
     },

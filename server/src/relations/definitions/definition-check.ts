@@ -79,16 +79,8 @@ export function checkDefinition(sent: Sent<SentRelation>, path = ''): RelationDe
       validation: [{ product: null, schemaErrors: shown, errors: shown }],
     });
   }
-  const {
-    kind,
-    description,
-    constraint,
-    total,
-    operator,
-    limit,
-    source = EVERY_PRODUCT,
-    target = EVERY_PRODUCT,
-  } = sent;
+  const { kind, description, constraint, total, operator, limit } = sent;
+  const { source = EVERY_PRODUCT, target = EVERY_PRODUCT } = sent;
   const { twoWay = false, enabled = true, match = [], sort = [], names = [], excludeSameGroup = true } = sent;
   return {
     ...(kind !== undefined && { kind }),

@@ -55,8 +55,7 @@ export const relationRoutes =
       body: schemas.SentRelation,
       config: takesDefinition,
       async create(change, sent) {
-        const relation = await relations.create(change.place, checkDefinition(sent));
-        return record(change, 'created', relation);
+        return record(change, 'created', await relations.create(change.place, checkDefinition(sent)));
       },
     });
     serve(server, `GET ${PATH}/export`, {
@@ -112,8 +111,7 @@ export const relationRoutes =
       summary: 'Replace a relation; the old answers stay until the new ones are complete',
       async change(change, chosen, sent) {
         const definition = checkDefinition(sent);
-        const replaced = await relations.replace(change.place, { ...chosen, definition });
-        return record(change, 'changed', replaced);
+        return record(change, 'changed', await relations.replace(change.place, { ...chosen, definition }));
       },
     });
     kind.remove({
@@ -185,13 +183,7 @@ function toWireRelation({ id, definition, state, problem, createdAt, updatedAt }
 }
 
 /** Of an answer, which may be a stored one (§7.5): the definition is what the service did not add. */
-function markOfWire({
-  id,
-  state,
-  misconfigured,
-  problem,
-  ...answer
-}: Sent<Static<typeof schemas.WireRelation>>): string {
-  const { createdAt, updatedAt, ...definition } = answer;
+function markOfWire(answer: Sent<Static<typeof schemas.WireRelation>>): string {
+  const { id, state, misconfigured, problem, createdAt, updatedAt, ...definition } = answer;
   return markOf(definition);
 }

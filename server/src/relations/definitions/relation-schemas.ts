@@ -190,7 +190,7 @@ const Explained = Type.Object({
     Type.Object({ condition: WireFilter, holds: Type.Boolean(), values: Type.Array(Type.String()) }),
   ),
 });
-const Term = Type.Object(
+export const Term = Type.Object(
   { times: optional.number(), plus: Type.Optional(Type.Union([Type.Number(), Type.String()])) },
   { title: 'Computation', description: 'what is computed of the values, as written' },
 );

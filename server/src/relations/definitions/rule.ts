@@ -96,11 +96,6 @@ export function compiledOf(element: CompiledElement): readonly CompiledMatch[] {
   return 'together' in element ? element.together : [element];
 }
 
-export interface CompiledSort {
-  readonly attribute: ComparedAttribute;
-  readonly direction: 'asc' | 'desc';
-}
-
 export interface CompiledRule {
   readonly isOn: Readonly<Record<Side, ProductTest>>;
   readonly elements: readonly CompiledElement[];
@@ -113,7 +108,7 @@ export interface CompiledRule {
   readonly comparisons: readonly CompiledMatch[];
   /** The operators of the comparisons. */
   readonly operators: readonly Operator[];
-  readonly sort: readonly CompiledSort[];
+  readonly sort: readonly { readonly attribute: ComparedAttribute; readonly direction: 'asc' | 'desc' }[];
 }
 
 const compiled = new WeakMap<BoundRule, CompiledRule>();
@@ -133,12 +128,6 @@ export function finderOf({ attributes }: Pick<BoundRule, 'attributes'>): FindAtt
     if (attribute === undefined) throw new Error(`the rule was bound without the attribute ${name}`);
     return attribute;
   };
-}
-
-/** @returns the field of a product that is meant; if only the name is given, an attribute with that name takes precedence */
-function ownOf(value: MatchedValue, attributes: ReadonlyMap<string, unknown>): ComparedAttribute | undefined {
-  if (typeof value !== 'string') return 'field' in value ? OWN[value.field] : undefined;
-  return attributes.has(value) || !Object.hasOwn(OWN, value) ? undefined : OWN[value as OwnField];
 }
 
 interface RuleNames {
@@ -213,11 +202,11 @@ function compileMatch(
   };
 }
 
-/** @throws ComparisonProblem if nothing can be computed from it */
+/** An attribute precedes a field with its name. @throws ComparisonProblem if nothing can be computed from it */
 function findMatched(value: MatchedValue, { find, byName }: RuleNames): ComparedAttribute {
-  const own = ownOf(value, byName);
-  if (own !== undefined) return own;
-  if (typeof value === 'string' || 'field' in value) return find(value as string);
+  if (typeof value === 'string')
+    return byName.has(value) || !Object.hasOwn(OWN, value) ? find(value) : OWN[value as OwnField];
+  if ('field' in value) return OWN[value.field];
   const result = compute(find(value.attribute), value);
   if ('problem' in result) throw new ComparisonProblem(result.problem);
   return result.computed;
@@ -232,15 +221,12 @@ function readPartners(
   const table = tables.find((one) => one.name === name);
   if (table === undefined) throw new ComparisonProblem(`there is no table ${JSON.stringify(name)}`);
   // A table contains plain values, from which nothing is computed.
-  const [ofSource, ofTarget] = [source, target].map(({ term, ...attribute }) => attribute);
+  const plain = ({ term: _, ...attribute }: ComparedAttribute): ComparedAttribute => attribute;
+  const [ofSource, ofTarget] = [plain(source), plain(target)];
   const partners = new Map<Comparable, Comparable[]>();
   for (const [from, to] of table.pairs) {
-    const [key, value] = [
-      readOperand(from, ofSource as ComparedAttribute),
-      readOperand(to, ofTarget as ComparedAttribute),
-    ];
-    if (key === undefined || value === undefined) continue;
-    partners.getOrInsert(key, []).push(value);
+    const [key, value] = [readOperand(from, ofSource), readOperand(to, ofTarget)];
+    if (key !== undefined && value !== undefined) partners.getOrInsert(key, []).push(value);
   }
   return partners;
 }

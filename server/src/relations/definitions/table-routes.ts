@@ -43,8 +43,7 @@ export const tableRoutes =
       body: SentTable,
       config: takesTable,
       async create(change, sent) {
-        const table = await tables.save(change.place, { table: sent, isNew: true });
-        return record(change, 'created', table);
+        return record(change, 'created', await tables.save(change.place, { table: sent, isNew: true }));
       },
     });
     kind.read({
@@ -59,12 +58,8 @@ export const tableRoutes =
       async change(change, chosen, sent) {
         if (sent.name !== nameOf(chosen))
           throw new ServiceError('request_invalid', '/name must be the name in the path');
-        const table = await tables.save(change.place, {
-          table: sent,
-          isNew: false,
-          expected: chosen.expected,
-        });
-        return record(change, 'changed', table);
+        const saved = { table: sent, isNew: false, expected: chosen.expected };
+        return record(change, 'changed', await tables.save(change.place, saved));
       },
     });
     kind.remove({

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { Id, type RecordAnswer } from '../../http/answers/answers.ts';
-import type { RawBody } from '../../http/bodies/bodies.ts';
 import { type Routes, type RouteTools, sendRaw, serveOnce, serveRaw } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
 import type { Projects } from '../../projects/projects.ts';
@@ -25,18 +24,11 @@ const LinksAnswer = Type.Object({
   task: WireTaskSchema,
 });
 type LinksAnswer = Static<typeof LinksAnswer>;
-const Lines = Type.Unsafe<undefined>({
-  type: 'string',
-  description: 'lines of {"source":"A1","targets":["B1",{"identifier":"B2","quantity":2}]}',
-});
 const AllowDeletes = Type.Object({
   allowDeletes: optional.integer({
     minimum: 0,
     description: 'the exact number of pairs that may be deleted',
   }),
-});
-const LinksQuery = Type.Object({
-  source: optional.text({ minLength: 1, maxLength: 255, description: 'only its line' }),
 });
 
 /** Source: docs/interface.md §12.8. */
@@ -48,7 +40,9 @@ export const linkRoutes =
       ...about,
       config: { guard: 'management', access: 'write', role: 'viewer', isPatient: true },
       summary: 'Export the links of a relation as lines, in their order',
-      query: LinksQuery,
+      query: Type.Object({
+        source: optional.text({ minLength: 1, maxLength: 255, description: 'only its line' }),
+      }),
       produces: NDJSON,
       why: 'lines are streamed',
       async handle({ project, params: { relationId }, query: { source } }, reply) {
@@ -61,7 +55,10 @@ export const linkRoutes =
       ...about,
       config: { guard: 'management', access: 'write', body: 'raw', maxBodyMib: uploadMaxMib },
       consumes: [NDJSON],
-      body: Lines,
+      body: Type.Unsafe<undefined>({
+        type: 'string',
+        description: 'lines of {"source":"A1","targets":["B1",{"identifier":"B2","quantity":2}]}',
+      }),
       answer: { 200: LinksAnswer },
       answerOnce,
     } as const;
@@ -108,7 +105,7 @@ async function accept(
     relationId,
     mode,
     allowDeletes,
-    body: rawBody ?? NO_BODY,
+    body: rawBody ?? { bytes: new Uint8Array(), encoding: 'identity' },
     async record(tx, task) {
       const subject = { type: 'relation', id: relationId, name };
       await projects.recordChange({ author: caller, projectId: project.id, action, subject }, tx);
@@ -117,8 +114,6 @@ async function accept(
   });
   return answerTo(task);
 }
-
-const NO_BODY: RawBody = { bytes: new Uint8Array(), encoding: 'identity' };
 
 const answerTo = (task: Task): LinksAnswer => ({
   status: 'success',

@@ -159,10 +159,7 @@ export class RelationLinks {
    * Takes a list for a relation, which becomes its own in a task.
    * @throws not_found, links_of_rule, every refusal of a list, delete_guard, deletes_not_exact; then nothing is stored
    */
-  async accept(
-    project: ChosenProject,
-    { relationId, mode, body, allowDeletes, record }: AcceptedList,
-  ): Promise<Task> {
+  async accept(project: ChosenProject, { relationId, mode, body, allowDeletes, record }: AcceptedList) {
     const { tasks, store, maxMib, getSettings } = this.parts;
     await this.find(project.id, relationId);
     const { maxDeletePercent } = await getSettings(project.id);
@@ -171,7 +168,9 @@ export class RelationLinks {
     const sent = { relationId, ...body, maxMib, isCounted };
     const { payloadNames, present, unchanged } = await store.acceptLinks(project.id, sent);
     try {
-      if (isCounted) checkDeletes(limits, { present, deleted: present - unchanged });
+      const deleted = present - unchanged;
+      if (isCounted && isGuarded(limits, present, deleted))
+        throw refuseDeletes({ present, deleted, things: PAIRS }, limits);
       const payload = { relationId, mode, payloadNames, ...(allowDeletes !== undefined && { allowDeletes }) };
       return await tasks.accept(this.task, { project, payload, alongside: record });
     } catch (error) {
@@ -198,10 +197,7 @@ export class RelationLinks {
   }
 
   /** @returns lines in order, part by part @throws not_found if the relation is deleted meanwhile */
-  async *read(
-    projectId: number,
-    list: Pick<LinkPage, 'relationId' | 'source'>,
-  ): AsyncGenerator<readonly LinkLine[]> {
+  async *read(projectId: number, list: Pick<LinkPage, 'relationId' | 'source'>) {
     for (let after = 0; ; ) {
       const page = await this.parts.store.readLinks(projectId, { ...list, after, limit: EXPORTED_LINES });
       if (page === undefined) throw new ServiceError('not_found');
@@ -247,12 +243,6 @@ export class RelationLinks {
       await run.progress((80 * (at + 1)) / payloadNames.length);
     }
   }
-}
-
-/** @throws delete_guard, deletes_not_exact */
-function checkDeletes(limits: DeleteLimit, counts: { present: number; deleted: number }): void {
-  if (isGuarded(limits, counts.present, counts.deleted))
-    throw refuseDeletes({ ...counts, things: PAIRS }, limits);
 }
 
 const refuseUnknown = (relationId: number) =>

@@ -38,10 +38,8 @@ export function createTableTasks(parts: TableTaskParts) {
 
   return (owner: Task, name: string): GatheredWrites => {
     const { payloadNames, ...pieces } = gatherPieces(payloads, owner.projectId, 'table');
-    const payload = { name, payloadNames };
-    const accept: GatheredWrites['accept'] = ({ note }) =>
-      tasks.parts.accept(owner, [{ definition: task, payload }], note);
-    return { ...pieces, accept };
+    const parts = [{ definition: task, payload: { name, payloadNames } }];
+    return { ...pieces, accept: ({ note }) => tasks.parts.accept(owner, parts, note) };
   };
 }
 

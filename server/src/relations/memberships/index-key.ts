@@ -29,9 +29,7 @@ export function encodeKey(values: readonly Comparable[]): Buffer {
 }
 
 /** The position of a product among others: its value for each sort; without one it is last, in either direction. */
-export function encodeRank(
-  values: readonly { readonly value: Comparable | undefined; readonly direction: 'asc' | 'desc' }[],
-): Buffer {
+export function encodeRank(values: readonly { value: Comparable | undefined; direction: 'asc' | 'desc' }[]) {
   return Buffer.concat(
     values.flatMap(({ value, direction }) => {
       if (value === undefined) return [MISSING];

@@ -1,7 +1,7 @@
 import type { DerivedColumns } from '../../catalog/products/products.ts';
 import type { Side } from '../definitions/definitions.ts';
 import { UNMATCHED_KEY } from './index-key.ts';
-import { type GroupedDocument, type MemberRow, sideNumber } from './membership.ts';
+import { type GroupedDocument, sideNumber } from './membership.ts';
 import { type Encodings, NONE, Numbers } from './numbering.ts';
 
 /**
@@ -25,28 +25,16 @@ const LIST_NUMBERS = 5;
 /** Numbers of a member before its compared values: the row and the rank. */
 export const MEMBER_NUMBERS = 2;
 
-/** A list of a batch. */
-interface PlacedList {
-  readonly build: number;
-  readonly side: 0 | 1;
-  readonly key: number;
-  /** How many columns it compares. */
-  readonly width: number;
-  /** Where the numbers of each member begin, by rank and product. */
-  readonly places: readonly number[];
-}
-
-/** @param documents by row, for every row with members */
-export function* placeLists(
-  { lists, members }: MemberColumns,
-  documents: readonly GroupedDocument[],
-): Generator<PlacedList, void> {
+/**
+ * @param documents by row, for every row with members
+ * @returns lists: `width` is how many columns one compares, `places` where the numbers of each member begin, by
+ * rank and product
+ */
+export function* placeLists({ lists, members }: MemberColumns, documents: readonly GroupedDocument[]) {
   let start = 0;
   for (let list = 0; list < lists.length; list += LIST_NUMBERS) {
-    const [build, side, key, width, count] = lists.subarray(
-      list,
-      list + LIST_NUMBERS,
-    ) as Iterable<number> as [number, 0 | 1, number, number, number];
+    const numbers = lists.subarray(list, list + LIST_NUMBERS) as Iterable<number>;
+    const [build, side, key, width, count] = numbers as [number, 0 | 1, number, number, number];
     const size = MEMBER_NUMBERS + width;
     const numberAt = (place: number) => members[place] as number;
     const documentAt = (place: number) => documents[numberAt(place)] as GroupedDocument;
@@ -64,10 +52,7 @@ export function* placeLists(
  * @param documents by row, for every row with members
  * @returns the members of each list by rank and product
  */
-export function* placeMembers(
-  derived: DerivedColumns,
-  documents: readonly GroupedDocument[],
-): Generator<MemberRow, void> {
+export function* placeMembers(derived: DerivedColumns, documents: readonly GroupedDocument[]) {
   const columns = derived as MemberColumns;
   const { members, bytes } = columns;
   const encoded = listEncoded(columns, (start, end) => Buffer.from(bytes.buffer, start, end - start));
@@ -159,11 +144,8 @@ export class SideMembers {
     const size = COLLECTED_NUMBERS + width;
     const rankOf = (member: number) => ranks.places.at(numbers.at(member * size + 1));
     const keyOf = (member: number) => keys.places.at(numbers.at(member * size + 2));
-    const byRank = sortStable(
-      Uint32Array.from({ length: count }, (_, member) => member),
-      rankOf,
-      ranks,
-    );
+    const all = Uint32Array.from({ length: count }, (_, member) => member);
+    const byRank = sortStable(all, rankOf, ranks);
     let last = 0;
     for (const member of sortStable(byRank, keyOf, keys)) {
       const key = keyOf(member);
@@ -181,11 +163,7 @@ export class SideMembers {
 }
 
 /** Sorts by places that continue those of `encodings`; they are counted, not compared. */
-function sortStable(
-  members: Uint32Array,
-  placeOf: (member: number) => number,
-  { first, used }: Encodings,
-): Uint32Array {
+function sortStable(members: Uint32Array, placeOf: (member: number) => number, { first, used }: Encodings) {
   const starts = new Uint32Array(used.length + 1);
   for (const member of members) {
     const place = placeOf(member) - first + 1;

@@ -1,36 +1,18 @@
 import type { DerivedBatch, DerivedFrom, DerivedSource } from '../../catalog/catalog.ts';
 import type { Comparable, ComparedAttribute, Operator, ProductTest } from '../../catalog/filters/filters.ts';
 import type { DerivedColumns } from '../../catalog/products/products.ts';
-import {
-  attributeOf,
-  type BoundRule,
-  type CompiledMatch,
-  type CompiledRule,
-  compileRule,
-  type ReadValues,
-  readFrom,
-  SIDES,
-  type Side,
-} from '../definitions/definitions.ts';
+import * as definitions from '../definitions/definitions.ts';
 import { encodeKey, encodeRank, encodeValue } from './index-key.ts';
 import { createColumns, type DescribedMember, SideMembers } from './member-columns.ts';
 import { type Membership, packValues } from './membership.ts';
 import { type LookedAt, NO_NUMBERS, NumberedProduct, type ReadAttribute } from './numbered-product.ts';
 import { Encodings, NONE, Tuples, UNKNOWN } from './numbering.ts';
-import {
-  ENTRIES_PER_PRODUCT,
-  extremeOf,
-  listEntries,
-  listKeyed,
-  pickDecisive,
-  planIndex,
-  type RuleIndex,
-} from './rule-index.ts';
+import * as indexes from './rule-index.ts';
 
 /** A rule whose index is complete or being built. */
 export interface BuildRule {
   readonly build: number;
-  readonly bound: BoundRule;
+  readonly bound: definitions.BoundRule;
 }
 
 /** How many numbers are given to the values of a catalog before all are given anew; each takes about 150 bytes. */
@@ -49,8 +31,8 @@ export class Memberships {
     this.rules = builds.map(({ build, bound }) => {
       // Rules that use the same attribute in the same way share what was read of it.
       const attributes = bound.attributes.map((one) => shared.getOrInsert(JSON.stringify(one), one));
-      const rule = compileRule({ ...bound, attributes });
-      return { build, rule, index: planIndex(rule), attributes };
+      const rule = definitions.compileRule({ ...bound, attributes });
+      return { build, rule, index: indexes.planIndex(rule), attributes };
     });
   }
 
@@ -71,7 +53,7 @@ export class Memberships {
   }
 
   /** @param report is told of products for which only the first combinations of values count in a build */
-  openBatch(source: DerivedSource, report: (identifier: string, build: number) => void): DerivedBatch {
+  openBatch(source: DerivedSource, report: Report): DerivedBatch {
     return new MembershipBatch(this.numbered, source, report);
   }
 
@@ -82,10 +64,12 @@ export class Memberships {
   }
 }
 
+type Report = (identifier: string, build: number) => void;
+
 interface CompiledBuild {
   readonly build: number;
-  readonly rule: CompiledRule;
-  readonly index: RuleIndex | undefined;
+  readonly rule: definitions.CompiledRule;
+  readonly index: indexes.RuleIndex | undefined;
   readonly attributes: readonly ComparedAttribute[];
 }
 
@@ -96,15 +80,14 @@ class NumberedRules {
   private readonly sized: readonly { readonly size: number }[];
 
   constructor(rules: readonly CompiledBuild[]) {
-    const used = rules.flatMap(({ rule, attributes }) => listRead(rule, attributes));
-    this.product = new NumberedProduct(used);
+    this.product = new NumberedProduct(rules.flatMap(({ rule, attributes }) => listRead(rule, attributes)));
     const read = this.product.attributes;
     const compared = new Encodings();
     const ranks = new Map<string, Encodings>();
     this.sides = rules.flatMap((one) => {
       // Relations with the same sorting share their ranks.
       const shared = ranks.getOrInsertComputed(JSON.stringify(one.rule.sort), () => new Encodings());
-      return SIDES.map((side) => new RuleSide(one, side, { read, ranks: shared, compared }));
+      return definitions.SIDES.map((side) => new RuleSide(one, side, { read, ranks: shared, compared }));
     });
     this.sized = [...read.values(), compared, ...ranks.values(), ...this.sides.map(({ keys }) => keys)];
   }
@@ -116,19 +99,12 @@ class NumberedRules {
 
 /** @returns all attributes that a rule reads; a value computed from an attribute counts as one of its own */
 export const listRead = (
-  { matches }: CompiledRule,
+  { matches }: definitions.CompiledRule,
   attributes: readonly ComparedAttribute[],
 ): ComparedAttribute[] => [...attributes, ...matches.flatMap(({ source, target }) => [source, target])];
 
-/** What a side of a rule reads, and where the results are numbered. */
-interface SideParts {
-  readonly read: ReadonlyMap<ComparedAttribute, ReadAttribute>;
-  readonly ranks: Encodings;
-  readonly compared: Encodings;
-}
-
 interface Equality {
-  readonly match: CompiledMatch;
+  readonly match: definitions.CompiledMatch;
   readonly read: ReadAttribute;
   /** Whether values equal only themselves, without those of a table. */
   readonly isOwn: boolean;
@@ -142,8 +118,8 @@ class RuleSide implements DescribedMember {
   readonly ranks: Encodings;
   readonly compared: Encodings;
   readonly keys = new Encodings();
-  readonly side: Side;
-  private readonly index: RuleIndex | undefined;
+  readonly side: definitions.Side;
+  private readonly index: indexes.RuleIndex | undefined;
   private readonly matched: readonly ReadAttribute[];
   private readonly equalities: readonly Equality[];
   private readonly comparisons: readonly { readonly read: ReadAttribute; readonly operator: Operator }[];
@@ -168,9 +144,13 @@ class RuleSide implements DescribedMember {
   memberCompared: readonly number[] = NO_NUMBERS;
   values: string | undefined;
 
-  constructor({ build, rule, index }: CompiledBuild, side: Side, parts: SideParts) {
+  constructor(
+    { build, rule, index }: CompiledBuild,
+    side: definitions.Side,
+    parts: { read: NumberedProduct['attributes']; ranks: Encodings; compared: Encodings },
+  ) {
     const readOf = (attribute: ComparedAttribute) => parts.read.get(attribute) as ReadAttribute;
-    const sideOf = (match: CompiledMatch) => readOf(attributeOf(match, side));
+    const sideOf = (match: definitions.CompiledMatch) => readOf(definitions.attributeOf(match, side));
     this.build = build;
     this.side = side;
     this.index = index;
@@ -199,7 +179,7 @@ class RuleSide implements DescribedMember {
     this.rank = this.findRank();
     this.memberKeys = NO_NUMBERS;
     this.memberCompared = NO_NUMBERS;
-    if (this.index !== undefined) this.describeEntries(this.index, readFrom(product));
+    if (this.index !== undefined) this.describeEntries(this.index, definitions.readFrom(product));
     else if (this.matched.every(({ present }) => present.length > 0)) this.describeMatches();
     return this;
   }
@@ -209,7 +189,8 @@ class RuleSide implements DescribedMember {
     for (let at = 0; at < sorts.length; at += 1) {
       const { read, direction } = sorts[at] as (typeof sorts)[number];
       const { present } = read;
-      const best = present.length < 2 ? present[0] : read.pick((values) => extremeOf(values, direction));
+      const best =
+        present.length < 2 ? present[0] : read.pick((values) => indexes.extremeOf(values, direction));
       rankTuple[at] = (best ?? NONE) + 1;
     }
     const known = this.rankTuples.find(rankTuple);
@@ -227,7 +208,9 @@ class RuleSide implements DescribedMember {
       const { read, operator } = comparisons[at] as (typeof comparisons)[number];
       const { present } = read;
       const decisive =
-        present.length === 1 ? present[0] : read.pick((values) => pickDecisive(values, operator, this.side));
+        present.length === 1
+          ? present[0]
+          : read.pick((values) => indexes.pickDecisive(values, operator, this.side));
       decided[at] = decisive === undefined ? NONE : read.encode(decisive, this.compared);
     }
     this.memberCompared = decided;
@@ -249,7 +232,7 @@ class RuleSide implements DescribedMember {
   /** @returns the numbers of values that equal those of the other side */
   private listEqual({ read, match, isOwn }: Equality): readonly number[] {
     if (isOwn && read.present.length < 2) return read.present;
-    return listKeyed(match, this.side, read.list()).map((value) => read.numberOf(value));
+    return indexes.listKeyed(match, this.side, read.list()).map((value) => read.numberOf(value));
   }
 
   private findKey(key: readonly number[]): number {
@@ -259,8 +242,8 @@ class RuleSide implements DescribedMember {
     return this.keyTuples.keep(this.keys.add(encodeKey(values)));
   }
 
-  private describeEntries(index: RuleIndex, read: ReadValues): void {
-    const entries = listEntries(index, this.side, read);
+  private describeEntries(index: indexes.RuleIndex, read: definitions.ReadValues): void {
+    const entries = indexes.listEntries(index, this.side, read);
     this.memberKeys = entries.map(({ key }) => this.findNamed(key));
     this.memberCompared = entries.flatMap(({ columns }) =>
       Array.from({ length: this.width }, (_, at) => this.findCompared(columns[at] ?? null)),
@@ -296,11 +279,9 @@ class RuleSide implements DescribedMember {
     const compared = joinQuoted(memberCompared, this.compared);
     const keys = joinQuoted(memberKeys, this.keys);
     const end = values === undefined ? ']]' : `],"${values}"]`;
-    return `${this.head}${this.ranks.quoted[this.rank]}${compared === '' ? NOTHING_COMPARED : `,[${compared}],[`}${keys}${end}`;
+    return `${this.head}${this.ranks.quoted[this.rank]},[${compared}],[${keys}${end}`;
   }
 }
-
-const NOTHING_COMPARED = ',[],[';
 
 /** No text contains a NUL, and a number is distinct from a text that looks like it. */
 const nameValue = (value: Comparable) => (typeof value === 'string' ? `"${value}` : `${value}`);
@@ -317,7 +298,7 @@ function combine(lists: readonly (readonly number[])[]): (readonly number[])[] {
   for (const numbers of lists)
     combined = combined
       .flatMap((start) => numbers.map((number) => [...start, number]))
-      .slice(0, ENTRIES_PER_PRODUCT);
+      .slice(0, indexes.ENTRIES_PER_PRODUCT);
   return combined;
 }
 
@@ -333,16 +314,12 @@ interface Candidate {
 class MembershipBatch implements DerivedBatch {
   private readonly numbered: NumberedRules;
   private readonly source: LookedAt;
-  private readonly report: (identifier: string, build: number) => void;
+  private readonly report: Report;
   private readonly members: readonly SideMembers[];
   /** By categories: most filters have no other conditions, and most products share their categories with others. */
   private readonly candidates = new Map<DerivedFrom['categories'], readonly Candidate[]>();
 
-  constructor(
-    numbered: NumberedRules,
-    source: DerivedSource,
-    report: (identifier: string, build: number) => void,
-  ) {
+  constructor(numbered: NumberedRules, source: DerivedSource, report: Report) {
     this.numbered = numbered;
     this.source = numbered.product.open(source);
     this.report = report;
@@ -364,7 +341,7 @@ class MembershipBatch implements DerivedBatch {
       if (!isCertain && !side.test(product)) continue;
       members.add(place, side.describe(product));
       text += text === '' ? side.toText() : `,${side.toText()}`;
-      if (side.memberKeys.length < ENTRIES_PER_PRODUCT || side.build === cut) continue;
+      if (side.memberKeys.length < indexes.ENTRIES_PER_PRODUCT || side.build === cut) continue;
       cut = side.build;
       this.report(this.source.readOwn(row, 'identifier'), cut);
     }

@@ -102,10 +102,7 @@ export interface EncodedProbe {
   readonly operators: readonly Operator[];
 }
 
-interface EncodedProbes {
-  readonly strict: readonly EncodedProbe[];
-  readonly loose: readonly EncodedProbe[];
-}
+type EncodedProbes = Readonly<Record<'strict' | 'loose', readonly EncodedProbe[]>>;
 
 const probed = new WeakMap<Membership, EncodedProbes>();
 
@@ -114,10 +111,10 @@ export function findProbes(index: RuleIndex, member: Membership): EncodedProbes 
   return probed.getOrInsertComputed(member, () => encodeProbes(index, member));
 }
 
-function encodeProbes(index: RuleIndex, { build, side, rank, ...member }: Membership): EncodedProbes {
-  const { strict, loose } = listProbes(index, side, readValuesOf(index, { build, side, rank, ...member }));
-  const encode = (probe: Probe): EncodedProbe => {
-    const { key, columns, operators } = probe;
+function encodeProbes(index: RuleIndex, member: Membership): EncodedProbes {
+  const { build, side, rank } = member;
+  const { strict, loose } = listProbes(index, side, readValuesOf(index, member));
+  const encode = ({ key, columns, operators }: Probe): EncodedProbe => {
     const compared = Array.from({ length: index.width }, (_, at) => {
       const value = columns[at] ?? null;
       return value === null ? null : encodeValue(value).toString('base64');
@@ -155,14 +152,13 @@ export const describeCut = (identifier: string, relationId: number): ReportLine 
 });
 
 /** Memberships in the form stored beside a product's document. */
-export function packMemberships(memberships: readonly Membership[]): string {
-  return JSON.stringify(memberships.map(packMembership));
-}
-
-const packMembership = ({ build, side, rank, compared, keys, values }: Membership): PackedMembership => {
-  const packed = [build, side === 'source' ? 0 : 1, rank, compared, keys] as const;
-  return values === undefined ? packed : [...packed, values];
-};
+export const packMemberships = (memberships: readonly Membership[]): string =>
+  JSON.stringify(
+    memberships.map(({ build, side, rank, compared, keys, values }): PackedMembership => {
+      const packed = [build, sideNumber(side), rank, compared, keys] as const;
+      return values === undefined ? packed : [...packed, values];
+    }),
+  );
 
 /** PostgreSQL reads it too: the statements of `postgres/search-store.ts` rely on the positions of its parts. */
 export type PackedMembership = readonly [
@@ -191,12 +187,8 @@ export const isMember = (packed: string, build: number, side: Side): boolean =>
   packed.includes(`[${build},${sideNumber(side)},`);
 
 /** @returns one membership; of a text only its part is parsed, as base64 contains no brackets */
-export function unpackMember(
-  packed: string | readonly PackedMembership[],
-  build: number,
-  side: Side,
-): Membership | undefined {
-  const place = side === 'source' ? 0 : 1;
+export function unpackMember(packed: string | readonly PackedMembership[], build: number, side: Side) {
+  const place = sideNumber(side);
   if (typeof packed !== 'string') {
     const found = packed.find((one) => one[0] === build && one[1] === place);
     return found && toMembership(found);

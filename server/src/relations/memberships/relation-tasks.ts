@@ -73,8 +73,7 @@ export function createRelationBuilds(parts: {
     let after: WalkedPlace | undefined;
     do {
       run.signal.throwIfAborted();
-      const order = { relationIds, after, at: clock.now(), limit };
-      const page = await store.buildPage(run.task.projectId, order);
+      const page = await store.buildPage(run.task.projectId, { relationIds, after, at: clock.now(), limit });
       await run.progress(page.progress);
       for (const line of page.report ?? []) run.report(line);
       after = page.next;
@@ -87,10 +86,8 @@ export function createRelationBuilds(parts: {
       while (await store.dropBuilds(projectId));
     } catch (error) {
       // Nothing reads old builds; they only take space.
-      logger.warn(
-        { err: error, project: projectId },
-        'removing old relation builds failed, it goes on later',
-      );
+      const facts = { err: error, project: projectId };
+      logger.warn(facts, 'removing old relation builds failed, it goes on later');
     }
   }
 

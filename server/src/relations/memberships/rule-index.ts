@@ -189,11 +189,7 @@ function listTogether(matches: readonly CompiledMatch[], side: Side, read: ReadV
 }
 
 /** @returns the values that equal those of the other side, each once; those of a table count for the source */
-export function listKeyed(
-  { partners }: CompiledMatch,
-  side: Side,
-  values: readonly Comparable[],
-): readonly Comparable[] {
+export function listKeyed({ partners }: CompiledMatch, side: Side, values: readonly Comparable[]) {
   if (side === 'target' || partners === undefined) return values.length < 2 ? values : [...new Set(values)];
   return [...new Set(values.flatMap((value) => [value, ...(partners.get(value) ?? [])]))];
 }
@@ -210,11 +206,7 @@ export function extremeOf(values: readonly Comparable[], direction: 'asc' | 'des
 }
 
 /** Of several values, the one with which any pair could hold, if there is one. */
-export function pickDecisive(
-  values: readonly Comparable[],
-  operator: Operator,
-  side: Side,
-): Comparable | undefined {
+export function pickDecisive(values: readonly Comparable[], operator: Operator, side: Side) {
   if (operator === 'notEquals') return new Set(values).size === 1 ? values[0] : undefined;
   const wantsLess = operator === 'less' || operator === 'lessOrEqual';
   return extremeOf(values, wantsLess === (side === 'target') ? 'asc' : 'desc');
@@ -299,11 +291,7 @@ const listMarks = (count: number): string[] =>
   );
 
 /** @returns one entry for each key, with columns with which any of the entries that share it could hold */
-function joinKeys<Entry extends IndexEntry>(
-  entries: readonly Entry[],
-  { operators }: Branch,
-  side: Side,
-): Entry[] {
+function joinKeys<Entry extends IndexEntry>(entries: readonly Entry[], { operators }: Branch, side: Side) {
   if (entries.length < 2) return [...entries];
   return [...Map.groupBy(entries, ({ key }) => JSON.stringify(key)).values()].map((same) => ({
     ...(same[0] as Entry),
