@@ -124,8 +124,8 @@ export const relatedRoutes =
       config: { guard: 'management', access: 'manage' },
       tags: ['Products'],
       summary: 'What a product leads to and what leads to it, relation by relation, with the reason',
-      params: ProductRelationParams,
-      query: ProductRelationsQuery,
+      params: Type.Object({ ...ProjectParams.properties, identifier: Type.String() }),
+      query: Type.Object({ limit: limit('groups to answer for each direction') }),
       answer: { 200: ProductRelations },
       async handle({ project, params: { identifier }, query }, reply) {
         const requested = { projectId: project.id, identifier, limit: query.limit ?? DEFAULT_LIMIT };
@@ -168,7 +168,6 @@ function joinRequested(
 }
 
 /** What the schemas say, as code. */
-const LISTED = 1_000;
 const isLimit = (value: unknown) =>
   value === undefined || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= LARGEST_LIMIT);
 const isRelation = (entry: unknown) => isObject(entry) && Number.isInteger(entry.id) && isLimit(entry.limit);
@@ -191,7 +190,7 @@ function readList<Schema extends TSchema>(
     throw new ServiceError('query_invalid', `/${name} must be a JSON list: ${(error as Error).message}`);
   }
   // Listing errors interprets the schema, which takes longer than the rest of a small request.
-  if (Array.isArray(list) && list.length <= LISTED && list.every(isGood)) return list as Static<Schema>;
+  if (Array.isArray(list) && list.length <= 1_000 && list.every(isGood)) return list as Static<Schema>;
   const errors = [...Value.Errors(schema, list)].map(
     ({ instancePath, message }) => `/${name}${instancePath} ${message}`,
   );
@@ -266,7 +265,6 @@ const relationHead = {
   id: Type.Integer(),
   matchType: Type.Enum(['FIRST_WAY', 'SECOND_WAY']),
 };
-const WireImage = Type.Object({ url: Type.String(), type: Type.String() });
 const DataPoint = titled('DataPoint', {
   id: Type.Integer({ description: 'up to 53 bits' }),
   conceptIdName: Type.String(),
@@ -291,7 +289,7 @@ const BulkItem = Type.Object({
   dataPoints: Type.Array(DataPoint),
   image: Type.String(),
   name: Type.String(),
-  images: Type.Array(WireImage),
+  images: Type.Array(Type.Object({ url: Type.String(), type: Type.String() })),
   link: Type.String(),
   head: Type.Boolean(),
   relevance,
@@ -323,8 +321,6 @@ const BulkAnswer = Type.Record(
 );
 
 /** Source: docs/interface.md §12.7. */
-const ProductRelationParams = Type.Object({ ...ProjectParams.properties, identifier: Type.String() });
-const ProductRelationsQuery = Type.Object({ limit: limit('groups to answer for each direction') });
 const ProductSide = orNull(
   Type.Object({
     stands: Type.Boolean({ description: 'whether the product is on this side' }),

@@ -1,10 +1,5 @@
 import type { Static } from 'typebox';
-import {
-  type Comparable,
-  type ComparedAttribute,
-  readComparables,
-  toCompared,
-} from '../../catalog/filters/filters.ts';
+import * as filters from '../../catalog/filters/filters.ts';
 import { makeItem } from '../../catalog/lookup/lookup.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
@@ -109,7 +104,7 @@ async function readProducts({ findUploads }: AlternativeCatalog, identifiers: re
 interface CandidateSearch {
   readonly path: string;
   readonly one: OrderedProduct;
-  readonly judged: readonly ComparedAttribute[];
+  readonly judged: readonly filters.ComparedAttribute[];
   mayFit(product: SetProduct): boolean;
 }
 
@@ -121,7 +116,8 @@ function sortByPrice(
 ): string[] {
   const { quantity } = one;
   const price = findPrice(attributes, priceAttribute);
-  const own = price && leastOf(readComparables(one.upload, price).map(({ comparable }) => comparable));
+  const own =
+    price && leastOf(filters.readComparables(one.upload, price).map(({ comparable }) => comparable));
   const isPath = new Map<unknown, boolean>();
   const placed: { readonly place: number; readonly distance: number }[] = [];
   for (const view of columns.views([...judged, ...(price ? [price] : [])])) {
@@ -143,23 +139,21 @@ function sortByPrice(
 const distanceOf = (a: number | undefined, b: number | undefined) =>
   a === undefined || b === undefined ? Number.MAX_VALUE : Math.abs(a - b);
 
-const leastOf = (values: readonly Comparable[]) =>
+const leastOf = (values: readonly filters.Comparable[]) =>
   values.length === 0 ? undefined : Math.min(...values.map(Number));
 
-function findPrice(attributes: readonly Attribute[], name: string): ComparedAttribute | undefined {
+function findPrice(attributes: readonly Attribute[], name: string): filters.ComparedAttribute | undefined {
   const attribute = attributes.find((one) => one.name === name && one.type === 'NUMERIC_ATTRIBUTE');
   if (attribute === undefined) return undefined;
-  return toCompared(attribute, listKeys(attributes).get(attribute.id) ?? []);
+  return filters.toCompared(attribute, listKeys(attributes).get(attribute.id) ?? []);
 }
-
-type SingleItem = Static<typeof SingleProduct>;
 
 /** As in an answer for one product's related products. */
 function describeAlternative(
   { attributes, brandAttribute }: AlternativeCatalog,
   { productId, product, place }: { productId: number; product: UploadedProduct; place: number },
-): SingleItem {
+) {
   const settings = { brandAttribute, attributes: indexByKey(attributes), categoryIdOf: () => 0 };
   const item = makeItem(productId, product, { ...settings, form: 'single' });
-  return { ...item, relevance: HIGHEST_RELEVANCE - place } as SingleItem;
+  return { ...item, relevance: HIGHEST_RELEVANCE - place } as Static<typeof SingleProduct>;
 }

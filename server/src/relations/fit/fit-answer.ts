@@ -2,27 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import {
-  bindRule,
-  isConstraint,
-  listTables,
-  markOfRelation,
-  type Relation,
-  ruleOf,
-  type ValueTable,
-} from '../definitions/definitions.ts';
+import * as definitions from '../definitions/definitions.ts';
 import { type ColumnCache, listWords, type TriedCatalog, type WorkLimit } from '../search/search.ts';
 import { listAlternatives, type OrderedProduct } from './alternatives.ts';
 import type { FitSelection } from './fit-schemas.ts';
-import {
-  type Constraint,
-  judgeUpload,
-  type PairVerdict,
-  SetJudge,
-  type SetProduct,
-  type TotalVerdict,
-  type Verdict,
-} from './judgement.ts';
+import * as judgement from './judgement.ts';
 
 /** A question, with the project's settings. */
 export interface FitInput extends FitSelection {
@@ -33,18 +17,16 @@ export interface FitInput extends FitSelection {
 /** One state of a catalog. */
 export interface FitCatalog extends TriedCatalog {
   listAttributes(): Promise<readonly Attribute[]>;
-  listRelations(): Promise<readonly Relation[]>;
+  listRelations(): Promise<readonly definitions.Relation[]>;
   /** @returns the existing ones */
-  findTables(names: readonly string[]): Promise<readonly ValueTable[]>;
+  findTables(names: readonly string[]): Promise<readonly definitions.ValueTable[]>;
 }
 
 interface CatalogConstraints {
   readonly version: number;
   readonly attributes: readonly Attribute[];
-  readonly constraints: readonly Constraint[];
+  readonly constraints: readonly judgement.Constraint[];
 }
-
-const CACHED_CATALOGS = 64;
 
 /** Constraints of catalogs, ready for judging: binding them takes longer than judging ten products. */
 export class ConstraintCache {
@@ -56,10 +38,12 @@ export class ConstraintCache {
     if (known?.version === version) return known;
     const attributes = await catalog.listAttributes();
     const relations = await catalog.listRelations();
-    const named = relations.flatMap(({ definition }) => listTables(ruleOf(definition)));
+    const named = relations.flatMap(({ definition }) =>
+      definitions.listTables(definitions.ruleOf(definition)),
+    );
     const tables = await catalog.findTables([...new Set(named)]);
     const constraints = relations.flatMap((one) => toConstraint(one, attributes, tables));
-    if (this.cached.size >= CACHED_CATALOGS) this.cached.clear();
+    if (this.cached.size >= 64) this.cached.clear();
     const read = { version, attributes, constraints };
     this.cached.set(projectId, read);
     return read;
@@ -68,19 +52,19 @@ export class ConstraintCache {
 
 /** Uses the present ontology, as nothing has to be built. @returns none for a relation that is no constraint */
 function toConstraint(
-  relation: Relation,
+  relation: definitions.Relation,
   attributes: readonly Attribute[],
-  tables: readonly ValueTable[],
-): Constraint[] {
+  tables: readonly definitions.ValueTable[],
+) {
   const { id, definition } = relation;
-  if (!definition.enabled || !isConstraint(definition)) return [];
-  const result = bindRule(ruleOf(definition), attributes, tables);
+  if (!definition.enabled || !definitions.isConstraint(definition)) return [];
+  const result = definitions.bindRule(definitions.ruleOf(definition), attributes, tables);
   if ('problem' in result) return [];
   const { name, tag, excludeSameGroup, total, operator, limit } = definition;
   return [
     {
       relation: { id, name, tag },
-      revision: markOfRelation(relation),
+      revision: definitions.markOfRelation(relation),
       excludeSameGroup,
       bound: result.bound,
       ...(definition.kind === 'total' && { total: { total, operator, limit } }),
@@ -109,22 +93,18 @@ export async function answerFit(
 ): Promise<string> {
   const { projectId, items, tags, relations } = input;
   const { version, attributes, constraints: all } = await cache.read(projectId, catalog);
-  const isChosen = ({ relation }: Constraint) =>
+  const isChosen = ({ relation }: judgement.Constraint) =>
     tags.length + relations.length === 0 || tags.includes(relation.tag) || relations.includes(relation.id);
   const constraints = all.filter(isChosen);
   const found = await catalog.findUploads(items.map(({ identifier }) => identifier));
-  const uploads = new Map(
-    found.map((upload) => {
-      const product = JSON.parse(upload.raw) as UploadedProduct;
-      return [product.identifier, product];
-    }),
-  );
+  const products = found.map(({ raw }) => JSON.parse(raw) as UploadedProduct);
+  const uploads = new Map(products.map((product) => [product.identifier, product]));
   const set = items.flatMap(({ identifier, quantity }): OrderedProduct[] => {
     const upload = uploads.get(identifier);
-    return upload === undefined ? [] : [{ upload, product: judgeUpload(upload), quantity }];
+    return upload === undefined ? [] : [{ upload, product: judgement.judgeUpload(upload), quantity }];
   });
   const unknown = items.map(({ identifier }) => identifier).filter((one) => !uploads.has(one));
-  const judge = new SetJudge(constraints);
+  const judge = new judgement.SetJudge(constraints);
   const pairs = judge.judgePairs(set);
   if (pairs.length > MOST_PAIRS)
     throw new ServiceError(
@@ -132,7 +112,9 @@ export async function answerFit(
       `${pairs.length} pairs would be judged, at most ${MOST_PAIRS} are at once: name fewer items, tags or relations`,
     );
   const totals = judge.judgeTotals(set);
-  const unfit = listUnfit(pairs, totals);
+  const ofPairs = [...pairs, ...totals.flatMap(listPairsOf)];
+  const failing = ofPairs.filter(({ verdict }) => verdict === 'does_not_fit');
+  const unfit = new Set(failing.flatMap(({ source, target }) => [source, target]));
   const alternatives =
     input.alternatives === 0 || unfit.size === 0
       ? []
@@ -146,15 +128,13 @@ export async function answerFit(
           },
           { judge, set, unfit, most: input.alternatives, limit: limit.within(ALTERNATIVES_MS) },
         );
+  const verdicts = [...pairs, ...totals].map(({ verdict }) => verdict);
   const judged = {
     status: 'success',
-    verdict: joinVerdicts(
-      [...pairs, ...totals].map(({ verdict }) => verdict),
-      unknown.length > 0,
-    ),
+    verdict: joinVerdicts(verdicts, unknown.length > 0),
     pairs,
     totals,
-    withoutRule: listUnjudged(set, [...pairs, ...totals.flatMap(listPairsOf)]),
+    withoutRule: listUnjudged(set, ofPairs),
     unknownIdentifiers: unknown,
     alternatives,
     lastUpdateTs: found.length === 0 ? null : Math.max(...found.map(({ updatedAt }) => updatedAt)),
@@ -176,16 +156,10 @@ const listCategoryWords = (set: readonly OrderedProduct[], unfit: ReadonlySet<st
   );
 
 /** A total judges a product on its source side with each on the other one. */
-const listPairsOf = ({ source, verdict, total }: TotalVerdict) =>
+const listPairsOf = ({ source, verdict, total }: judgement.TotalVerdict) =>
   total.parts.map(({ identifier: target }) => ({ source, target, verdict }));
 
-function listUnfit(pairs: readonly PairVerdict[], totals: readonly TotalVerdict[]): ReadonlySet<string> {
-  const judged = [...pairs, ...totals.flatMap(listPairsOf)];
-  const failing = judged.filter(({ verdict }) => verdict === 'does_not_fit');
-  return new Set(failing.flatMap(({ source, target }) => [source, target]));
-}
-
-function joinVerdicts(verdicts: readonly Verdict[], isAnyUnknown: boolean): Verdict {
+function joinVerdicts(verdicts: readonly judgement.Verdict[], isAnyUnknown: boolean): judgement.Verdict {
   if (verdicts.includes('does_not_fit')) return 'does_not_fit';
   if (isAnyUnknown || verdicts.includes('unknown')) return 'unknown';
   return verdicts.length > 0 ? 'fits' : 'no_rule';
@@ -193,9 +167,9 @@ function joinVerdicts(verdicts: readonly Verdict[], isAnyUnknown: boolean): Verd
 
 /** @returns pairs of identifiers, in the order of the set, that no constraint concerns */
 function listUnjudged(
-  set: readonly SetProduct[],
-  pairs: readonly { readonly source: string; readonly target: string }[],
-): [string, string][] {
+  set: readonly judgement.SetProduct[],
+  pairs: readonly { source: string; target: string }[],
+) {
   const judged = new Set(
     pairs.flatMap(({ source, target }) => [nameOf(source, target), nameOf(target, source)]),
   );

@@ -17,10 +17,9 @@ export const fitRoutes =
       body: FitQuestion,
       answer: { 200: FitAnswer },
       handle: ({ project, body }, reply) =>
-        whileCallerWaits(reply, async (signal) => {
-          const bytes = await relations.judgeFit(readQuestion(project.id, body), signal);
-          return sendJson(reply, bytes);
-        }),
+        whileCallerWaits(reply, async (signal) =>
+          sendJson(reply, await relations.judgeFit(readQuestion(project.id, body), signal)),
+        ),
     });
 
     serve(server, 'GET /management/projects/:id/relations/missing-values', {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { closed, closedAs, oneOf, orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import { optional } from '../../kernel/optional.ts';
-import { ExplainedElement, SingleProduct, TOTAL_OPERATORS } from '../definitions/definitions.ts';
+import { ExplainedElement, SingleProduct, Term, TOTAL_OPERATORS } from '../definitions/definitions.ts';
 import { MOST_QUANTITY } from '../links/links.ts';
 
 /** Source: docs/interface.md §12.10. */
@@ -68,11 +68,7 @@ const PairVerdict = titled('PairVerdict', {
   missing,
 });
 
-const computed = {
-  attribute: Type.String(),
-  times: optional.number(),
-  plus: Type.Optional(Type.Union([Type.Number(), Type.String()])),
-};
+const computed = { attribute: Type.String(), ...Term.properties };
 const TotalVerdict = titled('TotalVerdict', {
   source: Type.String(),
   relation: JudgingRelation,

@@ -15,21 +15,7 @@ import {
   viewUpload,
 } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import {
-  type BoundRule,
-  type CompiledMatch,
-  type ComputedValue,
-  compileRule,
-  finderOf,
-  isApart,
-  judgeElement,
-  type ReadValues,
-  type RelationDefinition,
-  type RowedValue,
-  type Side,
-  type TotalOperator,
-  type TotalValue,
-} from '../definitions/definitions.ts';
+import * as rules from '../definitions/definitions.ts';
 import { listRead } from '../memberships/memberships.ts';
 import { explainElements } from '../search/search.ts';
 
@@ -47,18 +33,15 @@ export const verdictOf = (truth: Truth) => VERDICTS[`${truth}`];
 /** A product as constraints see it. */
 export interface JudgedProduct extends Pick<UploadedProduct, 'identifier' | 'groupIdentifier'> {
   readonly view: ProductView;
-  readonly read: ReadValues;
+  readonly read: rules.ReadValues;
 }
 
 /** @returns an upload whose values are read once, however many products it is judged with */
 export function judgeUpload(product: UploadedProduct): JudgedProduct {
   const { identifier, groupIdentifier } = product;
-  const known = new Map<ComparedAttribute, readonly RowedValue[]>();
-  const read: ReadValues = (attribute) => {
-    const values = known.get(attribute) ?? readComparables(product, attribute);
-    known.set(attribute, values);
-    return values;
-  };
+  const known = new Map<ComparedAttribute, readonly rules.RowedValue[]>();
+  const readOnce = (attribute: ComparedAttribute) => readComparables(product, attribute);
+  const read: rules.ReadValues = (attribute) => known.getOrInsertComputed(attribute, readOnce);
   return { identifier, groupIdentifier, view: viewUpload(product), read };
 }
 
@@ -74,13 +57,13 @@ export interface Constraint {
   /** The revision of its definition. */
   readonly revision: string;
   readonly excludeSameGroup: boolean;
-  readonly bound: BoundRule;
+  readonly bound: rules.BoundRule;
   /** Set if it applies to a whole set. */
-  readonly total?: Pick<RelationDefinition, 'total' | 'operator' | 'limit'>;
+  readonly total?: Pick<rules.RelationDefinition, 'total' | 'operator' | 'limit'>;
 }
 
 /** @returns all attributes that are read to judge a product */
-export const listAttributes = ({ bound }: Constraint) => listRead(compileRule(bound), bound.attributes);
+export const listAttributes = ({ bound }: Constraint) => listRead(rules.compileRule(bound), bound.attributes);
 
 /** A value that a verdict would need. */
 export interface MissingValue {
@@ -98,7 +81,7 @@ export interface Standing {
 export class Judge {
   readonly constraint: Constraint;
   private readonly find: FindAttribute;
-  private readonly judgeSide: Readonly<Record<Side, (product: ProductView) => Truth>>;
+  private readonly judgeSide: Readonly<Record<rules.Side, (product: ProductView) => Truth>>;
   private readonly known = {
     source: new WeakMap<SetProduct, Standing>(),
     target: new WeakMap<SetProduct, Standing>(),
@@ -107,26 +90,26 @@ export class Judge {
   constructor(constraint: Constraint) {
     const { source, target } = constraint.bound.rule;
     this.constraint = constraint;
-    this.find = finderOf(constraint.bound);
+    this.find = rules.finderOf(constraint.bound);
     this.judgeSide = { source: judgeFilter(source, this.find), target: judgeFilter(target, this.find) };
   }
 
   /** @returns those that are, or may be, on the side */
-  list(side: Side, set: readonly SetProduct[]): Standing[] {
+  list(side: rules.Side, set: readonly SetProduct[]): Standing[] {
     return set.map((one) => this.stand(side, one)).filter(({ truth }) => truth >= 0);
   }
 
-  listMissing(side: Side, { one: { product }, truth }: Standing): MissingValue[] {
+  listMissing(side: rules.Side, { one: { product }, truth }: Standing): MissingValue[] {
     if (truth !== 0) return [];
     const missing = listUnknown(this.constraint.bound.rule[side], this.find, product.view);
     return missing.map((attribute) => ({ identifier: product.identifier, attribute }));
   }
 
   isApart(one: SetProduct, other: SetProduct): boolean {
-    return isApart(one.product, other.product, this.constraint.excludeSameGroup);
+    return rules.isApart(one.product, other.product, this.constraint.excludeSameGroup);
   }
 
-  stand(side: Side, one: SetProduct): Standing {
+  stand(side: rules.Side, one: SetProduct): Standing {
     return this.known[side].getOrInsertComputed(one, () => ({
       one,
       truth: this.judgeSide[side](one.product.view),
@@ -134,7 +117,7 @@ export class Judge {
   }
 }
 
-type Pair = Readonly<Record<Side, Standing>>;
+type Pair = Readonly<Record<rules.Side, Standing>>;
 
 /** Judges sets of products by constraints. */
 export class SetJudge {
@@ -193,15 +176,11 @@ export class SetJudge {
   }
 }
 
-interface Facing {
-  readonly judge: Judge;
-  /** The side that a product would be on. */
-  readonly side: Side;
-  /** The products on the other side. */
-  readonly across: readonly Standing[];
-}
-
-function pairAcross({ judge, side, across }: Facing, one: SetProduct): Pair[] {
+/** @param facing `side`: the one that the product would be on; `across`: the products on the other side */
+function pairAcross(
+  { judge, side, across }: { judge: Judge; side: rules.Side; across: readonly Standing[] },
+  one: SetProduct,
+): Pair[] {
   const standing = judge.stand(side, one);
   if (standing.truth < 0) return [];
   return across
@@ -215,7 +194,8 @@ function pairAcross({ judge, side, across }: Facing, one: SetProduct): Pair[] {
 function isFit({ constraint }: Judge, { source, target }: Pair): boolean {
   if (least([source.truth, target.truth]) < 1) return false;
   const read = { source: source.one.product.read, target: target.one.product.read };
-  return compileRule(constraint.bound).elements.every((element) => judgeElement(element, read).truth === 1);
+  const { elements } = rules.compileRule(constraint.bound);
+  return elements.every((element) => rules.judgeElement(element, read).truth === 1);
 }
 
 function listPairs(judge: Judge, set: readonly SetProduct[]): Pair[] {
@@ -254,9 +234,9 @@ const productsOf = ({ source, target }: Pair) => ({ source: source.one.product, 
 /** A match that fails is false whichever side the products are on. */
 function weigh(judge: Judge, pair: Pair) {
   const { source, target } = productsOf(pair);
-  const { elements } = compileRule(judge.constraint.bound);
+  const { elements } = rules.compileRule(judge.constraint.bound);
   const judged = elements.map((element) =>
-    judgeElement(element, { source: source.read, target: target.read }),
+    rules.judgeElement(element, { source: source.read, target: target.read }),
   );
   const matched = least(judged.map(({ truth }) => truth));
   return { judged, truth: matched < 0 ? matched : least([matched, pair.source.truth, pair.target.truth]) };
@@ -267,7 +247,7 @@ interface Total {
   readonly source: Standing;
   readonly targets: readonly Standing[];
   readonly sum: ComparableValue;
-  readonly limits: readonly RowedValue[];
+  readonly limits: readonly rules.RowedValue[];
   /** Products that lack a value that is needed. */
   readonly incomplete: readonly JudgedProduct[];
   readonly truth: Truth;
@@ -276,12 +256,12 @@ interface Total {
 function listTotals(judge: Judge, set: readonly SetProduct[]): Total[] {
   const targets = judge.list('target', set);
   if (targets.length === 0) return [];
-  const [comparison] = compileRule(judge.constraint.bound).matches as [CompiledMatch];
+  const [comparison] = rules.compileRule(judge.constraint.bound).matches as [rules.CompiledMatch];
   const counted = targets.map(({ one }) => ({ one, value: chooseCounted(one, comparison) }));
-  const sum = sumComparables(
-    counted.flatMap(({ one, value }) => (value ? [{ text: value.text as string, times: one.quantity }] : [])),
-    comparison.target,
+  const added = counted.flatMap(({ one: { quantity: times }, value }) =>
+    value ? [{ text: value.text as string, times }] : [],
   );
+  const sum = sumComparables(added, comparison.target);
   const isCounted = judge.constraint.total?.total?.missing === 'passes';
   const incomplete = counted
     .filter(({ value }) => !isCounted && value === undefined)
@@ -297,7 +277,7 @@ function listTotals(judge: Judge, set: readonly SetProduct[]): Total[] {
 const wantsLess = (operator: Operator) => operator === 'less' || operator === 'lessOrEqual';
 
 /** Of several values, the one whose sum compares most easily, as one suffices (§12.2 rule 9). */
-function chooseCounted({ product }: SetProduct, { target, operator }: CompiledMatch): RowedValue | undefined {
+function chooseCounted({ product }: SetProduct, { target, operator }: rules.CompiledMatch) {
   const sign = wantsLess(operator) ? 1 : -1;
   const [best] = product.read(target).toSorted((a, b) => sign * compareValues(a.comparable, b.comparable));
   return best;
@@ -320,7 +300,7 @@ export type TotalVerdict = ReturnType<typeof describeTotal>;
 
 function describeTotal(judge: Judge, { source, targets, sum, limits, incomplete, truth }: Total) {
   const { relation, total: { total, operator, limit } = {} } = judge.constraint;
-  const [comparison] = compileRule(judge.constraint.bound).matches as [CompiledMatch];
+  const [comparison] = rules.compileRule(judge.constraint.bound).matches as [rules.CompiledMatch];
   const { identifier } = source.one.product;
   const missing = [
     ...judge.listMissing('source', source),
@@ -340,9 +320,9 @@ function describeTotal(judge: Judge, { source, targets, sum, limits, incomplete,
     source: identifier,
     relation,
     verdict: verdictOf(truth),
-    operator: operator as TotalOperator,
-    total: { ...(total as TotalValue), sum: sum.text, parts },
-    limit: { ...(limit as ComputedValue), values: limits.map(({ text = '' }) => text) },
+    operator: operator as rules.TotalOperator,
+    total: { ...(total as rules.TotalValue), sum: sum.text, parts },
+    limit: { ...(limit as rules.ComputedValue), values: limits.map(({ text = '' }) => text) },
     missing: distinct(missing),
   };
 }

@@ -90,9 +90,8 @@ class ConstraintTally {
       const ofSide = this.judge.listMissing(side, standing).map(({ attribute }) => attribute);
       const names = [...new Set([...ofSide, ...needed.map(({ name }) => name)])];
       for (const name of names) {
-        const counts = this.missing.get(name) ?? { source: 0, target: 0 };
+        const counts = this.missing.getOrInsertComputed(name, () => ({ source: 0, target: 0 }));
         counts[side] += 1;
-        this.missing.set(name, counts);
       }
       return names;
     });

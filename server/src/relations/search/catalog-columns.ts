@@ -27,11 +27,7 @@ export class CatalogColumns implements DerivedSource {
   readonly keys: string[] = [];
   private readonly only: ReadonlySet<string> | undefined;
   private readonly ids: number[] = [];
-  private readonly own = {
-    identifier: [] as string[],
-    groupIdentifier: [] as string[],
-    name: [] as string[],
-  };
+  private readonly own: Record<OwnField, string[]> = { identifier: [], groupIdentifier: [], name: [] };
   private readonly places = new Map<string, number>();
   private readonly groupPlaces = new Map<string, number[]>();
   private readonly categories: Categories[] = [];
@@ -70,7 +66,10 @@ export class CatalogColumns implements DerivedSource {
     for (const { key, value, row } of product.attributes) {
       if (only?.has(key) === false) continue;
       this.bytes += VALUE_BYTES;
-      if (row !== undefined) this.addRow(values.length, String(row));
+      if (row !== undefined) {
+        this.rows.set(values.length, String(row));
+        this.bytes += weigh(String(row)) + ENTRY_BYTES;
+      }
       const number = this.numberKey(key);
       values.push(number);
       values.push(this.numberText(number, value));
@@ -136,11 +135,6 @@ export class CatalogColumns implements DerivedSource {
 
   textOf(key: number, text: number): string {
     return this.texts[key]?.[text] as string;
-  }
-
-  private addRow(at: number, row: string): void {
-    this.rows.set(at, row);
-    this.bytes += weigh(row) + ENTRY_BYTES;
   }
 
   private addToGroup(group: string, place: number): void {
@@ -275,10 +269,7 @@ export class ColumnCache {
 }
 
 /** @param words products without any of them are left out */
-export async function* readPages(
-  catalog: Pick<TriedCatalog, 'listUploads'>,
-  words?: UploadWords,
-): AsyncGenerator<readonly StoredUpload[]> {
+export async function* readPages(catalog: Pick<TriedCatalog, 'listUploads'>, words?: UploadWords) {
   let page = await catalog.listUploads(0, PAGE);
   while (page.length > 0) {
     yield words === undefined ? page : page.filter(({ raw }) => hasAny(raw, words));

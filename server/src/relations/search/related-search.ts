@@ -16,7 +16,6 @@ import {
   type Candidate,
   type CandidateSearch,
   type FoundSource,
-  type LinkedProduct,
   mergeRanked,
   type RelationView,
   type Variant,
@@ -184,10 +183,7 @@ function findBest(view: RelationView, query: SideSearch): Omit<FoundGroups, 'mat
 }
 
 /** @returns the first candidate of each group, for as many groups as requested */
-function chooseBest(
-  candidates: Iterable<MatchingCandidate>,
-  { excluded, limit, requested }: SideSearch,
-): MatchingCandidate[] {
+function chooseBest(candidates: Iterable<MatchingCandidate>, { excluded, limit, requested }: SideSearch) {
   const best = new Map<string, MatchingCandidate>();
   for (const candidate of candidates) {
     const { productId, group } = candidate;
@@ -227,11 +223,7 @@ function toJudge({ side, opposite, operators, index }: SideSearch): Judge {
 }
 
 /** @returns the ids of matching variants, first those without assumptions, then by rank, then by id */
-function sortVariants(
-  variants: readonly Variant[],
-  { build, side }: SideSearch,
-  judge: Judge,
-): Omit<ListedGroup, 'group'> {
+function sortVariants(variants: readonly Variant[], { build, side }: SideSearch, judge: Judge) {
   const matching = variants
     .flatMap(({ productId, packed }) => {
       const member = unpackMember(packed, build, side);
@@ -303,39 +295,28 @@ function judgeCandidate(
  * Finds what a product is listed with: groups in the order in which the list first names one of their
  * products, and within them products in that order. Source: docs/interface.md §12.8.
  */
-function searchLinked(
+function searchListed(
   view: RelationView,
-  { build, excludeSameGroup }: { build: number; excludeSameGroup: boolean },
-  { identifier, limit, side }: { identifier: string; limit: number; side: Side },
-): LinkedProduct[][] {
+  { build, excludeSameGroup }: SearchedRelation,
+  { identifier, limit, side }: SearchedProduct & { readonly side: Side },
+): Omit<FoundGroups, 'matchType'> {
   // Both are requested together, so that a view that fetches does so once.
   const linked = view.listLinked({ build, side, identifier });
   const upload = view.findUpload(identifier);
-  if (upload === undefined || linked.length === 0) return [];
-  const excluded = excludeSameGroup ? groupOf(upload.raw) : undefined;
+  if (upload === undefined || linked.length === 0) return { groups: [] };
+  const excluded = excludeSameGroup ? (JSON.parse(upload.raw) as UploadedProduct).groupIdentifier : undefined;
   const others = linked.filter(
     ({ productId, group }) => productId !== upload.productId && group !== excluded,
   );
-  const groups = Map.groupBy(others, ({ group }) => group);
-  return [...groups.values()].slice(0, limit);
-}
-
-function searchListed(
-  view: RelationView,
-  relation: SearchedRelation,
-  searched: SearchedProduct & { readonly side: Side },
-): Omit<FoundGroups, 'matchType'> {
-  const linked = searchLinked(view, relation, searched);
-  const groups = linked.map((products) => products.map(({ productId }) => productId));
+  const found = [...Map.groupBy(others, ({ group }) => group).values()].slice(0, limit);
+  const groups = found.map((products) => products.map(({ productId }) => productId));
   // A list gives the quantity of a target for its source, but not in the other direction.
-  const counted = searched.side === 'source' ? [] : linked.flat();
+  const counted = side === 'source' ? [] : found.flat();
   const said = counted.flatMap(({ productId, quantity }): [number, number][] =>
     quantity === null ? [] : [[productId, quantity]],
   );
   return { groups, ...(said.length > 0 && { quantities: new Map(said) }) };
 }
-
-const groupOf = (raw: string) => (JSON.parse(raw) as UploadedProduct).groupIdentifier;
 
 /** The related products of many products, by identifier only: for callers that describe nothing. */
 

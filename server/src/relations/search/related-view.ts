@@ -138,10 +138,8 @@ const OWN_GROUP = 4;
 /** @returns how many candidates usually suffice for a number of groups: some have more than one */
 export const expectCandidates = (limit: number) => limit * 2 + OWN_GROUP;
 
-const LARGEST_PAGE = 4_096;
-
 /** A row costs at least 1 µs: the first page is expected to suffice, the next ones grow. */
-export const growPage = (size: number) => Math.min(size * 4, LARGEST_PAGE);
+export const growPage = (size: number) => Math.min(size * 4, 4_096);
 
 /**
  * For each of the rule's comparisons, the operator between a row's value on the left and that of `opposite`
@@ -167,10 +165,7 @@ export interface Comparison {
 }
 
 /** @returns the comparisons of a search for which its product has a value */
-export const listComparisons = (
-  { side, opposite, operators }: CandidateSearch,
-  encoding: 'hex' | 'latin1',
-): Comparison[] =>
+export const listComparisons = ({ side, opposite, operators }: CandidateSearch, encoding: 'hex' | 'latin1') =>
   operators.flatMap((operator, at): Comparison[] => {
     const base64 = opposite.compared[at] ?? null;
     if (base64 === null) return [];

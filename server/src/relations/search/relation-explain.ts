@@ -1,38 +1,12 @@
 import { describeBriefly } from '../../catalog/browse/browse.ts';
-import {
-  type ComparedAttribute,
-  compileFilter,
-  type Filter,
-  listConditions,
-  readComparables,
-  viewUpload,
-} from '../../catalog/filters/filters.ts';
+import * as filters from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import {
-  type BoundRule,
-  type CompiledMatch,
-  compiledOf,
-  compileRule,
-  type ExplainedElement,
-  type ExplainedMatch,
-  type Explanation,
-  finderOf,
-  isApart,
-  isPair,
-  type Judgement,
-  judgeElement,
-  type Match,
-  type MatchElement,
-  matchesOf,
-  type RelatedReason,
-  type RowedValue,
-  type Side,
-} from '../definitions/definitions.ts';
+import * as rules from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import { type MatchType, type SearchedRelation, searchRelated, searchSide } from './related-search.ts';
 import type { RelationView } from './related-view.ts';
 
-type Explained = RelatedReason['source'];
+type Explained = rules.RelatedReason['source'];
 type Condition = Explained['conditions'][number];
 
 /** A group of a filter, or a condition. */
@@ -43,14 +17,14 @@ type ExplainedFilter =
   | Condition;
 
 export function explainPair(
-  bound: BoundRule,
-  { source, target }: Readonly<Record<Side, UploadedProduct>>,
-): RelatedReason {
-  const find = finderOf(bound);
-  const explainSide = (filter: Filter, product: UploadedProduct): Explained => ({
-    holds: compileFilter(filter, find)(viewUpload(product)),
+  bound: rules.BoundRule,
+  { source, target }: Readonly<Record<rules.Side, UploadedProduct>>,
+): rules.RelatedReason {
+  const find = rules.finderOf(bound);
+  const explainSide = (filter: filters.Filter, product: UploadedProduct): Explained => ({
+    holds: filters.compileFilter(filter, find)(filters.viewUpload(product)),
     ...(isNested(filter) && { filter: explainFilter(filter, product, find) }),
-    conditions: listConditions(filter).map((condition) => explainCondition(condition, product, find)),
+    conditions: filters.listConditions(filter).map((condition) => explainCondition(condition, product, find)),
   });
   const judged = judgeElements(bound, { source, target });
   const isAssumed = judged.every(({ truth }) => truth === 1);
@@ -65,44 +39,47 @@ export function explainPair(
 
 /** @returns the elements of a rule with the compared values, and the additions of `say` for each */
 export const explainElements = <More>(
-  bound: BoundRule,
-  judged: readonly Judgement[],
-  say: (judgement: Judgement) => More,
-): (ExplainedElement & More)[] =>
-  compileRule(bound).elements.map((element, place) => {
-    const written = matchesOf(bound.rule.match[place] as MatchElement);
-    const { [place]: whole } = judged as Judgement[];
-    const explained = compiledOf(element).map((match, at) => {
-      const judgement = (whole?.inner?.[at] ?? whole) as Judgement;
-      return { ...explainMatch(match, written[at] as Match, judgement), ...say(judgement) };
+  bound: rules.BoundRule,
+  judged: readonly rules.Judgement[],
+  say: (judgement: rules.Judgement) => More,
+): (rules.ExplainedElement & More)[] =>
+  rules.compileRule(bound).elements.map((element, place) => {
+    const written = rules.matchesOf(bound.rule.match[place] as rules.MatchElement);
+    const { [place]: whole } = judged as rules.Judgement[];
+    const explained = rules.compiledOf(element).map((match, at) => {
+      const judgement = (whole?.inner?.[at] ?? whole) as rules.Judgement;
+      return { ...explainMatch(match, written[at] as rules.Match, judgement), ...say(judgement) };
     });
     const [only] = explained as [(typeof explained)[number]];
     if ('operator' in element) return only;
     const kind = 'any' in element ? 'any' : 'together';
-    return { holds: whole?.truth === 1, [kind]: explained, ...say(whole as Judgement) } as ExplainedElement &
-      More;
+    return {
+      holds: whole?.truth === 1,
+      [kind]: explained,
+      ...say(whole as rules.Judgement),
+    } as rules.ExplainedElement & More;
   });
 
 /** @returns the judgement of each element of the rule for two products */
 export const judgeElements = (
-  bound: BoundRule,
-  { source, target }: Readonly<Record<Side, UploadedProduct>>,
-): Judgement[] =>
-  compileRule(bound).elements.map((element) =>
-    judgeElement(element, {
-      source: (attribute) => readComparables(source, attribute),
-      target: (attribute) => readComparables(target, attribute),
+  bound: rules.BoundRule,
+  { source, target }: Readonly<Record<rules.Side, UploadedProduct>>,
+): rules.Judgement[] =>
+  rules.compileRule(bound).elements.map((element) =>
+    rules.judgeElement(element, {
+      source: (attribute) => filters.readComparables(source, attribute),
+      target: (attribute) => filters.readComparables(target, attribute),
     }),
   );
 
 function explainMatch(
-  match: CompiledMatch,
-  { missing, table, ...written }: Match,
-  { truth, values: { target: left, source: right } }: Judgement,
-): ExplainedMatch {
-  const ofTarget = left.filter((a) => right.some((b) => isPair(match, b, a)));
-  const ofSource = right.filter((b) => left.some((a) => isPair(match, b, a)));
-  const termOf = (value: Match['source']) => {
+  match: rules.CompiledMatch,
+  { missing, table, ...written }: rules.Match,
+  { truth, values: { target: left, source: right } }: rules.Judgement,
+): rules.ExplainedMatch {
+  const ofTarget = left.filter((a) => right.some((b) => rules.isPair(match, b, a)));
+  const ofSource = right.filter((b) => left.some((a) => rules.isPair(match, b, a)));
+  const termOf = (value: rules.Match['source']) => {
     if (typeof value === 'string' || 'field' in value) return undefined;
     const { attribute, ...term } = value;
     return term;
@@ -123,29 +100,29 @@ function explainMatch(
 }
 
 /** For other filters, the list of conditions is complete. */
-const isNested = (filter: Filter) =>
+const isNested = (filter: filters.Filter) =>
   'any' in filter || 'not' in filter || ('all' in filter && filter.all.some((one) => isGroup(one)));
-const isGroup = (filter: Filter) => 'all' in filter || 'any' in filter || 'not' in filter;
+const isGroup = (filter: filters.Filter) => 'all' in filter || 'any' in filter || 'not' in filter;
 
 function explainFilter(
-  filter: Filter,
+  filter: filters.Filter,
   product: UploadedProduct,
-  find: (name: string) => ComparedAttribute,
+  find: (name: string) => filters.ComparedAttribute,
 ): ExplainedFilter {
-  const holds = compileFilter(filter, find)(viewUpload(product));
-  const explain = (one: Filter) => explainFilter(one, product, find);
+  const holds = filters.compileFilter(filter, find)(filters.viewUpload(product));
+  const explain = (one: filters.Filter) => explainFilter(one, product, find);
   if ('all' in filter) return { holds, all: filter.all.map(explain) };
   if ('any' in filter) return { holds, any: filter.any.map(explain) };
   return 'not' in filter ? { holds, not: explain(filter.not) } : explainCondition(filter, product, find);
 }
 
 function explainCondition(
-  condition: Filter,
+  condition: filters.Filter,
   product: UploadedProduct,
-  find: (name: string) => ComparedAttribute,
+  find: (name: string) => filters.ComparedAttribute,
 ): Condition {
-  const test = compileFilter(condition, find);
-  const view = viewUpload(product);
+  const test = filters.compileFilter(condition, find);
+  const view = filters.viewUpload(product);
   const holds = test(view);
   if ('category' in condition) {
     const isUnder = (path: readonly string[]) => test({ ...view, categories: [path] });
@@ -154,7 +131,7 @@ function explainCondition(
   }
   if (!('attribute' in condition))
     return { condition, holds, values: 'identifiers' in condition ? [product.identifier] : [] };
-  const values = readComparables(product, find(condition.attribute));
+  const values = filters.readComparables(product, find(condition.attribute));
   const { identifier, categories } = view;
   const satisfying = values.filter(({ comparable }) =>
     test({ identifier, categories, valuesOf: () => [comparable] }),
@@ -165,27 +142,22 @@ function explainCondition(
 const orAll = <Value>(satisfying: readonly Value[], all: readonly Value[]) =>
   satisfying.length > 0 ? satisfying : all;
 
-const textsOf = (satisfying: readonly RowedValue[], all: readonly RowedValue[]) =>
+const textsOf = (satisfying: readonly rules.RowedValue[], all: readonly rules.RowedValue[]) =>
   orAll(satisfying, all).map(({ text = '' }) => text);
 
 /** @returns on which side stands the product that was requested, and the one that was found */
 export const orient = <Product>(matchType: MatchType, requested: Product, found: Product) =>
   matchType === 'FIRST_WAY' ? { source: requested, target: found } : { source: found, target: requested };
 
-interface FoundProducts extends Omit<LinkedPair, 'identifier'> {
-  readonly requested: UploadedProduct;
-  readonly found: UploadedProduct;
-}
-
 /** Why a relation leads from one product to another. Source: docs/interface.md §12.6 rule 1. */
 export const explainFound = (
   view: RelationView,
   relation: SearchedRelation,
-  { requested, found, ...pair }: FoundProducts,
-): RelatedReason =>
+  pair: Omit<LinkedPair, 'identifier'> & Record<'requested' | 'found', UploadedProduct>,
+): rules.RelatedReason =>
   relation.isListed
-    ? explainLinked(view, relation, { ...pair, identifier: requested.identifier })
-    : explainPair(relation.bound, orient(pair.matchType, requested, found));
+    ? explainLinked(view, relation, { ...pair, identifier: pair.requested.identifier })
+    : explainPair(relation.bound, orient(pair.matchType, pair.requested, pair.found));
 
 /** Two products of which one was requested and the other was found, or was looked for. */
 interface LinkedPair {
@@ -199,7 +171,7 @@ export function explainLinked(
   view: RelationView,
   { build }: SearchedRelation,
   { identifier, productId, matchType }: LinkedPair,
-): RelatedReason {
+): rules.RelatedReason {
   const isForward = matchType === 'FIRST_WAY';
   const linked = view.listLinked({ build, side: isForward ? 'target' : 'source', identifier });
   const found = linked.find((one) => one.productId === productId);
@@ -233,7 +205,7 @@ export function explainRelation(
   view: RelationView,
   relation: ServedRelation,
   { source, target }: ExplainInput,
-): Explanation | { readonly unknown: string } {
+): rules.Explanation | { readonly unknown: string } {
   const [from, to] = [view.findUpload(source), view.findUpload(target)];
   if (from === undefined || to === undefined) return { unknown: from === undefined ? source : target };
   const { matchType, groups } = searchRelated(view, relation, {
@@ -256,16 +228,12 @@ export function explainRelation(
   };
 }
 
-const holdsThroughout = ({ source, target, match }: RelatedReason) =>
+const holdsThroughout = ({ source, target, match }: rules.RelatedReason) =>
   source.holds && target.holds && match.every(({ holds }) => holds);
 
-function describeExclusion(
-  requested: UploadedProduct,
-  found: UploadedProduct,
-  excludeSameGroup: boolean,
-): Explanation['excluded'] {
+function describeExclusion(requested: UploadedProduct, found: UploadedProduct, excludeSameGroup: boolean) {
   if (requested.identifier === found.identifier) return 'same product';
-  return isApart(requested, found, excludeSameGroup) ? null : 'same group';
+  return rules.isApart(requested, found, excludeSameGroup) ? null : 'same group';
 }
 
 /** What a product leads to and what leads to it, by relation, with the reason. Source: docs/interface.md §12.7. */
@@ -276,8 +244,6 @@ export interface ProductRelationsInput {
   /** Groups for each relation and direction. */
   readonly limit: number;
 }
-
-const OPPOSITE: Readonly<Record<Side, Side>> = { source: 'target', target: 'source' };
 
 export type ProductRelation = NonNullable<ReturnType<typeof relateProduct>>;
 
@@ -292,17 +258,15 @@ export function relateProduct(
   const product = JSON.parse(upload.raw) as UploadedProduct;
   const source = view.findSource(identifier);
   /** Best first; those of a group together. */
-  const describeSide = (side: Side) => {
-    const across = OPPOSITE[side];
-    const matchType = side === 'source' ? 'FIRST_WAY' : 'SECOND_WAY';
+  const describeSide = (side: rules.Side) => {
+    const [across, matchType] =
+      side === 'source' ? (['target', 'FIRST_WAY'] as const) : (['source', 'SECOND_WAY'] as const);
     const { build, isListed } = relation;
     const stands = isListed
       ? view.listLinked({ build, side: across, identifier }).length > 0
       : (source?.memberships.some((one) => one.build === build && one.side === side) ?? false);
-    const groups = stands
-      ? searchSide(view, relation, { identifier, source, limit, side: across }).groups
-      : [];
-    const results = groups.flat().flatMap((productId) => {
+    const found = stands && searchSide(view, relation, { identifier, source, limit, side: across });
+    const results = (found ? found.groups.flat() : []).flatMap((productId) => {
       const raw = view.findRaw(productId);
       if (raw === undefined) return [];
       const found = JSON.parse(raw) as UploadedProduct;

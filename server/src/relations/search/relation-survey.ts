@@ -60,7 +60,6 @@ const MOMENT_MS = 200;
 const READING_TIMES = 6;
 const LIMIT = 10;
 const EXAMPLES = 20;
-const MOST_RETURNED = 10;
 
 /** How many sources are shown with their results, and without any, with the nearest product. */
 export const CARDS = { with: 4, without: 2 } as const;
@@ -156,19 +155,16 @@ async function searchSources(
       if (isTooLong(error)) return;
       throw error;
     }
-    const isQuick = performance.now() - begunAt < MOMENT_MS;
-    size = isQuick ? Math.min(CHUNK, size * 4) : Math.max(1, size >> 1);
+    size = performance.now() - begunAt < MOMENT_MS ? Math.min(CHUNK, size * 4) : Math.max(1, size >> 1);
   }
 }
 
 /** @returns the indexes in an order in which every prefix is an even sample: steps of the golden ratio */
 function scatter(count: number): number[] {
-  let step = Math.max(1, Math.round(count * GOLDEN));
+  let step = Math.max(1, Math.round(count * ((Math.sqrt(5) - 1) / 2)));
   while (divisor(step, count) > 1) step += 1;
   return Array.from({ length: count }, (_, at) => (at * step) % count);
 }
-
-const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
 
@@ -224,7 +220,7 @@ class Tally {
       withoutResults: { count: without.length, identifiers: first.map((at) => identifiers[at] as string) },
       mostReturned: [...this.returned]
         .sort(([a, countOfA], [b, countOfB]) => countOfB - countOfA || a - b)
-        .slice(0, MOST_RETURNED)
+        .slice(0, 10)
         .map(([id, count]) => ({ identifier: view.findIdentifier(id), count })),
       examples: this.examples.map(({ place, found }) => ({
         source: identifiers[place] as string,
@@ -269,18 +265,12 @@ function readUpload(view: RelationView, identifier: string): UploadedProduct | u
 }
 
 /** @returns the target that fails the fewest matches; among equals, the one whose numbers are off by the smallest share */
-function findNearest(
-  bound: BoundRule,
-  source: UploadedProduct,
-  targets: readonly UploadedProduct[],
-): UploadedProduct | undefined {
+function findNearest(bound: BoundRule, source: UploadedProduct, targets: readonly UploadedProduct[]) {
   let best: { target: UploadedProduct; missed: number } | undefined;
   for (const target of targets) {
     const judged = judgeElements(bound, { source, target });
-    const missed = compileRule(bound).elements.reduce(
-      (sum, element, at) => sum + countMissed(element, judged[at] as Judgement),
-      0,
-    );
+    const misses = compileRule(bound).elements.map((one, at) => countMissed(one, judged[at] as Judgement));
+    const missed = misses.reduce((sum, one) => sum + one, 0);
     if (best === undefined || missed < best.missed) best = { target, missed };
   }
   return best?.target;

@@ -19,31 +19,9 @@ import {
 } from '../memberships/memberships.ts';
 import { type CatalogColumns, findEdge, RuleMembers } from './catalog-columns.ts';
 import type { SearchedRelation } from './related-search.ts';
-import {
-  type Candidate,
-  type CandidateSearch,
-  type Comparison,
-  FetchedView,
-  type FoundSource,
-  holdsFor,
-  listComparisons,
-  mergeRanked,
-  type RelationView,
-  type ShareLists,
-  SORTED_AT_MOST,
-  type Variant,
-} from './related-view.ts';
+import * as views from './related-view.ts';
 import { explainPair } from './relation-explain.ts';
-import {
-  CARDS,
-  RESULTS,
-  type SurveyedCatalog,
-  type SurveyTime,
-  spread,
-  surveyRelation,
-  TRIED_BUILD,
-  type TriedCatalog,
-} from './relation-survey.ts';
+import * as surveys from './relation-survey.ts';
 import type { WorkLimit } from './work-limit.ts';
 
 /** An unstored rule, tried on the in-memory part of a catalog. */
@@ -51,8 +29,8 @@ import type { WorkLimit } from './work-limit.ts';
 interface ReadCatalog {
   readonly columns: CatalogColumns;
   /** Where uploads are fetched: the state that the columns belong to. */
-  readonly catalog: Pick<TriedCatalog, 'findUploads'>;
-  readonly share: ShareLists;
+  readonly catalog: Pick<surveys.TriedCatalog, 'findUploads'>;
+  readonly share: views.ShareLists;
   /** Numbers of members in the catalog, if the columns have only a part of them. */
   readonly counts?: Readonly<Record<Side, number>>;
 }
@@ -64,13 +42,13 @@ const CHECKED = 1_000;
 export async function tryOnColumns(
   read: ReadCatalog,
   tried: Omit<SearchedRelation, 'build' | 'isListed'>,
-  time: SurveyTime,
+  time: surveys.SurveyTime,
 ): Promise<RelationSurvey> {
   const catalog = surveyColumns(read, tried.bound, time.limit);
-  return surveyRelation(catalog, { ...tried, isListed: false, build: TRIED_BUILD }, time);
+  return surveys.surveyRelation(catalog, { ...tried, isListed: false, build: surveys.TRIED_BUILD }, time);
 }
 
-function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: WorkLimit): SurveyedCatalog {
+function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: WorkLimit): surveys.SurveyedCatalog {
   const { columns, catalog } = read;
   const members = deriveMembers(columns, bound, whole);
   const { places, cut } = members;
@@ -108,12 +86,12 @@ interface Members {
 
 interface Known extends ReadCatalog, Members {
   /** By group, as many sources lead to the same ones. */
-  readonly variants: Map<string, readonly Variant[]>;
+  readonly variants: Map<string, readonly views.Variant[]>;
 }
 
 function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: WorkLimit): Members {
   const cut: string[] = [];
-  const rules = new Memberships([{ build: TRIED_BUILD, bound }]);
+  const rules = new Memberships([{ build: surveys.TRIED_BUILD, bound }]);
   const batch = rules.openBatch(columns, (identifier) => cut.push(identifier));
   const packed: string[] = [];
   const documents: GroupedDocument[] = [];
@@ -128,7 +106,7 @@ function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: WorkLim
     documents[place] = { id, productId: id, group: columns.groupAt(place) };
   }
   const listOn = (side: Side) =>
-    members.filter((place) => isMember(packed[place] as string, TRIED_BUILD, side));
+    members.filter((place) => isMember(packed[place] as string, surveys.TRIED_BUILD, side));
   const places = { source: listOn('source'), target: listOn('target') };
   const derived = batch.finish();
   return { places, packed, cut, lists: listByKey(derived ? placeMembers(derived, documents) : [], limit) };
@@ -158,8 +136,8 @@ function listByKey(rows: Iterable<MemberRow>, limit: WorkLimit): Map<string, Key
 const toLatin1 = (bytes: Buffer): string => bytes.toString('latin1');
 
 /** Only uploads are fetched. */
-class ColumnView extends FetchedView implements RelationView {
-  readonly share: ShareLists;
+class ColumnView extends views.FetchedView implements views.RelationView {
+  readonly share: views.ShareLists;
   private readonly known: Known;
   private readonly limit: WorkLimit;
 
@@ -170,7 +148,7 @@ class ColumnView extends FetchedView implements RelationView {
     this.share = known.share;
   }
 
-  override findSource(identifier: string): FoundSource | undefined {
+  override findSource(identifier: string): views.FoundSource | undefined {
     this.limit.check();
     const { columns, packed } = this.known;
     const place = columns.placeOf(identifier);
@@ -179,22 +157,22 @@ class ColumnView extends FetchedView implements RelationView {
     return { productId: columns.idAt(place), group: columns.groupAt(place), memberships };
   }
 
-  override *listCandidates(search: CandidateSearch): Generator<Candidate, void> {
-    const conditions = listComparisons(search, 'latin1');
+  override *listCandidates(search: views.CandidateSearch): Generator<views.Candidate, void> {
+    const conditions = views.listComparisons(search, 'latin1');
     const lists = search.opposite.keys.map((key) => {
       const text = Buffer.from(key, 'base64').toString('latin1');
       const list = this.known.lists.get(`${sideNumber(search.side)} ${text}`);
       return list === undefined ? [] : listInReach(list, conditions);
     });
     let seen = 0;
-    for (const candidate of mergeRanked(lists)) {
+    for (const candidate of views.mergeRanked(lists)) {
       seen += 1;
       if (seen % CHECKED === 0) this.limit.check();
       yield candidate;
     }
   }
 
-  override listVariants(group: string): readonly Variant[] {
+  override listVariants(group: string): readonly views.Variant[] {
     const { columns, packed, variants } = this.known;
     return variants.getOrInsertComputed(group, () =>
       columns
@@ -214,7 +192,7 @@ class ColumnView extends FetchedView implements RelationView {
 }
 
 /** A member of a list, with bytes as text with the same order. */
-interface ListedMember extends Candidate {
+interface ListedMember extends views.Candidate {
   readonly rank: string;
   readonly compared: readonly (string | null)[];
 }
@@ -227,23 +205,26 @@ interface KeyedList {
 }
 
 /** @returns the members for which all conditions hold, by rank; a few in reach of the first are sorted, not all scanned */
-function* listInReach(list: KeyedList, conditions: readonly Comparison[]): Generator<ListedMember, void> {
+function* listInReach(
+  list: KeyedList,
+  conditions: readonly views.Comparison[],
+): Generator<ListedMember, void> {
   const [first, ...others] = conditions;
   const near = first === undefined ? undefined : findNear(list, first);
   const rest = near === undefined ? conditions : others;
   for (const member of near ?? list.members)
-    if (rest.every((one) => holdsFor(one, member.compared[one.at] ?? null))) yield member;
+    if (rest.every((one) => views.holdsFor(one, member.compared[one.at] ?? null))) yield member;
 }
 
 /** @returns those in reach, by rank; undefined if there are many, or the order of values does not help */
-function findNear(list: KeyedList, comparison: Comparison): ListedMember[] | undefined {
+function findNear(list: KeyedList, comparison: views.Comparison): ListedMember[] | undefined {
   if (comparison.at !== 0 || comparison.sql === '<>') return undefined;
   list.byFirst ??= list.members.toSorted((a, b) => compare(firstOf(a), firstOf(b)));
   const { byFirst } = list;
   const isBelow = comparison.sql.startsWith('<');
-  const edge = findEdge(byFirst, (member) => holdsFor(comparison, firstOf(member)) === isBelow);
+  const edge = findEdge(byFirst, (member) => views.holdsFor(comparison, firstOf(member)) === isBelow);
   const near = isBelow ? [0, edge] : [edge, byFirst.length];
-  if ((near[1] as number) - (near[0] as number) >= SORTED_AT_MOST) return undefined;
+  if ((near[1] as number) - (near[0] as number) >= views.SORTED_AT_MOST) return undefined;
   return byFirst.slice(...near).sort(byRank);
 }
 
@@ -256,7 +237,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 /** A survey of a total, which relates no products. @throws search_too_long */
 export async function surveyTotal(
-  catalog: TriedCatalog,
+  catalog: surveys.TriedCatalog,
   bound: BoundRule,
   { limit, hasCards = false }: { readonly limit: WorkLimit; readonly hasCards?: boolean },
 ): Promise<RelationSurvey> {
@@ -276,12 +257,15 @@ export async function surveyTotal(
 }
 
 /** Some products with a limit, each with some that are added up, as if each of those were the only one. */
-async function readCards({ findUploads }: TriedCatalog, bound: BoundRule, columns: CatalogColumns) {
+async function readCards({ findUploads }: surveys.TriedCatalog, bound: BoundRule, columns: CatalogColumns) {
   const { isOn } = compileRule(bound);
   const sides = { source: [] as string[], target: [] as string[] };
   for (const view of columns.views(bound.attributes))
     for (const side of SIDES) if (isOn[side](view)) sides[side].push(view.identifier);
-  const [sources, targets] = [spread(sides.source, CARDS.with), spread(sides.target, RESULTS)];
+  const [sources, targets] = [
+    surveys.spread(sides.source, surveys.CARDS.with),
+    surveys.spread(sides.target, surveys.RESULTS),
+  ];
   const uploads = (await findUploads([...sources, ...targets])).map(
     ({ raw }) => JSON.parse(raw) as UploadedProduct,
   );
