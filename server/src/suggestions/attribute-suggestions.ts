@@ -7,7 +7,6 @@ import {
   joinObserved,
   NUMBER_FORMS,
   nameInTable,
-  type Observed,
   type Ontology,
   observeValue,
 } from '../catalog/ontology/ontology.ts';
@@ -56,9 +55,17 @@ function suggestType(sampled: SampledAttribute, settings: DraftSettings): Attrib
   const { name, attribute: present, values } = sampled;
   const all = countValues(values);
   const isBetter = (one: Attribute) => countFits(values, one) >= FITTING * all;
-  const drafted = listReadings(sampled, settings).find(isBetter) ?? asText(sampled);
+  const readings: Attribute[] = [
+    ...listNumeric(name, values, settings),
+    { id: 0, name, type: 'BOOLEAN_ATTRIBUTE' },
+    { id: 0, name, type: 'DATE_ATTRIBUTE' },
+  ];
+  // Text of the ontology stays text.
+  const asText: Attribute | undefined = present ? undefined : { id: 0, name, type: 'TEXT_ATTRIBUTE' };
+  const drafted = readings.find(isBetter) ?? asText;
   if (drafted === undefined || (present !== undefined && readsEnough(values, present))) return undefined;
-  const attribute = toDraft({ ...drafted, id: present?.id ?? 0, ...takeSynonyms(present) });
+  const synonyms = present?.synonyms;
+  const attribute = toDraft({ ...drafted, id: present?.id ?? 0, ...(synonyms && { synonyms }) });
   const misfits = values.filter(({ text }) => !isFact(text, drafted));
   return {
     kind: 'attribute',
@@ -76,9 +83,6 @@ function suggestType(sampled: SampledAttribute, settings: DraftSettings): Attrib
   };
 }
 
-const takeSynonyms = (present: Attribute | undefined) =>
-  present?.synonyms === undefined ? {} : { synonyms: present.synonyms };
-
 const countFits = (values: readonly SampledValue[], attribute: Attribute) =>
   countValues(values.filter(({ text }) => isFact(text, attribute)));
 
@@ -88,24 +92,13 @@ const readsEnough = (values: readonly SampledValue[], present: Attribute) =>
   present.type !== 'UNTYPED_ATTRIBUTE' &&
   countFits(values, present) >= GOOD_ENOUGH * countValues(values);
 
-/** For an attribute that the ontology lacks and no other type fits; text of the ontology stays text. */
-const asText = ({ name, attribute }: SampledAttribute): Attribute | undefined =>
-  attribute === undefined ? { id: 0, name, type: 'TEXT_ATTRIBUTE' } : undefined;
-
-/** @returns attributes that may read most of the values: numbers in the most frequent unit, true and false, dates */
-function listReadings({ name, values }: SampledAttribute, settings: DraftSettings): Attribute[] {
-  return [
-    ...listNumeric(name, values, settings),
-    { id: 0, name, type: 'BOOLEAN_ATTRIBUTE' },
-    { id: 0, name, type: 'DATE_ATTRIBUTE' },
-  ];
-}
-
 /** Judged as in a full update, but only by the values that are measures in one unit, written in one form. */
 function listNumeric(name: string, values: readonly SampledValue[], settings: DraftSettings): Attribute[] {
   const measures = values.flatMap((value) => {
     const observed = observeValue(value.text);
-    return observed.units.length === 0 ? [] : [{ ...value, observed, unit: unitOf(observed, settings) }];
+    const [unit] = observed.units;
+    // Spellings of one unit are the same.
+    return unit ? [{ ...value, observed, unit: nameInTable(unit[0], settings.unitAliases) }] : [];
   });
   const byUnit = [...Map.groupBy(measures, ({ unit }) => unit).values()];
   const [most = []] = byUnit.sort((a, b) => countValues(b) - countValues(a));
@@ -117,10 +110,6 @@ function listNumeric(name: string, values: readonly SampledValue[], settings: Dr
     return drafted.type === 'NUMERIC_ATTRIBUTE' ? [drafted] : [];
   });
 }
-
-/** Treats spellings of one unit as the same. */
-const unitOf = ({ units }: Observed, { unitAliases }: DraftSettings): string =>
-  nameInTable(units[0]?.[0] ?? '', unitAliases);
 
 /**
  * Two attributes with one meaning: their names differ in case, separators or a letter (Color, Colour), and
@@ -138,10 +127,7 @@ const SYNONYMS = 100;
 type Pair = readonly [kept: SampledAttribute, dropped: SampledAttribute];
 
 /** @returns the best first */
-export function suggestDuplicates(
-  attributes: readonly SampledAttribute[],
-  sample: CatalogSample,
-): DuplicateSuggestion[] {
+export function suggestDuplicates(attributes: readonly SampledAttribute[], sample: CatalogSample) {
   const pairs = listNamedAlike(attributes).map(orderPair);
   const both = countBoth(sample, pairs);
   return pairs
@@ -176,8 +162,7 @@ function countBoth(sample: CatalogSample, pairs: readonly Pair[]): number[] {
   for (const { values } of pairs.length === 0 ? [] : sample.products) {
     const present = new Set(values.map(({ key }) => key));
     for (const [at, sides] of keys.entries()) {
-      const isBoth = sides.every((side) => !side.isDisjointFrom(present));
-      if (isBoth) counts[at] = (counts[at] ?? 0) + 1;
+      if (sides.every((side) => !side.isDisjointFrom(present))) counts[at] = (counts[at] ?? 0) + 1;
     }
   }
   return counts;
@@ -190,7 +175,8 @@ function describePair([kept, dropped]: Pair, withBoth: number): DuplicateSuggest
   );
   const [values, sharedValues] = [countValues(dropped.values), countValues(shared)];
   const isSameName = foldName(kept.name) === foldName(dropped.name);
-  const synonyms = listSynonyms(kept, dropped);
+  const ofKept = kept.attribute?.synonyms ?? [];
+  const synonyms = [...ofKept, dropped.name, ...(dropped.attribute?.synonyms ?? [])];
   if (withBoth > MOST_BOTH * Math.min(kept.products, dropped.products)) return undefined;
   if (!isSameName && sharedValues < LEAST_SHARED * values) return undefined;
   if (kept.attribute === undefined || synonyms.length > SYNONYMS) return undefined;
@@ -218,12 +204,6 @@ function describePair([kept, dropped]: Pair, withBoth: number): DuplicateSuggest
 }
 
 const foldValue = ({ text }: SampledValue) => text.trim().toLowerCase();
-
-const listSynonyms = (kept: SampledAttribute, dropped: SampledAttribute): string[] => [
-  ...(kept.attribute?.synonyms ?? []),
-  dropped.name,
-  ...(dropped.attribute?.synonyms ?? []),
-];
 
 /** An attribute of the ontology, or a key that it does not know, with its values in the sample. */
 interface SampledAttribute {
@@ -263,10 +243,8 @@ function countProducts(sample: CatalogSample, nameOf: (key: string) => string): 
 const countValues = (values: readonly SampledValue[]): number =>
   values.reduce((sum, { count }) => sum + count, 0);
 
-const EXAMPLE_VALUES = 5;
-
 /** @returns the first values as evidence */
-const showValues = (values: readonly SampledValue[], most = EXAMPLE_VALUES): CountedValue[] =>
+const showValues = (values: readonly SampledValue[], most = EXAMPLES): CountedValue[] =>
   values.slice(0, most).map(({ text, count, identifiers }) => ({ value: text, count, identifiers }));
 
 const nameAttribute = ({ name, attribute, products }: SampledAttribute): NamedAttribute => ({

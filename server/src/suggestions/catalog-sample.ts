@@ -1,9 +1,4 @@
-import {
-  type Comparable,
-  type ComparedAttribute,
-  readComparable,
-  toCompared,
-} from '../catalog/filters/filters.ts';
+import * as filters from '../catalog/filters/filters.ts';
 import { type Attribute, indexByKey, isBlank, type Ontology } from '../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../catalog/products/products.ts';
 
@@ -108,7 +103,7 @@ export interface ComparedProduct {
 
 export interface ComparedValue {
   readonly text: string;
-  readonly comparable: Comparable;
+  readonly comparable: filters.Comparable;
 }
 
 export interface Category {
@@ -124,7 +119,7 @@ export interface Category {
 interface ValueCounts {
   /** Products with any value. */
   products: number;
-  readonly byValue: Map<Comparable, number>;
+  readonly byValue: Map<filters.Comparable, number>;
 }
 
 /** Fewer products are not evidence. */
@@ -167,27 +162,23 @@ const newCategory = ({ path, isLeaf }: SampledCategory) => ({
   shared: new Map<readonly string[], number>(),
 });
 
-const newCounts = (): ValueCounts => ({ products: 0, byValue: new Map() });
-
 function countValues({ values }: ReturnType<typeof newCategory>, product: ComparedProduct): void {
   for (const [attribute, its] of product.values) {
-    const counts = values.getOrInsertComputed(attribute, newCounts);
+    const counts = values.getOrInsertComputed(attribute, () => ({ products: 0, byValue: new Map() }));
     counts.products += 1;
     for (const { comparable } of its)
       counts.byValue.set(comparable, (counts.byValue.get(comparable) ?? 0) + 1);
   }
 }
 
-const newValues = (): ComparedValue[] => [];
-
 /** Reads each value once, however many products have it. */
 function createComparison({ attributes }: Ontology): (product: SampledProduct) => ComparedProduct {
   const byKey = indexByKey(attributes);
-  const compared = new Map(attributes.map((attribute) => [attribute, toCompared(attribute, [])]));
+  const compared = new Map(attributes.map((attribute) => [attribute, filters.toCompared(attribute, [])]));
   const read = new Map<SampledValue, ComparedValue | undefined>();
-  const readOnce = (value: SampledValue, attribute: ComparedAttribute) => {
+  const readOnce = (value: SampledValue, attribute: filters.ComparedAttribute) => {
     if (!read.has(value)) {
-      const comparable = readComparable(value.text, attribute);
+      const comparable = filters.readComparable(value.text, attribute);
       read.set(value, comparable === undefined ? undefined : { text: value.text, comparable });
     }
     return read.get(value);
@@ -199,7 +190,7 @@ function createComparison({ attributes }: Ontology): (product: SampledProduct) =
       const rule = attribute && compared.get(attribute);
       const one = rule && readOnce(value, rule);
       if (attribute === undefined || one === undefined) continue;
-      byAttribute.getOrInsertComputed(attribute, newValues).push(one);
+      byAttribute.getOrInsertComputed(attribute, () => []).push(one);
     }
     return { identifier, values: byAttribute };
   };

@@ -39,10 +39,7 @@ export async function insertDismissal(
 }
 
 /** @returns whether it was dismissed */
-export async function removeDismissal(
-  tx: ControlTransaction,
-  { projectId, suggestionId }: Dismissal,
-): Promise<boolean> {
+export async function removeDismissal(tx: ControlTransaction, { projectId, suggestionId }: Dismissal) {
   if (!isStorableText(suggestionId)) return false;
   return (await control.remove(tx, 'dismissed_suggestion', { projectId, suggestionId })) > 0;
 }

@@ -1,10 +1,4 @@
-import {
-  areComparable,
-  COMPARISONS,
-  type Comparable,
-  compareValues,
-  toCompared,
-} from '../catalog/filters/filters.ts';
+import * as filters from '../catalog/filters/filters.ts';
 import { type Attribute, dimensionOf, type Ontology } from '../catalog/ontology/ontology.ts';
 import { findEdge } from '../relations/search/search.ts';
 import { foldName, idOf, readLimit, wordsOf } from './attribute-names.ts';
@@ -63,7 +57,9 @@ export function suggestRelations(sample: CatalogSample, ontology: Ontology): Rel
   const candidates: Candidate[] = [];
   let visited = 0;
   for (const pair of listPairsApart(categories)) {
-    const possible = orient(pair).map((one) => [one, listMatches(one, profiles)] as const);
+    const possible = [pair, [pair[1], pair[0]] satisfies Pair].map(
+      (one) => [one, [...listEqual(one, profiles), ...listLimits(one, profiles)]] as const,
+    );
     const matches = possible.reduce((sum, [, ofOne]) => sum + ofOne.length, 0);
     if (matches === 0 || areAlike(pair, profiles)) continue;
     visited += matches * sizeOf(pair);
@@ -96,11 +92,6 @@ function dropSiblings(candidates: readonly Candidate[]): readonly Candidate[] {
   return candidates.filter(({ pair, matches }) => !matches.every((match) => areSiblings(pair, match)));
 }
 
-const orient = ([a, b]: Pair): Pair[] => [
-  [a, b],
-  [b, a],
-];
-
 /** For the same products, the narrower category is more informative. */
 const compareCandidates = (a: Candidate, b: Candidate) => b.score - a.score || depthOf(b) - depthOf(a);
 const depthOf = ({ pair: [a, b] }: Candidate) => a.path.length + b.path.length;
@@ -124,8 +115,7 @@ function findBest(possible: readonly (readonly [Pair, readonly SuggestedMatch[]]
 }
 
 function narrow(pair: Pair, possible: readonly SuggestedMatch[]): Candidate | undefined {
-  const single = possible.flatMap((match) => tryMatches(pair, [match]) ?? []);
-  let best = single.sort(compareCandidates)[0];
+  let best = possible.flatMap((match) => tryMatches(pair, [match]) ?? []).sort(compareCandidates)[0];
   while (best !== undefined && best.matches.length < MATCHES) {
     const { matches, source } = best;
     const isLimited = matches.some(({ operator }) => operator !== 'equals');
@@ -153,10 +143,8 @@ function tryMatches(pair: Pair, matches: readonly SuggestedMatch[]): Candidate |
   const [from, to] = pair;
   const source = matchSide([from, to], matches, 'source');
   const target = matchSide([to, from], matches, 'target');
-  const [ofSources, ofTargets] = [
-    source.withPartner / from.products.length,
-    target.withPartner / to.products.length,
-  ];
+  const ofSources = source.withPartner / from.products.length;
+  const ofTargets = target.withPartner / to.products.length;
   const hasLimit = matches.some(({ operator }) => operator !== 'equals');
   const widest = Math.max(...matches.map((match) => SPREAD[spreadKind(match, pair)]));
   if (ofSources < SOURCES || ofTargets < TARGETS || source.spread > widest) return undefined;
@@ -196,21 +184,18 @@ function dropCovered(candidates: readonly Candidate[]): Candidate[] {
           place !== at &&
           isWithin(one.pair, other.pair) &&
           (place < at || !isWithin(other.pair, one.pair)) &&
-          other.score >= NEARLY * one.score,
+          other.score >= 0.8 * one.score,
       ),
   );
 }
-const NEARLY = 0.8;
-const PART = 0.8;
 
 /** By products: a category such as Sale holds those of others. */
 function isWithin([a, b]: Pair, [c, d]: Pair): boolean {
-  const straight = isPart(a, c) && isPart(b, d);
-  return straight || (isPart(a, d) && isPart(b, c));
+  return (isPart(a, c) && isPart(b, d)) || (isPart(a, d) && isPart(b, c));
 }
 
 const isPart = (part: Category, whole: Category) =>
-  (part.shared.get(whole.path) ?? 0) >= PART * part.products.length;
+  (part.shared.get(whole.path) ?? 0) >= 0.8 * part.products.length;
 
 function describe({ pair, matches, source, target }: Candidate): RelationSuggestion {
   const [from, to] = pair;
@@ -345,11 +330,6 @@ function listGeneral(leaves: readonly Category[]): Set<Attribute> {
   return new Set([...counts].filter(([, count]) => count >= least).map(([one]) => one));
 }
 
-/** @returns matches by equal values, and by the limits that the source names */
-function listMatches(pair: Pair, profiles: Profiles): SuggestedMatch[] {
-  return [...listEqual(pair, profiles), ...listLimits(pair, profiles)];
-}
-
 function listEqual([source, target]: Pair, profiles: Profiles): SuggestedMatch[] {
   const others = [...(profiles.get(target)?.often ?? [])].filter(canFit);
   return [...(profiles.get(source)?.often ?? [])]
@@ -383,7 +363,7 @@ function mayBeSame([a, b]: AttributePair, [source, target]: Pair): boolean {
 }
 
 /** Two suffice if there are no others, unless they are short like A+ and EU. */
-const areCodes = (shared: readonly Comparable[], isWhole: boolean) =>
+const areCodes = (shared: readonly filters.Comparable[], isWhole: boolean) =>
   shared.length >= 3 || (shared.length === 2 && isWhole && shared.every((code) => String(code).length > 4));
 
 /** Words by which a name refers to the other thing. */
@@ -395,7 +375,7 @@ const SIZES = /^(?:size|diameter|größe|grösse|durchmesser)$/;
  * Standard sizes are unevenly spaced, as 160, 165, 190 and 216 mm; sizes in steps of 10 mm are often equal by
  * chance. Three of them suffice if both names mention a size.
  */
-function areSizes(shared: readonly Comparable[], [a, b]: AttributePair): boolean {
+function areSizes(shared: readonly filters.Comparable[], [a, b]: AttributePair): boolean {
   if (a.unitName === undefined || shared.length < 3) return false;
   const numbers = shared.map(Number).sort((one, other) => one - other);
   const steps = numbers.slice(1).map((one, at) => one - (numbers[at] ?? 0));
@@ -407,7 +387,7 @@ function areSizes(shared: readonly Comparable[], [a, b]: AttributePair): boolean
 
 type AttributePair = readonly [ofSource: Attribute, ofTarget: Attribute];
 
-const keysOf = ({ values }: Category, attribute: Attribute): ReadonlySet<Comparable> =>
+const keysOf = ({ values }: Category, attribute: Attribute): ReadonlySet<filters.Comparable> =>
   new Set(values.get(attribute)?.byValue.keys());
 
 function canFit(attribute: Attribute): boolean {
@@ -442,8 +422,7 @@ function findLimited(
     (one) => one.type === 'NUMERIC_ATTRIBUTE' && one !== limiting && canCompare(one, limiting),
   );
   const isNamed = nameOfCategory(target) === singular(of);
-  const isOthers = !isNamed && [...profiles.keys()].some((one) => nameOfCategory(one) === singular(of));
-  if (isOthers) return undefined;
+  if (!isNamed && [...profiles.keys()].some((one) => nameOfCategory(one) === singular(of))) return undefined;
   const named =
     measured.find(({ name }) => foldName(name) === of) ??
     measured.find((one) => isLimitedPart({ one, of }, target, profiles));
@@ -452,11 +431,7 @@ function findLimited(
 }
 
 /** The other words of the limit are those of the category, or no category has that name and only this one has the attribute. */
-function isLimitedPart(
-  { one, of }: { one: Attribute; of: string },
-  target: Category,
-  profiles: Profiles,
-): boolean {
+function isLimitedPart({ one, of }: { one: Attribute; of: string }, target: Category, profiles: Profiles) {
   const own = new Set(wordsOf(one.name));
   const words = new Set(of.split(' '));
   if (own.size === 0 || !own.isSubsetOf(words)) return false;
@@ -476,8 +451,6 @@ const nameOfCategory = ({ path }: Category): string => singular(foldName(path.at
 
 const singular = (name: string) => name.replace(/s$/, '');
 
-const ALIKE = 0.5;
-
 /**
  * Whether two categories hold things of one kind, by their names (wired and wireless network cards) or by
  * their attributes: a person with one does not look for the other.
@@ -486,14 +459,14 @@ function areAlike([a, b]: Pair, profiles: Profiles): boolean {
   const [ofA, ofB] = [profiles.get(a), profiles.get(b)];
   if (ofA === undefined || ofB === undefined) return false;
   const shared = ofA.some.intersection(ofB.some).size;
-  return ofA.lastWord === ofB.lastWord || (shared >= 2 && shared >= ALIKE * ofA.some.union(ofB.some).size);
+  return ofA.lastWord === ofB.lastWord || (shared >= 2 && shared >= 0.5 * ofA.some.union(ofB.some).size);
 }
 
 /** With few values, each has half of the products unless they are standards; of many, some must be shared. No years. */
 function isSelective([a, b]: AttributePair, [source, target]: Pair): boolean {
   const [ofSource, ofTarget] = [keysOf(source, a), keysOf(target, b)];
   const shared = [...ofSource.intersection(ofTarget)];
-  const isYear = (value: Comparable) => typeof value === 'number' && value >= 1900 && value <= 2100;
+  const isYear = (value: filters.Comparable) => typeof value === 'number' && value >= 1900 && value <= 2100;
   const least = isStandard(source, a) && isStandard(target, b) ? 2 : 3;
   const isShared = shared.length >= least && shared.length >= SHARED * Math.min(ofSource.size, ofTarget.size);
   return isShared && !shared.every(isYear);
@@ -524,11 +497,7 @@ const COMBINATIONS = 16;
 type Side = 'source' | 'target';
 
 /** @returns what products of one side match on the other one; a limit is compared in addition to the equal values */
-function matchSide(
-  [from, to]: readonly [Category, Category],
-  matches: readonly SuggestedMatch[],
-  side: Side,
-): MatchedSide {
+function matchSide([from, to]: Pair, matches: readonly SuggestedMatch[], side: Side): MatchedSide {
   const equal = matches.filter(({ operator }) => operator === 'equals');
   const limit = matches.find(({ operator }) => operator !== 'equals');
   const index = indexSide(to.products, { equal, limit, side: side === 'source' ? 'target' : 'source' });
@@ -554,10 +523,10 @@ interface Compared {
 }
 
 /** By equal values: the limited numbers, sorted, or a zero for each product. */
-type SideIndex = ReadonlyMap<Comparable, Float64Array>;
+type SideIndex = ReadonlyMap<filters.Comparable, Float64Array>;
 
 function indexSide(products: readonly ComparedProduct[], compared: Compared): SideIndex {
-  const numbers = new Map<Comparable, number[]>();
+  const numbers = new Map<filters.Comparable, number[]>();
   for (const product of products) {
     const number = numberOf(product, compared);
     if (number === undefined) continue;
@@ -597,8 +566,8 @@ function numberOf({ values }: ComparedProduct, { limit, side }: Compared): numbe
  * Only attributes of one kind are matched, so the keys at each place are all texts or all numbers, and no two collide.
  * @returns each combination of the values that must be equal, usually a single value; none if one is missing
  */
-function combine({ values }: ComparedProduct, { equal, side }: Compared): Iterable<Comparable> {
-  let keys: Comparable[] | undefined;
+function combine({ values }: ComparedProduct, { equal, side }: Compared): Iterable<filters.Comparable> {
+  let keys: filters.Comparable[] | undefined;
   for (const match of equal) {
     const its = values.get(match[side]) ?? [];
     keys = keys
@@ -612,11 +581,7 @@ function combine({ values }: ComparedProduct, { equal, side }: Compared): Iterab
 const UNCOMPARED = [''] as const;
 
 /** @returns pairs of a source and one of its targets, up to a limit */
-function listPairs(
-  [source, target]: readonly [Category, Category],
-  matches: readonly SuggestedMatch[],
-  most: number,
-): { readonly source: string; readonly target: string }[] {
+function listPairs([source, target]: Pair, matches: readonly SuggestedMatch[], most: number) {
   const step = Math.max(1, Math.floor(source.products.length / (most * 4)));
   const pairs = source.products
     .filter((_, at) => at % step === 0)
@@ -627,18 +592,14 @@ function listPairs(
   return pairs.slice(0, most);
 }
 
-function areMatched(
-  source: ComparedProduct,
-  target: ComparedProduct,
-  matches: readonly SuggestedMatch[],
-): boolean {
+function areMatched(source: ComparedProduct, target: ComparedProduct, matches: readonly SuggestedMatch[]) {
   return matches.every(({ target: ofTarget, operator, source: ofSource }) => {
     const holds = (a: ComparedValue, b: ComparedValue) =>
-      COMPARISONS[operator](compareValues(a.comparable, b.comparable));
+      filters.COMPARISONS[operator](filters.compareValues(a.comparable, b.comparable));
     const others = source.values.get(ofSource) ?? [];
     return (target.values.get(ofTarget) ?? []).some((a) => others.some((b) => holds(a, b)));
   });
 }
 
 const canCompare = (a: Attribute, b: Attribute): boolean =>
-  areComparable(toCompared(a, []), toCompared(b, []));
+  filters.areComparable(filters.toCompared(a, []), filters.toCompared(b, []));

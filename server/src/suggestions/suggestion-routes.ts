@@ -41,16 +41,11 @@ export const suggestionRoutes =
     const note = (
       { caller: author, params, project }: FastifyRequest & { params: Static<typeof SuggestionParams> },
       { tx, action, name }: NotedChange,
-    ) =>
-      projects.recordChange(
-        {
-          author,
-          projectId: project.id,
-          action: `suggestion.${action}`,
-          subject: { type: 'suggestion', id: params.suggestionId, ...(name !== undefined && { name }) },
-        },
-        tx,
-      );
+    ) => {
+      const subject = { type: 'suggestion', id: params.suggestionId, ...(name !== undefined && { name }) };
+      const change = { author, projectId: project.id, action: `suggestion.${action}`, subject };
+      return projects.recordChange(change, tx);
+    };
 
     serveOnce(server, `PUT ${PATH}/:suggestionId/dismissal`, {
       ...dismissal,

@@ -28,10 +28,6 @@ interface FoundSuggestions extends Omit<SurveyResult, 'counted'>, SuggestedCount
   readonly catalogVersion: number;
 }
 
-interface ListedSuggestions extends Omit<FoundSuggestions, 'suggestions'> {
-  readonly items: readonly (Suggestion & { readonly dismissed: boolean })[];
-}
-
 export type Suggestions = ReturnType<typeof createSuggestions>;
 
 /** Called in the transaction of the change. */
@@ -47,7 +43,7 @@ export function createSuggestions(parts: SuggestionParts) {
 
   return {
     /** @returns suggestions that no relation covers yet, by kind, the best first */
-    async list(projectId: number): Promise<ListedSuggestions> {
+    async list(projectId: number) {
       const { suggestions, ...found } = await find(projectId);
       const [dismissed, present] = await Promise.all([
         listDismissed(database.read, projectId),
@@ -80,15 +76,10 @@ export function createSuggestions(parts: SuggestionParts) {
   };
 }
 
-interface Finding {
-  /** Marks the state of the catalog and the ontology. */
-  readonly mark: string;
-  readonly found: Promise<FoundSuggestions>;
-}
-
 /** Counts each state of a project once, one at a time; the result is cached until the state changes. */
 function createFinder({ catalog, relations, projects }: SuggestionParts) {
-  const findings = new Map<number, Finding>();
+  /** By project; `mark` tells the state of the catalog and the ontology. */
+  const findings = new Map<number, { readonly mark: string; readonly found: Promise<FoundSuggestions> }>();
 
   async function count(projectId: number, catalogVersion: number): Promise<FoundSuggestions> {
     const question = { kind: 'suggestions', locale: await projects.getLocale(projectId) } as const;
@@ -155,11 +146,11 @@ function nameOf(value: Match['target']): string {
 /** A filter without categories may match any. */
 function overlap(filter: Filter, drafted: Filter): boolean {
   const [paths, own] = [listPaths(filter), listPaths(drafted)];
-  return paths.length === 0 || paths.some((path) => own.some((one) => beginAlike(path, one)));
+  return (
+    paths.length === 0 ||
+    paths.some((path) => own.some((one) => path.slice(0, one.length).every((name, at) => name === one[at])))
+  );
 }
-
-const beginAlike = (a: readonly string[], b: readonly string[]) =>
-  a.slice(0, b.length).every((name, at) => name === b[at]);
 
 function listPaths(filter: Filter): (readonly string[])[] {
   if ('category' in filter) return [filter.category];
