@@ -35,16 +35,13 @@ export const readDefined = <Definition>(row: DefinedRow) => ({
 });
 
 /** The columns of `readDefined` that a change writes. */
-export const toDefinedColumns = ({
-  definition,
-  sealed: secrets,
-  revision,
-  updatedAt,
-}: Pick<ReturnType<typeof readDefined>, 'definition' | 'sealed' | 'revision' | 'updatedAt'>) => ({
-  definition: JSON.stringify(definition),
-  secrets,
-  revision,
-  updatedAt,
+export const toDefinedColumns = (
+  defined: Pick<ReturnType<typeof readDefined>, 'definition' | 'sealed' | 'revision' | 'updatedAt'>,
+) => ({
+  definition: JSON.stringify(defined.definition),
+  secrets: defined.sealed,
+  revision: defined.revision,
+  updatedAt: defined.updatedAt,
 });
 
 /** A resource with the instant when it is due, if any. */
@@ -153,11 +150,7 @@ export function createRunStore({ name, owners, owner }: RunTable) {
     },
 
     /** @returns the newest first; `after` is the number of a task */
-    async list(
-      rows: Rows,
-      { projectId, id }: RunKey,
-      { after = Number.MAX_SAFE_INTEGER, count }: PagePlace,
-    ): Promise<RunPlace[]> {
+    async list(rows: Rows, { projectId, id }: RunKey, { after = Number.MAX_SAFE_INTEGER, count }: PagePlace) {
       const found = await sql<RunPlace>`${selectPlaces}
         where run.project_id = ${projectId} and ${ownerId} = ${id} and run.task_number < ${after}
         order by run.task_number desc limit ${count}`.execute(rows);
@@ -165,11 +158,7 @@ export function createRunStore({ name, owners, owner }: RunTable) {
     },
 
     /** @returns the newest run of each resource within a range of ids */
-    async listLast(
-      rows: Rows,
-      projectId: number,
-      { from, to }: { readonly from: number; readonly to: number },
-    ): Promise<RunPlace[]> {
+    async listLast(rows: Rows, projectId: number, { from, to }: { from: number; to: number }) {
       // One seek in the index for each resource, however many runs it has.
       const newest = sql`(select max(r.task_number) from ${runs} r
         where r.project_id = resource.project_id and ${sql.ref(`r.${owner}`)} = resource.id)`;

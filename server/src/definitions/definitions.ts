@@ -7,16 +7,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChosenProject } from '../kernel/caller.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
-import {
-  createResources,
-  type ListPage,
-  type PageRequest,
-  type ResourceParts,
-  readPlace,
-  type Store,
-  toPage,
-  type Writer,
-} from '../projects/projects.ts';
+import * as projects from '../projects/projects.ts';
 import type { SealedColumn, Secrets } from '../storage/secrets/secrets.ts';
 import { type Base, type Chosen, type ControlTransaction, markOf, readNow } from '../storage/storage.ts';
 import type { Task, Tasks } from '../tasks/tasks.ts';
@@ -43,7 +34,7 @@ export type InProject = Pick<ChosenProject, 'id'>;
 export interface DefinitionKind<Sent, Definition extends { readonly name: string }, State, Seen = undefined> {
   /** The name in texts and in the audit log, e.g. `pipeline`. */
   readonly type: string;
-  readonly store: Store<Defined<Definition, State>, InProject>;
+  readonly store: projects.Store<Defined<Definition, State>, InProject>;
   /** @returns the definition with its defaults; *** is not filled in yet. @throws request_invalid with every mistake */
   check(sent: Sent, project: ChosenProject, signal: AbortSignal | undefined): Promise<Definition>;
   createState(): State;
@@ -78,7 +69,7 @@ export interface Shown<Resource, Seen = undefined> {
 }
 
 /** A change as a caller sends it; the signal aborts when the caller disconnects. */
-export interface SentChange<Answered> extends Writer<Answered, ChosenProject> {
+export interface SentChange<Answered> extends projects.Writer<Answered, ChosenProject> {
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -87,7 +78,7 @@ const MOST = 1_000;
 
 /** The lifecycle of a kind of resources of projects. */
 export function createDefinitions<Sent, Definition extends { readonly name: string }, State, Seen>(
-  parts: ResourceParts &
+  parts: projects.ResourceParts &
     Pick<Base, 'clock' | 'secrets'> & { readonly tasks: Pick<Tasks, 'listNumbered' | 'removeWithTask'> },
   kind: DefinitionKind<Sent, Definition, State, Seen>,
 ) {
@@ -98,7 +89,7 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
   if (runStore) tasks.removeWithTask(runStore.name);
   const mask = (definition: Definition) => part?.mask(definition) ?? definition;
   const seal = (resource: Resource) => (part ? sealDefinition(part, resource, secrets) : resource);
-  const resources = createResources<Resource, InProject>(parts, {
+  const resources = projects.createResources<Resource, InProject>(parts, {
     store,
     lockOf: ({ id }) => id,
     markOf: markOfDefined,
@@ -178,18 +169,18 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
     record: resources.record,
 
     /** By id. @throws query_invalid */
-    async list(place: InProject, request: PageRequest): Promise<ListPage<Answered>> {
+    async list(place: InProject, request: projects.PageRequest): Promise<projects.ListPage<Answered>> {
       const page = await resources.list(place, request);
       return { ...page, items: await show(place, page.items) };
     },
 
     /** Newest first. @throws not_found, query_invalid */
-    async listRuns(place: InProject, id: number, request: PageRequest): Promise<ListPage<Run>> {
-      const at = readPlace(request);
+    async listRuns(place: InProject, id: number, request: projects.PageRequest) {
+      const at = projects.readPlace(request);
       const owner = await resources.get(place, id);
       const places = (await runStore?.list(database.read, owner, at)) ?? [];
       const numbered = places.map((one) => ({ ...one, id: one.taskNumber }));
-      const page = toPage(numbered, at);
+      const page = projects.toPage(numbered, at);
       return { ...page, items: await withTasks(place.id, page.items) };
     },
 
@@ -269,10 +260,8 @@ interface Times {
 }
 
 /** Covers what a person has written, as each change has its own instant. Source: docs/interface.md §7.6. */
-export const markOfDefined = ({
-  id,
-  updatedAt,
-}: Pick<Defined<unknown, unknown>, 'id' | 'updatedAt'>): string => markOf([id, updatedAt]);
+export const markOfDefined = ({ id, updatedAt }: Pick<Defined<unknown, unknown>, 'id' | 'updatedAt'>) =>
+  markOf([id, updatedAt]);
 
 /** The secret part of a definition: sealed in a column of its own, with *** in the stored definition. */
 

@@ -14,8 +14,6 @@ export interface Schedule {
   readonly timeZone: string;
 }
 
-const FIELDS = 5;
-
 /** @returns the problems of a schedule, with their paths */
 export function checkSchedule({ cron, timeZone }: Schedule, now: number): string[] {
   const problems = { cron: findCronProblem(cron, now), timeZone: findZoneProblem(timeZone) };
@@ -35,8 +33,8 @@ export function findNextRun({ cron, timeZone }: Schedule, after: number): number
 
 /** Shorter and longer forms differ between programs, and every second is too often for a pipeline. */
 function findCronProblem(cron: string, now: number): string | undefined {
-  if (cron.trim().split(/\s+/).length !== FIELDS)
-    return `must have ${FIELDS} fields: minute, hour, day of the month, month, day of the week`;
+  if (cron.trim().split(/\s+/).length !== 5)
+    return 'must have 5 fields: minute, hour, day of the month, month, day of the week';
   try {
     const isEver = open(cron, 'UTC').nextRun(new Date(now)) !== null;
     return isEver ? undefined : 'names a day that never comes';
@@ -60,9 +58,6 @@ function open(cron: string, timeZone: string): Cron {
   return new Cron(cron, { mode: '5-part', timezone: timeZone, paused: true });
 }
 
-/** How many due resources are read at a time. */
-const TOGETHER = 500;
-
 /** Every process that runs tasks reads what is due; a time that passed while none was running is due once. */
 export const createSchedule = <Resource extends Due, Place>({
   database,
@@ -78,7 +73,7 @@ export const createSchedule = <Resource extends Due, Place>({
 }) =>
   createDueWatch<Found<Resource>>({
     ...parts,
-    listDue: (after) => listDue(database, table, { after: after?.resource, limit: TOGETHER }),
+    listDue: (after) => listDue(database, table, { after: after?.resource, limit: 500 }),
   });
 
 /**

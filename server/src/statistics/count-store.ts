@@ -154,8 +154,7 @@ export async function addCatalogCounts(
   counts: readonly CatalogCount[],
 ): Promise<void> {
   const stepMs = stepSeconds * 1000;
-  const rows = [...counts].sort((a, b) => a.projectId - b.projectId || a.at - b.at);
-  for (const count of rows) {
+  for (const count of counts.toSorted((a, b) => a.projectId - b.projectId || a.at - b.at)) {
     await tx
       .insertInto('catalog_count')
       .values(toSnake({ ...count, stepSeconds, at: count.at - (count.at % stepMs) }))
@@ -205,10 +204,7 @@ export async function listSizesBefore(database: Database, projectIds: readonly n
 }
 
 /** Each catalog's last row stays, however old, as it has the size. */
-export async function dropCatalogCounts(
-  tx: ControlTransaction,
-  before: { readonly minutes: number; readonly hours: number },
-): Promise<void> {
+export async function dropCatalogCounts(tx: ControlTransaction, before: { minutes: number; hours: number }) {
   await tx
     .deleteFrom('catalog_count')
     .where('step_seconds', '=', 60)

@@ -10,14 +10,6 @@ import { ServiceError } from '../kernel/errors.ts';
 import { type Actor, actorOf, type Projects } from '../projects/projects.ts';
 import type { Base } from '../storage/storage.ts';
 import * as countStore from './count-store.ts';
-import {
-  CATALOG_COUNTS,
-  type CatalogCount,
-  type NotedRequest,
-  REQUEST_COUNTS,
-  type RequestCount,
-  sumOf,
-} from './count-store.ts';
 
 interface StatisticsParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
   readonly projects: Pick<Projects, 'removeWithProject' | 'whenGone'>;
@@ -27,12 +19,7 @@ interface StatisticsParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
 
 export type Statistics = ReturnType<typeof createStatistics>;
 
-const FLUSH_EVERY_MS = 10_000;
 const HOUR_MS = 3_600_000;
-const MINUTES_RETAINED_MS = 48 * HOUR_MS;
-const HOURS_RETAINED_MS = 90 * 24 * HOUR_MS;
-const NOTED_RETAINED_MS = 7 * 24 * HOUR_MS;
-const SHOWN_REQUESTS = 100;
 
 export function createStatistics({ database, clock, logger, projects, countProducts }: StatisticsParts) {
   const requests = new RequestTally();
@@ -79,7 +66,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
   }
 
   function wake(): void {
-    timer ??= setTimeout(() => void flush(), FLUSH_EVERY_MS).unref();
+    timer ??= setTimeout(() => void flush(), 10_000).unref();
   }
 
   return {
@@ -120,7 +107,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
       return sumRequests(await countStore.listRequestCounts(database, of, span), span);
     },
     listNoted: (accountId: number, apiKeyIds: readonly number[] | undefined, span: Span) =>
-      countStore.listNotedRequests(database, { accountId, apiKeyIds }, { ...span, limit: SHOWN_REQUESTS }),
+      countStore.listNotedRequests(database, { accountId, apiKeyIds }, { ...span, limit: 100 }),
     async listCatalogs(projectIds: readonly number[], span: Span) {
       const before = await countStore.listSizesBefore(database, projectIds, span.from);
       const rows = await countStore.listCatalogCounts(database, projectIds, span);
@@ -130,16 +117,16 @@ export function createStatistics({ database, clock, logger, projects, countProdu
     },
     dropOld() {
       const now = clock.now();
-      const before = { minutes: now - MINUTES_RETAINED_MS, hours: now - HOURS_RETAINED_MS };
+      const before = { minutes: now - 48 * HOUR_MS, hours: now - 90 * 24 * HOUR_MS };
       return database.write('rows', async (tx) => {
-        await countStore.dropRequestCounts(tx, { ...before, noted: now - NOTED_RETAINED_MS });
+        await countStore.dropRequestCounts(tx, { ...before, noted: now - 7 * 24 * HOUR_MS });
         await countStore.dropCatalogCounts(tx, before);
       });
     },
   };
 }
 
-interface AnsweredRequest extends Omit<NotedRequest, 'at'> {
+interface AnsweredRequest extends Omit<countStore.NotedRequest, 'at'> {
   /** Whether requests of this kind normally take long. */
   readonly isPatient: boolean;
 }
@@ -183,15 +170,20 @@ class MinuteCounts<Count> {
 }
 
 class RequestTally {
-  private readonly counts = new MinuteCounts<RequestCount>();
-  private noted: NotedRequest[] = [];
+  private readonly counts = new MinuteCounts<countStore.RequestCount>();
+  private noted: countStore.NotedRequest[] = [];
 
   add(request: AnsweredRequest, now: number): void {
     const { accountId, status, ms } = request;
     const isSlow = ms >= SLOW_MS && !request.isPatient;
     const outcome = outcomeOf(status);
     for (const apiKeyId of new Set([WHOLE_ACCOUNT, request.apiKeyId])) {
-      const begin = (at: number) => ({ accountId, apiKeyId, at, ...sumOf(REQUEST_COUNTS, []) });
+      const begin = (at: number) => ({
+        accountId,
+        apiKeyId,
+        at,
+        ...countStore.sumOf(countStore.REQUEST_COUNTS, []),
+      });
       const count = this.counts.of(`${accountId} ${apiKeyId}`, now, begin);
       count.requests += 1;
       count.totalMs += ms;
@@ -223,19 +215,15 @@ function outcomeOf(status: number): 'limited' | 'failed' | 'refused' | undefined
 }
 
 /** A failure outweighs any duration. */
-const weigh = ({ status, ms }: NotedRequest) => (status >= 500 ? 1e9 : 0) + ms;
+const weigh = ({ status, ms }: countStore.NotedRequest) => (status >= 500 ? 1e9 : 0) + ms;
 
-interface ProductCounts {
-  readonly created?: number;
-  readonly changed?: number;
-  readonly deleted?: number;
-}
+type ProductCounts = Readonly<Partial<Record<'created' | 'changed' | 'deleted', number>>>;
 
 /** A catalog of a million products takes 50 ms to count: once a minute is often enough. */
 const COUNTED_EVERY_MS = MINUTE_MS;
 
 class CatalogTally {
-  private readonly counts = new MinuteCounts<CatalogCount>();
+  private readonly counts = new MinuteCounts<countStore.CatalogCount>();
   /** Catalogs whose size may have changed. */
   private readonly toBeCounted = new Set<number>();
   private readonly countedAt = new Map<number, number>();
@@ -277,12 +265,12 @@ class CatalogTally {
 
   take = () => this.counts.take();
 
-  private at(projectId: number, now: number): Mutable<CatalogCount> {
+  private at(projectId: number, now: number): Mutable<countStore.CatalogCount> {
     return this.counts.of(`${projectId}`, now, (at) => ({
       projectId,
       at,
       products: null,
-      ...sumOf(CATALOG_COUNTS, []),
+      ...countStore.sumOf(countStore.CATALOG_COUNTS, []),
     }));
   }
 }
@@ -358,18 +346,16 @@ export interface Span {
   readonly stepSeconds: number;
 }
 
-const DAY_MS = 24 * HOUR_SECONDS * 1000;
 /** The default step is minutes up to this width of a chart. */
-const MINUTES_SHOWN_MS = 6 * HOUR_SECONDS * 1000;
+const MINUTES_SHOWN_MS = 6 * HOUR_MS;
 const MOST_STEPS = 2_000;
 
 /** @throws query_invalid */
 export function planSpan({ to, from, step }: { from?: number; to?: number; step?: number }, now: number) {
   const end = to ?? now + 1;
-  const begin = from ?? end - DAY_MS;
+  const begin = from ?? end - 24 * HOUR_MS;
   if (begin >= end) refuse('/from must be before /to');
-  const isShort = end - begin <= MINUTES_SHOWN_MS;
-  const stepMs = (step ?? (isShort ? MINUTE_SECONDS : HOUR_SECONDS)) * 1000;
+  const stepMs = (step ?? (end - begin <= MINUTES_SHOWN_MS ? MINUTE_SECONDS : HOUR_SECONDS)) * 1000;
   const span = {
     from: begin - (begin % stepMs),
     to: Math.ceil(end / stepMs) * stepMs,
@@ -387,10 +373,10 @@ function refuse(detail: string): never {
 }
 
 /** @returns a point for each step with requests */
-function sumRequests(rows: readonly RequestCount[], { stepMs }: Span) {
+function sumRequests(rows: readonly countStore.RequestCount[], { stepMs }: Span) {
   const byStep = Map.groupBy(rows, ({ at }) => at - (at % stepMs));
   return [...byStep].map(([at, counts]) => {
-    const { totalMs, ...sums } = sumOf(REQUEST_COUNTS, counts);
+    const { totalMs, ...sums } = countStore.sumOf(countStore.REQUEST_COUNTS, counts);
     return { at, ...sums, meanMs: Math.round((totalMs / sums.requests) * 10) / 10 };
   });
 }
@@ -398,17 +384,17 @@ function sumRequests(rows: readonly RequestCount[], { stepMs }: Span) {
 /** @returns a point for the beginning, with the sizes `before`, and one for each step in which something happened */
 function sumSizes(
   before: ReadonlyMap<number, number>,
-  rows: readonly CatalogCount[],
+  rows: readonly countStore.CatalogCount[],
   { from, stepMs }: Span,
 ) {
   const sizes = new Map(before);
   const total = () => [...sizes.values()].reduce((sum, products) => sum + products, 0);
   const byStep = Map.groupBy(rows, ({ at }) => at - (at % stepMs));
-  const first = { at: from, products: total(), ...sumOf(CATALOG_COUNTS, []) };
+  const first = { at: from, products: total(), ...countStore.sumOf(countStore.CATALOG_COUNTS, []) };
   const points = [...byStep].map(([at, counts]) => {
     for (const { projectId, products } of counts) if (products !== null) sizes.set(projectId, products);
     // Over all catalogs, at the end of the step.
-    return { at, products: total(), ...sumOf(CATALOG_COUNTS, counts) };
+    return { at, products: total(), ...countStore.sumOf(countStore.CATALOG_COUNTS, counts) };
   });
   return points[0]?.at === from ? points : [first, ...points];
 }

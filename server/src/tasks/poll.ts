@@ -85,11 +85,7 @@ export class Poll {
 }
 
 /** Logs a transient error as a warning, and a fault of the service as an error. */
-export function logTrouble(
-  logger: Logger,
-  text: string,
-  facts: { readonly err: unknown; readonly [fact: string]: unknown },
-): void {
+export function logTrouble(logger: Logger, text: string, facts: { err: unknown; [fact: string]: unknown }) {
   const log = facts.err instanceof ServiceError ? logger.warn : logger.error;
   log.call(logger, facts, text);
 }

@@ -94,13 +94,12 @@ export async function saveProgress(
 
 /** A request to cancel a task and the answer of the process that runs it, stored as an index in this list. */
 const CANCEL_STATES = ['none', 'requested', 'refused'] as const;
-type CancelState = (typeof CANCEL_STATES)[number];
 
 /** Requests a cancel, or answers it as the `owner` that runs the task. @returns false when it ended, or the owner lost it */
 export async function saveCancelState(
   database: Database,
   task: TaskKey,
-  { cancel, owner }: { cancel: CancelState; owner?: string },
+  { cancel, owner }: { cancel: (typeof CANCEL_STATES)[number]; owner?: string },
 ): Promise<boolean> {
   const set = { is_cancel_wanted: CANCEL_STATES.indexOf(cancel) };
   return (await updateOpen(database, [task], { set, owner })).length > 0;
@@ -126,11 +125,7 @@ async function updateOpen(
 }
 
 /** Lets any process claim at once what an owner holds, or, without an owner, everything that is leased. */
-export async function releaseLeases(
-  database: Database,
-  table: 'task' | 'webhook_queue',
-  owner?: string,
-): Promise<void> {
+export async function releaseLeases(database: Database, table: 'task' | 'webhook_queue', owner?: string) {
   const isHeld = owner === undefined ? sql`leased_by is not null` : sql`leased_by = ${owner}`;
   // Lets the index of open tasks find them.
   const isOfIndex = table === 'task' ? sql`and ${isOpen}` : sql``;

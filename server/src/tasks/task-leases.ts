@@ -46,11 +46,10 @@ export function createTaskLeases({ database, logger }: { database: Database; log
   async function check(): Promise<void> {
     const held = [...leases.values()];
     const tasks = held.map(({ task }) => task);
-    const claims = new Map(
-      (await leaseStore.findClaims(database, tasks)).map((claim) => [claim.number, claim]),
-    );
+    const claims = await leaseStore.findClaims(database, tasks);
+    const byNumber = new Map(claims.map((claim) => [claim.number, claim]));
     for (const lease of held) {
-      const claim = claims.get(lease.task.number);
+      const claim = byNumber.get(lease.task.number);
       if (claim !== undefined && claim.owner !== owner) lose(lease);
       else if (claim?.cancel === 'requested') lease.onCancelRequested();
     }

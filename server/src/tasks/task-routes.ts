@@ -87,8 +87,7 @@ export const taskRoutes =
       produces: 'application/x-ndjson',
       why: 'a stream of lines',
       async handle(request, reply) {
-        const task = await getTask(parts, request);
-        const lines = Readable.from(tasks.readReport(task));
+        const lines = Readable.from(tasks.readReport(await getTask(parts, request)));
         return sendRaw(reply, 'application/x-ndjson; charset=utf-8', lines);
       },
     });

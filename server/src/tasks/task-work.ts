@@ -123,8 +123,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
     if (definition?.run === undefined) return;
     const run = startRun(task, definition, { parts, watch, leases });
     runs.set(task.number, run);
-    const onCancelRequested = () => cancelRun(run);
-    leases.add(task, { onLost: () => run.handBack(), onCancelRequested }, since);
+    leases.add(task, { onLost: () => run.handBack(), onCancelRequested: () => cancelRun(run) }, since);
     const concluded = conclude(run).finally(() => concluding.delete(concluded));
     concluding.add(concluded);
   }
@@ -158,10 +157,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
   }
 
   /** Retries until it succeeds. @returns undefined when this process stops first */
-  async function persist<Result>(
-    work: () => Promise<Result>,
-    note: (error: unknown) => void,
-  ): Promise<Result | undefined> {
+  async function persist<Result>(work: () => Promise<Result>, note: (error: unknown) => void) {
     do {
       try {
         return await work();

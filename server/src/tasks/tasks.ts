@@ -21,7 +21,7 @@ import {
   type TaskRun,
 } from './task.ts';
 import * as leaseStore from './task-lease-store.ts';
-import { type ActiveRun, describeRefused, PartCancelled, PartFailed, type TaskParts } from './task-runner.ts';
+import { describeRefused, PartCancelled, PartFailed, type TaskParts } from './task-runner.ts';
 import * as taskStore from './task-store.ts';
 import { createTaskWatch } from './task-watch.ts';
 import { createTaskWork, type TaskWork } from './task-work.ts';
@@ -55,11 +55,8 @@ export function createTasks(parts: TaskParts) {
       const { project, isHeld = false, alongside } = request;
       const lease = isHeld ? leaseStore.heldBy(database, work.owner) : undefined;
       const task = await database.write(project.id, async (tx) => {
-        const accepted = await taskStore.insertTask(
-          tx,
-          describeTask(definition, request, clock.now()),
-          lease,
-        );
+        const described = describeTask(definition, request, clock.now());
+        const accepted = await taskStore.insertTask(tx, described, lease);
         await alongside?.(tx, accepted);
         return accepted;
       });
@@ -241,7 +238,12 @@ async function cancelUnlessElsewhere(work: TaskWork, task: Task): Promise<Task |
   // A task that is just being claimed here is a known run after that.
   await work.settle();
   const run = work.findRun(task);
-  return run === undefined ? (await endFree(work, [task]))[0] : cancelHere(work, run);
+  if (run === undefined) return (await endFree(work, [task]))[0];
+  if (!run.cancel()) throw new ServiceError('task_taking_effect');
+  const ended = await work.waitUntilEnded(task, AbortSignal.timeout(CANCEL_MS));
+  // It took effect between the request and the answer.
+  if (ended.status !== 'CANCELLED') throw new ServiceError('task_taking_effect');
+  return ended;
 }
 
 /** Cancels tasks of one lane, all or none. @returns none when they run or have ended. @throws task_taking_effect when one does */
@@ -258,14 +260,6 @@ async function endFree(work: TaskWork, tasks: readonly Task[]): Promise<readonly
   });
   // The cancelled task may have been the first of its lane, which is now free.
   for (const task of ended.slice(0, 1)) work.wake(task);
-  return ended;
-}
-
-async function cancelHere(work: TaskWork, run: ActiveRun): Promise<Task> {
-  if (!run.cancel()) throw new ServiceError('task_taking_effect');
-  const ended = await work.waitUntilEnded(run.task, AbortSignal.timeout(CANCEL_MS));
-  // It took effect between the request and the answer.
-  if (ended.status !== 'CANCELLED') throw new ServiceError('task_taking_effect');
   return ended;
 }
 
