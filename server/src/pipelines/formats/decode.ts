@@ -1,32 +1,33 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { optional } from '../../kernel/optional.ts';
 import { type ByteStream, Peekable } from '../streams.ts';
-import { FormatProblem, type ReadingNotes, type TextStream } from './format.ts';
+import { FormatProblem, type ReadingNotes } from './format.ts';
 
-/** The encodings that an owner may choose; a file itself may name any label of the WHATWG standard. */
-const ENCODINGS = [
-  'utf-8',
-  'utf-16le',
-  'utf-16be',
-  'windows-1250',
-  'windows-1251',
-  'windows-1252',
-  'iso-8859-1',
-  'iso-8859-2',
-  'iso-8859-15',
-  'macintosh',
-  'shift_jis',
-  'euc-jp',
-  'gb18030',
-  'big5',
-  'euc-kr',
-] as const;
-
-export const encoding = optional.choice([...ENCODINGS], {
-  'x-label': 'Encoding',
-  description:
-    'default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger',
-});
+/** Those that an owner may choose; a file itself may name any label of the WHATWG standard. */
+export const encoding = optional.choice(
+  [
+    'utf-8',
+    'utf-16le',
+    'utf-16be',
+    'windows-1250',
+    'windows-1251',
+    'windows-1252',
+    'iso-8859-1',
+    'iso-8859-2',
+    'iso-8859-15',
+    'macintosh',
+    'shift_jis',
+    'euc-jp',
+    'gb18030',
+    'big5',
+    'euc-kr',
+  ],
+  {
+    'x-label': 'Encoding',
+    description:
+      'default: detected by byte order mark, else UTF-8, else windows-1252; a byte order mark is stronger',
+  },
+);
 
 /** The encoding that Excel and older shops use in the west; it can decode every file. */
 const OLD_ENCODING = 'windows-1252';
@@ -74,18 +75,12 @@ function readMark(head: Buffer): string | undefined {
  * which the bytes show themselves.
  */
 function readDeclaration(head: Buffer): string | undefined {
-  const declaration = /^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(
-    head.toString('latin1'),
-  );
-  const named = declaration?.[1]?.toLowerCase();
+  const declaration = /^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})["']/;
+  const named = declaration.exec(head.toString('latin1'))?.[1]?.toLowerCase();
   return named === undefined || /^utf-?(8|16)/.test(named) ? undefined : named;
 }
 
-async function* decodeAs(
-  encoding: string,
-  bytes: ByteStream,
-  notes: ReadingNotes,
-): TextStream & AsyncGenerator<string> {
+async function* decodeAs(encoding: string, bytes: ByteStream, notes: ReadingNotes) {
   const decoder = createDecoder(encoding);
   notes.found.encoding = decoder.encoding;
   const isSound = decoder.encoding === 'utf-8' ? createUtf8Check() : () => true;
@@ -105,11 +100,7 @@ async function* decodeAs(
  * mismatches are damage; if not, the file is in the legacy encoding. Texts in windows-1252 whose first such
  * bytes happen to be a character of UTF-8 (as `Ã¤`) hardly ever occur.
  */
-async function* decodeByItself(
-  bytes: ByteStream,
-  notes: ReadingNotes,
-  charset?: string,
-): AsyncGenerator<string> {
+async function* decodeByItself(bytes: ByteStream, notes: ReadingNotes, charset?: string) {
   const stream = bytes[Symbol.asyncIterator]();
   notes.found.encoding = 'utf-8';
   let first = Buffer.alloc(0);

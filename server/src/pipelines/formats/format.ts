@@ -129,24 +129,19 @@ export const LIMITS = {
 } as const;
 
 const tooLarge = (message: string, line?: number) => new FormatProblem('too_large', message, { line });
+const show = (limit: number) => limit.toLocaleString('en');
 
 export const fieldTooLarge = (where: string, line?: number) =>
-  tooLarge(
-    `${where} is longer than ${LIMITS.fieldCharacters.toLocaleString('en')} characters, the limit`,
-    line,
-  );
+  tooLarge(`${where} is longer than ${show(LIMITS.fieldCharacters)} characters, the limit`, line);
 
 export const rowTooLarge = (where: string, line?: number) =>
-  tooLarge(
-    `${where} is larger than ${LIMITS.rowCharacters.toLocaleString('en')} characters, the limit`,
-    line,
-  );
+  tooLarge(`${where} is larger than ${show(LIMITS.rowCharacters)} characters, the limit`, line);
 
 export const tooDeep = (where: string, line?: number) =>
   tooLarge(`${where} is nested deeper than ${LIMITS.depth} levels`, line);
 
 const tooManyColumns = (where: string, line?: number) =>
-  tooLarge(`${where} has more than ${LIMITS.columns.toLocaleString('en')} columns`, line);
+  tooLarge(`${where} has more than ${show(LIMITS.columns)} columns`, line);
 
 /** Measures one row while it is read: its text, and the parts that take memory without text. */
 export class RowSize {
@@ -164,7 +159,7 @@ export class RowSize {
     this.#parts += parts;
     if (this.#characters > LIMITS.rowCharacters) throw rowTooLarge(this.#what, line);
     if (this.#parts <= LIMITS.rowParts) return;
-    const most = `${LIMITS.rowParts.toLocaleString('en')} elements, attributes and values, the limit`;
+    const most = `${show(LIMITS.rowParts)} elements, attributes and values, the limit`;
     throw tooLarge(`${this.#what} has more than ${most}`, line);
   }
 
@@ -313,14 +308,8 @@ export function reportDamage(row: SourceRow): SourceRow {
 /** A substring retains the whole text, so what outlives its chunk has to be a copy. */
 export function copyText(text: string): string {
   // Through UTF-8 plain text takes one byte a character; only a lone surrogate would not survive.
-  return text.isWellFormed()
-    ? Buffer.from(text).toString()
-    : Buffer.from(text, 'utf16le').toString('utf16le');
-}
-
-interface TableRow {
-  readonly number: number;
-  readonly problem?: string | undefined;
+  const encoding = text.isWellFormed() ? 'utf8' : 'utf16le';
+  return Buffer.from(text, encoding).toString(encoding);
 }
 
 interface TableOptions<Row> {
@@ -332,7 +321,7 @@ interface TableOptions<Row> {
 }
 
 /** Finds the row that names the columns, and passes on the rows after it. */
-export function openTable<Row extends TableRow>(
+export function openTable<Row extends { readonly number: number; readonly problem?: string | undefined }>(
   notes: ReadingNotes,
   { headerRow, maxColumns = Number.POSITIVE_INFINITY, textsOf }: TableOptions<Row>,
 ) {
@@ -408,10 +397,8 @@ const HEAD_ROWS = 10;
 function findHeader(rows: readonly (readonly string[])[]): number {
   const filled = rows.map((cells) => cells.filter((cell) => cell.trim() !== '').length);
   const usual = filled.toSorted((a, b) => a - b)[Math.floor(filled.length / 2)] ?? 0;
-  return Math.max(
-    0,
-    filled.findIndex((count) => count > 2 || count * 2 > usual),
-  );
+  const place = filled.findIndex((count) => count > 2 || count * 2 > usual);
+  return Math.max(0, place);
 }
 
 /** The largest exponent that is written out: no price or measure has more digits. */
@@ -455,10 +442,7 @@ export interface ChunkParser<Part> {
 }
 
 /** @returns what each chunk of a text completes */
-export async function* parseText<Part>(
-  text: TextStream,
-  parser: ChunkParser<Part>,
-): AsyncGenerator<readonly Part[]> {
+export async function* parseText<Part>(text: TextStream, parser: ChunkParser<Part>) {
   for await (const chunk of text) yield parser.push(chunk);
   yield parser.end();
 }

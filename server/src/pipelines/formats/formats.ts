@@ -57,13 +57,9 @@ const FORMATS = [
 export const FormatSchema = Type.Union(FORMATS.map(({ schema }) => schema));
 export type Format = Static<(typeof FORMATS)[number]['schema']>;
 
-const byType: ReadonlyMap<string, FeedFormat<Format>> = new Map(
-  FORMATS.map((format) => [format.type, format]),
-);
-
 /** @throws Error for an unknown type: stored ones were checked */
 export function getFormat(type: Format['type']): FeedFormat<Format> {
-  const format = byType.get(type);
+  const format: FeedFormat<Format> | undefined = FORMATS.find((one) => one.type === type);
   if (format === undefined) throw new Error(`There is no format ${type}`);
   return format;
 }
@@ -89,6 +85,8 @@ export interface ReadingPlace {
   readonly charset?: string | undefined;
 }
 
+const PAGE_HEAD_CHARACTERS = 512;
+
 /**
  * Reads a source, which is already unpacked, in batches of rows. Memory is bounded whatever the size of the
  * source; a batch is what one chunk of the source makes. Iterate once; leaving the loop closes the source.
@@ -101,28 +99,20 @@ export function readRows(
   { tempDir, charset }: ReadingPlace,
 ): SourceReading {
   const notes = new ReadingNotes();
-  const decode = (encoding?: string, isMarkup = false): TextStream =>
-    refuseWebPage(decodeText(cutChunks(bytes), notes, { encoding, charset, isMarkup }));
+  const decode = (encoding?: string, isMarkup = false): TextStream => {
+    const text = decodeText(cutChunks(bytes), notes, { encoding, charset, isMarkup });
+    // A server may send a sign-in page instead of a file, or one that says that something was not found.
+    return readAfterPeek(text, PAGE_HEAD_CHARACTERS, (head, whole) => {
+      if (!/^\s*<(?:!doctype\s+)?html[\s>]/i.test(head)) return whole;
+      throw new FormatProblem('refused', 'The file is a web page (HTML)');
+    });
+  };
   const reading: FormatReading = { bytes, notes, tempDir, decode };
   const open = () => noteRows(getFormat(format.type).open(reading, format), notes);
   return Object.assign(notes, { [Symbol.asyncIterator]: open });
 }
 
-const PAGE_HEAD_CHARACTERS = 512;
-const WEB_PAGE = /^\s*<(?:!doctype\s+)?html[\s>]/i;
-
-/** Refuses what a server sends instead of a file: a sign-in page, or one that says that something was not found. */
-function refuseWebPage(text: TextStream): TextStream {
-  return readAfterPeek(text, PAGE_HEAD_CHARACTERS, (head, whole) => {
-    if (WEB_PAGE.test(head)) throw new FormatProblem('refused', 'The file is a web page (HTML)');
-    return whole;
-  });
-}
-
-async function* noteRows(
-  batches: AsyncIterable<readonly SourceRow[]>,
-  notes: ReadingNotes,
-): AsyncGenerator<readonly SourceRow[]> {
+async function* noteRows(batches: AsyncIterable<readonly SourceRow[]>, notes: ReadingNotes) {
   for await (const rows of batches) {
     if (rows.length === 0) continue;
     notes.noteRows(rows);

@@ -22,10 +22,10 @@ interface Group {
 
 /** What products refer to elsewhere in the catalog: its header, its groups, and their members. */
 export class BmecatIndex {
-  readonly #languages: BmecatLanguages;
+  readonly languages: BmecatLanguages;
   /** Characters of the stored names and numbers. */
   #characters = 0;
-  readonly #features = new Map<string, Feature>();
+  readonly features = new Map<string, Feature>();
   readonly #valueNames = new Map<string, string>();
   readonly #groups = new Map<string, Group>();
   /** Identifiers of groups, by number: most products name the same few. */
@@ -40,12 +40,12 @@ export class BmecatIndex {
   #mimeRoot = '';
 
   constructor(language?: string) {
-    this.#languages = new BmecatLanguages(language);
+    this.languages = new BmecatLanguages(language);
   }
 
   /** @param path names around the element */
   isChosen(name: string, path: readonly string[], attributes: Readonly<Record<string, string>>): boolean {
-    this.#languages.noteAround(attributes.lang ?? '');
+    this.languages.noteAround(attributes.lang ?? '');
     if (name === 'CLASSIFICATION_SYSTEM_NAME') return path.at(-1) === 'CLASSIFICATION_SYSTEM';
     return ELEMENTS.has(name) || name.endsWith('_TO_CATALOGGROUP_MAP');
   }
@@ -60,11 +60,6 @@ export class BmecatIndex {
     else if (name === 'ALLOWED_VALUE') this.#takeValue(element);
     else if (name === TEMPLATE) this.#takeFeature(this.readTemplate(element));
     else this.#takeMembership(element);
-  }
-
-  /** @returns the languages, first the one that is read. @throws FormatProblem not_found */
-  describeLanguages(): string | undefined {
-    return this.#languages.describe();
   }
 
   /** Paths of a product's groups, each from the top to the leaf. */
@@ -83,10 +78,6 @@ export class BmecatIndex {
     return `${root}/${source.startsWith('/') ? source.slice(1) : source}`;
   }
 
-  inLanguage(elements: readonly XmlElement[]): readonly XmlElement[] {
-    return this.#languages.choose(elements);
-  }
-
   /** @returns the path of a group of a classification, from the top to the leaf; none if the catalog lacks it */
   pathsOfClass(system: string, id: string): string[][] {
     const path = this.#pathOf(classKey(system, id));
@@ -95,14 +86,10 @@ export class BmecatIndex {
 
   /** @returns the contents of an FTEMPLATE or a template of a classification */
   readTemplate(template: XmlElement): Feature {
-    const textOf = (name: string) => this.#languages.textOf(template, name);
+    const textOf = (name: string) => this.languages.textOf(template, name);
     const content = template.children.find(({ name }) => /^(FT_)?FEATURE_CONTENT$/.test(name));
-    const unit = textOf('FT_UNIT') || this.#languages.textOf(content, 'FT_UNIT');
+    const unit = textOf('FT_UNIT') || this.languages.textOf(content, 'FT_UNIT');
     return { id: textOf('FT_ID'), name: textOf('FT_NAME') || textOf('FT_SHORTNAME'), unit };
-  }
-
-  findFeature(id: string): Feature | undefined {
-    return this.#features.get(id);
   }
 
   /** @returns the number itself if the catalog does not name it */
@@ -111,12 +98,12 @@ export class BmecatIndex {
   }
 
   #takeFeature({ id, name, unit }: Feature): void {
-    this.#addTemplate(this.#features, id, { id: '', name: this.#keep(name), unit: this.#keep(unit) });
+    this.#addTemplate(this.features, id, { id: '', name: this.#keep(name), unit: this.#keep(unit) });
   }
 
   #takeValue(element: XmlElement): void {
-    const name = this.#keep(this.#languages.textOf(element, 'ALLOWED_VALUE_NAME'));
-    this.#addTemplate(this.#valueNames, this.#languages.textOf(element, 'ALLOWED_VALUE_ID'), name);
+    const name = this.#keep(this.languages.textOf(element, 'ALLOWED_VALUE_NAME'));
+    this.#addTemplate(this.#valueNames, this.languages.textOf(element, 'ALLOWED_VALUE_ID'), name);
   }
 
   #addTemplate<Value>(to: Map<string, Value>, id: string, value: Value): void {
@@ -136,23 +123,22 @@ export class BmecatIndex {
     const catalog = header.children.find(({ name }) => name === 'CATALOG');
     const languages = (catalog?.children ?? []).filter(({ name }) => name === 'LANGUAGE');
     const main = languages.find(({ attributes }) => attributes.get('default') === 'true') ?? languages[0];
-    this.#languages.noteMain(main?.text ?? '');
-    for (const { text } of languages) this.#languages.note(text);
-    this.currency = this.#languages.textOf(catalog, 'CURRENCY');
-    this.#mimeRoot = this.#languages.textOf(catalog, 'MIME_ROOT');
+    this.languages.noteMain(main?.text ?? '');
+    for (const { text } of languages) this.languages.note(text);
+    this.currency = this.languages.textOf(catalog, 'CURRENCY');
+    this.#mimeRoot = this.languages.textOf(catalog, 'MIME_ROOT');
   }
 
   #takeGroup(element: XmlElement): void {
-    const textOf = (name: string) => this.#languages.textOf(element, name);
+    const textOf = (name: string) => this.languages.textOf(element, name);
     const isRoot = element.attributes.get('type') === 'root';
     this.#addGroup(textOf('GROUP_ID'), { name: textOf('GROUP_NAME'), parent: textOf('PARENT_ID'), isRoot });
   }
 
   #takeClass(element: XmlElement): void {
-    const textOf = (part: string) => this.#languages.textOf(element, `CLASSIFICATION_GROUP_${part}`);
+    const textOf = (part: string) => this.languages.textOf(element, `CLASSIFICATION_GROUP_${part}`);
     const parent = classKey(this.#system, textOf('PARENT_ID'));
-    const group = { name: textOf('NAME'), parent, isRoot: false };
-    this.#addGroup(classKey(this.#system, textOf('ID')), group);
+    this.#addGroup(classKey(this.#system, textOf('ID')), { name: textOf('NAME'), parent, isRoot: false });
   }
 
   #addGroup(id: string, { name, parent, isRoot }: Group): void {
@@ -161,8 +147,8 @@ export class BmecatIndex {
   }
 
   #takeMembership(element: XmlElement): void {
-    const product = this.#languages.textOf(element, 'ART_ID') || this.#languages.textOf(element, 'PROD_ID');
-    const group = this.#numberOf(this.#languages.textOf(element, 'CATALOG_GROUP_ID'));
+    const product = this.languages.textOf(element, 'ART_ID') || this.languages.textOf(element, 'PROD_ID');
+    const group = this.#numberOf(this.languages.textOf(element, 'CATALOG_GROUP_ID'));
     const present = this.#memberships.get(product);
     this.#membershipCount += 1;
     if (this.#membershipCount > MEMBERSHIPS) throw tooMany(`${MEMBERSHIPS.toLocaleString('en')} memberships`);
@@ -249,8 +235,7 @@ class BmecatLanguages {
     for (const code of this.#around) this.note(code);
     if (this.#seen.size === 0) return undefined;
     const codes = [...this.#seen.keys()].sort((a, b) => Number(this.#isRead(b)) - Number(this.#isRead(a)));
-    const isThere = this.#requested === undefined || codes.some((code) => this.#isRead(code));
-    if (isThere) return codes.join(', ');
+    if (this.#requested === undefined || codes.some((code) => this.#isRead(code))) return codes.join(', ');
     const message = `The catalog has no texts in the language ${this.#requested}; it has ${codes.slice(0, 50).join(', ')}`;
     throw new FormatProblem('not_found', message);
   }

@@ -1,30 +1,19 @@
 import { type ByteStream, openNamelessFile, readSpool, writeSpool } from '../../streams.ts';
 import { decodeText } from '../decode.ts';
-import {
-  type Columns,
-  type ColumnValue,
-  cutChunks,
-  defineFormat,
-  FormatProblem,
-  type FormatReading,
-  languageOption,
-  type ReadingNotes,
-  RowValues,
-  type SourceRow,
-} from '../format.ts';
+import * as format from '../format.ts';
 import { readElements, readXmlRows, type XmlChoice, type XmlElement } from '../xml/xml.ts';
 import { BmecatIndex, type Feature } from './bmecat-index.ts';
 
 /** Separates the names of a category path; a name that contains it is written without its spaces. */
 const CATEGORY_SEPARATOR = ' > ';
 
-export const bmecat = defineFormat({
+export const bmecat = format.defineFormat({
   type: 'bmecat',
   label: 'BMEcat',
   description:
     'a row is a product of BMEcat 1.01, 1.2 or 2005; names of 2005, features by their names with units, images, categories',
   options: {
-    language: languageOption(
+    language: format.languageOption(
       'as deu or de, for texts in several languages; default: the language of the catalog',
     ),
   },
@@ -44,14 +33,13 @@ export const bmecat = defineFormat({
  * Reads a catalog twice, as the groups of products follow the last product. The first time it is written to a
  * file. A DOCTYPE is common: it names the DTD of the standard, and declares a supplier's additions.
  */
-async function* readBmecat(
-  { bytes, notes, tempDir }: FormatReading,
-  language: string | undefined,
-): AsyncGenerator<SourceRow[]> {
+async function* readBmecat({ bytes, notes, tempDir }: format.FormatReading, language: string | undefined) {
   await using file = await openNamelessFile(tempDir);
-  const index = await readIndex(writeSpool(cutChunks(bytes), file), notes, language);
+  const index = await readIndex(writeSpool(format.cutChunks(bytes), file), notes, language);
   const choice: XmlChoice = {
-    isChosen: isProduct,
+    /** Products stand directly in the transaction: T_NEW_CATALOG, T_UPDATE_PRODUCTS, T_UPDATE_PRICES, T_NEW_PRODUCTDATA. */
+    isChosen: (name, path) =>
+      (name === 'ARTICLE' || name === 'PRODUCT') && path.length === 2 && path[1]?.startsWith('T_') === true,
     isDoctypeRead: true,
     noteUnread(path) {
       if (!ABOUT_CATALOG.test(path)) notes.noteUnread(path);
@@ -61,7 +49,11 @@ async function* readBmecat(
   yield* readXmlRows(text, choice, (product) => ({ values: new ProductReader(index, notes).read(product) }));
 }
 
-async function readIndex(bytes: ByteStream, notes: ReadingNotes, language?: string): Promise<BmecatIndex> {
+async function readIndex(
+  bytes: ByteStream,
+  notes: format.ReadingNotes,
+  language?: string,
+): Promise<BmecatIndex> {
   const index = new BmecatIndex(language);
   let isCatalog = false;
   const isChosen: XmlChoice['isChosen'] = (name, path, attributes) => {
@@ -70,8 +62,8 @@ async function readIndex(bytes: ByteStream, notes: ReadingNotes, language?: stri
   };
   for await (const elements of readElements(bytes, notes, { isChosen, isDoctypeRead: true }))
     for (const element of elements) index.take(element);
-  if (!isCatalog) throw new FormatProblem('damaged', 'The file is XML, but no BMEcat catalog');
-  const languages = index.describeLanguages();
+  if (!isCatalog) throw new format.FormatProblem('damaged', 'The file is XML, but no BMEcat catalog');
+  const languages = index.languages.describe();
   if (languages !== undefined) notes.found.language = languages;
   return index;
 }
@@ -79,13 +71,6 @@ async function readIndex(bytes: ByteStream, notes: ReadingNotes, language?: stri
 /** The elements for the index, and those that only describe the catalog. */
 const ABOUT_CATALOG =
   /^BMECAT\/(HEADER|T_\w+\/(CATALOG_GROUP_SYSTEM|CLASSIFICATION_SYSTEM|FEATURE_SYSTEM|\w+_TO_CATALOGGROUP_MAP))(\/|$)/;
-
-/** Products stand directly in the transaction: T_NEW_CATALOG, T_UPDATE_PRODUCTS, T_UPDATE_PRICES, T_NEW_PRODUCTDATA. */
-function isProduct(name: string, path: readonly string[]): boolean {
-  return (
-    (name === 'ARTICLE' || name === 'PRODUCT') && path.length === 2 && path[1]?.startsWith('T_') === true
-  );
-}
 
 const NO_FEATURE = { id: '', name: '', unit: '' };
 
@@ -98,19 +83,19 @@ const IGNORED = new Set([
 /** Reads an ARTICLE (1.2) or PRODUCT (2005) into columns, named as in 2005 for both. */
 class ProductReader {
   readonly #index: BmecatIndex;
-  readonly #notes: ReadingNotes;
-  readonly #values = new RowValues();
+  readonly #notes: format.ReadingNotes;
+  readonly #values = new format.RowValues();
   /** Paths of classification groups, listed after those of the catalog's own groups. */
   readonly #classes: string[][] = [];
   /** Elements that made or determined a value, and those in other languages. */
   readonly #read = new Set<XmlElement>();
 
-  constructor(index: BmecatIndex, notes: ReadingNotes) {
+  constructor(index: BmecatIndex, notes: format.ReadingNotes) {
     this.#index = index;
     this.#notes = notes;
   }
 
-  read(product: XmlElement): Columns<ColumnValue> {
+  read(product: XmlElement): format.Columns<format.ColumnValue> {
     const mode = product.attributes.get('mode');
     if (mode !== undefined) this.#values.add('mode', mode);
     for (const part of this.#inLanguage(product.children)) this.#readPart(part);
@@ -128,7 +113,7 @@ class ProductReader {
   }
 
   #inLanguage(elements: readonly XmlElement[]): readonly XmlElement[] {
-    const chosen = this.#index.inLanguage(elements);
+    const chosen = this.#index.languages.choose(elements);
     if (chosen.length < elements.length)
       for (const element of new Set(elements).difference(new Set(chosen))) this.#read.add(element);
     return chosen;
@@ -158,9 +143,8 @@ class ProductReader {
   #addLeaf(leaf: XmlElement): void {
     const { name, attributes, text } = leaf;
     const isGtin = name === 'INTERNATIONAL_PID' && /^(ean|gtin)$/i.test(attributes.get('type') ?? '');
-    const isList = name === 'KEYWORD';
     this.#read.add(leaf);
-    if (text !== '') this.#values.add(isGtin ? 'EAN' : toNameOf2005(name), text, isList);
+    if (text !== '') this.#values.add(isGtin ? 'EAN' : toNameOf2005(name), text, name === 'KEYWORD');
   }
 
   #readFeatures(features: XmlElement): void {
@@ -177,7 +161,7 @@ class ProductReader {
   #readFeature(feature: XmlElement): void {
     const parts = this.#inLanguage(feature.children);
     const { name, unit } = this.#describeFeature(parts);
-    const column = isOwnName(name) ? `FEATURE.${name}` : name;
+    const column = OWN_NAMES.test(name) ? `FEATURE.${name}` : name;
     for (const [value, element] of this.#featureValues(parts))
       this.#addOnce(column, element, unit === '' || value === '' ? value : `${value} ${unit}`);
   }
@@ -188,7 +172,7 @@ class ProductReader {
     if (template !== undefined) this.#markTemplate(template);
     const own = template === undefined ? NO_FEATURE : this.#index.readTemplate(template);
     const id = this.#textOf(parts, 'FT_IDREF') || own.id;
-    const known = this.#index.findFeature(id) ?? NO_FEATURE;
+    const known = this.#index.features.get(id) ?? NO_FEATURE;
     return {
       name: this.#textOf(parts, 'FNAME') || own.name || known.name || id || 'FEATURE',
       unit: this.#textOf(parts, 'FUNIT') || own.unit || known.unit,
@@ -196,7 +180,7 @@ class ProductReader {
   }
 
   #markTemplate(element: XmlElement): void {
-    if (OF_TEMPLATE.has(element.name)) this.#read.add(element);
+    if (/^FT_(ID|NAME|SHORTNAME|UNIT)$/.test(element.name)) this.#read.add(element);
     for (const child of element.children) this.#markTemplate(child);
   }
 
@@ -208,7 +192,7 @@ class ProductReader {
       .flatMap(({ children }) => this.#inLanguage(children));
     const all = [...parts, ...variants];
     const details = all.filter(({ name, text }) => name === 'FVALUE_DETAILS' && text !== '');
-    const values = all.filter(({ name, text }) => text !== '' && VALUE_ELEMENTS.has(name));
+    const values = all.filter(({ name, text }) => text !== '' && /^(FVALUE|VALUE_IDREF)$/.test(name));
     return values.map((element, at) => [this.#nameValue(element, details[at]), element]);
   }
 
@@ -245,13 +229,10 @@ class ProductReader {
       const source = this.#textOf(parts, 'MIME_SOURCE');
       if (source === '') continue;
       const purpose = this.#textOf(parts, 'MIME_PURPOSE').toLowerCase();
-      const isImage =
-        isPicture(this.#textOf(parts, 'MIME_TYPE'), source) && !NO_PRODUCT_PICTURES.has(purpose);
-      this.#values.add(
-        isImage ? 'images' : `MIME.${purpose || 'others'}`,
-        this.#index.addressOf(source),
-        true,
-      );
+      const isPictured = isPicture(this.#textOf(parts, 'MIME_TYPE'), source);
+      const column =
+        isPictured && !NO_PRODUCT_PICTURES.has(purpose) ? 'images' : `MIME.${purpose || 'others'}`;
+      this.#values.add(column, this.#index.addressOf(source), true);
     }
   }
 
@@ -266,8 +247,6 @@ class ProductReader {
   }
 }
 
-const OF_TEMPLATE = new Set(['FT_ID', 'FT_NAME', 'FT_SHORTNAME', 'FT_UNIT']);
-const VALUE_ELEMENTS = new Set(['FVALUE', 'VALUE_IDREF']);
 /** Value numbers of ETIM and of ECLASS. */
 const VALUE_NUMBER = /^(EV\d{6}|0173-1#07-[A-Z]{3}\d{3}#\d{3})$/;
 /** Parts of a price besides its amount. */
@@ -289,6 +268,5 @@ function toNameOf2005(name: string): string {
 }
 
 /** Names of columns that products have anyway: a feature with such a name becomes a separate column. */
-const OWN_NAMES = new Set(['mode', 'images', 'categories', 'EAN', 'SUPPLIER_PID', 'KEYWORD', 'REMARKS']);
-const OWN_PREFIXES = /^(DESCRIPTION_|MANUFACTURER_|PRICE\.|MIME\.|REFERENCE\.)/;
-const isOwnName = (name: string): boolean => OWN_NAMES.has(name) || OWN_PREFIXES.test(name);
+const OWN_NAMES =
+  /^(mode|images|categories|EAN|SUPPLIER_PID|KEYWORD|REMARKS)$|^(DESCRIPTION_|MANUFACTURER_|PRICE\.|MIME\.|REFERENCE\.)/;

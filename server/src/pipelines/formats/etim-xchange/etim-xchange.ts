@@ -1,28 +1,17 @@
-import {
-  defineFormat,
-  languageOption,
-  ReadingNotes,
-  RowValues,
-  readAfterPeek,
-  type SourceRow,
-  type TextStream,
-  writePlainNumber,
-} from '../format.ts';
+import * as format from '../format.ts';
 import { readJson } from '../json/json.ts';
 
-const IDENTIFICATION = 'ProductIdentification.ManufacturerProductNumber';
-
 /** Source: ETIM International, ETIM xChange guideline 2.0 of 2025-11-27. */
-export const etimXchange = defineFormat({
+export const etimXchange = format.defineFormat({
   type: 'etim-xchange',
   label: 'ETIM xChange',
   description:
     'a row is a product of ETIM xChange 2.0; columns by dots, features by their codes, measures and prices with their units, objects of lists as rows',
   options: {
-    language: languageOption('as en-GB, of the name and the address; default: the first description'),
+    language: format.languageOption('as en-GB, of the name and the address; default: the first description'),
   },
   mapping: {
-    identifier: IDENTIFICATION,
+    identifier: 'ProductIdentification.ManufacturerProductNumber',
     name: 'name',
     productUrl: 'productUrl',
     images: ['images'],
@@ -30,7 +19,14 @@ export const etimXchange = defineFormat({
     attributes: '*',
   },
   endings: [],
-  open: ({ decode, notes }, { language }) => readXchange(decode(), notes, language),
+  open: ({ decode, notes }, { language }) =>
+    format.readAfterPeek(decode(), HEAD_CHARACTERS, async function* (head, whole) {
+      const currency = /"CurrencyCode"\s*:\s*"([A-Z]{3})"/.exec(head)?.[1] ?? '';
+      const read = (row: format.SourceRow) =>
+        row.problems === undefined ? new ProductReader(row, { language, currency }).read() : row;
+      const own = new format.ReadingNotes((path) => !ABOUT_CATALOGUE.test(path) && notes.noteUnread(path));
+      for await (const rows of readJson(whole, own, 'Supplier.Product')) yield rows.map(read);
+    }),
 });
 
 /** How the elements of a list are named when read: the name of an element becomes part of the column. */
@@ -61,10 +57,9 @@ export const SILENT_LISTS: Readonly<Record<string, string>> = {
 /** Measures whose unit is beside them. @returns the name of the member that holds the unit */
 export function findUnitMember(name: string): string | undefined {
   if (name === 'ClassificationFeatureValue1') return 'ClassificationFeatureUnit';
-  const [, whole = '', size] =
-    /^(BaseItemNet|PackagingType|PackagingMaterial)(Length|Width|Height|Diameter|Weight|Volume)$/.exec(
-      name,
-    ) ?? [];
+  const measure =
+    /^(BaseItemNet|PackagingType|PackagingMaterial)(Length|Width|Height|Diameter|Weight|Volume)$/;
+  const [, whole = '', size] = measure.exec(name) ?? [];
   if (size === undefined) return name === 'DeclaredUnitQuantity' ? 'DeclaredUnitUnit' : undefined;
   const kind = size === 'Weight' || size === 'Volume' ? size : 'Dimension';
   return `${whole === 'BaseItemNet' ? 'Net' : whole}${kind}Unit`;
@@ -107,20 +102,6 @@ const ABOUT_CATALOGUE =
 /** The head precedes the products, and has a few hundred characters. */
 const HEAD_CHARACTERS = 64 * 1024;
 
-function readXchange(
-  text: TextStream,
-  notes: ReadingNotes,
-  language: string | undefined,
-): AsyncGenerator<readonly SourceRow[]> {
-  return readAfterPeek(text, HEAD_CHARACTERS, async function* (head, whole) {
-    const currency = /"CurrencyCode"\s*:\s*"([A-Z]{3})"/.exec(head)?.[1] ?? '';
-    const read = (row: SourceRow) =>
-      row.problems === undefined ? new ProductReader(row, { language, currency }).read() : row;
-    const own = new ReadingNotes((path) => !ABOUT_CATALOGUE.test(path) && notes.noteUnread(path));
-    for await (const rows of readJson(whole, own, 'Supplier.Product')) yield rows.map(read);
-  });
-}
-
 type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 interface JsonObject {
   readonly [name: string]: Json;
@@ -139,16 +120,16 @@ interface Place {
 }
 
 class ProductReader {
-  readonly #values = new RowValues();
-  readonly #row: SourceRow;
+  readonly #values = new format.RowValues();
+  readonly #row: format.SourceRow;
   readonly #options: { readonly language: string | undefined; readonly currency: string };
 
-  constructor(row: SourceRow, options: { language: string | undefined; currency: string }) {
+  constructor(row: format.SourceRow, options: { language: string | undefined; currency: string }) {
     this.#row = row;
     this.#options = options;
   }
 
-  read(): SourceRow {
+  read(): format.SourceRow {
     const source = this.#row.source as JsonObject;
     this.#addShown(source);
     this.#addObject(source, { prefix: '', row: undefined });
@@ -161,9 +142,9 @@ class ProductReader {
     const descriptions = isObject(ProductDetails) ? objectsOf(ProductDetails.ProductDescriptions) : [];
     const { language } = this.#options;
     const chosen = descriptions.find((one) => one.DescriptionLanguage === language) ?? descriptions[0] ?? {};
-    const { UniqueMainProductDescription: unique, MinimalProductDescription: short, ProductPageUrl } = chosen;
-    this.#addScalars(unique ?? short, { prefix: 'name', row: undefined });
-    this.#addScalars(ProductPageUrl, { prefix: 'productUrl', row: undefined });
+    const name = chosen.UniqueMainProductDescription ?? chosen.MinimalProductDescription;
+    this.#addScalars(name, { prefix: 'name', row: undefined });
+    this.#addScalars(chosen.ProductPageUrl, { prefix: 'productUrl', row: undefined });
     for (const picture of listPictures(objectsOf(ProductAttachments)))
       this.#values.add('images', picture, true);
     for (const code of new Set(objectsOf(EtimClassification).map((one) => textOf(one.EtimClassCode))))
@@ -189,7 +170,7 @@ class ProductReader {
   #addScalars(value: Json | undefined, { prefix, row }: Place, word = ''): void {
     const all = Array.isArray(value) ? value : [value];
     for (const one of all.filter((one) => one !== null && one !== undefined && one !== '')) {
-      const text = typeof one === 'number' ? writePlainNumber(String(one)) : String(one).trim();
+      const text = typeof one === 'number' ? format.writePlainNumber(String(one)) : String(one).trim();
       const whole = word === '' ? text : `${text} ${word}`;
       if (row === undefined) this.#values.add(prefix, whole, Array.isArray(value));
       else this.#values.addInRow(prefix, whole, row);

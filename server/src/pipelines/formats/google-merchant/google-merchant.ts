@@ -29,17 +29,13 @@ export const googleMerchant = defineFormat({
     attributes: '*',
   },
   endings: [],
-  open: ({ decode, notes }, options) => readGoogleMerchant(decode(options.encoding, true), notes),
+  open: ({ decode, notes }, options) =>
+    readAfterPeek(decode(options.encoding, true), HEAD_CHARACTERS, (head, whole) =>
+      head.trimStart().startsWith('<') ? readFeed(whole, notes) : readTable(whole, notes),
+    ),
 });
 
 const HEAD_CHARACTERS = 1_024;
-
-/** A product feed as RSS, Atom or tab-separated text, recognised by its beginning. */
-function readGoogleMerchant(text: TextStream, notes: ReadingNotes): AsyncGenerator<SourceRow[]> {
-  return readAfterPeek(text, HEAD_CHARACTERS, (head, whole) =>
-    head.trimStart().startsWith('<') ? readFeed(whole, notes) : readTable(whole, notes),
-  );
-}
 
 /** Elements that describe the feed itself. */
 const IGNORED = new Set(
@@ -133,9 +129,10 @@ async function* readTable(text: TextStream, notes: ReadingNotes): AsyncGenerator
 
 /** In text, names may be written with spaces, and repeated values are separated by commas. */
 function readTableRow(columns: Columns<ColumnValue>): Columns<ColumnValue> {
-  const named = Object.entries(columns).map(
-    ([name, value]) => [toAttributeName(name), String(value)] as const,
-  );
+  const named = Object.entries(columns).map(([name, value]) => {
+    const plain = name.trim().toLowerCase().replace(/^g:/, '').replaceAll(' ', '_');
+    return [plain, String(value)] as const;
+  });
   const names = new Set(named.map(([name]) => name));
   const values = new RowValues();
   for (const [name, value] of named) addField(values, { name, value }, names);
@@ -147,9 +144,6 @@ function addField(values: RowValues, { name, value }: ProductDetail, names: Read
   else if (name !== 'additional_image_link') values.add(name, value);
   else for (const link of splitList(value)) values.add(name, link, true);
 }
-
-const toAttributeName = (name: string): string =>
-  name.trim().toLowerCase().replace(/^g:/, '').replaceAll(' ', '_');
 
 /** `Section:Name:Value,Section:Name:Value`; a comma within a value does not begin a new detail. */
 function splitDetails(value: string): ProductDetail[] {

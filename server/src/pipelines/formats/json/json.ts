@@ -2,28 +2,9 @@ import { getManyValues, isMany, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
 import { optional } from '../../../kernel/optional.ts';
 import { Peekable } from '../../streams.ts';
-import {
-  type ChunkParser,
-  type Columns,
-  type ColumnValue,
-  createColumns,
-  defineFormat,
-  FormatProblem,
-  fieldTooLarge,
-  LIMITS,
-  parseText,
-  type ReadingNotes,
-  type RowProblem,
-  RowSize,
-  RowValues,
-  readAfterPeek,
-  type SourceRow,
-  type TextStream,
-  tooDeep,
-  writePlainNumber,
-} from '../format.ts';
+import * as format from '../format.ts';
 
-export const json = defineFormat({
+export const json = format.defineFormat({
   type: 'json',
   label: 'JSON',
   description: 'a row is an object of the list; nested values have dotted names, as price.value',
@@ -45,14 +26,14 @@ const SAMPLES = [1024 * 1024, 16 * 1024 * 1024];
 
 /** @returns a batch of rows for each chunk of text that ends some */
 export async function* readJson(
-  text: TextStream,
-  notes: ReadingNotes,
+  text: format.TextStream,
+  notes: format.ReadingNotes,
   path: string | undefined,
-): AsyncGenerator<readonly SourceRow[]> {
+): AsyncGenerator<readonly format.SourceRow[]> {
   await using stream = new Peekable(text);
   let found = path === '$' ? '' : path;
   for (const length of found === undefined ? SAMPLES : []) found ??= findList(await stream.peek(length));
-  yield* parseText(stream, createJsonList(notes, found));
+  yield* format.parseText(stream, createJsonList(notes, found));
 }
 
 interface Container {
@@ -71,7 +52,7 @@ function follow(open: Container[], token: Token): Container | undefined {
   if (token.name === 'keyValue' && last !== undefined) last.key = token.value;
   else if (token.name === 'endObject' || token.name === 'endArray') open.pop();
   if (token.name !== 'startObject' && token.name !== 'startArray') return undefined;
-  if (open.length >= LIMITS.depth) throw tooDeep('The document');
+  if (open.length >= format.LIMITS.depth) throw format.tooDeep('The document');
   const opened = { isArray: token.name === 'startArray', path: pathBelow(last), key: '' };
   open.push(opened);
   return opened;
@@ -113,12 +94,10 @@ const weighList = (list: ListSample) =>
 function findList(pieces: readonly string[]): string | undefined {
   const lists = sampleLists(pieces);
   const isProduct = (path: string) => countKinds(lists.get(path) as ListSample, KEYS.slice(0, 2)) === 2;
-  const possible = [...lists.values()].filter((list) => hasListName(list) || !list.within.some(isProduct));
   if (lists.has('')) return '';
-  return possible.reduce<ListSample | undefined>(
-    (best, list) => (best !== undefined && weighList(best) >= weighList(list) ? best : list),
-    undefined,
-  )?.path;
+  const possible = [...lists.values()].filter((list) => hasListName(list) || !list.within.some(isProduct));
+  const weights = possible.map(weighList);
+  return possible[weights.indexOf(Math.max(...weights))]?.path;
 }
 
 /** @returns the lists of objects by path, in a text that may be cut anywhere */
@@ -128,32 +107,31 @@ function sampleLists(pieces: readonly string[]): ReadonlyMap<string, ListSample>
   const tokenizer = new JsonTokenizer();
   const findLists = () => open.flatMap(({ isArray, path }) => (isArray && lists.has(path) ? path : []));
 
-  function noteList({ path }: Container): void {
-    if (lists.has(path) || lists.size >= LIMITS.columns) return;
-    lists.set(path, { path, within: findLists(), keys: new Set() });
-  }
-
   const noteKey = (key: string) => lists.get(findLists().at(-1) ?? '')?.keys.add(key);
 
   function take(token: Token): void {
     const holder = open.at(-1);
     const opened = follow(open, token);
-    const isElement = opened?.isArray === false && holder?.isArray === true;
-    if (opened !== undefined && (isElement || (opened.isArray && holder === undefined))) noteList(opened);
     if (VALUES.has(token.name)) noteKey(pathBelow(holder).split('.').at(-1) ?? '');
+    if (opened === undefined || lists.has(opened.path) || lists.size >= format.LIMITS.columns) return;
+    const isOfObjects = opened.isArray ? holder === undefined : holder?.isArray === true;
+    if (isOfObjects) lists.set(opened.path, { path: opened.path, within: findLists(), keys: new Set() });
   }
 
   try {
     for (const piece of pieces) for (const token of tokenizer.push(piece)) take(token);
   } catch (error) {
     // The reader that follows reports what is wrong with the text.
-    if (!(error instanceof FormatProblem)) throw error;
+    if (!(error instanceof format.FormatProblem)) throw error;
   }
   return lists;
 }
 
 /** Makes rows of the tokens of a document: the elements of the lists at a path. */
-function createJsonList(notes: ReadingNotes, path: string | undefined): ChunkParser<SourceRow> {
+function createJsonList(
+  notes: format.ReadingNotes,
+  path: string | undefined,
+): format.ChunkParser<format.SourceRow> {
   const tokenizer = new JsonTokenizer();
   const builder = new JsonRowBuilder();
   /** The open containers around the rows, including the list. */
@@ -165,8 +143,8 @@ function createJsonList(notes: ReadingNotes, path: string | undefined): ChunkPar
   let lastToken: Token['name'] | undefined;
   let number = 0;
 
-  function take(tokens: readonly Token[]): SourceRow[] {
-    const rows: SourceRow[] = [];
+  function take(tokens: readonly Token[]): format.SourceRow[] {
+    const rows: format.SourceRow[] = [];
     for (const token of tokens) {
       const isRow = !builder.isEmpty || (isInList && token.name !== 'endArray');
       const row = isRow ? builder.take(token) : walk(token);
@@ -185,12 +163,11 @@ function createJsonList(notes: ReadingNotes, path: string | undefined): ChunkPar
     lastToken = token.name;
   }
 
-  function numberRow({ source, values, rows, isObject }: JsonRow): SourceRow {
+  function numberRow({ source, values, rows, isObject }: JsonRow): format.SourceRow {
     number += 1;
     const row = { number, values, source, ...(rows && { rows }) };
-    return isObject
-      ? row
-      : { ...row, problems: [{ code: 'no_object', message: 'this element is no object' }] };
+    if (isObject) return row;
+    return { ...row, problems: [{ code: 'no_object', message: 'this element is no object' }] };
   }
 
   return {
@@ -199,11 +176,11 @@ function createJsonList(notes: ReadingNotes, path: string | undefined): ChunkPar
       try {
         return take(tokenizer.push(chunk));
       } catch (error) {
-        if (!(error instanceof FormatProblem)) throw error;
+        if (!(error instanceof format.FormatProblem)) throw error;
         const { reason, message, cause } = error;
         // The parser has no line numbers; a chunk has at most 64 KiB.
         const where = number === 0 ? 'near the beginning' : `soon after row ${number.toLocaleString('en')}`;
-        throw new FormatProblem(reason, `${message} (${where})`, { cause });
+        throw new format.FormatProblem(reason, `${message} (${where})`, { cause });
       }
     },
     /** @throws FormatProblem broken_off, not_found */
@@ -211,13 +188,13 @@ function createJsonList(notes: ReadingNotes, path: string | undefined): ChunkPar
       const rows = take(tokenizer.end());
       if (hasList || (path === undefined && hasEmptyList)) return rows;
       const where = path === undefined ? 'There is no list of objects' : `There is no list at ${path}`;
-      throw new FormatProblem('not_found', where);
+      throw new format.FormatProblem('not_found', where);
     },
   };
 }
 
 type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
-interface JsonObject extends Columns<JsonValue> {}
+interface JsonObject extends format.Columns<JsonValue> {}
 
 interface Level {
   readonly container: JsonValue[] | JsonObject;
@@ -233,25 +210,22 @@ interface Level {
 interface JsonRow {
   readonly source: JsonValue;
   /** Dotted names, as `price.value`; the elements of a list share one name. Numbers as written. */
-  readonly values: Columns<ColumnValue>;
-  readonly rows: SourceRow['rows'];
+  readonly values: format.Columns<format.ColumnValue>;
+  readonly rows: format.SourceRow['rows'];
   readonly isObject: boolean;
 }
 
 /** Builds one row from tokens: the object itself, and its values by dotted names. */
 class JsonRowBuilder {
   readonly #levels: Level[] = [];
-  #values = new RowValues();
-  readonly #size = new RowSize('A row');
+  #values = new format.RowValues();
+  readonly #size = new format.RowSize('A row');
 
-  /**
-   * @returns the row, if the token completes it
-   * @throws FormatProblem too_large
-   */
+  /** @returns the row, if the token completes it. @throws FormatProblem too_large */
   take(token: Token): JsonRow | undefined {
     switch (token.name) {
       case 'startObject':
-        return this.#open(createColumns<JsonValue>());
+        return this.#open(format.createColumns<JsonValue>());
       case 'startArray':
         return this.#open([]);
       case 'endObject':
@@ -260,7 +234,7 @@ class JsonRowBuilder {
       case 'keyValue':
         return this.#takeKey(token.value);
       case 'numberValue':
-        return this.#takeScalar(Number(token.value), writePlainNumber(token.value));
+        return this.#takeScalar(Number(token.value), format.writePlainNumber(token.value));
       case 'stringValue':
         return this.#takeScalar(token.value, token.value);
       case 'nullValue':
@@ -279,7 +253,7 @@ class JsonRowBuilder {
 
   #open(container: Level['container']): undefined {
     this.#size.add(0, 1);
-    if (this.#levels.length >= LIMITS.depth) throw tooDeep('A row');
+    if (this.#levels.length >= format.LIMITS.depth) throw format.tooDeep('A row');
     const parent = this.#levels.at(-1);
     if (parent !== undefined) put(parent, container);
     const isList = Array.isArray(container) || parent?.isList === true;
@@ -290,8 +264,7 @@ class JsonRowBuilder {
 
   #close(): JsonRow | undefined {
     const level = this.#levels.pop();
-    if (level === undefined || this.#levels.length > 0) return undefined;
-    return this.#finish(level.container);
+    return level === undefined || this.#levels.length > 0 ? undefined : this.#finish(level.container);
   }
 
   #takeKey(key: string): undefined {
@@ -302,7 +275,7 @@ class JsonRowBuilder {
 
   #takeScalar(value: JsonValue, text: string | undefined): JsonRow | undefined {
     const length = text?.length ?? 0;
-    if (length > LIMITS.fieldCharacters) throw fieldTooLarge('A value');
+    if (length > format.LIMITS.fieldCharacters) throw format.fieldTooLarge('A value');
     this.#size.add(length, 1);
     const level = this.#levels.at(-1);
     if (level === undefined) return this.#finish(value);
@@ -315,14 +288,10 @@ class JsonRowBuilder {
 
   #finish(source: JsonValue): JsonRow {
     const { values, rows } = this.#values;
-    this.#values = new RowValues();
+    this.#values = new format.RowValues();
     this.#size.reset();
-    return {
-      source,
-      values,
-      rows,
-      isObject: typeof source === 'object' && source !== null && !Array.isArray(source),
-    };
+    const isObject = typeof source === 'object' && source !== null && !Array.isArray(source);
+    return { source, values, rows, isObject };
   }
 }
 
@@ -348,7 +317,7 @@ class JsonTokenizer {
     const tokens = this.#run(chunk, 'damaged');
     // An unfinished string makes no token, and must not grow without bound.
     this.#quietCharacters = tokens.length > 0 ? 0 : this.#quietCharacters + chunk.length;
-    if (this.#quietCharacters > LIMITS.fieldCharacters) throw fieldTooLarge('A value');
+    if (this.#quietCharacters > format.LIMITS.fieldCharacters) throw format.fieldTooLarge('A value');
     return tokens;
   }
 
@@ -365,12 +334,12 @@ class JsonTokenizer {
     } catch (cause) {
       const text = (cause as Error).message.replace(/^Parser (cannot parse input: |has )?/, '');
       const message = reason === 'damaged' ? `The text is not JSON: ${text}` : 'The JSON ends in the middle';
-      throw new FormatProblem(reason, message, { cause });
+      throw new format.FormatProblem(reason, message, { cause });
     }
   }
 }
 
-export const ndjson = defineFormat({
+export const ndjson = format.defineFormat({
   type: 'ndjson',
   label: 'NDJSON',
   description: 'a row is an object on a line of its own; columns as in json',
@@ -381,17 +350,17 @@ export const ndjson = defineFormat({
 });
 
 /** One object per line; an invalid line is an error of that line only. */
-async function* readNdjson(text: TextStream): AsyncGenerator<SourceRow[]> {
+async function* readNdjson(text: format.TextStream): AsyncGenerator<format.SourceRow[]> {
   let number = 0;
   /** undefined if it is too long to store. */
   let line: string | undefined = '';
 
   function keep(part: string): void {
-    const isShort = line !== undefined && line.length + part.length <= LIMITS.rowCharacters;
+    const isShort = line !== undefined && line.length + part.length <= format.LIMITS.rowCharacters;
     line = isShort ? line + part : undefined;
   }
 
-  function finish(): SourceRow[] {
+  function finish(): format.SourceRow[] {
     const finished = line?.trim();
     number += 1;
     line = '';
@@ -410,21 +379,21 @@ async function* readNdjson(text: TextStream): AsyncGenerator<SourceRow[]> {
   yield finish();
 }
 
-function readLine(number: number, text: string | undefined): SourceRow {
+function readLine(number: number, text: string | undefined): format.SourceRow {
   if (text === undefined) return broken(number, { code: 'too_large', message: 'the line is too long' });
   try {
     const { source, values, rows, isObject } = readJsonText(text);
     if (isObject) return { number, values, source, ...(rows && { rows }) };
     return broken(number, { code: 'no_object', message: 'the line holds no object' });
   } catch (error) {
-    if (!(error instanceof FormatProblem)) throw error;
+    if (!(error instanceof format.FormatProblem)) throw error;
     const code = error.reason === 'too_large' ? 'too_large' : 'not_json';
     return broken(number, { code, message: error.message });
   }
 }
 
-function broken(number: number, problem: RowProblem): SourceRow {
-  return { number, values: createColumns(), source: null, problems: [problem] };
+function broken(number: number, problem: format.RowProblem): format.SourceRow {
+  return { number, values: format.createColumns(), source: null, problems: [problem] };
 }
 
 /** @throws FormatProblem damaged, broken_off, too_large */
@@ -435,29 +404,24 @@ function readJsonText(text: string): JsonRow {
   // The builder's errors come before those of a missing end.
   for (const token of tokenizer.push(text)) row = builder.take(token) ?? row;
   for (const token of tokenizer.end()) row = builder.take(token) ?? row;
-  if (row === undefined) throw new FormatProblem('broken_off', 'The JSON ends in the middle');
+  if (row === undefined) throw new format.FormatProblem('broken_off', 'The JSON ends in the middle');
   return row;
 }
 
-export const native = defineFormat({
+/** Enough to see how the list begins. */
+const HEAD_CHARACTERS = 1_024;
+
+/** Products as an upload has them: `{"products":[…]}`, just the list, or one product per line. They are the `source` of their rows. */
+export const native = format.defineFormat({
   type: 'native',
   label: 'Relata',
   description: 'a product in the shape of an upload, in a JSON list or one a line; takes no mapping',
   options: {},
   mapping: 'none',
   endings: [],
-  open: ({ decode, notes }) => readNative(decode(), notes),
+  open: ({ decode, notes }) =>
+    format.readAfterPeek(decode(), HEAD_CHARACTERS, (head, whole) => {
+      if (/^\s*\{\s*"products"\s*:/.test(head)) return readJson(whole, notes, 'products');
+      return /^\s*\[/.test(head) ? readJson(whole, notes, '$') : readNdjson(whole);
+    }),
 });
-
-/** Enough to see how the list begins. */
-const HEAD_CHARACTERS = 1_024;
-const WRAPPED = /^\s*\{\s*"products"\s*:/;
-const LIST = /^\s*\[/;
-
-/** Products as an upload has them: `{"products":[…]}`, just the list, or one product per line. They are the `source` of their rows. */
-function readNative(text: TextStream, notes: ReadingNotes): AsyncGenerator<readonly SourceRow[]> {
-  return readAfterPeek(text, HEAD_CHARACTERS, (head, whole) => {
-    if (WRAPPED.test(head)) return readJson(whole, notes, 'products');
-    return LIST.test(head) ? readJson(whole, notes, '$') : readNdjson(whole);
-  });
-}

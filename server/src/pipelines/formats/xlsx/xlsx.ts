@@ -3,26 +3,11 @@ import { posix } from 'node:path';
 import { Type } from 'typebox';
 import type { Entry } from 'yauzl';
 import { type ByteStream, openNamelessFile, openZip, writeSpool, type ZipLimits } from '../../streams.ts';
-import {
-  type ColumnValue,
-  copyText,
-  createColumns,
-  cutChunks,
-  defineFormat,
-  FormatProblem,
-  type FormatReading,
-  headerRow,
-  nameByPlace,
-  openTable,
-  ReadingNotes,
-  type RowProblem,
-  type SourceRow,
-  writePlainNumber,
-} from '../format.ts';
+import * as format from '../format.ts';
 import { chooseByPath, readElements, type XmlChoice, type XmlElement } from '../xml/xml.ts';
 import { openTextStore, type TextStore } from './text-store.ts';
 
-export const xlsx = defineFormat({
+export const xlsx = format.defineFormat({
   type: 'xlsx',
   label: 'Excel (xlsx)',
   description: 'a row of the sheet; dates as YYYY-MM-DD, numbers plain',
@@ -33,7 +18,7 @@ export const xlsx = defineFormat({
         { 'x-label': 'Sheet', description: 'name or number from 1; default: the first that is not hidden' },
       ),
     ),
-    headerRow,
+    headerRow: format.headerRow,
   },
   mapping: 'needed',
   endings: ['xlsx'],
@@ -43,9 +28,9 @@ export const xlsx = defineFormat({
 
 /** @returns a batch of rows for each chunk of the sheet that completes some; empty rows are left out */
 async function* readXlsx(
-  { bytes, notes, tempDir }: FormatReading,
+  { bytes, notes, tempDir }: format.FormatReading,
   options: { readonly sheet?: string | number; readonly headerRow?: number },
-): AsyncGenerator<SourceRow[]> {
+): AsyncGenerator<format.SourceRow[]> {
   await using file = await openNamelessFile(tempDir);
   for await (const _ of writeSpool(bytes, file));
   const parts = await openParts(file);
@@ -55,18 +40,23 @@ async function* readXlsx(
   const others = book.sheets.filter((one) => one !== sheet && !one.isHidden);
   if (options.sheet === undefined && others.length > 0) notes.found.otherSheets = describeSheets(others);
   await using texts = await openTextStore(tempDir);
-  await readTexts(parts, book, texts);
-  const table = openTable(notes, { headerRow: options.headerRow, textsOf });
-  for await (const rows of readSheetRows(cutChunks(parts.read(sheet.part)), { book, texts }))
+  const isText = { isChosen: (name: string) => name === 'si', keepsSpace: true };
+  for await (const element of readPart(parts, book.textsPart, isText)) texts.add(readText(element));
+  const table = format.openTable(notes, { headerRow: options.headerRow, textsOf });
+  for await (const rows of readSheetRows(format.cutChunks(parts.read(sheet.part)), { book, texts }))
     yield table.take(rows).map((row) => nameCells(row, table.names));
   yield table.end().map((row) => nameCells(row, table.names));
 }
 
 function chooseSheet(sheets: readonly Sheet[], requested: string | number | undefined): Sheet {
-  const chosen = findSheet(sheets, requested);
+  // A form sends the number as text; a sheet with that name takes precedence.
+  const chosen =
+    requested === undefined
+      ? (sheets.find(({ isHidden }) => !isHidden) ?? sheets[0])
+      : (sheets.find(({ name }) => name === requested) ?? sheets[Number(requested) - 1]);
   if (chosen !== undefined) return chosen;
   const there = sheets.length === 0 ? 'It has none' : `It has ${describeSheets(sheets)}`;
-  throw new FormatProblem('not_found', `The workbook has no sheet ${requested ?? ''}. ${there}`);
+  throw new format.FormatProblem('not_found', `The workbook has no sheet ${requested ?? ''}. ${there}`);
 }
 
 const describeSheets = (sheets: readonly Sheet[]): string =>
@@ -74,13 +64,6 @@ const describeSheets = (sheets: readonly Sheet[]): string =>
     .slice(0, 20)
     .map(({ name }) => `"${name.slice(0, 31)}"`)
     .join(', ');
-
-function findSheet(sheets: readonly Sheet[], requested: string | number | undefined): Sheet | undefined {
-  if (requested === undefined) return sheets.find(({ isHidden }) => !isHidden) ?? sheets[0];
-  const named = sheets.find(({ name }) => name === requested);
-  // A form sends the number as text; a sheet with that name takes precedence.
-  return named ?? sheets[Number(requested) - 1];
-}
 
 interface SheetRow {
   readonly number: number;
@@ -91,7 +74,7 @@ interface SheetRow {
 async function* readSheetRows(bytes: ByteStream, place: CellPlace): AsyncGenerator<SheetRow[]> {
   const isChosen = (name: string, path: readonly string[]) => name === 'row' && path.at(-1) === 'sheetData';
   let number = 0;
-  for await (const elements of readElements(bytes, new ReadingNotes(), { isChosen, keepsSpace: true }))
+  for await (const elements of readElements(bytes, new format.ReadingNotes(), { isChosen, keepsSpace: true }))
     yield elements
       .map((element) => {
         // A row may omit its number, which is then the next one.
@@ -108,11 +91,11 @@ function textsOf({ cells }: SheetRow): string[] {
 }
 
 /** Cells outside the header are included, with names that show their position. */
-function nameCells({ number, cells }: SheetRow, names: readonly string[]): SourceRow {
-  const values = createColumns<ColumnValue>();
-  const problems: RowProblem[] = [];
+function nameCells({ number, cells }: SheetRow, names: readonly string[]): format.SourceRow {
+  const values = format.createColumns<format.ColumnValue>();
+  const problems: format.RowProblem[] = [];
   for (const { column, text, problem } of cells) {
-    const name = names[column] ?? nameByPlace(column);
+    const name = names[column] ?? format.nameByPlace(column);
     if (text !== undefined) values[name] = text;
     if (problem !== undefined) problems.push({ ...problem, column: name });
   }
@@ -125,7 +108,7 @@ interface Cell {
   readonly column: number;
   /** undefined if there is a problem instead. */
   readonly text: string | undefined;
-  readonly problem?: Omit<RowProblem, 'column'>;
+  readonly problem?: Omit<format.RowProblem, 'column'>;
 }
 
 /** The last column that a sheet can have is XFD. */
@@ -157,7 +140,10 @@ function readCell(cell: XmlElement, place: CellPlace): string | Cell['problem'] 
   if (type === 'inlineStr') return inline && readText(inline);
   const value = partOf('v');
   if (value !== undefined) return readValue(value.text, cell, place);
-  return partOf('f') === undefined ? undefined : NOT_COMPUTED;
+  if (partOf('f') === undefined) return undefined;
+  const message =
+    'holds a formula without its result. Please open and save the file in a spreadsheet program';
+  return { code: 'cell', message };
 }
 
 function readValue(
@@ -179,11 +165,6 @@ function readValue(
       return unescapeText(value);
   }
 }
-
-const NOT_COMPUTED = {
-  code: 'cell',
-  message: 'holds a formula without its result. Please open and save the file in a spreadsheet program',
-} as const;
 
 /** @returns the column of a reference such as `BC12`, from 0 */
 function readColumn(reference: string | undefined): number | undefined {
@@ -220,15 +201,15 @@ async function readBook(parts: ZipParts) {
   let startsIn1904 = false;
   const isChosen = (name: string) => name === 'sheet' || name === 'workbookPr';
   for await (const element of readPart(parts, bookPart, { isChosen })) {
-    if (element.name === 'workbookPr') startsIn1904 = isTrue(element.attributes.get('date1904'));
+    if (element.name === 'workbookPr')
+      startsIn1904 = /^(1|true)$/.test(element.attributes.get('date1904') ?? '');
     else if (sheets.length < SHEETS) sheets.push(...readSheet(element, links));
   }
-  const stylesPart = findByKind(links, 'styles');
   return {
     sheets,
     startsIn1904,
     /** By the number in a cell. */
-    styles: stylesPart !== undefined && parts.has(stylesPart) ? await readStyles(parts, stylesPart) : [],
+    styles: await readStyles(parts, findByKind(links, 'styles')),
     /** The part with the shared texts. */
     textsPart: findByKind(links, 'sharedStrings'),
   };
@@ -242,25 +223,24 @@ interface Link {
 }
 
 async function findBookPart(parts: ZipParts): Promise<string> {
-  const links = parts.has('_rels/.rels') ? await readLinks(parts, '') : [];
-  const part = findByKind(links, 'officeDocument') ?? 'xl/workbook.xml';
-  if (part.endsWith('.bin')) {
-    const message = 'The file is a binary workbook (.xlsb). Please save it as .xlsx';
-    throw new FormatProblem('refused', message);
-  }
+  const part = findByKind(await readLinks(parts, ''), 'officeDocument') ?? 'xl/workbook.xml';
+  if (part.endsWith('.bin'))
+    throw new format.FormatProblem(
+      'refused',
+      'The file is a binary workbook (.xlsb). Please save it as .xlsx',
+    );
   if (parts.has(part)) return part;
-  throw new FormatProblem('damaged', 'The file is a zip archive, but no workbook (.xlsx)');
+  throw new format.FormatProblem('damaged', 'The file is a zip archive, but no workbook (.xlsx)');
 }
 
 async function readLinks(parts: ZipParts, ofPart: string): Promise<Link[]> {
   const folder = posix.dirname(ofPart);
   const linksPart = posix.join(folder, '_rels', `${posix.basename(ofPart)}.rels`);
-  if (!parts.has(linksPart)) return [];
   const links: Link[] = [];
   const isChosen = (name: string) => name === 'Relationship';
   for await (const { attributes } of readPart(parts, linksPart, { isChosen })) {
     if (links.length === LINKS)
-      throw new FormatProblem('too_large', 'The workbook has more than 10,000 links');
+      throw new format.FormatProblem('too_large', 'The workbook has more than 10,000 links');
     const target = shorten(attributes.get('Target'));
     links.push({
       id: shorten(attributes.get('Id')),
@@ -282,7 +262,7 @@ function readSheet({ attributes }: XmlElement, links: readonly Link[]): Sheet[] 
   return [{ name: shorten(attributes.get('name')), part: link.part, isHidden: state !== 'visible' }];
 }
 
-async function readStyles(parts: ZipParts, part: string): Promise<NumberStyle[]> {
+async function readStyles(parts: ZipParts, part: string | undefined): Promise<NumberStyle[]> {
   const isStyle = chooseByPath('styleSheet/cellXfs/xf');
   const codes = new Map<number, string>();
   const formatIds: number[] = [];
@@ -292,16 +272,9 @@ async function readStyles(parts: ZipParts, part: string): Promise<NumberStyle[]>
     if (name === 'xf') formatIds.push(formatId);
     else codes.set(formatId, shorten(attributes.get('formatCode')));
     if (formatIds.length > STYLES || codes.size > STYLES)
-      throw new FormatProblem('too_large', 'The workbook has more than 65,536 styles');
+      throw new format.FormatProblem('too_large', 'The workbook has more than 65,536 styles');
   }
   return formatIds.map((formatId) => readNumberStyle(formatId, codes.get(formatId)));
-}
-
-/** Reads the texts that cells share, by number. */
-async function readTexts(parts: ZipParts, { textsPart }: Book, into: TextStore): Promise<void> {
-  if (textsPart === undefined || !parts.has(textsPart)) return;
-  const choice = { isChosen: (name: string) => name === 'si', keepsSpace: true };
-  for await (const element of readPart(parts, textsPart, choice)) into.add(readText(element));
 }
 
 /** Plain text of a shared or inline text: `t`, or the runs of a formatted one; pronunciation (rPh) is omitted. */
@@ -322,12 +295,14 @@ function unescapeText(text: string): string {
   );
 }
 
-async function* readPart(parts: ZipParts, part: string, choice: XmlChoice): AsyncGenerator<XmlElement> {
-  for await (const elements of readElements(parts.read(part), new ReadingNotes(), choice)) yield* elements;
+/** @returns nothing of a part that is not there */
+async function* readPart(parts: ZipParts, part: string | undefined, choice: XmlChoice) {
+  if (part === undefined || !parts.has(part)) return;
+  for await (const elements of readElements(parts.read(part), new format.ReadingNotes(), choice))
+    yield* elements;
 }
 
-const shorten = (text: string | undefined): string => copyText((text ?? '').slice(0, NAME_CHARACTERS));
-const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true';
+const shorten = (text: string | undefined): string => format.copyText((text ?? '').slice(0, NAME_CHARACTERS));
 
 type NumberStyle =
   | { readonly kind: 'number' }
@@ -337,12 +312,8 @@ type NumberStyle =
   | { readonly kind: 'duration' };
 
 /** Formats that have a number but no text. Source: ECMA-376, part 1, 18.8.30. */
-const DATE_FORMATS = [
-  [14, 22],
-  [27, 36],
-  [45, 47],
-  [50, 58],
-] as const;
+const isDateFormat = (id: number) =>
+  (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58);
 const DURATION_FORMAT = 46;
 const PADDED = /^0{2,64}$/;
 /** Parts that are no date codes: quoted texts, escaped or padding characters, colours, conditions and locales. */
@@ -352,18 +323,12 @@ const NUMBER: NumberStyle = { kind: 'number' };
 
 /** @param code the text of a format that the workbook defines */
 function readNumberStyle(formatId: number, code: string | undefined): NumberStyle {
-  if (code === undefined) return readBuiltInStyle(formatId);
+  if (code === undefined && formatId === DURATION_FORMAT) return { kind: 'duration' };
+  if (code === undefined) return isDateFormat(formatId) ? { kind: 'date' } : NUMBER;
   const [positive = ''] = code.slice(0, 1_000).replace(NO_CODE, '').split(';');
   if (/\[[hms]+\]/i.test(positive)) return { kind: 'duration' };
   if (/[ymdhs]/i.test(positive)) return { kind: 'date' };
   return PADDED.test(positive) ? { kind: 'padded', digits: positive.length } : NUMBER;
-}
-
-function readBuiltInStyle(formatId: number): NumberStyle {
-  if (formatId === DURATION_FORMAT) return { kind: 'duration' };
-  return DATE_FORMATS.some(([first, last]) => formatId >= first && formatId <= last)
-    ? { kind: 'date' }
-    : NUMBER;
 }
 
 /** Excel shows and stores 15 digits; further ones in the file are noise: 0.30000000000000004. */
@@ -374,8 +339,9 @@ const PLAIN_INTEGER = /^-?\d+$/;
 function writeNumber(text: string, style: NumberStyle, startsIn1904: boolean): string {
   if (style.kind === 'date' || style.kind === 'duration') {
     const serial = Number(text);
-    const moment = style.kind === 'date' ? writeDate(serial, startsIn1904) : writeDuration(serial);
-    if (moment !== undefined) return moment;
+    const isTime = serial >= 0 && serial < LAST_DAY;
+    if (isTime && style.kind === 'date') return writeDate(serial, startsIn1904);
+    if (isTime) return writeClock(Math.round(serial * DAY_SECONDS));
   }
   const plain = writePlain(text);
   if (style.kind !== 'padded' || !PLAIN_INTEGER.test(plain) || plain.startsWith('-')) return plain;
@@ -386,7 +352,7 @@ function writePlain(text: string): string {
   if (PLAIN_INTEGER.test(text)) return text;
   const value = Number(text);
   if (text.trim() === '' || !Number.isFinite(value)) return text;
-  return writePlainNumber(String(Number(value.toPrecision(DIGITS))));
+  return format.writePlainNumber(String(Number(value.toPrecision(DIGITS))));
 }
 
 const DAY_SECONDS = 86_400;
@@ -398,9 +364,8 @@ const DAYS_BEFORE_LEAP = 60;
 /** 9999-12-31 */
 const LAST_DAY = 2_958_466;
 
-/** @returns `2024-05-31`, `2024-05-31T14:30:00` or, without a day, `14:30:00`; undefined if it is not a date */
-function writeDate(serial: number, startsIn1904: boolean): string | undefined {
-  if (!(serial >= 0 && serial < LAST_DAY)) return undefined;
+/** @returns `2024-05-31`, `2024-05-31T14:30:00` or, without a day, `14:30:00` */
+function writeDate(serial: number, startsIn1904: boolean): string {
   const seconds = Math.round(serial * DAY_SECONDS);
   const days = Math.floor(seconds / DAY_SECONDS);
   const clock = writeClock(seconds - days * DAY_SECONDS);
@@ -409,10 +374,6 @@ function writeDate(serial: number, startsIn1904: boolean): string | undefined {
   const sinceEpoch = days + missing + (startsIn1904 ? EPOCH_1904 : EPOCH_1900);
   const date = new Date(sinceEpoch * DAY_SECONDS * 1_000).toISOString().slice(0, 10);
   return seconds % DAY_SECONDS === 0 ? date : `${date}T${clock}`;
-}
-
-function writeDuration(serial: number): string | undefined {
-  return serial >= 0 && serial < LAST_DAY ? writeClock(Math.round(serial * DAY_SECONDS)) : undefined;
 }
 
 function writeClock(seconds: number): string {
@@ -436,12 +397,12 @@ const limits: ZipLimits = {
   entries: PARTS,
   check({ fileNameLength, extraFieldLength, fileCommentLength }) {
     if (fileNameLength + extraFieldLength + fileCommentLength > ENTRY_BYTES)
-      throw new FormatProblem('too_large', 'A part of the workbook has an endless name');
+      throw new format.FormatProblem('too_large', 'A part of the workbook has an endless name');
   },
   tooMany: () =>
-    new FormatProblem('too_large', `The workbook has more than ${PARTS.toLocaleString('en')} parts`),
+    new format.FormatProblem('too_large', `The workbook has more than ${PARTS.toLocaleString('en')} parts`),
   damaged: (cause) =>
-    new FormatProblem('damaged', `The file is no whole workbook (.xlsx): ${cause.message}`, { cause }),
+    new format.FormatProblem('damaged', `The file is no whole workbook (.xlsx): ${cause.message}`, { cause }),
 };
 
 /** The parts of an Office file: a zip whose entries are read by name. */
@@ -453,7 +414,7 @@ async function openParts(file: FileHandle) {
   if (buffer.toString('hex') === COMPOUND_FILE) {
     const message =
       'The file is an old Excel file (.xls) or protected by a password. Please save it as .xlsx without one';
-    throw new FormatProblem('refused', message);
+    throw new format.FormatProblem('refused', message);
   }
   const zip = await openZip(file, limits);
   // The standard compares names in lower case.
@@ -463,8 +424,9 @@ async function openParts(file: FileHandle) {
     /** @throws FormatProblem not_found, damaged, refused, too_large */
     async *read(name: string): AsyncGenerator<Uint8Array> {
       const entry = entries.get(name.toLowerCase());
-      if (entry === undefined) throw new FormatProblem('not_found', `The workbook has no part ${name}`);
-      if (entry.isEncrypted()) throw new FormatProblem('refused', 'The workbook is encrypted');
+      if (entry === undefined)
+        throw new format.FormatProblem('not_found', `The workbook has no part ${name}`);
+      if (entry.isEncrypted()) throw new format.FormatProblem('refused', 'The workbook is encrypted');
       let total = 0;
       for await (const chunk of zip.read(entry)) {
         total += chunk.length;
@@ -477,7 +439,10 @@ async function openParts(file: FileHandle) {
 
 function checkSize(total: number, { compressedSize, fileName }: Entry): void {
   if (total > PART_BYTES)
-    throw new FormatProblem('too_large', `The part ${fileName} is larger than 4 GiB, the limit`);
+    throw new format.FormatProblem('too_large', `The part ${fileName} is larger than 4 GiB, the limit`);
   if (total <= RATIO_FROM_BYTES || total <= compressedSize * RATIO) return;
-  throw new FormatProblem('too_large', `The part ${fileName} unpacks to more than ${RATIO} times its size`);
+  throw new format.FormatProblem(
+    'too_large',
+    `The part ${fileName} unpacks to more than ${RATIO} times its size`,
+  );
 }

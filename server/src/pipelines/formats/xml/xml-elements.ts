@@ -68,10 +68,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
     return this.#parser.line;
   }
 
-  /**
-   * @returns the chosen elements that the chunk completes
-   * @throws FormatProblem damaged, refused, too_large
-   */
+  /** @returns the elements that the chunk completes. @throws FormatProblem damaged, refused, too_large */
   push(chunk: string): XmlElement[] {
     this.#quietCharacters += chunk.length;
     this.#parse(chunk);
@@ -126,7 +123,7 @@ export class XmlElements implements ChunkParser<XmlElement> {
     const name = tag.name.slice(colon + 1);
     if (this.#open.length === 0 && !this.#choice.isChosen(name, this.#path, tag.attributes)) {
       this.#path.push(name);
-      this.#isUnread = hasAttributes(tag);
+      this.#isUnread = Object.keys(tag.attributes).some((one) => !one.startsWith('xmlns'));
       return;
     }
     this.#isUnread = false;
@@ -178,9 +175,6 @@ export class XmlElements implements ChunkParser<XmlElement> {
   }
 }
 
-const hasAttributes = ({ attributes }: SaxesTagPlain): boolean =>
-  Object.keys(attributes).some((name) => !name.startsWith('xmlns'));
-
 /** The parser throws plain errors; what the handlers throw are problems, or bugs. */
 function isOfParser(error: unknown): error is Error {
   return error instanceof Error && error.constructor === Error;
@@ -190,13 +184,7 @@ function isOfParser(error: unknown): error is Error {
 const GENERAL_ENTITY = /^<!ENTITY\s+([^\s%"'<>]+)\s+(?:"([^"]*)"|'([^']*)'|(?:SYSTEM|PUBLIC)\s)/;
 /** The parts of a doctype besides names and spaces. */
 const DOCTYPE_PART = /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|"[^"]*"|'[^']*'|[<>]/g;
-const OF_XML = new Map([
-  ['amp', '&'],
-  ['lt', '<'],
-  ['gt', '>'],
-  ['quot', '"'],
-  ['apos', "'"],
-]);
+const OF_XML = new Map(Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }));
 const REFERENCE = /&([^;&\s]{1,1000});/g;
 
 /**
@@ -248,10 +236,8 @@ function declareEntities(doctype: string, into: Record<string, string>): void {
     const [, name, ...values] = GENERAL_ENTITY.exec(declaration) ?? [];
     // As in XML, the first declaration counts, and the predefined ones stay.
     if (name === undefined || name in into) continue;
-    declared.set(
-      name,
-      values.find((value) => value !== undefined),
-    );
+    const text = values.find((value) => value !== undefined);
+    declared.set(name, text);
     Object.defineProperty(into, name, { enumerable: true, get: () => expand(name) });
   }
 }

@@ -1,23 +1,12 @@
 import { optional } from '../../../kernel/optional.ts';
 import type { ByteStream } from '../../streams.ts';
 import { decodeText } from '../decode.ts';
-import {
-  type Columns,
-  createColumns,
-  defineFormat,
-  FormatProblem,
-  parseText,
-  type ReadingNotes,
-  RowValues,
-  readAfterPeek,
-  type SourceRow,
-  type TextStream,
-} from '../format.ts';
+import * as format from '../format.ts';
 import { type XmlChoice, type XmlElement, XmlElements } from './xml-elements.ts';
 
 export type { XmlChoice, XmlElement } from './xml-elements.ts';
 
-export const xml = defineFormat({
+export const xml = format.defineFormat({
   type: 'xml',
   label: 'XML',
   description:
@@ -33,85 +22,69 @@ export const xml = defineFormat({
   },
   mapping: 'needed',
   endings: ['xml'],
-  open: ({ decode, notes }, options) => readXml(decode(undefined, true), notes, options.record),
+  open({ decode, notes }, { record }) {
+    const sampled = record === undefined ? SAMPLE_CHARACTERS : 0;
+    return format.readAfterPeek(decode(undefined, true), sampled, async function* (head, whole) {
+      const name = record ?? findRepeatedElement(head);
+      notes.found.record = name;
+      const choice = { isChosen: chooseByPath(name), noteUnread: (path: string) => notes.noteUnread(path) };
+      const names = new SelectorNames();
+      let isEmpty = true;
+      for await (const rows of readXmlRows(whole, choice, (element) => readValues(element, names))) {
+        isEmpty &&= rows.length === 0;
+        yield rows;
+      }
+      if (isEmpty) throw new format.FormatProblem('not_found', `There is no element ${name}`);
+    });
+  },
 });
 
-/** @returns a batch of rows for each chunk of text that completes some */
-function readXml(
-  text: TextStream,
-  notes: ReadingNotes,
-  record: string | undefined,
-): AsyncGenerator<SourceRow[]> {
-  const sampled = record === undefined ? SAMPLE_CHARACTERS : 0;
-  return readAfterPeek(text, sampled, async function* (head, whole) {
-    const name = record ?? findRepeatedElement(head);
-    notes.found.record = name;
-    const choice = { isChosen: chooseByPath(name), noteUnread: (path: string) => notes.noteUnread(path) };
-    const names = new SelectorNames();
-    let isEmpty = true;
-    for await (const rows of readXmlRows(whole, choice, (element) => readValues(element, names))) {
-      isEmpty &&= rows.length === 0;
-      yield rows;
-    }
-    if (isEmpty) throw new FormatProblem('not_found', `There is no element ${name}`);
-  });
-}
-
 /** @returns the chosen elements that each chunk of a document completes */
-export const readElements = (
-  bytes: ByteStream,
-  notes: ReadingNotes,
-  choice: XmlChoice,
-): AsyncGenerator<readonly XmlElement[]> =>
-  parseText(decodeText(bytes, notes, { isMarkup: true }), new XmlElements(choice));
+export const readElements = (bytes: ByteStream, notes: format.ReadingNotes, choice: XmlChoice) =>
+  format.parseText(decodeText(bytes, notes, { isMarkup: true }), new XmlElements(choice));
 
 /** @returns a row for each chosen element */
 export async function* readXmlRows(
-  text: TextStream,
+  text: format.TextStream,
   choice: XmlChoice,
-  readRow: (element: XmlElement) => Pick<SourceRow, 'values' | 'rows'>,
-): AsyncGenerator<SourceRow[]> {
+  readRow: (element: XmlElement) => Pick<format.SourceRow, 'values' | 'rows'>,
+): AsyncGenerator<format.SourceRow[]> {
   let count = 0;
-  const toRow = (element: XmlElement): SourceRow => {
+  const toRow = (element: XmlElement): format.SourceRow => {
     count += 1;
     return { number: count, ...readRow(element), source: toSource(element) };
   };
-  for await (const elements of parseText(text, new XmlElements(choice))) yield elements.map(toRow);
+  for await (const elements of format.parseText(text, new XmlElements(choice))) yield elements.map(toRow);
 }
 
 /** @returns a function that matches elements by a name or by a path from the root, ignoring prefixes */
 export function chooseByPath(record: string): (name: string, path: readonly string[]) => boolean {
-  const names = record
-    .split('/')
-    .filter((name) => name !== '')
-    .map(dropPrefix);
+  const parts = record.split('/').filter((name) => name !== '');
+  const names = parts.map((name) => name.slice(name.indexOf(':') + 1));
   const last = names.pop() ?? '';
   if (names.length === 0 && !record.startsWith('/')) return (name) => name === last;
   const parents = names.join('/');
   return (name, path) => name === last && path.length === names.length && path.join('/') === parents;
 }
 
-const dropPrefix = (name: string): string => name.slice(name.indexOf(':') + 1);
-
 /**
  * Columns are dotted names, attributes `@id` and `price.@currency`; a repeated element is a list, and if such
  * elements have several values, each is a row whose values belong together.
  */
-function readValues(element: XmlElement, names: SelectorNames): Pick<SourceRow, 'values' | 'rows'> {
-  const values = new RowValues();
+function readValues(element: XmlElement, names: SelectorNames): Pick<format.SourceRow, 'values' | 'rows'> {
+  const values = new format.RowValues();
   addValues(values, element, { path: '', row: undefined });
   for (const [name, value] of names.select(element)) values.add(name, value);
   const { rows } = values;
   return { values: values.values, ...(rows && { rows }) };
 }
 
-interface ElementPlace {
-  readonly path: string;
-  /** The number of the outermost repeated element that contains it. */
-  readonly row: number | undefined;
-}
-
-function addValues(values: RowValues, element: XmlElement, { path, row }: ElementPlace): void {
+/** `row` is the number of the outermost repeated element around this one. */
+function addValues(
+  values: format.RowValues,
+  element: XmlElement,
+  { path, row }: { path: string; row: number | undefined },
+): void {
   const before = path === '' ? '' : `${path}.`;
   const add = (name: string, value: string) =>
     row === undefined ? values.add(name, value) : values.addInRow(name, value, row);
@@ -170,23 +143,21 @@ function selectTwins(twins: readonly XmlElement[]): (readonly [name: string, val
   const names = new Set(twins.flatMap(({ attributes }) => [...attributes.keys()]));
   const filled = twins.filter(({ text }) => text !== '');
   return [...names].flatMap((attribute) =>
-    filled.map(
-      ({ name, attributes, text }) =>
-        [name + selectorOf(attribute, attributes.get(attribute)), text] as const,
-    ),
+    filled.map(({ name, attributes, text }) => {
+      const value = attributes.get(attribute);
+      const selector = value === undefined ? `[not(@${attribute})]` : `[@${attribute}=${value}]`;
+      return [name + selector, text] as const;
+    }),
   );
 }
 
-const selectorOf = (attribute: string, value: string | undefined) =>
-  value === undefined ? `[not(@${attribute})]` : `[@${attribute}=${value}]`;
-
 type XmlSource = string | XmlSource[] | XmlObject;
-interface XmlObject extends Columns<XmlSource> {}
+interface XmlObject extends format.Columns<XmlSource> {}
 
 /** As expressions see it: a text, or an object with `@attribute`, `#text` and the elements by name. */
 function toSource(element: XmlElement): XmlSource {
   if (element.children.length === 0 && element.attributes.size === 0) return element.text;
-  const source: XmlObject = createColumns<XmlSource>();
+  const source: XmlObject = format.createColumns<XmlSource>();
   for (const [name, value] of element.attributes) source[`@${name}`] = value;
   if (element.text !== '') source['#text'] = element.text;
   for (const child of element.children) {
@@ -230,7 +201,7 @@ function findRepeatedElement(text: string): string {
   if (chosen !== undefined) return chosen.path;
   const message =
     'There is no element that is repeated. Please name the one that holds a product as "record"';
-  throw problem ?? new FormatProblem('not_found', message);
+  throw problem ?? new format.FormatProblem('not_found', message);
 }
 
 /** With this many parts, an element looks as much like a product as one with more. */
@@ -260,11 +231,11 @@ function sampleElements(text: string) {
     return false;
   };
 
-  let problem: FormatProblem | undefined;
+  let problem: format.FormatProblem | undefined;
   try {
     new XmlElements({ isChosen: take }).push(text);
   } catch (error) {
-    if (!(error instanceof FormatProblem)) throw error;
+    if (!(error instanceof format.FormatProblem)) throw error;
     problem = error;
   }
   return { elements: [...seen.values()], problem };
