@@ -23,7 +23,6 @@ const IPV4_KINDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Of IPv6 only 2000::/3 is assigned as global unicast, and these exceptions are within it. */
-const IPV6_GLOBAL = '2000::/3';
 const IPV6_KINDS: Readonly<Record<string, readonly string[]>> = {
   'a loopback address': ['::1/128'],
   'an unspecified address': ['::/128'],
@@ -39,13 +38,13 @@ const IPV6_KINDS: Readonly<Record<string, readonly string[]>> = {
 
 const refusedV4 = listKinds(IPV4_KINDS);
 const refusedV6 = listKinds(IPV6_KINDS);
-const globalV6 = toBlockList([IPV6_GLOBAL]);
+const globalV6 = toBlockList(['2000::/3']);
 
 /** Ranges in CIDR notation, or single addresses, that may be fetched from nevertheless. */
 export type AllowedAddresses = (address: string) => boolean;
 
 /**
- * @returns the problem of an address, as `a loopback address`; undefined if it may be fetched from An allowed
+ * @returns the problem of an address, as `a loopback address`; undefined if it may be fetched from. An allowed
  * range does not open the addresses embedded in it: allowing `64:ff9b::/96`, to reach IPv4 from a network
  * without it, does not allow 127.0.0.1 behind it.
  */

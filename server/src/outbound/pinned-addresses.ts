@@ -1,12 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
-import {
-  Agent as HttpAgent,
-  type IncomingMessage,
-  type RequestOptions,
-  request as requestHttp,
-} from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import * as http from 'node:http';
+import * as https from 'node:https';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import { type AllowedAddresses, hostOf, refuseAddress } from './address.ts';
 import { describeConnection, OutboundProblem, type Timeouts } from './outbound-problem.ts';
@@ -20,8 +15,6 @@ export interface Outbound {
   readonly timeouts: Timeouts;
   readonly signal: AbortSignal | undefined;
 }
-
-type PinnedAddress = { readonly address: string; readonly family: number };
 
 /** More addresses than any host has; each costs a check and perhaps a connection attempt. */
 const ADDRESSES = 32;
@@ -54,7 +47,7 @@ async function lookUp(host: string, resolve: Resolve, timeouts: Timeouts) {
 
 /** A socket requests one address, or all, to try the next when one does not answer. */
 export const answerWith =
-  (addresses: readonly PinnedAddress[]): LookupFunction =>
+  (addresses: readonly { readonly address: string; readonly family: number }[]): LookupFunction =>
   (_host, options, callback) => {
     if (options.all) callback(null, [...addresses]);
     else callback(null, addresses[0]?.address ?? '', addresses[0]?.family);
@@ -74,11 +67,11 @@ const HEADER_BYTES = 32 * 1024;
  * name and certificate check stay those of the URL. Redirects are not followed.
  * @throws OutboundProblem address, connection, timeout
  */
-export async function sendPinned(url: URL, request: PinnedRequest): Promise<IncomingMessage> {
+export async function sendPinned(url: URL, request: PinnedRequest): Promise<http.IncomingMessage> {
   const addresses = await findAddresses(hostOf(url), request);
   request.signal?.throwIfAborted();
   const isSecure = url.protocol === 'https:';
-  const options: RequestOptions & { autoSelectFamilyAttemptTimeout: number } = {
+  const options: http.RequestOptions & { autoSelectFamilyAttemptTimeout: number } = {
     host: hostOf(url),
     port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
     method: request.method ?? (request.body === undefined ? 'GET' : 'POST'),
@@ -88,17 +81,17 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<Inco
     maxHeaderSize: HEADER_BYTES,
     autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
     // A separate connection, as an open one was checked for another request. Such an agent ignores proxies.
-    agent: isSecure ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false }),
+    agent: isSecure ? new https.Agent({ keepAlive: false }) : new http.Agent({ keepAlive: false }),
   };
   // An IP address has no name by which a server could choose a certificate.
   const servername = isIP(hostOf(url)) === 0 ? url.hostname : '';
   const sent = isSecure
-    ? requestHttps({ ...options, servername, rejectUnauthorized: true, minVersion: 'TLSv1.2' })
-    : requestHttp(options);
+    ? https.request({ ...options, servername, rejectUnauthorized: true, minVersion: 'TLSv1.2' })
+    : http.request(options);
   const stop = () => sent.destroy();
   request.signal?.addEventListener('abort', stop, { once: true });
   try {
-    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
       sent.once('response', resolve).on('error', reject);
     });
     // The wait for the connection throws the same error first; then nothing awaits this promise.
@@ -117,7 +110,7 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<Inco
   }
 }
 
-function hasConnected(sent: ReturnType<typeof requestHttp>, isSecure: boolean): Promise<void> {
+function hasConnected(sent: ReturnType<typeof http.request>, isSecure: boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     sent.on('error', reject);
     sent.once('socket', (socket: Socket) =>
@@ -149,7 +142,7 @@ export async function connectPinned(host: string, port: number, via: Outbound): 
 
 /** Only the service's own waiting is timed: a slow reader is not the fault of the source. */
 export async function* readResponse(
-  response: IncomingMessage,
+  response: http.IncomingMessage,
   { url, timeouts, signal }: Pick<Outbound, 'timeouts' | 'signal'> & { readonly url: URL },
 ): AsyncGenerator<Uint8Array, undefined> {
   const stop = () => response.destroy();
@@ -179,13 +172,13 @@ function isBrokenOff(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code) || code.startsWith('HPE_');
 }
 
-function brokenOff(response: IncomingMessage, { host }: URL, total: number): OutboundProblem {
+function brokenOff(response: http.IncomingMessage, { host }: URL, total: number): OutboundProblem {
   const announced = announcedSize(response);
   const of = announced === undefined ? '' : ` of ${announced}`;
   return new OutboundProblem('broken_off', `The connection to ${host} broke off after ${total}${of} bytes`);
 }
 
-export function announcedSize(response: IncomingMessage): number | undefined {
+export function announcedSize(response: http.IncomingMessage): number | undefined {
   const length = response.headers['content-length'];
   return length === undefined ? undefined : Number(length);
 }

@@ -11,12 +11,11 @@ export interface SecretMembers<Place> {
 }
 
 type Value = string | Readonly<Record<string, string>>;
-type Members = Readonly<Record<string, Value | undefined>>;
 
-const asMembers = (place: object) => place as Members;
+const asMembers = (place: object) => place as Readonly<Record<string, Value | undefined>>;
 
 export function maskMembers<Place extends object>(place: Place, secrets: SecretMembers<never> | undefined) {
-  const masked = presentMembers(place, secrets).map(([name, value]) => [name, mapValue(value, () => MASK)]);
+  const masked = presentMembers(place, secrets).map(([name, value]) => [name, maskValue(value)]);
   return { ...place, ...Object.fromEntries(masked) };
 }
 
@@ -65,17 +64,14 @@ function presentMembers(place: object, secrets: SecretMembers<never> | undefined
 
 const valuesOf = (value: Value): string[] => (typeof value === 'string' ? [value] : Object.values(value));
 
-const mapValue = (value: Value, to: (text: string) => string): Value =>
-  typeof value === 'string'
-    ? to(value)
-    : Object.fromEntries(Object.entries(value).map(([name, text]) => [name, to(text)]));
+const maskValue = (value: Value): Value =>
+  typeof value === 'string' ? MASK : Object.fromEntries(Object.keys(value).map((name) => [name, MASK]));
 
 /** Names within a record are those of headers, so case is ignored. */
 function fillValue(value: Value, known: Value | undefined): Value | undefined {
   if (typeof value === 'string') return value === MASK ? textOf(known) : value;
-  const texts = new Map(
-    Object.entries(typeof known === 'object' ? known : {}).map(([name, text]) => [name.toLowerCase(), text]),
-  );
+  const stored = Object.entries(typeof known === 'object' ? known : {});
+  const texts = new Map(stored.map(([name, text]) => [name.toLowerCase(), text]));
   const filled = Object.entries(value).map(
     ([name, text]) => [name, text === MASK ? texts.get(name.toLowerCase()) : text] as const,
   );

@@ -95,10 +95,9 @@ export interface ZipLimits {
 
 /** A zip whose entries are read one by one; the file is closed by its owner. */
 export async function openZip(file: FileHandle, limits: ZipLimits) {
-  const understand = <Result>(work: Promise<Result>): Promise<Result> =>
-    work.catch((error: unknown) => {
-      throw isFaultOfArchive(error) ? limits.damaged(error) : error;
-    });
+  const understand = (error: unknown): never => {
+    throw isFaultOfArchive(error) ? limits.damaged(error) : error;
+  };
 
   async function listEntries(zip: ZipFile): Promise<Entry[]> {
     const entries: Entry[] = [];
@@ -111,19 +110,18 @@ export async function openZip(file: FileHandle, limits: ZipLimits) {
     return entries;
   }
 
-  const zip = await understand(
-    fromFdPromise(file.fd, { autoClose: false, lazyEntries: true, validateEntrySizes: true }),
-  );
+  const options = { autoClose: false, lazyEntries: true, validateEntrySizes: true } as const;
+  const zip = await fromFdPromise(file.fd, options).catch(understand);
   return {
-    entries: await understand(listEntries(zip)),
+    entries: await listEntries(zip).catch(understand),
     /** Unpacks an entry. Close the file only when nothing reads from it any more. */
     async *read(entry: Entry): AsyncGenerator<Uint8Array> {
-      const stream = await understand(zip.openReadStreamPromise(entry));
+      const stream = await zip.openReadStreamPromise(entry).catch(understand);
       const closed = new Promise<void>((resolve) => stream.once('close', resolve));
       try {
         yield* stream as AsyncIterable<Uint8Array>;
       } catch (error) {
-        throw isFaultOfArchive(error) ? limits.damaged(error) : error;
+        understand(error);
       } finally {
         stream.on('error', () => {}).destroy();
         if (!stream.closed) await closed;

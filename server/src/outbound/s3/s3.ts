@@ -30,15 +30,16 @@ export class S3 {
 
   /** Objects whose keys begin with the prefix and follow `after`, ordered by key. @throws OutboundProblem */
   async *list(prefix: string, after?: string): AsyncGenerator<ReturnType<typeof readObject>, undefined> {
-    let place: Record<string, string> | undefined = after === undefined ? {} : { 'start-after': after };
-    while (place !== undefined) {
-      const page: XmlElement = await this.#requestXml({
-        query: { 'list-type': '2', 'encoding-type': 'url', prefix, ...place },
-      });
+    let place: Record<string, string> = after === undefined ? {} : { 'start-after': after };
+    let token: string;
+    do {
+      const query = { 'list-type': '2', 'encoding-type': 'url', prefix, ...place };
+      const page = await this.#requestXml({ query });
       const isEncoded = textOf(page, 'EncodingType') === 'url';
       for (const child of page.children) if (child.name === 'Contents') yield readObject(child, isEncoded);
-      place = nextPlace(page);
-    }
+      token = textOf(page, 'IsTruncated') === 'true' ? textOf(page, 'NextContinuationToken') : '';
+      place = { 'continuation-token': token };
+    } while (token !== '');
   }
 
   /** Reads unless its ETag is `ifNoneMatch`, and only if it is `ifMatch`. @throws OutboundProblem no_file, changed */
@@ -130,9 +131,8 @@ export class S3 {
     const answer = await this.#ask(request, [200]);
     const xml = await readAnswer(answer, this.#via);
     if (xml?.name === 'Error') throw describeRefusal(answer.url, 200, xml);
-    if (xml === undefined)
-      throw new OutboundProblem('refused', `${answer.url.host} does not answer as S3 does`);
-    return xml;
+    if (xml !== undefined) return xml;
+    throw new OutboundProblem('refused', `${answer.url.host} does not answer as S3 does`);
   }
 
   /** @throws OutboundProblem unless the answer has a status of `taken` */
@@ -162,15 +162,10 @@ export class S3 {
   }
 }
 
-function nextPlace(page: XmlElement): Record<string, string> | undefined {
-  const token = textOf(page, 'NextContinuationToken');
-  return textOf(page, 'IsTruncated') === 'true' && token !== '' ? { 'continuation-token': token } : undefined;
-}
-
 function readObject(element: XmlElement, isEncoded: boolean) {
   const key = textOf(element, 'Key');
   return {
-    key: isEncoded ? (decodeSafely(key.replaceAll('+', ' ')) ?? key) : key,
+    key: isEncoded ? decodeKey(key) : key,
     sizeBytes: Number(textOf(element, 'Size')),
     etag: textOf(element, 'ETag'),
     /** In the server's own form, ISO 8601, so that texts compare as instants. */
@@ -178,17 +173,16 @@ function readObject(element: XmlElement, isEncoded: boolean) {
   };
 }
 
-function decodeSafely(text: string): string | undefined {
+function decodeKey(key: string): string {
   try {
-    return decodeURIComponent(text);
+    return decodeURIComponent(key.replaceAll('+', ' '));
   } catch {
-    // Some servers claim to encode keys but do not; then the key is taken as it is.
-    return undefined;
+    // Some servers claim to encode keys but do not.
+    return key;
   }
 }
 
-/** The options of a bucket, and problems that a schema cannot express. Source: docs/interface.md §13.1. */
-
+/** Source: docs/interface.md §13.1. */
 export const s3BucketOptions = {
   endpoint: Type.String({
     minLength: 1,
@@ -295,8 +289,7 @@ function listParts(tags: readonly string[]): Uint8Array {
 /** @returns the problem of an endpoint, if there is one */
 export function checkS3Endpoint(endpoint: string): string | undefined {
   const problem = checkHttpUrl(endpoint);
-  if (problem !== undefined) return problem;
-  return /[?#]/.test(endpoint) ? 'An endpoint has no query and no fragment' : undefined;
+  return problem ?? (/[?#]/.test(endpoint) ? 'An endpoint has no query and no fragment' : undefined);
 }
 
 export const s3Secrets: SecretMembers<Pick<S3Place, 'endpoint'>> = {

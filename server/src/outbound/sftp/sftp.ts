@@ -9,8 +9,6 @@ import { OutboundProblem } from '../outbound-problem.ts';
 import { connectPinned, type Outbound } from '../pinned-addresses.ts';
 import { MASK, type SecretMembers } from '../secret-members.ts';
 
-/** The options of an SFTP server, and problems that a schema cannot express. Source: docs/interface.md §13.1. */
-
 const RETAINED = 'Answers show *** in its place; ***, sent back, keeps it as long as host and port stay';
 
 const secret = (
@@ -18,6 +16,7 @@ const secret = (
   { maxLength, label, description }: { maxLength: number; label: string; description: string },
 ) => optional.text({ minLength: 1, maxLength, 'x-label': label, 'x-secret': kind, description });
 
+/** Source: docs/interface.md §13.1. */
 export const sftpOptions = {
   host: Type.String({
     minLength: 1,
@@ -55,13 +54,11 @@ export const sftpOptions = {
 /** A file server over SSH, with the credentials to use it; nothing is sent to a server with another key. */
 export type SftpServer = Readonly<Static<TObject<typeof sftpOptions>>>;
 
-const DEFAULT_PORT = 22;
-
 /** Checks the key and signs in; the caller closes it. @throws OutboundProblem address, connection, timeout, refused */
 export async function openSftp(server: SftpServer, via: Outbound) {
   // Loaded on demand: most processes never use SSH.
   const { default: ssh2 } = await import('ssh2');
-  const { host, port = DEFAULT_PORT } = server;
+  const { host, port = 22 } = server;
   const socket = await connectPinned(host, port, via);
   const client: Client = new ssh2.Client();
   const end = () => {
@@ -118,27 +115,20 @@ const fingerprintOf = (key: Buffer) =>
 /** Errors of ssh2 are not passed on, as they may come from the server. */
 function describeSession(error: unknown, server: SftpServer, seen: string): unknown {
   const { host } = server;
+  const refuse = (text: string) => new OutboundProblem('refused', text);
   if (error instanceof OutboundProblem) return error;
   if (seen !== '' && seen !== server.hostKey.replace(/=$/, ''))
-    return new OutboundProblem(
-      'refused',
+    return refuse(
       `${host} has the host key ${seen}, not the one of the definition: nothing was sent. Ask its operator which one is right`,
     );
   const { level, code, message = '' } = error as { level?: string; code?: unknown; message?: string };
   if (level === 'client-authentication')
-    return new OutboundProblem(
-      'refused',
-      `${host} does not accept the user, the password or the private key`,
-    );
+    return refuse(`${host} does not accept the user, the password or the private key`);
   if (message.startsWith('Cannot parse privateKey'))
-    return new OutboundProblem(
-      'refused',
-      'The private key cannot be read: it is damaged, or the passphrase is wrong',
-    );
+    return refuse('The private key cannot be read: it is damaged, or the passphrase is wrong');
   const why = typeof code === 'string' && /^E[A-Z]{2,20}$/.test(code) ? ` (${code})` : '';
-  return new OutboundProblem('connection', `${host} could not be connected to by SFTP${why}`, {
-    cause: error,
-  });
+  const text = `${host} could not be connected to by SFTP${why}`;
+  return new OutboundProblem('connection', text, { cause: error });
 }
 
 /** Codes of SFTP 3, the version that every server supports (draft-ietf-secsh-filexfer-02, section 7). */
@@ -155,24 +145,17 @@ export interface SftpName extends SftpFile {
   readonly kind: 'file' | 'folder' | 'link' | 'other';
 }
 
-const toName = (name: string, stats: Stats): SftpName => ({
-  name,
-  kind: kindOf(stats),
-  sizeBytes: stats.size,
-  modifiedAt: stats.mtime,
-});
-
-function kindOf(stats: Stats): SftpName['kind'] {
-  if (stats.isSymbolicLink()) return 'link';
-  if (stats.isDirectory()) return 'folder';
-  return stats.isFile() ? 'file' : 'other';
+function toName(name: string, stats: Stats): SftpName {
+  const file = { name, sizeBytes: stats.size, modifiedAt: stats.mtime };
+  if (stats.isSymbolicLink()) return { ...file, kind: 'link' };
+  if (stats.isDirectory()) return { ...file, kind: 'folder' };
+  return { ...file, kind: stats.isFile() ? 'file' : 'other' };
 }
 
 /** The status that a server answered with, or that a problem contains. */
 const statusOf = (error: unknown): unknown =>
   ((error instanceof OutboundProblem ? error.cause : error) as { code?: unknown })?.code;
 
-const isEnd = (error: unknown) => statusOf(error) === STATUS.endOfFile;
 const isMissing = (error: unknown) => statusOf(error) === STATUS.noSuchFile;
 /** Whether the server refused, and the call was not just interrupted. */
 const isAnswer = (error: unknown) => error instanceof OutboundProblem && typeof statusOf(error) === 'number';
@@ -357,9 +340,8 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
   }
 
   /** @param path shown in a failure */
-  function rename(path: string, from: string, to: string): Promise<void> {
-    return ask<void>(path, (done) => sftp.rename(from, to, done));
-  }
+  const rename = (path: string, from: string, to: string) =>
+    ask<void>(path, (done) => sftp.rename(from, to, done));
 
   /** A missing file counts as removed. */
   async function remove(path: string): Promise<void> {
@@ -387,14 +369,13 @@ function createSession(sftp: SFTPWrapper, host: string, via: Outbound) {
 }
 
 function orNothing(error: unknown): undefined {
-  if (!isEnd(error)) throw error;
+  if (statusOf(error) !== STATUS.endOfFile) throw error;
 }
 
-const changed = (path: string) =>
-  new OutboundProblem(
-    'changed',
-    `${path} changed while it was read; write under another name and rename at the end`,
-  );
+function changed(path: string): OutboundProblem {
+  const text = `${path} changed while it was read; write under another name and rename at the end`;
+  return new OutboundProblem('changed', text);
+}
 
 function ignoreMissing(error: unknown): void {
   if (!isMissing(error)) throw error;
@@ -409,7 +390,10 @@ function hide(path: string): string {
 export const checkSftpServer = ({ host, password, privateKey, passphrase, hostKey }: SftpServer) => ({
   host: isHost(host) ? undefined : 'is no host name and no IP address',
   password: password === undefined && privateKey === undefined ? 'is needed, or privateKey' : undefined,
-  privateKey: privateKey === undefined ? undefined : checkPrivateKey(privateKey),
+  privateKey:
+    privateKey === undefined || isPrivateKey(privateKey)
+      ? undefined
+      : 'is no private key: it begins with -----BEGIN … PRIVATE KEY-----',
   passphrase:
     passphrase !== undefined && privateKey === undefined ? 'is of no use without privateKey' : undefined,
   hostKey: /^SHA256:[A-Za-z0-9+/]{43}=?$/.test(hostKey)
@@ -418,12 +402,8 @@ export const checkSftpServer = ({ host, password, privateKey, passphrase, hostKe
 });
 
 const isHost = (host: string) => isIP(host) !== 0 || /^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(host);
-
 /** There are many formats, so whether it can be read shows when it is used. */
-function checkPrivateKey(key: string): string | undefined {
-  const isKey = key === MASK || /^\s*-----BEGIN [A-Z ]*PRIVATE KEY-----\s/.test(key);
-  return isKey ? undefined : 'is no private key: it begins with -----BEGIN … PRIVATE KEY-----';
-}
+const isPrivateKey = (key: string) => key === MASK || /^\s*-----BEGIN [A-Z ]*PRIVATE KEY-----\s/.test(key);
 
 export const sftpSecrets: SecretMembers<Pick<SftpServer, 'host' | 'port'>> = {
   members: ['password', 'privateKey', 'passphrase'],

@@ -1,13 +1,7 @@
 /** Bounded byte streams: in size, and in what they unpack to. */
 
 import { pipeline, Readable, type Transform } from 'node:stream';
-import {
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createInflateRaw,
-  createZstdDecompress,
-} from 'node:zlib';
+import * as zlib from 'node:zlib';
 import { type ByteStream, peekBytes } from '../streams.ts';
 import { SourceProblem } from './source.ts';
 
@@ -33,17 +27,10 @@ export function tooLarge(what: string, maxBytes: number): SourceProblem {
   return new SourceProblem('too_large', `${what} is larger than ${most}, the limit`);
 }
 
-export interface Unpacking {
-  /** For the texts of problems, as `the gzip file`. */
-  readonly what: string;
-  readonly maxBytes: number;
-  createTransform(): Transform;
-}
-
-/** @throws SourceProblem damaged, too_large; errors of the stream pass through */
+/** @throws SourceProblem damaged, too_large, with `what` as its subject; errors of the stream pass through */
 export async function* unpackStream(
   bytes: ByteStream,
-  { what, maxBytes, createTransform }: Unpacking,
+  { what, maxBytes, createTransform }: { what: string; maxBytes: number; createTransform(): Transform },
 ): ByteStream {
   let packedBytes = 0;
   async function* count(): ByteStream {
@@ -98,12 +85,13 @@ const ENCODINGS = 2;
 const chunkSize = 64 * 1024;
 
 const createTransforms: Readonly<Record<string, (head: Buffer) => Transform>> = {
-  gzip: () => createGunzip({ chunkSize }),
-  'x-gzip': () => createGunzip({ chunkSize }),
+  gzip: () => zlib.createGunzip({ chunkSize }),
+  'x-gzip': () => zlib.createGunzip({ chunkSize }),
   // The standard means zlib; some servers send the raw stream. RFC 9110 §8.4.1.2.
-  deflate: (head) => (isZlib(head) ? createInflate({ chunkSize }) : createInflateRaw({ chunkSize })),
-  br: () => createBrotliDecompress({ chunkSize }),
-  zstd: () => createZstdDecompress({ chunkSize }),
+  deflate: (head) =>
+    isZlib(head) ? zlib.createInflate({ chunkSize }) : zlib.createInflateRaw({ chunkSize }),
+  br: () => zlib.createBrotliDecompress({ chunkSize }),
+  zstd: () => zlib.createZstdDecompress({ chunkSize }),
 };
 
 /** @throws SourceProblem damaged, for an encoding that was not accepted; reading throws broken_off, too_large, damaged */
@@ -113,11 +101,8 @@ export function undoEncodings(bytes: ByteStream, header: string | undefined, max
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '' && name !== 'identity');
   const unknown = names.find((name) => !Object.hasOwn(createTransforms, name));
-  if (unknown !== undefined)
-    throw new SourceProblem(
-      'damaged',
-      `The answer is encoded as ${unknown.slice(0, 30)}, which is not known`,
-    );
+  const text = `The answer is encoded as ${unknown?.slice(0, 30)}, which is not known`;
+  if (unknown !== undefined) throw new SourceProblem('damaged', text);
   if (names.length > ENCODINGS) throw new SourceProblem('damaged', 'The answer is encoded too many times');
   return names.reduceRight((inner, name) => undo(inner, name, maxBytes), bytes);
 }

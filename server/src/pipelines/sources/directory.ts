@@ -77,25 +77,22 @@ interface Folder {
 
 /** @throws SourceProblem outside, for a matching link that leaves the folder */
 function findFiles(root: string, pattern: string) {
-  return walkFolders(
-    compileGlob(pattern),
-    { path: root, name: '', folders: [root] },
-    {
-      async *list({ path }: Folder) {
-        yield* await opendir(path);
-      },
-      async visit(folder, { name: last }, isMatch): Promise<{ file?: FoundFile; below?: Folder }> {
-        const found = await resolveName(`${folder.name}${last}`, join(folder.path, last));
-        if (found === undefined) return {};
-        const { path, name, stats } = found;
-        if (stats.isDirectory() && !folder.folders.includes(path)) {
-          checkInside(found, root);
-          return { below: { path, name: `${name}/`, folders: [...folder.folders, path] } };
-        }
-        return stats.isFile() && isMatch ? { file: checkInside(found, root) } : {};
-      },
+  const start: Folder = { path: root, name: '', folders: [root] };
+  return walkFolders(compileGlob(pattern), start, {
+    async *list({ path }) {
+      yield* await opendir(path);
     },
-  );
+    async visit(folder, { name: last }, isMatch): Promise<{ file?: FoundFile; below?: Folder }> {
+      const found = await resolveName(`${folder.name}${last}`, join(folder.path, last));
+      if (found === undefined) return {};
+      const { path, name, stats } = found;
+      if (stats.isDirectory() && !folder.folders.includes(path)) {
+        checkInside(found, root);
+        return { below: { path, name: `${name}/`, folders: [...folder.folders, path] } };
+      }
+      return stats.isFile() && isMatch ? { file: checkInside(found, root) } : {};
+    },
+  });
 }
 
 /** @returns undefined for a name that no longer exists, or is nothing that can be read here */
@@ -103,9 +100,15 @@ async function resolveName(name: string, given: string): Promise<FoundFile | und
   try {
     const path = await realpath(given);
     const stats = await stat(path, { bigint: true });
-    const { size, mtimeNs } = stats;
-    const mark = [String(size), String(mtimeNs)];
-    return { name, path, stats, sizeBytes: Number(size), modifiedAt: mtimeNs, mark };
+    const { size, mtimeNs: modifiedAt } = stats;
+    return {
+      name,
+      path,
+      stats,
+      sizeBytes: Number(size),
+      modifiedAt,
+      mark: [String(size), String(modifiedAt)],
+    };
   } catch (error) {
     if (hasCode(error, ['ENOENT', 'ELOOP', 'EACCES'])) return undefined;
     throw error;
@@ -150,8 +153,7 @@ function refuseOther(stats: BigIntStats, file: FoundFile): void {
   if (!isSame) throw changed(file);
 }
 
-const changed = ({ name }: FoundFile) =>
-  new SourceProblem(
-    'changed',
-    `${name} changed while it was read; write under another name and rename at the end`,
-  );
+function changed({ name }: FoundFile): SourceProblem {
+  const text = `${name} changed while it was read; write under another name and rename at the end`;
+  return new SourceProblem('changed', text);
+}

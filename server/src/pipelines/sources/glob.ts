@@ -3,7 +3,7 @@
  * expression is made of a pattern: the time is bounded by the length of the pattern times that of the path.
  */
 
-/** A longer pattern is a mistake. */
+/** Longer patterns are mistakes. */
 export const GLOB_LENGTH = 255;
 const GLOB_NAMES = 16;
 
@@ -54,9 +54,8 @@ export function compileGlob(pattern: string) {
 }
 
 function stepOne(segment: string | undefined, at: number, name: string): number[] {
-  if (segment === undefined) return [];
   if (segment === '**') return name.startsWith('.') ? [] : [at];
-  return matchesName(segment, name) ? [at + 1] : [];
+  return segment !== undefined && matchesName(segment, name) ? [at + 1] : [];
 }
 
 /** `**` may match no folder at all. */

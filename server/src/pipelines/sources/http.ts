@@ -1,88 +1,79 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { Type } from 'typebox';
-import {
-  announcedSize,
-  checkHttpUrl,
-  type Outbound,
-  readHttpUrl,
-  readResponse,
-  sendPinned,
-  URL_LENGTH,
-} from '../../outbound/outbound.ts';
-import type { ByteStream } from '../streams.ts';
+import * as outbound from '../../outbound/outbound.ts';
 import { ACCEPT_ENCODING, boundBytes, tooLarge, undoEncodings } from './byte-streams.ts';
 import {
   defineSource,
-  type OpenedSource,
   type OpenSettings,
   openOrClose,
   outboundOf,
   readCharset,
+  type SourceFile,
   SourceProblem,
   type SourceStamp,
 } from './source.ts';
 
-const url = Type.String({
-  minLength: 1,
-  maxLength: URL_LENGTH,
-  'x-label': 'URL',
-  description: 'http:// or https://, without credentials',
-});
-const headers = Type.Record(Type.String(), Type.String({ maxLength: 8_192 }), {
-  maxProperties: 32,
-  description:
-    'sent with the request, dropped on a redirect to another origin. Answers show *** in place of each value; ***, sent back, keeps the value as long as the origin of the URL stays',
-});
+const HEADER_LENGTH = 8_192;
 
 export const http = defineSource({
   type: 'http',
   title: 'HttpSource',
   label: 'A URL that is fetched',
   description: 'A file fetched with one GET',
-  options: { url, headers: Type.Optional(headers) },
-  check: ({ url: sent, headers: own = {} }) => ({
-    url: checkHttpUrl(sent),
-    headers: checkSourceHeaders(own),
+  options: {
+    url: Type.String({
+      minLength: 1,
+      maxLength: outbound.URL_LENGTH,
+      'x-label': 'URL',
+      description: 'http:// or https://, without credentials',
+    }),
+    headers: Type.Optional(
+      Type.Record(Type.String(), Type.String({ maxLength: HEADER_LENGTH }), {
+        maxProperties: 32,
+        description:
+          'sent with the request, dropped on a redirect to another origin. Answers show *** in place of each value; ***, sent back, keeps the value as long as the origin of the URL stays',
+      }),
+    ),
+  },
+  check: ({ url, headers = {} }) => ({
+    url: outbound.checkHttpUrl(url),
+    headers: checkSourceHeaders(headers),
   }),
   /** One GET, plus redirects. Reading the file throws too, if it is too large, too slow or truncated. */
-  open: (source, { last }, settings) => openHttpSource(source, { last, settings, via: outboundOf(settings) }),
+  async open(source, { last }, settings) {
+    const fetching: Fetching = { last, settings, via: outboundOf(settings) };
+    const { response, url } = await follow(source, fetching);
+    const stop = () => void response.destroy();
+    return openOrClose(stop, () => {
+      if (isUnchanged(response, last)) return undefined;
+      if (response.statusCode !== 200) throw describeStatus(response, url);
+      return { files: [describeFile(response, url, fetching)], stamp: stampOf(response) };
+    });
+  },
   /** The query of a URL may be secret. */
-  describe: ({ url: sent }) => sent.split(/[?#]/, 1)[0] ?? '',
+  describe: ({ url }) => url.split(/[?#]/, 1)[0] ?? '',
   secrets: {
     members: ['headers'],
-    sentTo: ({ url: sent }) => (checkHttpUrl(sent) === undefined ? readHttpUrl(sent).origin : undefined),
+    sentTo: ({ url }) =>
+      outbound.checkHttpUrl(url) === undefined ? outbound.readHttpUrl(url).origin : undefined,
   },
 });
-
-interface HttpSource {
-  readonly url: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 interface Fetching {
   readonly last: SourceStamp | undefined;
   readonly settings: OpenSettings;
-  readonly via: Outbound;
+  readonly via: outbound.Outbound;
 }
 
 const REDIRECTS = 5;
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 
-async function openHttpSource(source: HttpSource, fetching: Fetching): Promise<OpenedSource | undefined> {
-  const { last } = fetching;
-  const { response, url } = await follow(source, fetching);
-  const stop = () => void response.destroy();
-  return openOrClose(stop, () => {
-    if (isUnchanged(response, last)) return undefined;
-    if (response.statusCode !== 200) throw describeStatus(response, url);
-    const bytes = readAnswer(response, url, fetching);
-    return { files: [describeFile(response, url, bytes)], stamp: stampOf(response) };
-  });
-}
-
 /** Each redirect is read, looked up and checked like the first address. */
-async function follow(source: HttpSource, { settings, via, last }: Fetching) {
-  let url = readHttpUrl(source.url);
+async function follow(
+  source: { readonly url: string; readonly headers?: Readonly<Record<string, string>> },
+  { settings, via, last }: Fetching,
+) {
+  let url = outbound.readHttpUrl(source.url);
   let own = source.headers ?? {};
   // Node's own error would come too late and not name the header.
   const problem = checkSourceHeaders(own);
@@ -97,7 +88,7 @@ async function follow(source: HttpSource, { settings, via, last }: Fetching) {
       ...(last?.lastModified !== undefined && { 'if-modified-since': last.lastModified }),
       ...Object.fromEntries(sent),
     };
-    const response = await sendPinned(url, { headers, ...via });
+    const response = await outbound.sendPinned(url, { headers, ...via });
     if (!REDIRECT_STATUSES.has(response.statusCode ?? 0)) return { response, url };
     response.destroy();
     const next = readRedirect(response, url);
@@ -114,7 +105,7 @@ function readRedirect(response: IncomingMessage, from: URL): URL {
   if (!to) throw new SourceProblem('redirect', `${from.host} redirects without a valid address`);
   if (from.protocol === 'https:' && to.protocol === 'http:')
     throw new SourceProblem('redirect', `${from.host} redirects from https to http, which is not followed`);
-  return readHttpUrl(location, from);
+  return outbound.readHttpUrl(location, from);
 }
 
 /** Some servers ignore the conditions of a request, but send the same ETag again. */
@@ -132,20 +123,18 @@ function describeStatus({ statusCode = 0 }: IncomingMessage, url: URL): SourcePr
   return new SourceProblem('status', answered + hint);
 }
 
-function readAnswer(response: IncomingMessage, url: URL, { settings, via }: Fetching): ByteStream {
+function describeFile(response: IncomingMessage, url: URL, { settings, via }: Fetching): SourceFile {
   const { maxPackedBytes, maxUnpackedBytes } = settings;
-  if ((announcedSize(response) ?? 0) > maxPackedBytes) throw tooLarge('The file', maxPackedBytes);
-  const packed = boundBytes(readResponse(response, { url, ...via }), maxPackedBytes, 'The file');
-  return undoEncodings(packed, response.headers['content-encoding'], maxUnpackedBytes);
-}
-
-function describeFile(response: IncomingMessage, url: URL, bytes: ByteStream) {
+  const { 'content-encoding': encoding, 'content-type': contentType } = response.headers;
+  const announced = outbound.announcedSize(response);
+  if ((announced ?? 0) > maxPackedBytes) throw tooLarge('The file', maxPackedBytes);
+  const packed = boundBytes(outbound.readResponse(response, { url, ...via }), maxPackedBytes, 'The file');
   const name = url.pathname.split('/').findLast((part) => part !== '') ?? url.hostname;
   return {
     name: name.slice(0, 100),
-    charset: readCharset(response.headers['content-type']),
-    sizeBytes: response.headers['content-encoding'] === undefined ? announcedSize(response) : undefined,
-    bytes,
+    charset: readCharset(contentType),
+    sizeBytes: encoding === undefined ? announced : undefined,
+    bytes: undoEncodings(packed, encoding, maxUnpackedBytes),
   };
 }
 
@@ -158,8 +147,6 @@ function stampOf({ headers }: IncomingMessage): SourceStamp | undefined {
   if (etag === undefined && lastModified === undefined) return undefined;
   return { ...(etag !== undefined && { etag }), ...(lastModified !== undefined && { lastModified }) };
 }
-
-const HEADER_LENGTH = 8_192;
 
 /** Headers that the request itself sets. A custom host header would reach another site on the checked address. */
 const OWN_HEADERS = new Set([
@@ -180,8 +167,6 @@ function checkHeader(name: string, value: string): string | undefined {
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name))
     return `${JSON.stringify(name.slice(0, 100))} is no header name`;
   if (OWN_HEADERS.has(name.toLowerCase())) return `The header ${name} is set by the service`;
-  const isGood = value.length <= HEADER_LENGTH && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
-  return isGood
-    ? undefined
-    : `The value of the header ${name} is too long or holds characters that no header can`;
+  if (value.length <= HEADER_LENGTH && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return undefined;
+  return `The value of the header ${name} is too long or holds characters that no header can`;
 }

@@ -1,5 +1,4 @@
 /** The common part of files in a directory, on a server and in a bucket: which matching files are read, and whether they are new. */
-
 import { createHash } from 'node:crypto';
 import { optional } from '../../kernel/optional.ts';
 import type { ByteStream } from '../streams.ts';
@@ -62,8 +61,8 @@ function chooseFiles<File extends MatchingFile>(
   const files = take === 'newest' ? [newest] : sorted;
   if (files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) > maxBytes)
     throw tooLarge('What matches the pattern', maxBytes);
-  const rows = files.map(({ name, mark }) => [name, ...mark]);
-  const digest = createHash('sha256').update(JSON.stringify(rows)).digest('hex');
+  const marks = JSON.stringify(files.map(({ name, mark }) => [name, ...mark]));
+  const digest = createHash('sha256').update(marks).digest('hex');
   if (last?.files === digest) return undefined;
   const toRead = files.map((file) => ({ name: file.name, sizeBytes: file.sizeBytes, bytes: read(file) }));
   return { files: toRead, stamp: { files: digest } };

@@ -29,12 +29,9 @@ export const s3 = defineSource({
     const { key, take } = source;
     const s3 = new S3(source, outboundOf(settings));
     const reading = { take, maxBytes, maxUnpackedBytes, last: run.last, where: addressOf(source) };
-    return /[*?]/.test(key)
-      ? openMatching(
-          { names: findObjects(s3, key), read: (object) => readListed(s3, object, reading) },
-          reading,
-        )
-      : openObject(s3, key, reading);
+    if (!/[*?]/.test(key)) return openObject(s3, key, reading);
+    const names = findObjects(s3, key);
+    return openMatching({ names, read: (object) => readListed(s3, object, reading) }, reading);
   },
   describe: (source) => addressOf(source),
   secrets: s3Secrets,
@@ -43,11 +40,8 @@ export const s3 = defineSource({
 const addressOf = ({ endpoint, bucket, key }: { endpoint: string; bucket: string; key: string }) =>
   `${key} in the bucket ${bucket} at ${URL.parse(endpoint)?.host}`;
 
-interface S3Reading extends FileChoice {
-  readonly maxUnpackedBytes: number;
-}
-
-type Read = NonNullable<Awaited<ReturnType<S3['read']>>>;
+type S3Reading = FileChoice & { readonly maxUnpackedBytes: number };
+type S3Read = NonNullable<Awaited<ReturnType<S3['read']>>>;
 
 /** @returns undefined if the ETag is that of the last run. @throws SourceProblem; reading throws it too */
 async function openObject(s3: S3, key: string, reading: S3Reading): Promise<OpenedSource | undefined> {
@@ -67,23 +61,19 @@ async function openObject(s3: S3, key: string, reading: S3Reading): Promise<Open
 async function* findObjects(s3: S3, pattern: string) {
   const glob = compileGlob(pattern);
   const prefix = /^[^*?]*/.exec(pattern)?.[0] ?? '';
-  for await (const { key: name, ...object } of s3.list(prefix)) {
-    const { sizeBytes, modifiedAt, etag } = object;
-    yield glob.matches(name) ? { name, ...object, mark: [sizeBytes, modifiedAt, etag] } : undefined;
+  for await (const { key: name, sizeBytes, modifiedAt, etag } of s3.list(prefix)) {
+    const mark = [sizeBytes, modifiedAt, etag];
+    yield glob.matches(name) ? { name, sizeBytes, modifiedAt, etag, mark } : undefined;
   }
 }
 
 /** Fetched when its turn comes. */
-async function* readListed(
-  s3: S3,
-  { name, etag }: { name: string; etag: string },
-  reading: S3Reading,
-): ByteStream {
+async function* readListed(s3: S3, { name, etag }: { name: string; etag: string }, reading: S3Reading) {
   const read = await s3.read(name, { ifMatch: etag });
   if (read !== undefined) yield* readAnswer(read, reading);
 }
 
-function readAnswer(read: Read, { maxBytes, maxUnpackedBytes }: S3Reading): ByteStream {
+function readAnswer(read: S3Read, { maxBytes, maxUnpackedBytes }: S3Reading): ByteStream {
   if ((read.sizeBytes ?? 0) > maxBytes) throw tooLarge('The object', maxBytes);
   // The encoding of the upload to the server, which has undone it.
   const encoding = read.headers['content-encoding']?.replace(/aws-chunked\s*,?/, '').trim();

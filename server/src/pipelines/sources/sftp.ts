@@ -40,18 +40,13 @@ export const sftp = defineSource({
   secrets: sftpSecrets,
 });
 
-interface SftpFile extends MatchingFile {
-  readonly modifiedAt: number;
-}
+type SftpFile = MatchingFile & { readonly modifiedAt: number };
 
 /** Yields once for each name; undefined for one that does not match. */
-async function* findFiles(sftp: Sftp, path: string): AsyncGenerator<SftpFile | undefined> {
+async function* findFiles(sftp: Sftp, path: string): AsyncGenerator<SftpFile | undefined, void> {
   const names = path.split('/');
   const at = names.findIndex((name) => /[*?]/.test(name));
-  if (at < 0) {
-    yield await findOne(sftp, path);
-    return;
-  }
+  if (at < 0) return yield await findOne(sftp, path);
   const fixed = names.slice(0, at).join('/');
   // A folder has a trailing /; the login folder is empty.
   const start = fixed === '' && !path.startsWith('/') ? '' : `${fixed}/`;
@@ -69,12 +64,11 @@ async function* findFiles(sftp: Sftp, path: string): AsyncGenerator<SftpFile | u
 
 /** Follows links to files only: links to folders may form cycles. */
 async function findFile(sftp: Sftp, found: SftpName, name: string): Promise<SftpFile | undefined> {
+  const orMissing = (error: unknown): undefined => {
+    if (!(error instanceof SourceProblem && error.reason === 'no_file')) throw error;
+  };
   const file = found.kind === 'link' ? await sftp.stat(name).catch(orMissing) : { ...found, name };
   return file?.kind === 'file' ? markFile(file) : undefined;
-}
-
-function orMissing(error: unknown): undefined {
-  if (!(error instanceof SourceProblem && error.reason === 'no_file')) throw error;
 }
 
 async function findOne(sftp: Sftp, path: string): Promise<SftpFile> {

@@ -8,16 +8,7 @@ import {
   Type,
 } from 'typebox';
 import { optional } from '../../kernel/optional.ts';
-import {
-  type AllowedAddresses,
-  createTimeouts,
-  type Outbound,
-  OutboundProblem,
-  type OutboundReason,
-  type Resolve,
-  type SecretMembers,
-  type WaitLimits,
-} from '../../outbound/outbound.ts';
+import * as outbound from '../../outbound/outbound.ts';
 import { GLOB_LENGTH } from './glob.ts';
 
 /** A file that a pipeline reads, from any source. Its bytes can be read once; they may be packed (`unpack.ts`). */
@@ -75,13 +66,20 @@ export function readCharset(contentType = ''): string | undefined {
   return named.find(Boolean)?.toLowerCase();
 }
 
-type SourceReason = OutboundReason | 'redirect' | 'status' | 'too_large' | 'damaged' | 'archive' | 'outside';
+type SourceReason =
+  | outbound.OutboundReason
+  | 'redirect'
+  | 'status'
+  | 'too_large'
+  | 'damaged'
+  | 'archive'
+  | 'outside';
 
 /** Why a source cannot be read, in words for the owner of the pipeline. */
-export const SourceProblem = OutboundProblem<SourceReason>;
-export type SourceProblem = OutboundProblem<SourceReason>;
+export const SourceProblem = outbound.OutboundProblem<SourceReason>;
+export type SourceProblem = outbound.OutboundProblem<SourceReason>;
 
-export interface SourceSettings extends WaitLimits {
+export interface SourceSettings extends outbound.WaitLimits {
   /** Has a folder for each project; undefined: directories cannot be read. */
   readonly importDir: string | undefined;
   /** An existing folder; a zip archive is stored there, without a name, while it is read. */
@@ -93,7 +91,7 @@ export interface SourceSettings extends WaitLimits {
   readonly maxPackedBytes: number;
   readonly maxUnpackedBytes: number;
   /** Looks names up; default: the system. */
-  readonly resolve?: Resolve;
+  readonly resolve?: outbound.Resolve;
 }
 
 export interface SourceRun {
@@ -104,13 +102,13 @@ export interface SourceRun {
   readonly upload?: SourceFile | undefined;
 }
 
-export type OpenSettings = SourceSettings & { readonly allows: AllowedAddresses };
+export type OpenSettings = SourceSettings & { readonly allows: outbound.AllowedAddresses };
 
 /** The settings for a run's connections. A cancelled run ends with its thread. */
-export const outboundOf = (settings: OpenSettings): Outbound => ({
+export const outboundOf = (settings: OpenSettings): outbound.Outbound => ({
   allows: settings.allows,
   resolve: settings.resolve,
-  timeouts: createTimeouts(settings, 'The source'),
+  timeouts: outbound.createTimeouts(settings, 'The source'),
   signal: undefined,
 });
 
@@ -137,7 +135,7 @@ interface SourceParts<
   /** For the log of a run, without anything that may be secret. */
   describe(source: Sent): string;
   /** Which options are secret. */
-  readonly secrets?: SecretMembers<Sent>;
+  readonly secrets?: outbound.SecretMembers<Sent>;
 }
 
 /** A source of the list, for code that opens any; `Source` is how a definition describes it. */

@@ -3,13 +3,7 @@
  * the last run as byte streams, bounded in size and time, and undoes gzip and zip. The contents of a file are for the formats.
  */
 import { type Static, Type } from 'typebox';
-import {
-  allowAddresses,
-  fillMembers,
-  listMasked,
-  maskMembers,
-  pickSecrets,
-} from '../../outbound/outbound.ts';
+import * as outbound from '../../outbound/outbound.ts';
 import type { ByteStream } from '../streams.ts';
 import { directory } from './directory.ts';
 import { globProblem } from './glob.ts';
@@ -26,14 +20,8 @@ import {
 } from './source.ts';
 import { unpackBytes } from './unpack.ts';
 
-export type { SourceSettings } from './source.ts';
-export {
-  type OpenedSource,
-  readCharset,
-  type SourceFile,
-  SourceProblem,
-  type SourceStamp,
-} from './source.ts';
+export type { OpenedSource, SourceFile, SourceSettings, SourceStamp } from './source.ts';
+export { readCharset, SourceProblem } from './source.ts';
 
 /** Everything else about sources is derived from this list: docs/openapi.json, checks, masks, the console's choice. */
 const SOURCES = [http, upload, directory, sftp, s3] as const;
@@ -42,24 +30,17 @@ const SOURCES = [http, upload, directory, sftp, s3] as const;
 export const SourceSchema = Type.Union(SOURCES.map(({ schema }) => schema));
 export type Source = Static<(typeof SOURCES)[number]['schema']>;
 
-const byType: ReadonlyMap<string, FileSource<Source>> = new Map(
-  SOURCES.map((source) => [source.type, source]),
-);
-
 /** @throws Error for an unknown type: stored ones were checked */
 function getSource({ type }: Source): FileSource<Source> {
-  const source = byType.get(type);
+  const source: FileSource<Source> | undefined = SOURCES.find((one) => one.type === type);
   if (source === undefined) throw new Error(`There is no source ${type}`);
   return source;
 }
 
 /** @returns the problems of a source that the schema cannot express, for the details of a refusal */
 export function checkSource(source: Source): string[] {
-  const { entry } = source;
-  const problems = {
-    entry: entry === undefined ? undefined : globProblem(entry),
-    ...getSource(source).check(source),
-  };
+  const entry = source.entry === undefined ? undefined : globProblem(source.entry);
+  const problems = { entry, ...getSource(source).check(source) };
   return Object.entries(problems).flatMap(([option, problem]) =>
     problem === undefined ? [] : [`/source/${option}: ${problem}`],
   );
@@ -73,22 +54,20 @@ export const describeSource = (source: Source): string => getSource(source).desc
 
 /** @returns the source as it may be shown and stored: *** in place of secrets */
 export const maskSource = <Any extends Source>(source: Any): Any =>
-  maskMembers(source, getSource(source).secrets);
+  outbound.maskMembers(source, getSource(source).secrets);
 
 /** @returns the secrets of a source, to be sealed; undefined if there are none, or only masked ones */
 export const secretsOf = (source: Source): object | undefined =>
-  pickSecrets(source, getSource(source).secrets);
+  outbound.pickSecrets(source, getSource(source).secrets);
 
 /** @returns the members of a source that were sent as *** */
-export const listMaskedMembers = (source: Source): string[] => listMasked(source, getSource(source).secrets);
+export const listMaskedMembers = (source: Source): string[] =>
+  outbound.listMasked(source, getSource(source).secrets);
 
-/**
- * Fills in the values that are masked in a definition that was read and sent back.
- * @returns undefined if there is no such value
- */
+/** Fills in what is masked in a definition that was read and sent back. @returns undefined if there is no value */
 export function unmaskSource<Any extends Source>(sent: Any, stored: Source | undefined): Any | undefined {
   const known = stored?.type === sent.type ? stored : undefined;
-  return fillMembers(sent, known, getSource(sent).secrets) as Any | undefined;
+  return outbound.fillMembers(sent, known, getSource(sent).secrets) as Any | undefined;
 }
 
 const GIB = 1024 * 1024 * 1024;
@@ -106,13 +85,10 @@ export type Sources = ReturnType<typeof createSources>;
 
 /** @throws Error for an invalid range in `allow`: settings are checked at the start */
 export function createSources(settings: SourceSettings) {
-  const opening = { ...settings, allows: allowAddresses(settings.allow) };
+  const opening = { ...settings, allows: outbound.allowAddresses(settings.allow) };
   const { tempDir, maxPackedBytes, maxUnpackedBytes } = settings;
   return {
-    /**
-     * @returns undefined if nothing is new since the last run
-     * @throws SourceProblem; reading the files throws it too
-     */
+    /** @returns undefined if nothing is new since the last run. @throws SourceProblem, as reading the files does */
     open: async (source: Source, run: SourceRun): Promise<OpenedSource | undefined> =>
       getSource(source).open(source, run, opening),
     /** @returns the bytes for the reader of a format: gzip and zip are undone, workbooks unchanged */

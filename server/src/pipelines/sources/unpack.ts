@@ -4,16 +4,7 @@
  */
 import { crc32, createGunzip } from 'node:zlib';
 import type { Entry } from 'yauzl';
-import {
-  type ByteStream,
-  openNamelessFile,
-  openZip,
-  peekBytes,
-  readSpool,
-  writeSpool,
-  type Zip,
-  type ZipLimits,
-} from '../streams.ts';
+import * as streams from '../streams.ts';
 import { boundBytes, checkRatio, tooLarge, unpackStream } from './byte-streams.ts';
 import { compileGlob } from './glob.ts';
 import { SourceProblem } from './source.ts';
@@ -33,9 +24,11 @@ const HEAD_BYTES = TAR_MARK.at + TAR_MARK.text.length;
 /** Bytes read from the inflater at a time. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Compression formats that people try; only gzip is supported. */
+/** Packings that people try; only gzip and zip are supported. */
 const PACKINGS: readonly (readonly [string, string])[] = [
   ['\x1f\x8b', 'gzip'],
+  ['PK\x03\x04', 'zip'],
+  ['PK\x05\x06', 'zip'],
   ['BZh', 'bzip2'],
   ['\xfd7zXZ\0', 'xz'],
   ['\x28\xb5\x2f\xfd', 'zstd'],
@@ -47,38 +40,40 @@ const PACKINGS: readonly (readonly [string, string])[] = [
  * @returns the bytes of the one file inside, or the given ones if they are not packed
  * @throws SourceProblem too_large, damaged, broken_off, archive
  */
-export async function* unpackBytes(given: ByteStream, options: UnpackOptions): ByteStream {
-  const { head, stream } = await peekBytes(given, HEAD_BYTES);
-  const packing = packingOf(head);
+export async function* unpackBytes(given: streams.ByteStream, options: UnpackOptions): streams.ByteStream {
+  const { stream, packing } = await peekPacking(given);
   if (packing === 'gzip') yield* unpackGzip(boundBytes(stream, options.maxPackedBytes, 'The file'), options);
   else if (packing === 'zip') yield* unpackZip(stream, options);
-  else if (packing !== undefined && packing !== 'workbook') {
+  else if (packing === undefined) yield* boundBytes(stream, options.maxUnpackedBytes, 'The file');
+  else {
     await stream[Symbol.asyncDispose]();
     const text = `The file is a ${packing} archive; gzip and zip are unpacked, nothing else`;
     throw new SourceProblem('archive', text);
-  } else yield* boundBytes(stream, options.maxUnpackedBytes, 'The file');
+  }
 }
 
-async function* unpackGzip(bytes: ByteStream, { maxUnpackedBytes: maxBytes }: UnpackOptions): ByteStream {
+async function* unpackGzip(
+  bytes: streams.ByteStream,
+  { maxUnpackedBytes: maxBytes }: UnpackOptions,
+): streams.ByteStream {
   const createTransform = () => createGunzip({ chunkSize: CHUNK_BYTES });
   yield* refuseNested(unpackStream(bytes, { what: 'The gzip file', maxBytes, createTransform }), 'gzip');
 }
 
 /** A zip has its directory at its end, so it has to be complete before anything can be read. */
-async function* unpackZip(bytes: ByteStream, options: UnpackOptions): ByteStream {
-  await using file = await openNamelessFile(options.tempDir);
+async function* unpackZip(bytes: streams.ByteStream, options: UnpackOptions): streams.ByteStream {
+  await using file = await streams.openNamelessFile(options.tempDir);
   const packed = boundBytes(bytes, options.maxPackedBytes, 'The zip archive');
-  for await (const _ of writeSpool(packed, file));
-  const zip = await openZip(file, limits);
+  for await (const _ of streams.writeSpool(packed, file));
+  const zip = await streams.openZip(file, limits);
   const entry = chooseEntry(zip.entries, options);
-  if (entry === undefined) yield* readSpool(file);
+  if (entry === undefined) yield* streams.readSpool(file);
   else yield* refuseNested(readEntry(zip, entry, options), 'zip');
 }
 
-async function* refuseNested(unpacked: ByteStream, outer: string): ByteStream {
-  const { head, stream } = await peekBytes(unpacked, HEAD_BYTES);
-  const packing = packingOf(head);
-  if (packing !== undefined && packing !== 'workbook') {
+async function* refuseNested(unpacked: streams.ByteStream, outer: string): streams.ByteStream {
+  const { stream, packing } = await peekPacking(unpacked);
+  if (packing !== undefined) {
     await stream[Symbol.asyncDispose]();
     const text = `There is a ${packing} archive inside the ${outer} archive; only one packing is undone`;
     throw new SourceProblem('archive', text);
@@ -86,12 +81,13 @@ async function* refuseNested(unpacked: ByteStream, outer: string): ByteStream {
   yield* stream;
 }
 
-function packingOf(head: Buffer): string | undefined {
+/** A workbook counts as not packed. */
+async function peekPacking(bytes: streams.ByteStream) {
+  const { head, stream } = await streams.peekBytes(bytes, HEAD_BYTES);
   const text = head.toString('latin1');
-  if (text.startsWith('PK\x03\x04') || text.startsWith('PK\x05\x06'))
-    return isWorkbookHead(head) ? 'workbook' : 'zip';
   const isTar = text.slice(TAR_MARK.at) === TAR_MARK.text;
-  return PACKINGS.find(([magic]) => text.startsWith(magic))?.[1] ?? (isTar ? 'tar' : undefined);
+  const packing = PACKINGS.find(([magic]) => text.startsWith(magic))?.[1] ?? (isTar ? 'tar' : undefined);
+  return { stream, packing: packing === 'zip' && isWorkbookHead(head) ? undefined : packing };
 }
 
 const NAME_LENGTH_AT = 26;
@@ -107,11 +103,10 @@ function isWorkbookHead(head: Buffer): boolean {
 /** An archive for a pipeline has one file, or a few of which one is chosen. */
 const ENTRIES = 1_000;
 const NAMES_SHOWN = 5;
-const WORKBOOK_MARK = '[Content_Types].xml';
 
 /** @returns undefined if the archive is a workbook */
 function chooseEntry(entries: readonly Entry[], options: UnpackOptions): Entry | undefined {
-  if (entries.some(({ fileName }) => fileName === WORKBOOK_MARK)) return undefined;
+  if (entries.some(({ fileName }) => fileName === '[Content_Types].xml')) return undefined;
   const entry = chooseOne(entries, options.entry);
   if (entry.isEncrypted()) throw new SourceProblem('archive', `${quote(entry)} in the archive is encrypted`);
   if (entry.uncompressedSize > options.maxUnpackedBytes)
@@ -119,7 +114,7 @@ function chooseEntry(entries: readonly Entry[], options: UnpackOptions): Entry |
   return entry;
 }
 
-const limits: ZipLimits = {
+const limits: streams.ZipLimits = {
   entries: ENTRIES,
   tooMany: () => new SourceProblem('archive', `The archive holds more than ${ENTRIES} files`),
   damaged: (cause) =>
@@ -142,12 +137,11 @@ function chooseOne(entries: readonly Entry[], pattern: string | undefined): Entr
   throw new SourceProblem('archive', text);
 }
 
-function quote({ fileName }: Entry): string {
-  return JSON.stringify(fileName.length > 100 ? `${fileName.slice(0, 100)}…` : fileName);
-}
+const quote = ({ fileName }: Entry): string =>
+  JSON.stringify(fileName.length > 100 ? `${fileName.slice(0, 100)}…` : fileName);
 
 /** The library checks the length; the checksum of the content is checked here. */
-async function* readEntry(zip: Zip, entry: Entry, options: UnpackOptions): ByteStream {
+async function* readEntry(zip: streams.Zip, entry: Entry, options: UnpackOptions): streams.ByteStream {
   const what = `${quote(entry)} in the archive`;
   let total = 0;
   let checksum = 0;
