@@ -9,19 +9,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { Base } from '../storage/storage.ts';
 import { AccountPlaces } from './account-places.ts';
-import {
-  checkTried,
-  fillSource,
-  makeTriggerId,
-  PIPELINE_SECRETS,
-  PIPELINES,
-  type Pipeline,
-  type Preview,
-  pipelineKind,
-  RUNS,
-  type SentPreview,
-  sealPlainSources,
-} from './definitions/definitions.ts';
+import * as definitions from './definitions/definitions.ts';
 import { createTextChecks } from './mapping/expressions/expressions.ts';
 import {
   createPipelineRuns,
@@ -46,19 +34,17 @@ export function createPipelines(parts: PipelineParts) {
   const { database, secrets, clock, threads, projects } = parts;
   const runs = createPipelineRuns(parts);
   const textChecks = createTextChecks();
-  const kind = pipelineKind({ clock, textChecks });
-  const definitions = createDefinitions(parts, kind);
+  const defined = createDefinitions(parts, definitions.pipelineKind(clock, textChecks));
   const previews = new AccountPlaces(PREVIEWS);
-  projects.removeWithProject(PIPELINES.name, RUNS.name);
+  projects.removeWithProject(definitions.PIPELINES.name, definitions.RUNS.name);
 
   return {
-    ...definitions,
+    ...defined,
     /** Gives the webhook a new URL; the old one is 404 from then on. @throws not_found */
-    renewTriggerId: (change: SentChange<Shown<Pipeline>>, { id }: { readonly id: number }) =>
-      definitions.renew(change, { id, what: 'trigger-id' }, (state) => ({
-        ...state,
-        triggerId: makeTriggerId(),
-      })),
+    renewTriggerId(change: SentChange<Shown<definitions.Pipeline>>, { id }: { readonly id: number }) {
+      const what = { id, what: 'trigger-id' };
+      return defined.renew(change, what, (state) => ({ ...state, triggerId: definitions.makeTriggerId() }));
+    },
     ...createPipelineTriggers(parts, runs),
     /** Started where tasks run. */
     schedule: createPipelineSchedule(parts, runs),
@@ -69,36 +55,33 @@ export function createPipelines(parts: PipelineParts) {
      * @throws request_invalid, not_found for the stored pipeline, rate_limited, not_ready, and any refusal of
      * the source or its format
      */
-    async preview(project: ChosenProject, sent: SentPreview, signal?: AbortSignal): Promise<Preview> {
+    async preview(
+      project: ChosenProject,
+      sent: definitions.SentPreview,
+      signal?: AbortSignal,
+    ): Promise<definitions.Preview> {
       const { id: projectId, accountId } = project;
       const { pipelineId, file, catalog: isCounted = false } = sent;
       const requester = { accountId, signal };
       return previews.use(requester, async () => {
-        const stored = pipelineId === undefined ? undefined : await definitions.get(project, pipelineId);
-        const checked = await checkTried(sent, textChecks(requester));
-        const opened =
-          stored &&
-          openStored(PIPELINE_SECRETS, stored, {
-            secrets,
-            isNeeded: listMaskedMembers(checked.source).length > 0,
-          });
-        const tried = fillSource(checked, opened?.source);
-        const counted = isCounted ? { locale: await projects.getLocale(projectId) } : undefined;
-        return threads.preview(
-          { projectId, ...tried, file: file && readFile(file), catalog: counted },
-          signal,
-        );
+        const stored = pipelineId === undefined ? undefined : await defined.get(project, pipelineId);
+        const checked = await definitions.checkTried(sent, textChecks(requester));
+        const isNeeded = listMaskedMembers(checked.source).length > 0;
+        const opened = stored && openStored(definitions.PIPELINE_SECRETS, stored, { secrets, isNeeded });
+        const tried = definitions.fillSource(checked, opened?.source);
+        const catalog = isCounted ? { locale: await projects.getLocale(projectId) } : undefined;
+        return threads.preview({ projectId, ...tried, file: file && readFile(file), catalog }, signal);
       });
     },
 
     /** Seals secrets that an earlier version stored as sent. @returns how many could not be sealed, as there is no key */
-    sealPlain: () => sealPlainSources(database, secrets),
+    sealPlain: () => definitions.sealPlainSources(database, secrets),
   };
 }
 
 const PREVIEWED_MIB = 8;
 
-function readFile({ name, base64, isBeginning = false }: NonNullable<SentPreview['file']>) {
+function readFile({ name, base64, isBeginning = false }: NonNullable<definitions.SentPreview['file']>) {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(base64))
     throw new ServiceError('request_invalid', '/file/base64 must be base64');
   const bytes = Buffer.from(base64, 'base64');

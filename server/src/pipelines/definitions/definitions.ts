@@ -1,6 +1,4 @@
-/**
- * The door of definitions: the record of pipelines, their checks, their answers and their rows. Never reads a source.
- */
+/** The door of definitions: the record of pipelines, their checks, answers and rows. Never reads a source. */
 
 export * from './pipeline-kind.ts';
 export * from './pipeline-schemas.ts';

@@ -1,13 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import {
-  checkSchedule,
-  type DefinitionKind,
-  findNextRun,
-  type SecretPart,
-  sealDefinition,
-  sealedColumnOf,
-} from '../../definitions/definitions.ts';
+import * as definitions from '../../definitions/definitions.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { describeMasked } from '../../outbound/outbound.ts';
@@ -15,22 +8,8 @@ import type { Secrets } from '../../storage/secrets/secrets.ts';
 import type { Database } from '../../storage/storage.ts';
 import { getFormat } from '../formats/formats.ts';
 import type { CheckedTexts, TextChecks, TextProblems } from '../mapping/expressions/expressions.ts';
-import {
-  type CompiledMapping,
-  isOfPairs,
-  type Mapping,
-  MappingProblem,
-  type PipelineMode,
-  planMapping,
-} from '../mapping/mapping.ts';
-import {
-  checkSource,
-  listMaskedMembers,
-  maskSource,
-  type Source,
-  secretsOf,
-  unmaskSource,
-} from '../sources/sources.ts';
+import * as mappings from '../mapping/mapping.ts';
+import * as sources from '../sources/sources.ts';
 import type {
   Pipeline,
   PipelineDefinition,
@@ -43,27 +22,23 @@ import type {
 import { listUnsealed, PIPELINES, RUNS } from './pipeline-store.ts';
 
 /** For a stored or a tried definition: the secrets of its source. */
-export const PIPELINE_SECRETS: SecretPart<PipelineDefinition> = {
-  column: sealedColumnOf('pipeline'),
-  mask: (definition) => ({ ...definition, source: maskSource(definition.source) }),
-  pick: ({ source }) => secretsOf(source),
+export const PIPELINE_SECRETS: definitions.SecretPart<PipelineDefinition> = {
+  column: definitions.sealedColumnOf('pipeline'),
+  mask: (definition) => ({ ...definition, source: sources.maskSource(definition.source) }),
+  pick: ({ source }) => sources.secretsOf(source),
   restore: (masked, picked: object) => ({ ...masked, source: { ...masked.source, ...picked } }),
-  hasMasked: ({ source }) => listMaskedMembers(source).length > 0,
+  hasMasked: ({ source }) => sources.listMaskedMembers(source).length > 0,
   fill: (sent, stored) => fillSource(sent, stored?.source),
 };
 
 /** 192 random bits. */
-const TRIGGER_ID_BYTES = 24;
-export const makeTriggerId = () => randomBytes(TRIGGER_ID_BYTES).toString('base64url');
+export const makeTriggerId = () => randomBytes(24).toString('base64url');
 
 /** Source: docs/interface.md §13.1. */
-export const pipelineKind = ({
-  clock,
-  textChecks,
-}: {
-  readonly clock: Clock;
-  readonly textChecks: TextChecks;
-}): DefinitionKind<SentPipeline, PipelineDefinition, PipelineState> => ({
+export const pipelineKind = (
+  clock: Clock,
+  textChecks: TextChecks,
+): definitions.DefinitionKind<SentPipeline, PipelineDefinition, PipelineState> => ({
   type: 'pipeline',
   store: PIPELINES,
   check: (sent, { accountId }, signal) =>
@@ -74,7 +49,8 @@ export const pipelineKind = ({
   secrets: PIPELINE_SECRETS,
   trigger: {
     of: ({ trigger }) => trigger,
-    planNext: ({ trigger }, now) => (trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined),
+    planNext: ({ trigger }, now) =>
+      trigger.type === 'schedule' ? definitions.findNextRun(trigger, now) : undefined,
   },
   runs: { ...RUNS, busy: 'pipeline_busy' },
 });
@@ -91,7 +67,7 @@ const PAGE = 500;
 export async function sealPlainSources(database: Database, secrets: Secrets): Promise<number> {
   let plainCount = 0;
   for (let page = await listUnsealed(database.read, 0, PAGE); page.length > 0; ) {
-    const plain = page.filter(({ definition }) => secretsOf(definition.source) !== undefined);
+    const plain = page.filter(({ definition }) => sources.secretsOf(definition.source) !== undefined);
     if (secrets.canSeal) for (const pipeline of plain) await sealStored(database, secrets, pipeline);
     else plainCount += plain.length;
     page = await listUnsealed(database.read, page.at(-1)?.id ?? 0, PAGE);
@@ -104,14 +80,10 @@ function sealStored(database: Database, secrets: Secrets, { projectId, id }: Pip
   return database.write(projectId, async (tx) => {
     const pipeline = await PIPELINES.find(tx, { id: projectId }, id);
     if (pipeline !== undefined && pipeline.sealed === undefined)
-      await PIPELINES.update(tx, sealDefinition(PIPELINE_SECRETS, pipeline, secrets));
+      await PIPELINES.update(tx, definitions.sealDefinition(PIPELINE_SECRETS, pipeline, secrets));
   });
 }
 
-/** Checks of a definition that a schema cannot express. Source: docs/interface.md §13.1. */
-
-const DEFAULT_MIN_SECONDS = 3_600;
-const DEFAULT_DELETE_PERCENT = 30;
 /** The most mistakes that a refusal lists. */
 const SHOWN = 20;
 
@@ -130,11 +102,11 @@ async function checkPipeline(
   const { name, source, format, mapping, mode = 'full', relationId, tableName } = sent;
   const trigger = readTrigger(sent.trigger);
   refuse([
-    ...checkSource(source),
+    ...sources.checkSource(source),
     ...checkNeedOfMapping(sent),
     ...checkPlaces(sent),
     ...(await checkMapping(mapping, mode, checkTexts)),
-    ...(trigger.type === 'schedule' ? checkSchedule(trigger, now) : []),
+    ...(trigger.type === 'schedule' ? definitions.checkSchedule(trigger, now) : []),
   ]);
   return {
     name,
@@ -145,7 +117,7 @@ async function checkPipeline(
     ...(relationId !== undefined && { relationId }),
     ...(tableName !== undefined && { tableName }),
     trigger,
-    maxDeletePercent: sent.maxDeletePercent ?? DEFAULT_DELETE_PERCENT,
+    maxDeletePercent: sent.maxDeletePercent ?? 30,
     onRejectedRow: sent.onRejectedRow ?? 'stop',
     minProducts: sent.minProducts ?? 1,
   };
@@ -154,23 +126,18 @@ async function checkPipeline(
 /** The same for a preview, which suggests a mapping if there is none. @throws request_invalid */
 export async function checkTried(sent: SentPreview, checkTexts: CheckTexts): Promise<TriedDefinition> {
   const { source, format, mapping, mode = 'full' } = sent;
-  refuse([...checkSource(source), ...(await checkMapping(mapping, mode, checkTexts))]);
+  refuse([...sources.checkSource(source), ...(await checkMapping(mapping, mode, checkTexts))]);
   return { source, format, ...(mapping !== undefined && { mapping }), mode };
 }
 
-/**
- * Fills in the secrets of the source that an answer masked.
- * @throws request_invalid if there is no value to fill in
- */
-export function fillSource<Sent extends { readonly source: Source }>(
+/** Fills in the secrets of the source that an answer masked. @throws request_invalid if there are none */
+export function fillSource<Sent extends { readonly source: sources.Source }>(
   sent: Sent,
-  stored: Source | undefined,
+  stored: sources.Source | undefined,
 ): Sent {
-  const source = unmaskSource(sent.source, stored);
-  if (source === undefined) {
-    throw refusal(listMaskedMembers(sent.source).map((member) => describeMasked(`/source/${member}`)));
-  }
-  return { ...sent, source };
+  const source = sources.unmaskSource(sent.source, stored);
+  if (source !== undefined) return { ...sent, source };
+  throw refusal(sources.listMaskedMembers(sent.source).map((member) => describeMasked(`/source/${member}`)));
 }
 
 function refuse(problems: readonly string[]): void {
@@ -183,7 +150,7 @@ const refusal = (problems: readonly string[]) =>
 /** Ignores fields that the service adds to a trigger in its answers. */
 function readTrigger(sent: SentPipeline['trigger']): Trigger {
   if (sent.type !== 'webhook') return sent;
-  return { type: 'webhook', minSecondsBetween: sent.minSecondsBetween ?? DEFAULT_MIN_SECONDS };
+  return { type: 'webhook', minSecondsBetween: sent.minSecondsBetween ?? 3_600 };
 }
 
 /** The parts that definitions of pairs have, by mode. */
@@ -195,15 +162,15 @@ const PAIRS = {
 function checkNeedOfMapping({ format: { type }, mapping, mode }: SentPipeline): string[] {
   const { mapping: need } = getFormat(type);
   const isMissing = mapping === undefined;
-  if (isOfPairs(mode)) {
+  if (mappings.isOfPairs(mode)) {
     const pairs = PAIRS[mode];
     if (need === 'none') return [`/mode: a ${type} file holds products, ${pairs.need} a format with columns`];
     return isMissing ? [`/mapping: is needed in mode ${mode}, with ${pairs.parts}`] : [];
   }
   if (need === 'none')
     return isMissing ? [] : [`/mapping: must be left out: a ${type} file holds products already`];
-  const isNeeded = isMissing && need === 'needed';
-  return isNeeded ? [`/mapping: is needed for the format ${type}, which has none of its own`] : [];
+  if (!isMissing || need !== 'needed') return [];
+  return [`/mapping: is needed for the format ${type}, which has none of its own`];
 }
 
 /** Only a run checks whether the relation exists, as it may be created later. */
@@ -216,18 +183,18 @@ function checkPlaces({ mode, ...sent }: SentPipeline): string[] {
 }
 
 async function checkMapping(
-  mapping: Mapping | undefined,
-  mode: PipelineMode,
+  mapping: mappings.Mapping | undefined,
+  mode: mappings.PipelineMode,
   checkTexts: CheckTexts,
-): Promise<string[]> {
+) {
   if (mapping === undefined) return [];
-  if (!isOfPairs(mode) && mapping.identifier === undefined)
+  if (!mappings.isOfPairs(mode) && mapping.identifier === undefined)
     return ['/mapping must have required properties identifier'];
-  let planned: CompiledMapping;
+  let planned: mappings.CompiledMapping;
   try {
-    planned = planMapping(mapping, mode);
+    planned = mappings.planMapping(mapping, mode);
   } catch (error) {
-    if (error instanceof MappingProblem) return [`/mapping: ${error.message}`];
+    if (error instanceof mappings.MappingProblem) return [`/mapping: ${error.message}`];
     throw error;
   }
   const problems = await checkTexts(planned);
@@ -253,7 +220,6 @@ function kindOf(
   { expressions, patterns }: TextProblems,
 ): ReadonlyMap<string, string> | undefined {
   if (key === 'expression') return expressions;
-  const isPattern =
-    (key === 'from' && part.regex === true) || (key === 'value' && part.operator === 'matches');
-  return isPattern ? patterns : undefined;
+  if (key === 'from') return part.regex === true ? patterns : undefined;
+  return key === 'value' && part.operator === 'matches' ? patterns : undefined;
 }

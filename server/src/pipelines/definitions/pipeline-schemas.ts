@@ -14,8 +14,6 @@ export const PipelineParams = Type.Object({ id: wire.Id, pipelineId: wire.Id });
 const PipelineSource = wire.byType<Source>(SourceSchema, 'PipelineSource');
 const PipelineFormat = wire.byType<Format>(FormatSchema, 'PipelineFormat');
 
-const YEAR_SECONDS = 31_536_000;
-
 const ManualTrigger = wire.closed({ type: Type.Literal('manual') });
 const ScheduleTrigger = wire.closed({
   type: Type.Literal('schedule'),
@@ -30,7 +28,8 @@ const WebhookTrigger = wire.closed({
   type: Type.Literal('webhook'),
   minSecondsBetween: optional.integer({
     minimum: 0,
-    maximum: YEAR_SECONDS,
+    /** A year. */
+    maximum: 31_536_000,
     description: 'between two accepted calls; default 3600',
   }),
   id: optional.text('the last part of the URL; set by the service'),
@@ -251,12 +250,12 @@ export type Preview = Sent<Static<typeof WirePreview>>;
 /** What an invalid row does to a run: fails it, is skipped, or is skipped up to a share of all rows. */
 export type RejectedRowPolicy = NonNullable<SentPipeline['onRejectedRow']>;
 
-type Filled = 'mode' | 'maxDeletePercent' | 'onRejectedRow' | 'minProducts';
 /** Source: docs/interface.md §13.1, with its defaults filled in. */
 export type PipelineDefinition = Readonly<
   Pick<SentPipeline, 'name' | 'source' | 'format' | 'mapping' | 'relationId' | 'tableName'>
 > &
-  Readonly<Required<Pick<SentPipeline, Filled>>> & { readonly trigger: Trigger };
+  Readonly<Required<Pick<SentPipeline, 'mode' | 'maxDeletePercent' | 'onRejectedRow' | 'minProducts'>>> &
+  Readonly<{ trigger: Trigger }>;
 
 /** What the service records about a pipeline. */
 export interface PipelineState {

@@ -1,33 +1,19 @@
 import { type Selectable, sql } from 'kysely';
-import {
-  createRunStore,
-  type DueTable,
-  type InProject,
-  inProjectTable,
-  readDefined,
-  toDefinedColumns,
-} from '../../definitions/definitions.ts';
+import * as definitions from '../../definitions/definitions.ts';
 import { createStore } from '../../projects/projects.ts';
-import {
-  type ControlSchema,
-  type ControlTransaction,
-  control,
-  type Database,
-  type Rows,
-} from '../../storage/storage.ts';
+import * as storage from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import type { SourceStamp } from '../sources/sources.ts';
 import type { Pipeline, PipelineDefinition, ReadSummary, UploadedFile } from './pipeline-schemas.ts';
 
-type PipelineRow = Selectable<ControlSchema['pipeline']>;
 type TaskKey = Pick<Task, 'projectId' | 'number'>;
 
-const table: DueTable<Pipeline, InProject> = {
-  ...inProjectTable,
+const table: definitions.DueTable<Pipeline, definitions.InProject> = {
+  ...definitions.inProjectTable,
   name: 'pipeline',
   dueColumn: 'next_run_at',
-  read: (row: PipelineRow) => ({
-    ...readDefined<PipelineDefinition>(row),
+  read: (row: Selectable<storage.ControlSchema['pipeline']>) => ({
+    ...definitions.readDefined<PipelineDefinition>(row),
     dueAt: row.next_run_at ?? undefined,
     state: {
       triggerId: row.trigger_id,
@@ -35,7 +21,7 @@ const table: DueTable<Pipeline, InProject> = {
     },
   }),
   toColumns: ({ state: { triggerId, stamp }, dueAt: nextRunAt, ...pipeline }) => ({
-    ...toDefinedColumns(pipeline),
+    ...definitions.toDefinedColumns(pipeline),
     triggerId,
     nextRunAt,
     stamp: writeStamp(stamp),
@@ -48,10 +34,14 @@ export const PIPELINES = { ...table, ...createStore(table) };
 const writeStamp = (stamp: SourceStamp | undefined) => (stamp === undefined ? null : JSON.stringify(stamp));
 
 /** Uses the index pipeline_run_by_pipeline. */
-export const RUNS = createRunStore({ name: 'pipeline_run', owners: 'pipeline', owner: 'pipeline_id' });
+export const RUNS = definitions.createRunStore({
+  name: 'pipeline_run',
+  owners: 'pipeline',
+  owner: 'pipeline_id',
+});
 
 /** @returns pipelines of any project whose source may have unsealed headers, by id */
-export async function listUnsealed(rows: Rows, after: number, limit: number): Promise<Pipeline[]> {
+export async function listUnsealed(rows: storage.Rows, after: number, limit: number): Promise<Pipeline[]> {
   const found = await rows
     .selectFrom('pipeline')
     .selectAll()
@@ -75,10 +65,10 @@ interface Window {
  * @returns undefined if it is counted, else ms until the window ends
  */
 export async function countTrigger(
-  tx: ControlTransaction,
+  tx: storage.ControlTransaction,
   window: Window,
-  { now }: Pick<Database, 'now'>,
-): Promise<number | undefined> {
+  { now }: Pick<storage.Database, 'now'>,
+) {
   const counted = await tx
     .updateTable('pipeline')
     .set({ triggered_at: now })
@@ -93,9 +83,9 @@ export async function countTrigger(
 
 /** @returns ms until the window of the last accepted call ends; 0 when it has ended */
 export async function findWindow(
-  rows: Rows,
+  rows: storage.Rows,
   { projectId, id, windowMs }: Window,
-  { now }: Pick<Database, 'now'>,
+  { now }: Pick<storage.Database, 'now'>,
 ): Promise<number> {
   const row = await rows
     .selectFrom('pipeline')
@@ -108,17 +98,17 @@ export async function findWindow(
 
 /** Saves the stamp that recognises an unchanged source, unless the pipeline was changed since the run began. */
 export async function saveStamp(
-  database: Database,
+  database: storage.Database,
   { projectId, id, revision }: Pick<Pipeline, 'projectId' | 'id' | 'revision'>,
   stamp: SourceStamp | undefined,
 ): Promise<void> {
   const change = { where: { projectId, id, revision }, set: { stamp: writeStamp(stamp) } };
-  await database.write('rows', (tx) => control.update(tx, 'pipeline', change));
+  await database.write('rows', (tx) => storage.control.update(tx, 'pipeline', change));
 }
 
 /** @returns what a run has stored; `read` once the writes are accepted */
-export async function findRun(database: Database, { projectId, number: taskNumber }: TaskKey) {
-  const row = await control.find(database.read, 'pipeline_run', { projectId, taskNumber });
+export async function findRun(database: storage.Database, { projectId, number: taskNumber }: TaskKey) {
+  const row = await storage.control.find(database.read, 'pipeline_run', { projectId, taskNumber });
   return (
     row && {
       upload: row.upload === null ? undefined : (JSON.parse(row.upload) as UploadedFile),
@@ -129,10 +119,10 @@ export async function findRun(database: Database, { projectId, number: taskNumbe
 
 /** Saved when the writes are accepted: after a crash the source cannot be read again. */
 export async function saveRead(
-  tx: ControlTransaction,
+  tx: storage.ControlTransaction,
   { projectId, number: taskNumber }: TaskKey,
   read: ReadSummary,
 ): Promise<void> {
   const change = { where: { projectId, taskNumber }, set: { read: JSON.stringify(read) } };
-  await control.update(tx, 'pipeline_run', change);
+  await storage.control.update(tx, 'pipeline_run', change);
 }

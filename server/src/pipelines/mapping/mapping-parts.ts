@@ -349,11 +349,7 @@ const TARGETS = 1_000;
 export type Compile = (column: Column, field: string) => CompiledColumn;
 
 /** @throws MappingProblem */
-export function planLinks(
-  mapping: Mapping,
-  mode: 'links' | 'table',
-  compile: Compile,
-): { readonly source: CompiledColumn; readonly part: MapPart } {
+export function planLinks(mapping: Mapping, mode: 'links' | 'table', compile: Compile) {
   const { source, separator } = mapping;
   const field = mode === 'links' ? 'targets' : 'target';
   const targets = mapping[field];
@@ -375,7 +371,8 @@ export function planLinks(
     if (distinct.size > TARGETS) note(row, { field: 'targets', reason: `are more than ${TARGETS}` });
     product.targets = [...distinct.values()].flatMap(([first]) => first ?? []);
   };
-  return { source: compile(source, 'source'), part };
+  const identifier = compile(source, 'source');
+  return { identifier, identifiedBy: 'source', parts: [part], takesRest: false } as const;
 }
 
 /** @throws MappingProblem */

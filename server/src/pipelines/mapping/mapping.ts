@@ -62,12 +62,7 @@ import {
 export { CellProblem, type ExpressionResult, MappingProblem } from './mapping-columns.ts';
 export type { MappedProduct } from './mapping-parts.ts';
 
-export {
-  isOfPairs,
-  type Mapping,
-  MappingSchema,
-  type PipelineMode,
-} from './mapping-schemas.ts';
+export { isOfPairs, type Mapping, MappingSchema, type PipelineMode } from './mapping-schemas.ts';
 
 /** For a mapping without patterns. */
 export const NO_PATTERNS = new PatternList();
@@ -111,8 +106,8 @@ export function planMapping(mapping: Mapping, mode: PipelineMode) {
   };
   const ignored = new Set(mapping.ignore);
   const isUsed = (column: string) => uses.has(column) || ignored.has(column);
-  const plan = isOfPairs(mode)
-    ? planPairs(mapping, mode, compile)
+  const plan: ProductPlan = isOfPairs(mode)
+    ? planLinks(mapping, mode, compile)
     : planProduct(mapping, mode, { compile, isUsed });
   const { expressions, patterns } = texts;
   /** A reader's problem with a column only matters if the column is read; which ones an expression reads is unknown. */
@@ -148,10 +143,7 @@ const toCellProblem = ({ column, message: reason }: RowProblem): CellProblem => 
   reason,
 });
 
-function mapSound(
-  view: RowView,
-  { identifier: column, identifiedBy: field, parts }: ProductPlan,
-): MappedProduct {
+function mapSound(view: RowView, { identifier: column, identifiedBy: field, parts }: ProductPlan) {
   const product: MappedProduct = { identifier: readText(view, column, { field, isNeeded: true }) ?? '' };
   for (const part of parts) part(view, product);
   return product;
@@ -227,12 +219,6 @@ interface ProductPlan {
 }
 
 /** @throws MappingProblem */
-function planPairs(mapping: Mapping, mode: 'links' | 'table', compile: Compile): ProductPlan {
-  const { source, part } = planLinks(mapping, mode, compile);
-  return { identifier: source, identifiedBy: 'source', parts: [part], takesRest: false };
-}
-
-/** @throws MappingProblem */
 function planProduct(
   mapping: Mapping,
   mode: Exclude<PipelineMode, 'links' | 'table'>,
@@ -247,11 +233,13 @@ function planProduct(
   if (isNameNeeded && mapping.name === undefined) throw new MappingProblem(`name is needed in mode ${mode}`);
   const { named, takesRest } = readAttributes(mapping);
   const removesEmpty = mode === 'partial' && mapping.emptyCells === 'remove';
-  const valuesOf = ([key, specs]: (typeof named)[number]) =>
-    specs.map((spec) => compileValues(key, spec, compile));
+  const planValues = ([key, specs]: (typeof named)[number]) => {
+    const sources = specs.map((spec) => compileValues(key, spec, compile));
+    return mapAttribute(key, sources, removesEmpty);
+  };
   const parts = [
     ...planFields(mapping, { compile, isNameNeeded }),
-    ...named.map((attribute) => mapAttribute(attribute[0], valuesOf(attribute), removesEmpty)),
+    ...named.map(planValues),
     ...planKeyValues(mapping, compile, removesEmpty),
     ...(takesRest ? [mapRest(isUsed, removesEmpty)] : []),
     ...(mapping.attributes === undefined ? [] : [checkAttributes]),
@@ -333,11 +321,8 @@ function compileRowFilter(filter: unknown, texts: MappingTexts) {
   function compile(given: unknown, depth: number): RowTest {
     if (depth > FILTER_DEPTH) throw new MappingProblem(`filter is deeper than ${FILTER_DEPTH}`);
     const { kind, filter: one } = readFilter(given);
-    if (kind !== 'expression' && kind !== 'column')
-      return combineTests(
-        kind,
-        [one[kind]].flat().map((part) => compile(part, depth + 1)),
-      );
+    const compileParts = (parts: unknown) => [parts].flat().map((part) => compile(part, depth + 1));
+    if (kind !== 'expression' && kind !== 'column') return combineTests(kind, compileParts(one[kind]));
     conditions += 1;
     if (conditions > CONDITIONS_PER_FILTER)
       throw new MappingProblem(`filter has more than ${CONDITIONS_PER_FILTER} conditions`);
@@ -348,26 +333,20 @@ function compileRowFilter(filter: unknown, texts: MappingTexts) {
   return { takes: compile(filter, 1), uses: place.uses as ReadonlySet<string> };
 }
 
-type FilterKind = 'all' | 'any' | 'not' | 'expression' | 'column';
-
-const KEYS: Readonly<Record<FilterKind, readonly string[]>> = {
-  all: ['all'],
-  any: ['any'],
-  not: ['not'],
-  expression: ['expression'],
-  column: ['column', 'operator', 'value'],
-};
+const KINDS = ['all', 'any', 'not', 'expression', 'column'] as const;
+type FilterKind = (typeof KINDS)[number];
 
 function readFilter(given: unknown): { kind: FilterKind; filter: Record<string, unknown> } {
-  const filter = (typeof given === 'object' ? given : undefined) ?? {};
-  const kind = (Object.keys(KEYS) as FilterKind[]).find((key) => Object.hasOwn(filter, key));
+  const filter = { ...(given as Record<string, unknown> | undefined) };
+  const kind = KINDS.find((key) => Object.hasOwn(filter, key));
   if (kind === undefined || Array.isArray(given))
     throw new MappingProblem('filter is an object with all, any, not, expression or column');
-  const unknown = Object.keys(filter).find((key) => !KEYS[kind].includes(key));
+  const allowed = kind === 'column' ? ['column', 'operator', 'value'] : [kind];
+  const unknown = Object.keys(filter).find((key) => !allowed.includes(key));
   if (unknown !== undefined)
     throw new MappingProblem(`filter: ${JSON.stringify(unknown)} stands beside ${kind}`);
-  checkPart(kind, (filter as Record<string, unknown>)[kind]);
-  return { kind, filter: filter as Record<string, unknown> };
+  checkPart(kind, filter[kind]);
+  return { kind, filter };
 }
 
 function checkPart(kind: FilterKind, part: unknown): void {
@@ -411,8 +390,6 @@ function compileCondition({ column, operator, value }: RowCondition, place: Filt
   };
 }
 
-const VALUES = 10_000;
-
 function compileComparison(
   operator: Exclude<RowOperator, 'exists' | 'matches'>,
   value: unknown,
@@ -443,10 +420,14 @@ function compileNumbers(holds: Test<Comparable>): Test<string> {
   };
 }
 
+const VALUES = 10_000;
+
 function readOperands(operator: RowOperator, value: unknown): Comparable[] {
   if (operator === 'contains') return [readOperandText(operator, value)];
   if (operator !== 'in' && operator !== 'between') return [readOperand(operator, value)];
-  const operands = readList(operator, value).map((one) => readOperand(operator, one));
+  if (!Array.isArray(value) || value.length === 0 || value.length > VALUES)
+    throw new MappingProblem(`filter: ${operator} takes a list`);
+  const operands = value.map((one) => readOperand(operator, one));
   const kinds = new Set(operands.map((one) => typeof one));
   if (operator === 'between' && (operands.length !== 2 || kinds.size > 1))
     throw new MappingProblem('filter: between takes two numbers or two texts');
@@ -458,15 +439,7 @@ const readOperand = (operator: string, value: unknown): Comparable =>
 
 function readOperandText(operator: string, value: unknown, mayBeEmpty = false): string {
   const isGood = typeof value === 'string' && value.length <= PATTERN_LENGTH && (mayBeEmpty || value !== '');
-  if (!isGood)
-    throw new MappingProblem(
-      `filter: ${operator} takes a number or a text of up to ${PATTERN_LENGTH} characters`,
-    );
-  return value;
-}
-
-function readList(operator: string, value: unknown): unknown[] {
-  if (!Array.isArray(value) || value.length === 0 || value.length > VALUES)
-    throw new MappingProblem(`filter: ${operator} takes a list`);
-  return value;
+  if (isGood) return value;
+  const taken = `a number or a text of up to ${PATTERN_LENGTH} characters`;
+  throw new MappingProblem(`filter: ${operator} takes ${taken}`);
 }

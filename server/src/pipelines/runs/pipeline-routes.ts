@@ -4,15 +4,7 @@ import { Type } from 'typebox';
 import { markOfDefined, type Shown } from '../../definitions/definitions.ts';
 import { ListQuery, ProjectParams, type RecordAnswer } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import {
-  answerAs,
-  type BodyStream,
-  inProject,
-  type Routes,
-  type RouteTools,
-  serve,
-  serveKind,
-} from '../../http/server/server.ts';
+import * as http from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
@@ -25,8 +17,6 @@ import { readCharset } from '../sources/sources.ts';
 const takesDefinition = { body: schemas.SentPipeline, config: { maxBodyMib: 2 } };
 /** 8 MiB as base64, and the definition. */
 const takesFile = { maxBodyMib: 14, holds: { text: 14 * 1024 * 1024 } } as const;
-/** Not parsed. */
-const File = Type.Unsafe<BodyStream | undefined>({ type: 'string', format: 'binary' });
 const PATH = '/management/projects/:id/pipelines';
 /** A caller who may change products may also run a pipeline that changes them. Source: docs/interface.md §14.1. */
 const runs = { guard: 'management', access: 'write' } as const;
@@ -39,21 +29,21 @@ export const pipelineRoutes =
     answerOnce,
     findBaseUrl,
     sourceMaxMib,
-  }: RouteTools & { readonly pipelines: Pipelines }): Routes =>
+  }: http.RouteTools & { pipelines: Pipelines }): http.Routes =>
   (server) => {
-    const kind = serveKind<Shown<schemas.Pipeline>, ChosenProject>(server, {
-      ...inProject,
+    const kind = http.serveKind<Shown<schemas.Pipeline>, ChosenProject>(server, {
+      ...http.inProject,
       path: PATH,
       idName: 'pipelineId',
       tags: ['Pipelines'],
       answerOnce,
-      answer: answerAs(schemas.WirePipeline, (shown) => schemas.toWirePipeline(shown, findBaseUrl)),
+      answer: http.answerAs(schemas.WirePipeline, (shown) => schemas.toWirePipeline(shown, findBaseUrl)),
       markOf: ({ resource }) => markOfDefined(resource),
       markOfAnswer: markOfDefined,
     });
     kind.list({ summary: 'List the pipelines of a project', list: pipelines.list });
     kind.create({ summary: 'Create a pipeline', ...takesDefinition, create: pipelines.create });
-    serve(server, `POST ${PATH}/preview`, {
+    http.serve(server, `POST ${PATH}/preview`, {
       config: { guard: 'management', access: 'manage', ...takesFile },
       tags: ['Pipelines'],
       params: ProjectParams,
@@ -78,7 +68,7 @@ export const pipelineRoutes =
       summary: 'Give the webhook another URL; the old one ends',
       change: pipelines.renewTriggerId,
     });
-    serve(server, `POST ${PATH}/:pipelineId/run`, {
+    http.serve(server, `POST ${PATH}/:pipelineId/run`, {
       ...aboutOne,
       config: { ...runs, body: 'ignored' },
       summary: 'Start a run by hand',
@@ -89,13 +79,12 @@ export const pipelineRoutes =
         const pipeline = await pipelines.get(project, params.pipelineId);
         return answerOnce(request, async (record) => {
           const alongside = noteRun(pipelines, request, { pipeline, record });
-          return schemas.toTriggered(
-            await pipelines.run(pipeline, project, { isForced: query.force, alongside }),
-          );
+          const run = await pipelines.run(pipeline, project, { isForced: query.force, alongside });
+          return schemas.toTriggered(run);
         });
       },
     });
-    serve(server, `POST ${PATH}/:pipelineId/upload`, {
+    http.serve(server, `POST ${PATH}/:pipelineId/upload`, {
       ...aboutOne,
       config: { ...runs, body: 'stream', maxBodyMib: sourceMaxMib },
       summary: 'Send the file of an upload source in; it starts a run',
@@ -103,7 +92,7 @@ export const pipelineRoutes =
         'The body is the file itself, of any type, packed with gzip or zip or not, and not a form. The answer comes when it is safely stored.',
       consumes: ['application/octet-stream'],
       query: schemas.UploadQuery,
-      body: File,
+      body: Type.Unsafe<http.BodyStream | undefined>({ type: 'string', format: 'binary' }),
       answer: { 200: schemas.TriggeredAnswer },
       async handle(request) {
         const { project, params, query, body } = request;
@@ -117,7 +106,7 @@ export const pipelineRoutes =
         });
       },
     });
-    serve(server, `GET ${PATH}/:pipelineId/runs`, {
+    http.serve(server, `GET ${PATH}/:pipelineId/runs`, {
       ...aboutOne,
       config: { guard: 'management', access: 'manage' },
       summary: 'List the runs of a pipeline',
@@ -155,19 +144,14 @@ function describeFile({ sentType, headers }: FastifyRequest, givenName: string |
   return { name, charset: readCharset(sentType), mayBeRepeated: headers['idempotency-key'] !== undefined };
 }
 
-const NAME_LENGTH = 255;
-
 /**
  * @returns the last part of the given name, or else of the one in Content-Disposition (RFC 6266); for logs
  * and guesses, never a path to open
  */
 export function readFileName(given: string | undefined, disposition: string | undefined): string {
   const name = (given || readDisposition(disposition ?? '')).split(/[/\\]/).at(-1) ?? '';
-  const plain = name
-    .toWellFormed()
-    .replace(/\p{Cc}/gu, '')
-    .trim();
-  return plain.slice(0, NAME_LENGTH) || 'upload';
+  const plain = name.toWellFormed().replace(/\p{Cc}/gu, '');
+  return plain.trim().slice(0, 255) || 'upload';
 }
 
 function readDisposition(header: string): string {

@@ -104,16 +104,15 @@ export function createPipelineRuns({
 
   async function run({ pipelineId, isForced }: RunPayload, taskRun: TaskRun): Promise<void> {
     const stored = await findRun(database, taskRun.task);
-    const accepted = (await resume(taskRun, stored?.read)) ?? (await begin());
-    if (accepted !== undefined) await conclude(taskRun, pipelineId, accepted);
-
-    async function begin(): Promise<Accepted | undefined> {
+    let accepted = await resume(taskRun, stored?.read);
+    if (accepted === undefined) {
       taskRun.clearDoubt();
       const pipeline = await PIPELINES.find(database.read, { id: taskRun.task.projectId }, pipelineId);
       if (pipeline === undefined) throw new ServiceError('not_found');
       const last = isForced ? undefined : pipeline.state.stamp;
-      return write(taskRun, pipeline, { last, upload: stored?.upload });
+      accepted = await write(taskRun, pipeline, { last, upload: stored?.upload });
     }
+    if (accepted !== undefined) await conclude(taskRun, pipelineId, accepted);
   }
 
   /** @returns what a process that died since had accepted, which only has to be waited for */
@@ -150,10 +149,7 @@ export function createPipelineRuns({
     }
   }
 
-  async function gather(
-    task: Task,
-    { mode, relationId = 0, tableName = '' }: PipelineDefinition,
-  ): Promise<GatheredWrites> {
+  async function gather(task: Task, { mode, relationId = 0, tableName = '' }: PipelineDefinition) {
     if (mode === 'table') return relations.tables.gather(task, tableName);
     return mode === 'links' ? relations.links.gather(task, relationId) : catalog.gatherWrites(task, mode);
   }
@@ -275,11 +271,9 @@ export function createPipelineTriggers(
       const acceptance = new WatchedWrite();
       const start = async (alongside: AlongsideRun) => {
         if (sizeBytes === 0) throw new ServiceError('request_invalid', 'the file is empty');
-        const { name, charset } = sent;
-        const upload: UploadedFile = { name, charset, sizeBytes, pieces };
-        return acceptance.run(() =>
-          runs.start(pipeline, project, { startedBy: 'upload', upload, alongside }),
-        );
+        const upload: UploadedFile = { name: sent.name, charset: sent.charset, sizeBytes, pieces };
+        const request = { startedBy: 'upload', upload, alongside } as const;
+        return acceptance.run(() => runs.start(pipeline, project, request));
       };
       try {
         return await accept(digest, start);

@@ -1,44 +1,10 @@
 import { Readable } from 'node:stream';
-import {
-  type DraftSettings,
-  draftAttribute,
-  isBlank,
-  isSurelyText,
-  joinObserved,
-  type Observed,
-  observeValue,
-} from '../../catalog/ontology/ontology.ts';
+import * as ontology from '../../catalog/ontology/ontology.ts';
 import type { Preview, TriedDefinition } from '../definitions/definitions.ts';
-import {
-  type ColumnValue,
-  FormatProblem,
-  findDefaultMapping,
-  getFormat,
-  type SourceReading,
-  type SourceRow,
-} from '../formats/formats.ts';
-import {
-  type CellProblem,
-  isOfPairs,
-  type MappedProduct,
-  type Mapping,
-  type RowMapper,
-  type RowOutcome,
-  weighRow,
-} from '../mapping/mapping.ts';
-import {
-  type FoundList,
-  findUnsplit,
-  listLinkColumns,
-  listMissing,
-  listWarnings,
-  type PreviewWarning,
-  suggestFormat,
-  suggestLinks,
-  suggestMapping,
-  suggestPairs,
-} from '../mapping/suggestions/suggestions.ts';
-import { type SourceFile, SourceProblem } from '../sources/sources.ts';
+import * as formats from '../formats/formats.ts';
+import * as mappings from '../mapping/mapping.ts';
+import * as suggestions from '../mapping/suggestions/suggestions.ts';
+import { SourceProblem } from '../sources/sources.ts';
 import {
   describeUnread,
   judge,
@@ -54,17 +20,12 @@ type PreviewCatalog = NonNullable<Preview['catalog']>;
 
 export interface PreviewOrder extends TriedDefinition {
   readonly projectId: number;
-  /** The file to try an upload source with. */
-  readonly file: TriedFile | undefined;
+  /** The file to try an upload source with. If it continues after these bytes, where they end means nothing. */
+  readonly file:
+    | { readonly name: string; readonly bytes: Uint8Array; readonly isBeginning: boolean }
+    | undefined;
   /** Also tells what the catalog would be; numbers are read as people with this locale write them. */
-  readonly catalog: DraftSettings | undefined;
-}
-
-interface TriedFile {
-  readonly name: string;
-  readonly bytes: Uint8Array;
-  /** The file continues after these bytes, so where they end means nothing. */
-  readonly isBeginning: boolean;
+  readonly catalog: ontology.DraftSettings | undefined;
 }
 
 /** Rows that are shown; suggestions and warnings use more. */
@@ -82,7 +43,8 @@ const COUNTED_MS = 8_000;
 /** @throws source_unreadable, format_unreadable, mapping_unfit */
 export async function previewSource(parts: ReadingParts, order: PreviewOrder): Promise<Preview> {
   try {
-    const upload = order.file && sentFile(order.file);
+    const { name = '', bytes } = order.file ?? {};
+    const upload = bytes && { name, sizeBytes: bytes.length, bytes: Readable.from([bytes]) };
     await using opened = await parts.sources.open(order.source, { projectId: order.projectId, upload });
     const [first] = opened?.files ?? [];
     if (opened === undefined || first === undefined)
@@ -95,31 +57,33 @@ export async function previewSource(parts: ReadingParts, order: PreviewOrder): P
   }
 }
 
-async function previewRows(reading: SourceReading, pieces: Pieces, order: PreviewOrder): Promise<Preview> {
+async function previewRows(
+  reading: formats.SourceReading,
+  pieces: Pieces,
+  order: PreviewOrder,
+): Promise<Preview> {
   const { rows, rest } = await takeSample(pieces);
   const { columns, found } = reading;
   const { type } = order.format;
   const suggestion = suggestFor(order, columns, rows);
-  const format = suggestFormat(type, columns);
-  const tried = { ...order, mapping: order.mapping ?? (suggestion.mapping as Mapping) };
+  const format = suggestions.suggestFormat(type, columns);
+  const tried = { ...order, mapping: order.mapping ?? (suggestion.mapping as mappings.Mapping) };
   // A suggestion may lack what a mapping needs; then only the rows are shown.
   await using mapper = listMissingParts(tried).length > 0 ? undefined : openMapper(tried);
   // Expressions are tried on a few rows only.
   const outcomes = (await mapper?.mapRows(mapper.hasExpressions ? rows.slice(0, SHOWN) : rows)) ?? [];
-  const shown = rows
-    .slice(0, SHOWN)
-    .map((row, at) => ({ ...showRow(row), ...showOutcome(outcomes[at], order) }));
+  const shown = rows.slice(0, SHOWN);
   const lists = findLists(tried, rows, columns);
   const warnings = [
     ...listMissingParts(tried),
     ...warnOfFile(reading, lists, order),
-    ...(isOfPairs(order.mode) ? [] : listWarnings(productsOf(outcomes))),
+    ...(mappings.isOfPairs(order.mode) ? [] : suggestions.listWarnings(productsOf(outcomes))),
   ];
   const settings = format === undefined && mapper?.hasExpressions === false ? order.catalog : undefined;
   return {
     found,
     columns,
-    rows: shown,
+    rows: shown.map((row, at) => ({ ...showRow(row), ...showOutcome(outcomes[at], order) })),
     lists,
     warnings,
     suggestion: { ...suggestion, ...(format && { format }) },
@@ -128,19 +92,23 @@ async function previewRows(reading: SourceReading, pieces: Pieces, order: Previe
   };
 }
 
-function suggestFor({ mode, format }: PreviewOrder, columns: readonly string[], rows: readonly SourceRow[]) {
-  if (mode === 'table') return suggestPairs(columns);
-  const products = suggestMapping(columns, rows, findDefaultMapping(format.type));
-  return mode === 'links' ? suggestLinks(columns, rows, products) : products;
+function suggestFor(
+  { mode, format }: PreviewOrder,
+  columns: readonly string[],
+  rows: readonly formats.SourceRow[],
+) {
+  if (mode === 'table') return suggestions.suggestPairs(columns);
+  const products = suggestions.suggestMapping(columns, rows, formats.findDefaultMapping(format.type));
+  return mode === 'links' ? suggestions.suggestLinks(columns, rows, products) : products;
 }
 
 interface Counting {
-  readonly outcomes: readonly RowOutcome[];
+  readonly outcomes: readonly mappings.RowOutcome[];
   /** Further rows that were read with the sample. */
-  readonly rest: readonly SourceRow[];
+  readonly rest: readonly formats.SourceRow[];
   readonly pieces: Pieces;
-  readonly mapper: RowMapper;
-  readonly settings: DraftSettings;
+  readonly mapper: mappings.RowMapper;
+  readonly settings: ontology.DraftSettings;
 }
 
 /** Continues where the sample ended. */
@@ -162,23 +130,26 @@ async function sketchCatalog(
   return sketch.describe(settings, isEnded && file?.isBeginning !== true);
 }
 
-const isMapped = ({ format }: PreviewOrder) => getFormat(format.type).mapping !== 'none';
+const isMapped = ({ format }: PreviewOrder) => formats.getFormat(format.type).mapping !== 'none';
 
 /** The parts that a suggestion found no column for. */
-const listMissingParts = (order: PreviewOrder): PreviewWarning[] =>
-  isMapped(order) ? listMissing(order.mapping ?? {}, order.mode) : [];
+const listMissingParts = (order: PreviewOrder): suggestions.PreviewWarning[] =>
+  isMapped(order) ? suggestions.listMissing(order.mapping ?? {}, order.mode) : [];
 
-const findLists = (order: PreviewOrder, rows: readonly SourceRow[], columns: readonly string[]) =>
-  isMapped(order) ? findUnsplit(order.mapping, rows, columns) : [];
+const findLists = (order: PreviewOrder, rows: readonly formats.SourceRow[], columns: readonly string[]) =>
+  isMapped(order) ? suggestions.findUnsplit(order.mapping, rows, columns) : [];
 
 /** Warnings about the file itself, whatever the mapping. */
 const warnOfFile = (
-  { found: { sheet, otherSheets }, columns, unread }: SourceReading,
-  lists: readonly FoundList[],
+  { found: { sheet, otherSheets }, columns, unread }: formats.SourceReading,
+  lists: readonly suggestions.FoundList[],
   { mode }: PreviewOrder,
-): PreviewWarning[] => [
+): suggestions.PreviewWarning[] => [
   ...lists.map(({ field, message }) => ({ field, message })),
-  ...listLinkColumns(mode, columns).map(warnOfLinks),
+  ...suggestions.listLinkColumns(mode, columns).map((column) => ({
+    field: `attributes.${column}`,
+    message: `${column} seems to name other products. A pipeline of the mode links makes relations of it`,
+  })),
   ...(otherSheets === undefined
     ? []
     : [{ field: 'sheet', message: `Only the sheet ${sheet} is read. The workbook also has ${otherSheets}` }]),
@@ -187,20 +158,15 @@ const warnOfFile = (
     .map(([path, count]) => ({ field: path, message: describeUnread(path, count) })),
 ];
 
-const warnOfLinks = (column: string): PreviewWarning => ({
-  field: `attributes.${column}`,
-  message: `${column} seems to name other products. A pipeline of the mode links makes relations of it`,
-});
-
-const productsOf = (outcomes: readonly RowOutcome[]): MappedProduct[] =>
+const productsOf = (outcomes: readonly mappings.RowOutcome[]): mappings.MappedProduct[] =>
   outcomes.flatMap((outcome) => ('product' in outcome ? [outcome.product] : []));
 
-type Pieces = AsyncGenerator<readonly SourceRow[], void, undefined>;
+type Pieces = AsyncGenerator<readonly formats.SourceRow[], void, undefined>;
 
 /** @returns the rows, except the last one of a beginning, where the file was cut, and errors after it */
-async function* readOn(reading: SourceReading, isBeginning: boolean): Pieces {
+async function* readOn(reading: formats.SourceReading, isBeginning: boolean): Pieces {
   if (!isBeginning) return yield* reading;
-  let last: SourceRow | undefined;
+  let last: formats.SourceRow | undefined;
   try {
     for await (const rows of reading) {
       yield last === undefined ? rows.slice(0, -1) : [last, ...rows.slice(0, -1)];
@@ -213,29 +179,24 @@ async function* readOn(reading: SourceReading, isBeginning: boolean): Pieces {
 
 /** Whether a format or packing only reports a missing end, which is expected of a beginning. */
 const isCut = (error: unknown): boolean =>
-  (error instanceof FormatProblem || error instanceof SourceProblem) &&
+  (error instanceof formats.FormatProblem || error instanceof SourceProblem) &&
   (error.reason === 'damaged' || error.reason === 'broken_off');
 
 async function takeSample(pieces: Pieces) {
-  const rows: SourceRow[] = [];
+  const rows: formats.SourceRow[] = [];
   let room = SAMPLE_CHARACTERS;
   for (let piece = await pieces.next(); piece.value !== undefined; piece = await pieces.next())
     for (const [at, row] of piece.value.entries()) {
       rows.push(row);
-      room -= weighRow(row);
+      room -= mappings.weighRow(row);
       if (rows.length >= SAMPLE || room <= 0) return { rows, rest: piece.value.slice(at + 1) };
     }
   return { rows, rest: [] };
 }
 
-const sentFile = ({ name, bytes }: TriedFile): SourceFile => ({
-  name,
-  sizeBytes: bytes.length,
-  bytes: Readable.from([bytes]),
-});
-
-function showRow({ number, values }: SourceRow): PreviewRow {
-  const show = (value: ColumnValue) => (typeof value === 'string' ? shorten(value) : value.map(shorten));
+function showRow({ number, values }: formats.SourceRow): PreviewRow {
+  const show = (value: formats.ColumnValue) =>
+    typeof value === 'string' ? shorten(value) : value.map(shorten);
   const shown = Object.entries(values).map(([name, value]) => [name, show(value)]);
   return { number, values: Object.fromEntries(shown) };
 }
@@ -243,17 +204,17 @@ function showRow({ number, values }: SourceRow): PreviewRow {
 const shorten = (text: string) =>
   text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS).toWellFormed()}…` : text;
 
-function showOutcome(outcome: RowOutcome | undefined, { mode }: PreviewOrder): Partial<PreviewRow> {
+function showOutcome(outcome: mappings.RowOutcome | undefined, { mode }: PreviewOrder): Partial<PreviewRow> {
   if (outcome === undefined) return {};
   const { product, problems } = judge(outcome, mode);
   if (problems !== undefined) return { ...(product && { product }), problems: [...problems] };
   if (product === undefined) return { isFiltered: true };
   const sent = toSent(product, mode);
-  return { product: (typeof sent === 'string' ? { identifier: sent } : sent) as MappedProduct };
+  return { product: (typeof sent === 'string' ? { identifier: sent } : sent) as mappings.MappedProduct };
 }
 
 interface SeenAttribute {
-  observed: Observed;
+  observed: ontology.Observed;
   products: number;
   readonly examples: Set<string>;
 }
@@ -278,20 +239,24 @@ function createSketch(mode: PreviewOrder['mode']) {
   const attributes = new Map<string, SeenAttribute>();
 
   /** For a product that the catalog would refuse, only the reason is shown. */
-  function reject(row: number, { field, column, reason }: CellProblem, isProduct: boolean): void {
+  function reject(row: number, { field, column, reason }: mappings.CellProblem, isProduct: boolean): void {
     rejected.count += 1;
     if (rejected.examples.length >= REJECTED_EXAMPLES) return;
     rejected.examples.push({ row, reason: isProduct ? reason : `${column ?? field}: ${reason}` });
   }
 
-  function addProduct({ identifier, categories: own = [], attributes: values = [] }: MappedProduct): void {
+  function addProduct({
+    identifier,
+    categories: own = [],
+    attributes: values = [],
+  }: mappings.MappedProduct): void {
     dropReplaced(identifier);
     const paths = new Set(own.map(({ path }) => JSON.stringify(path)));
     const counted = [...paths].filter((path) => hasRoom(categories, path));
     for (const path of counted) categories.set(path, (categories.get(path) ?? 0) + 1);
     const seen = new Set<string>();
     for (const { key, value } of values) {
-      if (value === null || isBlank(value) || !hasRoom(attributes, key)) continue;
+      if (value === null || ontology.isBlank(value) || !hasRoom(attributes, key)) continue;
       addValue(key, value, !seen.has(key));
       seen.add(key);
     }
@@ -311,17 +276,22 @@ function createSketch(mode: PreviewOrder['mode']) {
   function addValue(key: string, value: string, isFirst: boolean): void {
     const known = attributes.get(key);
     if (known === undefined) {
-      attributes.set(key, { observed: observeValue(value), products: 1, examples: new Set([cut(value)]) });
+      attributes.set(key, {
+        observed: ontology.observeValue(value),
+        products: 1,
+        examples: new Set([cut(value)]),
+      });
       return;
     }
     if (isFirst) known.products += 1;
-    if (!isSurelyText(known.observed)) known.observed = joinObserved(known.observed, observeValue(value));
+    if (!ontology.isSurelyText(known.observed))
+      known.observed = ontology.joinObserved(known.observed, ontology.observeValue(value));
     if (known.examples.size < EXAMPLES) known.examples.add(cut(value));
   }
 
   return {
     /** @returns how many rows there were so far */
-    add(outcomes: readonly RowOutcome[]): number {
+    add(outcomes: readonly mappings.RowOutcome[]): number {
       for (const outcome of outcomes) {
         const { product, problems: [problem] = [] } = judge(outcome, mode);
         if (problem !== undefined) reject(outcome.row, problem, product !== undefined);
@@ -332,7 +302,7 @@ function createSketch(mode: PreviewOrder['mode']) {
       return rows;
     },
 
-    describe: (settings: DraftSettings, isWhole: boolean): PreviewCatalog => ({
+    describe: (settings: ontology.DraftSettings, isWhole: boolean): PreviewCatalog => ({
       rows,
       isWhole,
       products: identifiers.size,
@@ -362,7 +332,7 @@ const hasRoom = (counted: ReadonlyMap<string, unknown>, key: string) =>
 function describeAttribute(
   name: string,
   { observed, products, examples }: SeenAttribute,
-  settings: DraftSettings,
+  settings: ontology.DraftSettings,
 ): PreviewCatalog['attributes'][number] {
   const {
     id: _,
@@ -370,6 +340,6 @@ function describeAttribute(
     reason = '',
     unitAliases: ___,
     ...drafted
-  } = draftAttribute({ id: 0, name }, observed, settings);
+  } = ontology.draftAttribute({ id: 0, name }, observed, settings);
   return { ...drafted, reason, products, examples: [...examples] };
 }

@@ -173,11 +173,7 @@ function refuseMissing(required: readonly string[], columns: readonly string[], 
   throw new MappingProblem(`${file} has no column ${names}; it has ${present.join(', ')}`);
 }
 
-function uploadedSource(
-  { readPiece }: ReadingParts,
-  projectId: number,
-  { pieces, ...file }: UploadedFile,
-): SourceFile {
+function uploadedSource({ readPiece }: ReadingParts, projectId: number, { pieces, ...file }: UploadedFile) {
   async function* read() {
     for (const piece of pieces) yield await readPiece(projectId, piece);
   }

@@ -154,9 +154,8 @@ function toList(list: readonly unknown[]): ExpressionResult {
 /** Numbers as JSONata writes them: 15 digits, so that 0.1 + 0.2 is 0.3. */
 function toText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
-  return typeof value === 'number' && Number.isFinite(value)
-    ? String(Number(value.toPrecision(15)))
-    : undefined;
+  if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
+  return String(Number(value.toPrecision(15)));
 }
 
 /** JSONata throws objects with a code. */

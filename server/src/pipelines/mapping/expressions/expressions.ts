@@ -12,15 +12,7 @@ import { constants, setPriority } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AccountPlaces, type Requester } from '../../account-places.ts';
-import {
-  type ExpressionResult,
-  MappingProblem,
-  PATTERN_STEPS,
-  PATTERNS,
-  type PatternList,
-  type PatternReading,
-  TEXT_LENGTH,
-} from '../mapping-columns.ts';
+import * as columns from '../mapping-columns.ts';
 
 /** A question to the process, which answers its items one by one. */
 export type ToProcess =
@@ -36,7 +28,7 @@ export interface ProcessLimits {
 }
 
 /** The problem of an expression, or null; the reading of a pattern; the results of the expressions for a row. */
-export type ProcessAnswer = string | null | PatternReading | readonly ExpressionResult[];
+export type ProcessAnswer = string | null | columns.PatternReading | readonly columns.ExpressionResult[];
 
 export interface ExpressionLimits {
   /** For all expressions of one row together. */
@@ -49,14 +41,12 @@ export interface ExpressionLimits {
 
 export const EXPRESSION_LIMITS: ExpressionLimits = { rowMs: 1_000, memoryMib: 96, runaways: 50 };
 
-const LIST_LENGTH = 10_000;
-
 const LOST: Readonly<Record<Lost, string>> = {
   time: 'the expression takes too long',
   memory: 'the expression needs too much memory',
 };
 
-type Result = readonly ExpressionResult[];
+type Result = readonly columns.ExpressionResult[];
 
 /** The process starts with the first rows and lives until `close`. */
 export function openExpressions(expressions: readonly string[], limits = EXPRESSION_LIMITS) {
@@ -75,16 +65,14 @@ export function openExpressions(expressions: readonly string[], limits = EXPRESS
     child = startChild(limits);
     const { answers, lost } = await loadExpressions(child, expressions, limits);
     const problem = answers.find((one) => one !== null);
-    if (typeof problem === 'string') throw new MappingProblem(problem);
+    if (typeof problem === 'string') throw new columns.MappingProblem(problem);
     return lost ?? child;
   }
 
   function countRunaways(results: readonly Result[]): void {
     runaways += results.filter((row) => row.some(isRunaway)).length;
-    if (runaways <= limits.runaways) return;
-    throw new MappingProblem(
-      `The expressions took too long or needed too much memory in more than ${limits.runaways} rows`,
-    );
+    const reason = `The expressions took too long or needed too much memory in more than ${limits.runaways} rows`;
+    if (runaways > limits.runaways) throw new columns.MappingProblem(reason);
   }
 
   /**
@@ -130,7 +118,7 @@ export function openExpressions(expressions: readonly string[], limits = EXPRESS
   };
 }
 
-function isRunaway(result: ExpressionResult): boolean {
+function isRunaway(result: columns.ExpressionResult): boolean {
   return typeof result === 'object' && result !== null && 'isRunaway' in result && result.isRunaway === true;
 }
 
@@ -139,7 +127,7 @@ const loadExpressions = (child: Child, items: readonly string[], { rowMs }: Expr
   child.ask<string | null>({
     kind: 'expressions',
     items,
-    limits: { rowMs, textLength: TEXT_LENGTH, listLength: LIST_LENGTH },
+    limits: { rowMs, textLength: columns.TEXT_LENGTH, listLength: 10_000 },
   });
 
 /** Why a process is gone: it was too slow and we ended it, or it ended by itself, which only happens for lack of memory. */
@@ -211,10 +199,8 @@ const re2Url = import.meta.resolve('re2js');
 
 function forkWithoutRights(memoryMib: number): ChildProcess {
   const entry = new URL(`./expression-process${extname(import.meta.url)}`, import.meta.url);
-  const readable = [entry.href, jsonataUrl, re2Url].flatMap((url) => [
-    fileURLToPath(url),
-    findPackageJSON(url),
-  ]);
+  const urls = [entry.href, jsonataUrl, re2Url];
+  const readable = urls.flatMap((url) => [fileURLToPath(url), findPackageJSON(url)]);
   const child = fork(entry, [jsonataUrl, re2Url], {
     env: {},
     execArgv: [
@@ -233,7 +219,6 @@ function forkWithoutRights(memoryMib: number): ChildProcess {
   return child;
 }
 
-const MIB = 1024 * 1024;
 const WATCH_MS = 50;
 /** Node itself, its code and what V8 holds besides values. */
 const BASE_MIB = 128;
@@ -244,7 +229,7 @@ const PAGE_BYTES = 4_096;
  * the real memory of a process, and ends this process first when the machine runs out.
  */
 function watchMemory(child: ChildProcess, memoryMib: number): NodeJS.Timeout {
-  const maxBytes = (memoryMib + BASE_MIB) * MIB;
+  const maxBytes = (memoryMib + BASE_MIB) * 1024 * 1024;
   return setInterval(() => {
     if (residentBytes(child) > maxBytes) child.kill('SIGKILL');
   }, WATCH_MS).unref();
@@ -273,11 +258,6 @@ function residentBytes({ pid }: ChildProcess): number {
   }
 }
 
-/**
- * Reads the expressions and patterns of a mapping as for its rows, in a process without permissions: a definition
- * is checked while others wait, and one pattern of ten characters may take a second and half a gigabyte.
- */
-
 /** Problems of a mapping's texts, by text. */
 export interface TextProblems {
   readonly expressions: ReadonlyMap<string, string>;
@@ -292,7 +272,7 @@ const RUNAWAY = 'it takes too much time or memory to be compiled; repeat less, a
 
 export interface CheckedTexts {
   readonly expressions: readonly string[];
-  readonly patterns: PatternList;
+  readonly patterns: columns.PatternList;
 }
 
 /** A process takes up to 224 MiB and 13 s; most take 80 MiB and a fifth of a second. */
@@ -304,14 +284,17 @@ export type TextChecks = (requester: Requester) => (texts: CheckedTexts) => Prom
 export function createTextChecks(): TextChecks {
   const places = new AccountPlaces(CHECKS);
   return (requester) => async (texts) => {
-    if (texts.expressions.length + texts.patterns.texts.length === 0) return NOTHING;
+    const isEmpty = texts.expressions.length + texts.patterns.texts.length === 0;
+    if (isEmpty) return { expressions: new Map(), patterns: new Map() };
     return places.use(requester, () => checkTexts(texts, requester));
   };
 }
 
-const NOTHING: TextProblems = { expressions: new Map(), patterns: new Map() };
-
-/** @param signal aborts the check, which then throws its reason */
+/**
+ * Reads the expressions and patterns of a mapping as for its rows, in a process without permissions: a definition
+ * is checked while others wait, and one pattern of ten characters may take a second and half a gigabyte.
+ * @param signal aborts the check, which then throws its reason
+ */
 export async function checkTexts(
   { expressions, patterns }: CheckedTexts,
   {
@@ -319,24 +302,22 @@ export async function checkTexts(
     signal,
   }: { limits?: ExpressionLimits; signal?: AbortSignal | undefined } = {},
 ): Promise<TextProblems> {
-  const texts = patterns.texts.slice(0, PATTERNS);
+  const texts = patterns.texts.slice(0, columns.PATTERNS);
   signal?.throwIfAborted();
   const child = startChild(limits);
   const stop = () => void child.close();
   signal?.addEventListener('abort', stop, { once: true });
   try {
-    const loaded = await loadExpressions(child, expressions, limits);
-    const problemAt = (at: number) => (loaded.lost === undefined ? loaded.answers[at] : UNREADABLE);
-    const readings = loaded.lost === undefined ? await readPatterns(child, texts) : [];
+    const { answers, lost } = await loadExpressions(child, expressions, limits);
+    const readings = lost === undefined ? await readPatterns(child, texts) : [];
     signal?.throwIfAborted();
+    const unreadable = expressions.flatMap((text, at) => {
+      const problem = lost === undefined ? answers[at] : UNREADABLE;
+      return problem ? [[text, problem] as const] : [];
+    });
     const wrong = [...patterns.listProblems((_, at) => readings[at] ?? undefined)];
     return {
-      expressions: new Map(
-        expressions.flatMap((text, at) => {
-          const problem = problemAt(at);
-          return problem ? [[text, problem] as const] : [];
-        }),
-      ),
+      expressions: new Map(unreadable),
       patterns: new Map(wrong.map(({ pattern, problem }) => [pattern, problem])),
     };
   } catch (error) {
@@ -350,7 +331,7 @@ export async function checkTexts(
 
 /** @returns a reading of each; if the process was lost, or took too long, the next one is the problem */
 async function readPatterns(child: Child, items: readonly string[]) {
-  const question = { kind: 'patterns', items, maxSteps: PATTERN_STEPS } as const;
-  const { answers, lost } = await child.ask<PatternReading | null>(question, PATTERNS_MS);
+  const question = { kind: 'patterns', items, maxSteps: columns.PATTERN_STEPS } as const;
+  const { answers, lost } = await child.ask<columns.PatternReading | null>(question, PATTERNS_MS);
   return lost === undefined ? answers : [...answers, { problem: RUNAWAY }];
 }

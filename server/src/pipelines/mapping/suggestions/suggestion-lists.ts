@@ -21,10 +21,8 @@ function listParts(mapping: Partial<Mapping>, columns: readonly string[]): [fiel
   const { attributes = {}, categories, targets, separator, ignore = [], ...fields } = mapping;
   const named = typeof attributes === 'string' ? [] : Object.entries(attributes);
   const takesRest = attributes === '*' || named.some(([key, spec]) => key === '*' && spec === '*');
-  const used = new Set([
-    ...ignore,
-    ...listColumns([...named.map(([, spec]) => spec), categories, ...Object.values(fields)]),
-  ]);
+  const read = listColumns([...named.map(([, spec]) => spec), categories, ...Object.values(fields)]);
+  const used = new Set([...ignore, ...read]);
   const rest = takesRest ? columns.filter((column) => !used.has(column)) : [];
   const flat = [categories ?? []].flat().filter((path) => path.separator === undefined);
   return [
@@ -66,9 +64,7 @@ export function findUnsplit(
     plainOf(spec).map((column) => ({ field, column })),
   );
   return plain.flatMap(({ field, column }) => {
-    const cells = sampled
-      .map(({ values }) => values[column])
-      .filter((cell) => cell !== undefined && cell !== '');
+    const cells = sampled.flatMap(({ values }) => (values[column] ? [values[column]] : []));
     const texts = cells.filter((cell) => typeof cell === 'string');
     const find = field === 'images' ? findPictures : findList;
     const found = texts.length < cells.length ? undefined : find(texts);

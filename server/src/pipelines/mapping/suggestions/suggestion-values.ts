@@ -3,9 +3,8 @@ import { compileNumber, type NumberFormat } from '../mapping-columns.ts';
 
 export const isUrl = (text: string) => /^https?:\/\/[^\s/]/i.test(text);
 
-export function isImageUrl(text: string): boolean {
-  return isUrl(text) && /\.(jpe?g|png|gif|webp|avif|svg|bmp|tiff?)([?#\s,;|]|$)/i.test(text);
-}
+export const isImageUrl = (text: string): boolean =>
+  isUrl(text) && /\.(jpe?g|png|gif|webp|avif|svg|bmp|tiff?)([?#\s,;|]|$)/i.test(text);
 
 /** An image file name, with or without an address before it. */
 export const isImageFile = (text: string): boolean =>
@@ -21,9 +20,8 @@ export function findImageSplit(values: readonly string[]): string | undefined {
 
 /** @returns the separator of a list of words, as `red, blue`; undefined if a cell is a single text */
 export function findListSplit(values: readonly string[]): string | undefined {
-  return ['|', ';', ','].find(
-    (sign) => values.filter((value) => value.includes(sign)).length * 4 >= values.length,
-  );
+  const countOf = (sign: string) => values.filter((value) => value.includes(sign)).length;
+  return ['|', ';', ','].find((sign) => countOf(sign) * 4 >= values.length);
 }
 
 /** A number, with an optional currency or short unit: `19.90 EUR`, `€ 5`, `1.299,00`. */
@@ -34,8 +32,8 @@ export const isAmount = (text: string): boolean =>
 /** `19.9`: products are seldom numbered like this. */
 export const isFraction = (text: string): boolean => /^-?\d{1,15}[.,]\d{1,6}$/.test(text);
 
-const DATE = /^(\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})/;
-export const isDate = (text: string): boolean => DATE.test(text);
+export const isDate = (text: string): boolean =>
+  /^(\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})/.test(text);
 
 const comma = compileNumber({ decimal: 'comma' });
 const point = compileNumber({ decimal: 'point' });
@@ -234,12 +232,8 @@ export function findPathFormat(cells: readonly string[]): PathFormat {
   const found = { separator, ...(split !== undefined && { split }) };
   const tops = new Set(paths.map((path) => topOf(path, separator)));
   const isTree = tops.size * 2 <= new Set(paths).size;
-  if (IN_NAMES.has(sign) && !isTree)
-    return {
-      ...found,
-      confidence: 'low',
-      reason: `${show(sign)} may be part of the names: few paths have the same top`,
-    };
+  const doubt = `${show(sign)} may be part of the names: few paths have the same top`;
+  if (IN_NAMES.has(sign) && !isTree) return { ...found, confidence: 'low', reason: doubt };
   const loose = split === undefined ? findLooseSign(values, sign) : undefined;
   if (loose !== undefined)
     return { ...found, confidence: 'low', reason: `${show(loose)} may stand between several paths` };
@@ -257,10 +251,8 @@ function describeFlat(values: readonly string[]): PathFormat {
 }
 
 function findLevelSign(values: readonly string[]): string | undefined {
-  const counts = LEVEL_SIGNS.map((sign) => ({
-    sign,
-    count: values.filter((value) => value.includes(sign)).length,
-  }));
+  const countOf = (sign: string) => values.filter((value) => value.includes(sign)).length;
+  const counts = LEVEL_SIGNS.map((sign) => ({ sign, count: countOf(sign) }));
   const most = Math.max(0, ...counts.map(({ count }) => count));
   const found = counts.find(({ count }) => count > 0 && count * 2 >= most);
   if (found === undefined || !IN_NAMES.has(found.sign)) return found?.sign;
@@ -282,26 +274,18 @@ const topOf = (path: string, separator: string): string => path.split(separator,
 function separatesPaths(values: readonly string[], sign: string, between: string): boolean {
   const several = values.filter((value) => value.includes(between));
   const tops = new Set(values.map((value) => topOf(value.split(between, 1)[0] ?? '', sign)));
-  const isPath = (part: string) =>
-    tops.has(topOf(part, sign)) || (part.includes(sign) && !isContinued(part, between));
+  // `Tops, Tees/Shirts`: after a comma with a space, the rest of a name is more likely than a new top.
+  const isContinued = (part: string) => between === ',' && part.startsWith(' ');
+  const isPath = (part: string) => tops.has(topOf(part, sign)) || (part.includes(sign) && !isContinued(part));
   return several.length > 0 && several.every((value) => value.split(between).slice(1).every(isPath));
 }
-
-/** `Tops, Tees/Shirts`: after a comma with a space, the rest of a name is more likely than a new top. */
-const isContinued = (part: string, between: string) => between === ',' && part.startsWith(' ');
 
 /** A sign that would separate paths in some cells but not in others. */
 function findLooseSign(values: readonly string[], sign: string): string | undefined {
   const tops = new Set(values.map((value) => topOf(value, sign)));
-  return PATH_SIGNS.find(
-    (between) =>
-      between !== sign &&
-      values.some((value) =>
-        value
-          .split(between)
-          .slice(1)
-          .some((part) => tops.has(topOf(part, sign))),
-      ),
+  const isTop = (part: string) => tops.has(topOf(part, sign));
+  return PATH_SIGNS.filter((between) => between !== sign).find((between) =>
+    values.some((value) => value.split(between).slice(1).some(isTop)),
   );
 }
 

@@ -84,9 +84,8 @@ function checkPrices(products: Products): PreviewWarning[] {
   const prices = values.filter(({ key, value }) => value !== null && PRICE_NAME.test(key));
   return [...Map.groupBy(prices, ({ key }) => key)].flatMap(([key, found]) => {
     const texts = found.map(({ value }) => value ?? '');
-    if (!isOne(texts)) return [];
     const message = `All ${texts.length} values of ${key} are ${show(texts[0])}`;
-    return [{ field: `attributes.${key}`, message }];
+    return isOne(texts) ? [{ field: `attributes.${key}`, message }] : [];
   });
 }
 
@@ -94,16 +93,13 @@ const isMost = (some: readonly string[], all: readonly string[]) => some.length 
 const isOne = (values: readonly string[]) => values.length >= PRODUCTS && new Set(values).size === 1;
 const show = (text: string | undefined) => JSON.stringify((text ?? '').slice(0, 60));
 
-interface Sign {
-  /** Formats that read such a file without recognising it. */
+/** Columns that only files of one format have, with the names that the readers of general formats in `readAs` give them. */
+const SIGNS: readonly {
   readonly readAs: readonly Format['type'][];
   readonly type: Format['type'];
   readonly columns: readonly RegExp[];
   readonly reason: string;
-}
-
-/** Columns that only files of one format have, with the names that readers of general formats give them. */
-const SIGNS: readonly Sign[] = [
+}[] = [
   {
     readAs: ['json', 'ndjson'],
     type: 'native',
@@ -141,9 +137,7 @@ const SIGNS: readonly Sign[] = [
 
 /** @returns the format of a file that was read as a more general one */
 export function suggestFormat(type: Format['type'], columns: readonly string[]) {
-  const found = SIGNS.find(
-    (sign) =>
-      sign.readAs.includes(type) && sign.columns.every((one) => columns.some((name) => one.test(name))),
-  );
+  const hasOne = (column: RegExp) => columns.some((name) => column.test(name));
+  const found = SIGNS.find((sign) => sign.readAs.includes(type) && sign.columns.every(hasOne));
   return found && { type: found.type, reason: found.reason };
 }

@@ -1,34 +1,11 @@
 import { DEFAULT_MAPPINGS, type DefaultMapping, isSelector, type SourceRow } from '../../formats/formats.ts';
 import type { Mapping } from '../mapping-schemas.ts';
 import { findTargetSeparator, namesLinks } from './suggestion-lists.ts';
-import {
-  COLUMN_NAMES,
-  describeList,
-  findImageSplit,
-  findList,
-  findListSplit,
-  findNumberFormat,
-  findPathFormat,
-  isAmount,
-  isDate,
-  isFraction,
-  isImageFile,
-  isImageUrl,
-  isUrl,
-  LIST_NAMES,
-  PRICE_NAME,
-  type SuggestedField,
-  SuggestionReason,
-} from './suggestion-values.ts';
+import * as contents from './suggestion-values.ts';
 
 export { FoundList, findUnsplit, listLinkColumns } from './suggestion-lists.ts';
-export {
-  listMissing,
-  listWarnings,
-  PreviewWarning,
-  suggestFormat,
-} from './suggestion-warnings.ts';
-export { SuggestionReason };
+export { SuggestionReason } from './suggestion-values.ts';
+export { listMissing, listWarnings, PreviewWarning, suggestFormat } from './suggestion-warnings.ts';
 
 /** Never published, or not values of the row's product: files that are paid for, the variants of a Magento product. */
 const IGNORED = /^Download \d+ (ID|name|URL)$|^configurable_variation(s|_labels)$/i;
@@ -52,17 +29,15 @@ export function suggestMapping(
   const count = Math.min(ROWS, Math.ceil(CELLS / Math.max(1, columns.length)));
   const sampled = rows.slice(0, count);
   const ignore = columns.filter((name) => IGNORED.test(name));
-  const samples = columns
-    .filter((name) => !isSelector(name) && !IGNORED.test(name))
-    .map((name) => sampleColumn(name, sampled));
-  const chooser = new Chooser(samples);
+  const usable = columns.filter((name) => !isSelector(name) && !IGNORED.test(name));
+  const chooser = new Chooser(usable.map((name) => sampleColumn(name, sampled)));
   const { brand, categories, images, ...texts } = chooseColumns(chooser, own);
   const keyValues = chooseKeyValues(chooser);
-  const fields = Object.entries(texts).filter(([, sample]) => sample !== undefined);
+  const fields = Object.entries(texts).flatMap(([field, sample]) => (sample ? [[field, sample.name]] : []));
   const mapping: Partial<Mapping> = {
-    ...Object.fromEntries(fields.map(([field, sample]) => [field, sample?.name])),
+    ...Object.fromEntries(fields),
     ...(images.length > 0 && {
-      images: images.map(({ name, values }) => splitBy(name, findImageSplit(values))),
+      images: images.map(({ name, values }) => splitBy(name, contents.findImageSplit(values))),
     }),
     ...(categories && { categories: suggestCategories(categories, columns, own) }),
     attributes: suggestAttributes(chooser, {
@@ -89,7 +64,7 @@ const SINGLE_FIELDS = ['identifier', 'groupIdentifier', 'name', 'productUrl', 'c
 function chooseColumns(chooser: Chooser, own: DefaultMapping | undefined) {
   const given = Object.fromEntries(
     SINGLE_FIELDS.map((field) => [field, chooser.ofFormat(field, own)[0]]),
-  ) as Partial<Record<SuggestedField, ColumnSample>>;
+  ) as Partial<Record<contents.SuggestedField, ColumnSample>>;
   const ofFormat = chooser.ofFormat('images', own);
   const named = {
     identifier: given.identifier ?? chooseIdentifier(chooser),
@@ -118,9 +93,8 @@ function suggestCategories(
   own: DefaultMapping | undefined,
 ): NonNullable<Mapping['categories']> {
   const given = [own?.categories ?? []].flat().filter(({ from }) => columns.includes(from));
-  if (given.some(({ from }) => from === name))
-    return given.length === 1 ? (given.slice(0, 1)[0] ?? given) : given;
-  const { separator, split } = findPathFormat(values);
+  if (given.some(({ from }) => from === name)) return given.length === 1 ? (given[0] ?? given) : given;
+  const { separator, split } = contents.findPathFormat(values);
   const from = splitBy(name, split);
   return separator === undefined ? { from } : { from, separator };
 }
@@ -145,28 +119,27 @@ function suggestAttributes(
 }
 
 function suggestAttribute({ name, values, isList }: ColumnSample, { reasons }: Chooser) {
-  const number = findNumberFormat(values);
+  const number = contents.findNumberFormat(values);
   if (number !== undefined) return { column: name, number };
-  const named = LIST_NAMES.has(plainName(name)) ? findListSplit(values) : undefined;
+  const named = contents.LIST_NAMES.has(plainName(name)) ? contents.findListSplit(values) : undefined;
   if (named !== undefined) return { column: name, split: named, trim: true };
-  const list = isList || namesLinks(name) ? undefined : findList(values);
+  const list = isList || namesLinks(name) ? undefined : contents.findList(values);
   if (list === undefined) return undefined;
-  const choice = { by: 'values', confidence: 'medium', reason: describeList(list) } as const;
+  const choice = { by: 'values', confidence: 'medium', reason: contents.describeList(list) } as const;
   reasons.push({ field: `attributes.${name}`, column: name, ...choice });
   return { column: name, split: list.separator, trim: true };
 }
-
-/** Chooses the column of each field: by its name if possible, otherwise by its contents. */
 
 /** An identifier is a short word. */
 const IDENTIFIER_LENGTH = 64;
 /** A few rows may repeat an identifier, to update it. With more, another column may be meant. */
 const DISTINCT_SHARE = 0.9;
 
-const hasNoUrl = ({ values }: ColumnSample) => !values.some(isUrl);
-const isAddress = (value: string) => isUrl(value) || value.startsWith('/');
+const hasNoUrl = ({ values }: ColumnSample) => !values.some(contents.isUrl);
+const isAddress = (value: string) => contents.isUrl(value) || value.startsWith('/');
 /** A column called Name may hold prices, in a file of prices. */
-const isNameText = ({ values }: ColumnSample) => !values.some(isUrl) && !isMostly(values, isAmount);
+const isNameText = ({ values }: ColumnSample) =>
+  !values.some(contents.isUrl) && !isMostly(values, contents.isAmount);
 
 function isMostly(values: readonly string[], is: (value: string) => boolean): boolean {
   return values.length > 0 && values.filter(is).length * 2 > values.length;
@@ -175,9 +148,8 @@ function isMostly(values: readonly string[], is: (value: string) => boolean): bo
 /** If the name identifies a column, a few rows may lack or repeat it, which a preview will show. */
 function chooseIdentifier(chosen: Chooser): ColumnSample | undefined {
   const named = chosen.named('identifier').filter(({ values, rows }) => values.length * 2 >= rows);
-  const sample = [DISTINCT_SHARE, 0.5]
-    .map((share) => named.find(({ distinct, values }) => distinct >= values.length * share))
-    .find((found) => found !== undefined);
+  const find = (share: number) => named.find(({ distinct, values }) => distinct >= values.length * share);
+  const sample = find(DISTINCT_SHARE) ?? find(0.5);
   return chosen.choose('identifier', sample, describeIdentifier);
 }
 
@@ -200,14 +172,14 @@ function chooseIdentifierByValues(chosen: Chooser): ColumnSample | undefined {
 }
 
 const NAMED: Choice = { by: 'name', confidence: 'high', reason: 'the column is named so' };
-const seen = (confidence: Choice['confidence'], reason: string): Choice => ({
-  by: 'values',
-  confidence,
-  reason,
-});
+const seen = (confidence: Choice['confidence'], reason: string) =>
+  ({ by: 'values', confidence, reason }) as const;
 
-const chooseNamed = (chosen: Chooser, field: SuggestedField, fits: (sample: ColumnSample) => boolean) =>
-  chosen.choose(field, chosen.named(field).find(fits), NAMED);
+const chooseNamed = (
+  chosen: Chooser,
+  field: contents.SuggestedField,
+  fits: (sample: ColumnSample) => boolean,
+) => chosen.choose(field, chosen.named(field).find(fits), NAMED);
 
 function chooseNameByValues(chosen: Chooser): ColumnSample | undefined {
   const texts = chosen.rest().filter(looksLikeName);
@@ -218,13 +190,13 @@ function chooseNameByValues(chosen: Chooser): ColumnSample | undefined {
 function chooseUrl(chosen: Chooser): ColumnSample | undefined {
   const named = chooseNamed(chosen, 'productUrl', ({ values }) => values.every(isAddress));
   if (named !== undefined) return named;
-  const sample = chosen.rest().find(({ values }) => values.length > 0 && values.every(isUrl));
+  const sample = chosen.rest().find(({ values }) => values.length > 0 && values.every(contents.isUrl));
   return chosen.choose('productUrl', sample, seen('medium', 'each value is an address'));
 }
 
 const chooseCategories = (chosen: Chooser, sample: ColumnSample | undefined, by: 'name' | 'values') =>
   chosen.choose('categories', sample, ({ values }) => {
-    const { confidence, reason } = findPathFormat(values);
+    const { confidence, reason } = contents.findPathFormat(values);
     return { by, confidence, reason };
   });
 
@@ -252,10 +224,13 @@ function chooseImages(chosen: Chooser, most: number): ColumnSample[] {
 
 const isNamedImage = ({ name, values }: ColumnSample) =>
   rankName(name, 'images') >= 0 &&
-  values.every((value) => !/\s/.test(value) || isUrl(value) || findImageSplit([value]) !== undefined);
+  values.every(
+    (value) => !/\s/.test(value) || contents.isUrl(value) || contents.findImageSplit([value]) !== undefined,
+  );
 const isSeenImage = ({ values }: ColumnSample) =>
-  values.length > 0 && (values.every(isImageUrl) || values.every(isListOfImages));
-const isListOfImages = (value: string) => isImageFile(value) || findImageSplit([value]) !== undefined;
+  values.length > 0 && (values.every(contents.isImageUrl) || values.every(isListOfImages));
+const isListOfImages = (value: string) =>
+  contents.isImageFile(value) || contents.findImageSplit([value]) !== undefined;
 
 /** Additional images come last, ordered by number. */
 function placeOf(name: string): number {
@@ -265,20 +240,21 @@ function placeOf(name: string): number {
 }
 
 function looksLikeIdentifier({ name, isUnique, values }: ColumnSample): boolean {
-  const isWord = (value: string) => value.length <= IDENTIFIER_LENGTH && !/\s/.test(value) && !isUrl(value);
-  const isOther = (value: string) => isFraction(value) || isDate(value);
-  return isUnique && !PRICE_NAME.test(name) && values.every(isWord) && !values.some(isOther);
+  const isWord = (value: string) =>
+    value.length <= IDENTIFIER_LENGTH && !/\s/.test(value) && !contents.isUrl(value);
+  const isOther = (value: string) => contents.isFraction(value) || contents.isDate(value);
+  return isUnique && !contents.PRICE_NAME.test(name) && values.every(isWord) && !values.some(isOther);
 }
 
 function looksLikeName({ name, values }: ColumnSample): boolean {
   const isText = (value: string) =>
     /\p{L}{3}/u.test(value) &&
     value.length <= 200 &&
-    !isUrl(value) &&
-    !isAmount(value) &&
-    !value.includes('<');
+    !/</.test(value) &&
+    !contents.isUrl(value) &&
+    !contents.isAmount(value);
   const hasWords = values.some((value) => value.includes(' '));
-  const isOther = PRICE_NAME.test(name) || LIST_NAMES.has(plainName(name));
+  const isOther = contents.PRICE_NAME.test(name) || contents.LIST_NAMES.has(plainName(name));
   return values.length > 0 && !isOther && values.every(isText) && hasWords;
 }
 
@@ -301,14 +277,14 @@ interface ColumnSample {
 
 /** The columns that formats map by themselves follow the listed names. */
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries(COLUMN_NAMES).map(([field, names]) => {
-    const own = DEFAULT_MAPPINGS.flatMap((mapping) => columnsOf(mapping, field as SuggestedField));
+  Object.entries(contents.COLUMN_NAMES).map(([field, names]) => {
+    const own = DEFAULT_MAPPINGS.flatMap((mapping) => columnsOf(mapping, field as contents.SuggestedField));
     return [field, [...names, ...own.map(plainName)]];
   }),
 );
 
 /** @returns the columns that a format maps to a field by itself */
-function columnsOf(mapping: DefaultMapping, field: SuggestedField): readonly string[] {
+function columnsOf(mapping: DefaultMapping, field: contents.SuggestedField): readonly string[] {
   if (field === 'brand') {
     const { attributes = '*' } = mapping;
     return attributes === '*' ? [] : [attributes.Brand ?? []].flat();
@@ -326,12 +302,12 @@ function sampleColumn(name: string, rows: readonly SourceRow[]): ColumnSample {
   return { name, values, distinct, rows: rows.length, isUnique: rows.length > 0 && isUnique, isList };
 }
 
-type Choice = Pick<SuggestionReason, 'by' | 'confidence' | 'reason'>;
+type Choice = Pick<contents.SuggestionReason, 'by' | 'confidence' | 'reason'>;
 type ChoiceOf = Choice | ((sample: ColumnSample) => Choice);
 
 /** Chooses each column at most once. */
 class Chooser {
-  readonly reasons: SuggestionReason[] = [];
+  readonly reasons: contents.SuggestionReason[] = [];
   readonly #samples: readonly ColumnSample[];
   readonly #chosen = new Set<string>();
 
@@ -344,7 +320,7 @@ class Chooser {
   }
 
   /** @returns the columns whose names fit, the surest first */
-  named(field: SuggestedField): ColumnSample[] {
+  named(field: contents.SuggestedField): ColumnSample[] {
     return this.rest()
       .map((sample) => ({ sample, rank: rankName(sample.name, field) }))
       .filter(({ rank }) => rank >= 0)
@@ -367,7 +343,7 @@ class Chooser {
   }
 
   /** The columns that the format maps by itself, if the file has values in them. */
-  ofFormat(field: SuggestedField, own: DefaultMapping | undefined): ColumnSample[] {
+  ofFormat(field: contents.SuggestedField, own: DefaultMapping | undefined): ColumnSample[] {
     const names = own === undefined ? [] : columnsOf(own, field);
     const found = this.rest().filter(({ name, values }) => names.includes(name) && values.length > 0);
     const reason = 'the format names this column so';
@@ -376,7 +352,7 @@ class Chooser {
 }
 
 /** @returns the position in the list of names, -1 if the name is not in it */
-function rankName(column: string, field: SuggestedField): number {
+function rankName(column: string, field: contents.SuggestedField): number {
   // In JSON and XML the path precedes a name, as `product/sku`, `g:id`.
   const spellings = [column, column.split(/[/.:@]/).at(-1) ?? ''].map(plainName);
   const plain = field === 'images' ? spellings.map((name) => name.replace(/\d+$/, '')) : spellings;
@@ -391,7 +367,7 @@ function plainName(name: string): string {
 
 interface Suggested {
   readonly mapping: Partial<Mapping>;
-  readonly reasons: readonly SuggestionReason[];
+  readonly reasons: readonly contents.SuggestionReason[];
 }
 
 /** A table usually has two columns, the source's value first. */
@@ -409,6 +385,8 @@ export function suggestLinks(
   const targets = columns.filter(namesLinks);
   const [first] = targets;
   const isList = targets.some((name) => !name.startsWith('REFERENCE.'));
+  const reason = 'names other products; leave out those that belong to another relation';
+  const choice: Choice = { by: 'name', confidence: 'medium', reason };
   return {
     mapping: {
       ...(identifier !== undefined && { source: identifier }),
@@ -416,16 +394,8 @@ export function suggestLinks(
       ...(first !== undefined && isList && { separator: findTargetSeparator(rows, targets) }),
     },
     reasons: [
-      ...reasons
-        .filter(({ field }) => field === 'identifier')
-        .map((reason) => ({ ...reason, field: 'source' })),
-      ...targets.map((column) => ({
-        field: 'targets',
-        column,
-        by: 'name' as const,
-        confidence: 'medium' as const,
-        reason: 'names other products; leave out those that belong to another relation',
-      })),
+      ...reasons.flatMap((reason) => (reason.field === 'identifier' ? [{ ...reason, field: 'source' }] : [])),
+      ...targets.map((column) => ({ field: 'targets', column, ...choice })),
     ],
   };
 }
