@@ -67,10 +67,7 @@ export const listExposedPaths = (folder: DataFolder): string[] =>
   listExposed(folder, (path) => !isOpenToOthers(path));
 
 /** @param isClosed whether others cannot access one of our paths, or no longer */
-function listExposed(
-  { root, catalogs, payloads }: DataFolder,
-  isClosed: (path: string) => boolean,
-): string[] {
+function listExposed({ root, catalogs, payloads }: DataFolder, isClosed: (path: string) => boolean) {
   // Windows has no such modes.
   if (process.getuid === undefined) return [];
   const names = fs.readdirSync(root);
@@ -112,7 +109,6 @@ export const listCatalogs = ({ catalogs }: Pick<DataFolder, 'catalogs'>): number
 export const catalogPath = (folder: Pick<DataFolder, 'catalogs'>, projectId: number): string =>
   join(folder.catalogs, `${projectId}.db`);
 
-/** The last complete backup. */
 export interface LastBackup {
   /** Epoch milliseconds. */
   readonly at: number;

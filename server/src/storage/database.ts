@@ -132,11 +132,7 @@ function renaming(toName: (name: string) => string) {
   const names = new Map<string, string>();
   return (row: object) => {
     const renamed: Record<string, unknown> = {};
-    for (const [name, value] of Object.entries(row)) {
-      const other = names.get(name) ?? toName(name);
-      names.set(name, other);
-      renamed[other] = value;
-    }
+    for (const [name, value] of Object.entries(row)) renamed[names.getOrInsertComputed(name, toName)] = value;
     return renamed as never;
   };
 }

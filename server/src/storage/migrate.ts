@@ -105,17 +105,12 @@ function versionOf(database: DatabaseSync): number {
 }
 
 /** @returns the migrations of a kind, oldest first */
-export function readMigrations(kind: DatabaseKind | 'postgres'): readonly Migration[] {
-  const known = migrationsOf.get(kind);
-  if (known !== undefined) return known;
-  const folder = new URL(`../../migrations/${kind}/`, import.meta.url);
-  const migrations = readdirSync(folder)
-    .filter((name) => /^\d{4}-.*\.sql$/.test(name))
-    .sort()
-    .map((name) => {
+export const readMigrations = (kind: DatabaseKind | 'postgres'): readonly Migration[] =>
+  migrationsOf.getOrInsertComputed(kind, () => {
+    const folder = new URL(`../../migrations/${kind}/`, import.meta.url);
+    const names = readdirSync(folder).filter((name) => /^\d{4}-.*\.sql$/.test(name));
+    return names.sort().map((name) => {
       const sql = readFileSync(new URL(name, folder), 'utf8');
       return { version: Number(name.slice(0, 4)), sql, isCompatible: /^-- compatible\b/.test(sql) };
     });
-  migrationsOf.set(kind, migrations);
-  return migrations;
-}
+  });

@@ -14,15 +14,9 @@ export interface SqlSession {
  * Statements that both engines run. A value fills a hole of the template and becomes a parameter. `own` and
  * similar parts differ by engine: a row in PostgreSQL belongs to a project, a file holds one project.
  */
-export type Sql = Text | Difference;
+export type Sql = { readonly parts: readonly string[]; readonly holes: readonly Hole[] } | Difference;
 
 type Hole = Sql | SqlValue | typeof PROJECT;
-type Engine = 'sqlite' | 'postgres';
-
-interface Text {
-  readonly parts: readonly string[];
-  readonly holes: readonly Hole[];
-}
 
 /** A function if preparing the values for the engine costs something. */
 type Choice = Sql | (() => Sql);
@@ -94,7 +88,6 @@ export function tabled(
   };
 }
 
-/** Inserts a row, given by the names of its columns. */
 export const insertRow = (table: string, values: Readonly<Record<string, SqlValue>>): Sql => {
   const holes = Object.values(values).map((value) => sql`${value}`);
   return sql`${insertInto(table, Object.keys(toSnake(values)).join(', '))} ${joined(holes, ', ')}`;
@@ -136,7 +129,7 @@ const isSql = (hole: Hole): hole is Sql =>
   typeof hole === 'object' && hole !== null && ('parts' in hole || 'sqlite' in hole);
 
 /** Renders the same text for the same template, whatever the values, so that it is prepared once. */
-export function renderFor(engine: Engine, statement: Sql, projectId?: number) {
+export function renderFor(engine: 'sqlite' | 'postgres', statement: Sql, projectId?: number) {
   const values: SqlValue[] = [];
   const mark = engine === 'sqlite' ? () => '?' : () => `$${values.length}`;
   let project: string | undefined;
@@ -168,9 +161,7 @@ export function renderFor(engine: Engine, statement: Sql, projectId?: number) {
  * Control flow that is written once for both engines: a generator that yields statements and receives their rows, immediately
  * from a file, later from PostgreSQL. docs/decisions/0019-one-program-two-dialects.md says why it is not an async function.
  */
-export type Program<Result> = Generator<Step, Result, unknown>;
-
-type Step = (session: ProgramSession) => unknown;
+export type Program<Result> = Generator<(session: ProgramSession) => unknown, Result, unknown>;
 
 /** What a driver provides: answers, or promises of answers. */
 export interface ProgramSession {
@@ -189,7 +180,6 @@ export function* rows<Row>(...given: Given): Program<Row[]> {
   return (yield (session) => session.rows(toSql(given))) as Row[];
 }
 
-/** @returns the first row, if there is one */
 export function* row<Row>(...given: Given): Program<Row | undefined> {
   return (yield* rows<Row>(...given))[0];
 }
@@ -236,11 +226,7 @@ export function performNow<Result>(program: Program<Result>, session: ProgramSes
 }
 
 /** Runs a program on a project's rows in PostgreSQL. */
-export async function performOn<Result>(
-  session: SqlSession,
-  projectId: number,
-  program: Program<Result>,
-): Promise<Result> {
+export async function performOn<Result>(session: SqlSession, projectId: number, program: Program<Result>) {
   const answer = (ask: 'rows' | 'run') => (statement: Sql) => {
     const { text, values } = renderFor('postgres', statement, projectId);
     return session[ask](text, values);
@@ -273,7 +259,6 @@ export type Calls<Table, Given extends unknown[] = []> = {
 type OfProject<Table> = Calls<Table, [projectId: number]>;
 type AnyProgram = (...input: never[]) => Program<unknown>;
 
-/** Calls on an open state. */
 export const callsOfState = <Table>(
   programs: Programs<Table>,
   perform: <Result>(program: Program<Result>) => Promise<Result>,
@@ -285,7 +270,6 @@ export const callsOfState = <Table>(
         perform(program(...input)),
   ) as Calls<Table>;
 
-/** Calls on the catalogs of projects. */
 export const callsOfProject = <Table>(
   programs: Programs<Table>,
   perform: <Result>(projectId: number, program: Program<Result>) => Promise<Result>,

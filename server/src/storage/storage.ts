@@ -13,18 +13,7 @@ import { dataFolderAt, makeDataFolder } from './data-folder.ts';
 import type { Database } from './database.ts';
 import { migrate, newestOf } from './migrate.ts';
 import { createPayloadFiles, createPayloadRows, type PayloadFiles } from './payloads/payloads.ts';
-import {
-  createSchemaWatch,
-  migratePostgres,
-  openPostgres,
-  openPostgresDatabase,
-  type Postgres,
-  type PostgresSettings,
-  type ReplicatedSettings,
-  refuseMoved,
-  tryWrites,
-  watchSchema,
-} from './postgres/postgres.ts';
+import * as pg from './postgres/postgres.ts';
 import { byEngine, cell, type Program, performNow, performOn, row, sql, text } from './program.ts';
 import type { Secrets } from './secrets/secrets.ts';
 import * as sqlite from './sqlite/sqlite.ts';
@@ -58,23 +47,23 @@ type CatalogPlace =
       /** Not 0 while another service writes these files. */
       readonly follows: sqlite.Follows;
     }
-  | ({ readonly kind: 'postgres' } & PostgresSettings);
+  | ({ readonly kind: 'postgres' } & pg.PostgresSettings);
 
 /** What a thread opens; includes replicas, for reads that may use them. */
 export type ThreadPlace =
   | Extract<CatalogPlace, { kind: 'embedded' }>
-  | ({ readonly kind: 'postgres' } & ReplicatedSettings);
+  | ({ readonly kind: 'postgres' } & pg.ReplicatedSettings);
 
 /** Accepted bodies, for a thread that reads some of them. */
 export const openPayloads = (place: CatalogPlace): PayloadFiles =>
-  place.kind === 'embedded' ? createPayloadFiles(place.payloads) : createPayloadRows(openPostgres(place));
+  place.kind === 'embedded' ? createPayloadFiles(place.payloads) : createPayloadRows(pg.openPostgres(place));
 
 export interface Storage {
   readonly place: CatalogPlace;
   readonly database: Database;
   readonly payloads: PayloadFiles;
   /** This thread's connections, if catalogs are in PostgreSQL. */
-  readonly postgres: Postgres | undefined;
+  readonly postgres: pg.Postgres | undefined;
   /** Whether the database answers. @throws schema_moved once a newer program has migrated it */
   isReachable(): Promise<boolean>;
   close(): Promise<void>;
@@ -82,7 +71,7 @@ export interface Storage {
 
 /** Opens the store that the settings name: PostgreSQL, or the embedded store in the data directory. */
 export async function openStorage(settings: {
-  readonly database: PostgresSettings | undefined;
+  readonly database: pg.PostgresSettings | undefined;
   readonly dataDir: string;
   readonly keepsLog?: boolean;
   readonly follows?: sqlite.Follows;
@@ -94,14 +83,14 @@ export async function openStorage(settings: {
 
 /** Opens the service's own tables, without creating or migrating any, for a program that only reads them in the newest schema. */
 export function openControl(settings: {
-  readonly database: PostgresSettings | undefined;
+  readonly database: pg.PostgresSettings | undefined;
   readonly dataDir: string;
 }): Pick<Database, 'read' | 'close'> {
   if (settings.database === undefined)
     return sqlite.openControlDatabase(dataFolderAt(settings.dataDir).control);
-  const postgres = openPostgres({ ...settings.database, connections: 1 });
+  const postgres = pg.openPostgres({ ...settings.database, connections: 1 });
   // It writes nothing, so that no other process has to know about it.
-  const database = openPostgresDatabase(postgres, '');
+  const database = pg.openPostgresDatabase(postgres, '');
   return {
     read: database.read,
     async close() {
@@ -143,35 +132,37 @@ function openEmbeddedStorage(
 
 /** Processes and their database are often started together, so a start waits for the database. */
 const START_MS = 60_000;
-const TRY_EVERY_MS = 500;
+/** A probe of readiness waits a second or two for its answer, so the check of the database must be faster. */
+const ANSWER_MS = 1_000;
 
 /**
  * Opens a PostgreSQL database with the newest schema.
  * @throws Error with the database's words when it refuses all writes; not_ready when it is unreachable for a minute
  */
-async function openPostgresStorage(own: PostgresSettings): Promise<Storage> {
-  const schema = createSchemaWatch(newestOf('postgres'));
+async function openPostgresStorage(own: pg.PostgresSettings): Promise<Storage> {
+  const schema = pg.createSchemaWatch(newestOf('postgres'));
   const processId = randomBytes(8).toString('hex');
   const settings = { ...own, schema, processId };
-  const postgres = openPostgres(settings);
+  const postgres = pg.openPostgres(settings);
   let unwatch: () => void;
   try {
     await migrateSoon(postgres, performance.now() + START_MS);
     await performOn(postgres, SERVICE, refuseUnfinishedMove('The database'));
-    unwatch = await watchSchema(postgres, schema);
+    unwatch = await pg.watchSchema(postgres, schema);
   } catch (error) {
     await postgres.close();
     throw error;
   }
-  const database = openPostgresDatabase(postgres, processId);
+  const database = pg.openPostgresDatabase(postgres, processId);
   return {
     place: { kind: 'postgres', ...settings },
     database,
     payloads: createPayloadRows(postgres),
     postgres,
     async isReachable() {
-      refuseMoved(schema);
-      return answersSoon(postgres);
+      pg.refuseMoved(schema);
+      const answered = postgres.rows('select 1').then(() => true);
+      return Promise.race([answered, setTimeout(ANSWER_MS, false)]).catch(() => false);
     },
     async close() {
       unwatch();
@@ -181,21 +172,21 @@ async function openPostgresStorage(own: PostgresSettings): Promise<Storage> {
   };
 }
 
-async function migrateSoon(postgres: Postgres, until: number): Promise<void> {
+async function migrateSoon(postgres: pg.Postgres, until: number): Promise<void> {
   for (;;) {
     try {
-      await migratePostgres(postgres);
-      return await tryWrites(postgres);
+      await pg.migratePostgres(postgres);
+      return await pg.tryWrites(postgres);
     } catch (error) {
       const final = await judgeStart(postgres, error);
       if (final !== undefined || performance.now() > until) throw final ?? error;
-      await setTimeout(TRY_EVERY_MS);
+      await setTimeout(500);
     }
   }
 }
 
 /** @returns the error that ends a start, in the words of a database that refuses writes; undefined while it is unreachable */
-async function judgeStart(postgres: Postgres, error: unknown): Promise<unknown> {
+async function judgeStart(postgres: pg.Postgres, error: unknown): Promise<unknown> {
   const { severity, cause } = error as Error & { severity?: string; cause?: Error & { code?: string } };
   if (severity === 'ERROR') return refuseUnwritable(error as Error);
   // A standby may be promoted soon.
@@ -207,7 +198,7 @@ async function judgeStart(postgres: Postgres, error: unknown): Promise<unknown> 
 /** SQLSTATE read_only_sql_transaction: from a standby, or because of a setting. */
 const READ_ONLY = '25006';
 
-async function isStandby(postgres: Postgres): Promise<boolean> {
+async function isStandby(postgres: pg.Postgres): Promise<boolean> {
   const [row] = await postgres.rows<{ isStandby: boolean }>('select pg_is_in_recovery() as "isStandby"');
   return row?.isStandby ?? false;
 }
@@ -216,17 +207,6 @@ const refuseUnwritable = ({ message }: Error) =>
   new Error(
     `The database refuses what the service has to write: ${message}. Let its role read and write all tables that it made (docs/operating.md, "Set up PostgreSQL").`,
   );
-
-/** A probe waits a second or two for its answer, so the check must be faster. */
-const ANSWER_MS = 1_000;
-
-async function answersSoon(postgres: Postgres): Promise<boolean> {
-  const answered = postgres.rows('select 1').then(
-    () => true,
-    () => false,
-  );
-  return Promise.race([answered, setTimeout(ANSWER_MS, false)]);
-}
 
 /** Marks of the states that may be replaced; undefined: any. */
 export type ExpectedStates = readonly string[] | undefined;

@@ -97,7 +97,6 @@ export async function* unpackParts(
   }
 }
 
-/** Maps what an unpacker throws. */
 function refuseUnpacking(error: unknown, encoding: BodyEncoding, maxMib: number): unknown {
   if (error instanceof ServiceError) return error;
   const { code, message } = error as Error & { code?: string };
@@ -114,14 +113,11 @@ export interface PayloadFiles {
   /** @throws payload_damaged when the bytes are not those that were written */
   read(projectId: number, name: string): Promise<Uint8Array<ArrayBuffer>>;
   remove(projectId: number, name: string): Promise<void>;
-  /** @returns orphaned payloads, too old to belong to an upload in progress; with the project if it is known */
-  listOlderThan(ms: number): Promise<readonly PayloadName[]>;
-}
-
-interface PayloadName {
-  /** 0 for files, whose names are enough. */
-  readonly projectId: number;
-  readonly name: string;
+  /**
+   * @returns orphaned payloads, too old to belong to an upload in progress; the project is 0 for files, whose
+   * names are enough
+   */
+  listOlderThan(ms: number): Promise<readonly { readonly projectId: number; readonly name: string }[]>;
 }
 
 function refuseDamaged(name: string, cause?: unknown): never {
@@ -322,10 +318,18 @@ const PACKED_BYTES = 256 * 1024;
  * to a tenth, which the network, the write-ahead log and the replicas have to carry.
  */
 export function createPayloadRows(postgres: Postgres): PayloadFiles {
+  const insert = (projectId: number, name: string, packed: Buffer) =>
+    postgres.transaction(async (tx) => {
+      for (let part = 0; part * PART_BYTES < packed.length; part += 1) {
+        await tx.run(
+          `insert into payload (project_id, name, part, bytes, created_at)
+           values ($1, $2, $3, $4, extract(epoch from clock_timestamp()) * 1000)`,
+          [projectId, name, part, packed.subarray(part * PART_BYTES, (part + 1) * PART_BYTES)],
+        );
+      }
+    });
   const begin = (projectId: number, name: string) =>
-    createPayloadWriter(name, async () =>
-      packRows((packed) => insertParts(postgres, { projectId, name }, packed)),
-    );
+    createPayloadWriter(name, async () => packRows((packed) => insert(projectId, name, packed)));
   return {
     open: begin,
     write: (projectId, name, bytes) => begin(projectId, name).finish(bytes),
@@ -373,16 +377,4 @@ function packRows(insert: (packed: Buffer) => Promise<void>): PieceTarget {
     },
     drop: async () => void packer.destroy(),
   };
-}
-
-async function insertParts(postgres: Postgres, of: PayloadName, packed: Buffer): Promise<void> {
-  await postgres.transaction(async (tx) => {
-    for (let part = 0; part * PART_BYTES < packed.length; part += 1) {
-      await tx.run(
-        `insert into payload (project_id, name, part, bytes, created_at)
-         values ($1, $2, $3, $4, extract(epoch from clock_timestamp()) * 1000)`,
-        [of.projectId, of.name, part, packed.subarray(part * PART_BYTES, (part + 1) * PART_BYTES)],
-      );
-    }
-  });
 }

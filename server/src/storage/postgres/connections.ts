@@ -49,7 +49,6 @@ export interface Postgres extends SqlSession {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const IDLE_TIMEOUT_MS = 30_000;
 /** A read that takes longer is a bug; PostgreSQL ends it, or the client does if a proxy hides the timeout. */
 const READ_TIMEOUT_MS = 60_000;
 const CLIENT_TIMEOUT_MS = READ_TIMEOUT_MS + 10_000;
@@ -86,7 +85,6 @@ const DRAFT = begin(' isolation level repeatable read', PATIENTLY);
 const SHORT_WRITE = begin(' isolation level read committed');
 
 const INT8 = 20;
-const parseNumbers = { getTypeParser: parserOf };
 
 /** Every integer of the schema is below 2^53, so a number holds it. */
 function parserOf(oid: number, format?: string): unknown {
@@ -133,7 +131,9 @@ export function openPostgres(settings: PostgresSettings): Postgres {
     return held.use(work).finally(held.release);
   }
 
-  const prepare = prepares ? prepared : unprepared;
+  const prepare: typeof prepared = prepares
+    ? prepared
+    : (text, values) => ({ text, values: toValues(values) });
   const alone = (client: PoolClient, signal?: AbortSignal) =>
     sessionOn(client, prepare, { timeout: CLIENT_TIMEOUT_MS, signal });
 
@@ -217,13 +217,13 @@ function createPool({ url, connections, processId }: PostgresSettings): pg.Pool 
     connectionString: url,
     max: connections,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    idleTimeoutMillis: 30_000,
     statement_timeout: READ_TIMEOUT_MS,
     application_name: nameSessions(processId),
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEPALIVE_MS,
     onConnect: keepAliveThere,
-    types: parseNumbers,
+    types: { getTypeParser: parserOf },
   });
   // The database may close an idle connection: the next statement opens another.
   pool.on('error', () => {});
@@ -279,11 +279,6 @@ function prepared(text: string, values: readonly SqlValue[]): QueryConfig {
   return { name, text, values: toValues(values) };
 }
 
-const unprepared = (text: string, values: readonly SqlValue[]): QueryConfig => ({
-  text,
-  values: toValues(values),
-});
-
 /** The driver sends buffers as bytes, and any other view as text. */
 function toValues(values: readonly SqlValue[]): unknown[] {
   return values.map((value) =>
@@ -315,7 +310,6 @@ interface Connected {
 
 /** Source: PostgreSQL documentation, message formats, CancelRequest. */
 const CANCEL_REQUEST = 80_877_102;
-const CANCEL_TIMEOUT_MS = 5_000;
 
 /**
  * Runs a statement and cancels it when its caller stops waiting. Do not use the connection again after that:
@@ -347,7 +341,7 @@ function sendCancel({ host, port, processID, secretKey }: Connected): void {
     request.writeInt32BE(value, at * 4);
   }
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
-  socket.setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy());
+  socket.setTimeout(5_000, () => socket.destroy());
   // If the server is unreachable, it has ended the statement, or its timeout will.
   socket.on('error', () => {});
   socket.end(request);
@@ -378,7 +372,6 @@ const CANCELLED = '57014';
 /** A restart takes seconds, a failover up to a minute. */
 const RETRY_SECONDS = 2;
 
-/** Whether the statement timed out. */
 export const isTimedOut = (error: unknown) => (error as { code?: string }).code === CANCELLED;
 
 /** Refuses a statement without sending it, because the database does not answer. */
@@ -416,7 +409,6 @@ const MOVED_TO = 2;
 const READ_EVERY_MS = 1_000;
 /** Half of the time after which a newer program considers a process gone (`GONE_MS` in migrate.ts). */
 const STALE_MS = 5_000;
-const MOVED_RETRY_SECONDS = 10;
 
 export function createSchemaWatch(known: number): SchemaWatch {
   const watch = new Float64Array(new SharedArrayBuffer(3 * Float64Array.BYTES_PER_ELEMENT));
@@ -454,10 +446,8 @@ function noteSchema(watch: SchemaWatch, { version, oldest, newest }: PresentSche
 export function refuseMoved(watch: SchemaWatch | undefined): void {
   const version = watch?.[MOVED_TO];
   if (!version) return;
-  const details = [
-    `the database has schema ${version}, this program knows ${watch[KNOWN]}: stop it and start the newer one`,
-  ];
-  throw new ServiceError('schema_moved', { retryAfterSeconds: MOVED_RETRY_SECONDS, details });
+  const why = `the database has schema ${version}, this program knows ${watch[KNOWN]}: stop it and start the newer one`;
+  throw new ServiceError('schema_moved', { retryAfterSeconds: 10, details: [why] });
 }
 
 /** Reads the schema periodically. @returns a function that stops this */
@@ -468,7 +458,6 @@ export async function watchSchema(postgres: SqlSession, watch: SchemaWatch): Pro
   };
   await read();
   // While the database is unreachable the watch becomes stale, and the next transactions read the schema themselves.
-  const timer = setInterval(() => void read().catch(() => {}), READ_EVERY_MS);
-  timer.unref();
+  const timer = setInterval(() => void read().catch(() => {}), READ_EVERY_MS).unref();
   return () => clearInterval(timer);
 }

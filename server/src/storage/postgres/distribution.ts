@@ -10,17 +10,11 @@ const FIRST = 'document';
  * transactions of many tables and read across projects. No statement on a distributed table reads one, so none has to be a reference
  * table, which is changed on all workers each time. distributed-sql.test.ts fails for a new table of catalogs that is not listed.
  */
-export const DISTRIBUTED = [
-  FIRST,
-  ...'product attribute attribute_id past_ontology category'.split(' '),
-  ...'staged_batch undo_created search_entry search_progress search_word search_document search_walk'.split(
-    ' ',
-  ),
-  ...'undo_log undo_change garbage_document catalog_event relation relation_build relation_document'.split(
-    ' ',
-  ),
-  ...'relation_member relation_link_source relation_link value_table payload catalog'.split(' '),
-];
+export const DISTRIBUTED =
+  `${FIRST} product attribute attribute_id past_ontology category staged_batch undo_created
+  search_entry search_progress search_word search_document search_walk undo_log undo_change garbage_document
+  catalog_event relation relation_build relation_document relation_member relation_link_source relation_link
+  value_table payload catalog`.split(/\s+/);
 
 export interface Cluster {
   /** The Citus version, as people write it; undefined for plain PostgreSQL. */

@@ -24,7 +24,10 @@ export async function migratePostgres(
       `create table if not exists service (
          id bigint primary key check (id = 1), schema_version bigint not null, beat_at bigint not null default 0)`,
     )
-    .catch(ignoreRace);
+    .catch((error: { code?: string }) => {
+      // Despite `if not exists`, two processes that create a table at once collide in PostgreSQL's own tables.
+      if (!['23505', '42P07'].includes(error.code ?? '')) throw error;
+    });
   await postgres.run('insert into service (id, schema_version) values (1, 0) on conflict do nothing');
   for (const until = performance.now() + OTHERS_MS; ; await setTimeout(TRY_EVERY_MS)) {
     // A transaction for each attempt: it locks the row in which older processes show their signs of life.
@@ -34,16 +37,8 @@ export async function migratePostgres(
   }
 }
 
-/** Despite `if not exists`, two processes that create a table at once collide in PostgreSQL's own tables. */
-function ignoreRace(error: unknown): void {
-  if (!['23505', '42P07'].includes((error as { code?: string }).code ?? '')) throw error;
-}
-
 /** @returns the older processes that kept it from changing anything @throws Error when a newer program wrote the database */
-async function bringToNewest(
-  tx: SqlTransaction,
-  migrations: readonly Migration[],
-): Promise<string | undefined> {
+async function bringToNewest(tx: SqlTransaction, migrations: readonly Migration[]) {
   const newest = migrations.at(-1)?.version ?? 0;
   const [row] = await tx.rows<{ version: number }>(
     'select schema_version as version from service where id = 1 for update',
@@ -90,12 +85,11 @@ async function listOlder(tx: SqlTransaction, present: number, needed: number): P
 }
 
 async function apply(tx: SqlTransaction, { version, sql }: Migration): Promise<void> {
-  for (const statement of splitStatements(sql)) await tx.run(statement);
+  // A statement ends with a semicolon at the end of a line.
+  const statements = sql.split(/;\s*$/m).filter((text) => /^\s*[a-z]/m.test(text));
+  for (const statement of statements) await tx.run(statement);
   await tx.run('update service set schema_version = $1 where id = 1', [version]);
 }
-
-/** A statement ends with a semicolon at the end of a line. */
-const splitStatements = (sql: string) => sql.split(/;\s*$/m).filter((text) => /^\s*[a-z]/m.test(text));
 
 /**
  * If the server has lz4, it compresses uploads of more than 2 KB, which stay in their row; a product of 3.3

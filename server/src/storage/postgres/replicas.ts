@@ -24,7 +24,6 @@ const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
 interface Replica {
   readonly postgres: Postgres;
-  /** The last beat seen on the replica. */
   beat: number;
   isNear: boolean;
   checking: boolean;
@@ -39,8 +38,7 @@ export function createReaders(
   });
   let turn = 0;
   let beat = 0;
-  const timer = setInterval(() => void check(), replicas.length === 0 ? IDLE_BEAT_MS : BEAT_EVERY_MS);
-  timer.unref();
+  const timer = setInterval(() => void check(), replicas.length === 0 ? IDLE_BEAT_MS : BEAT_EVERY_MS).unref();
   void check();
 
   async function check(): Promise<void> {
@@ -57,7 +55,10 @@ export function createReaders(
     if (replica.checking) return;
     replica.checking = true;
     try {
-      replica.beat = Math.max(replica.beat, await readBeat(replica.postgres));
+      const [row] = await replica.postgres.rows<{ beat: number }>(
+        'select beat_at as beat from service where id = 1',
+      );
+      replica.beat = Math.max(replica.beat, row?.beat ?? 0);
     } catch {
       // A replica that does not answer is not used until it answers again; reads go to the primary.
       replica.isNear = false;
@@ -111,11 +112,6 @@ async function raiseBeat(primary: Postgres, youngerThanMs: number): Promise<numb
      select coalesce((select beat_at from raised), (select beat_at from service where id = 1)) as beat`,
     [youngerThanMs],
   );
-  return row?.beat ?? 0;
-}
-
-async function readBeat(replica: Postgres): Promise<number> {
-  const [row] = await replica.rows<{ beat: number }>('select beat_at as beat from service where id = 1');
   return row?.beat ?? 0;
 }
 

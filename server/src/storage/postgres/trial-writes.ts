@@ -12,7 +12,7 @@ const NONE = -1;
  */
 export function tryWrites(postgres: Postgres): Promise<void> {
   return postgres.draft(async (tx) => {
-    await tx.run(IN_EVERY_TABLE());
+    await tx.run(inEveryTable());
     await acceptAndClaim(tx);
     const rows = new CopyRows(4).begin().integer(NONE).integer(NONE).integer(NONE).text('{}');
     await tx.copyIn(copyInto('document', ['project_id', 'id', 'product_id', 'raw']), rows.finish());
@@ -20,21 +20,21 @@ export function tryWrites(postgres: Postgres): Promise<void> {
 }
 
 /** Privileges are checked even for statements that match no rows. The database may hold tables of others. */
-const IN_EVERY_TABLE = () => `do $$ declare one record; begin
+function inEveryTable(): string {
+  const tables = readMigrations('postgres').flatMap(({ sql }) =>
+    [...sql.matchAll(/^create table (\w+)/gm)].map(([, name]) => `'${name}'`),
+  );
+  return `do $$ declare one record; begin
   for one in select relname, attname from pg_class join pg_attribute on attrelid = pg_class.oid and attnum = 1
     where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
-      and relname in (${listTables().map((name) => `'${name}'`)})
+      and relname in (${tables})
   loop
     execute format('insert into %1$I (%2$I) select %2$I from %1$I where false', one.relname, one.attname);
     execute format('update %1$I set %2$I = %2$I where false', one.relname, one.attname);
     execute format('delete from %1$I where false', one.relname);
   end loop;
 end $$`;
-
-const listTables = () =>
-  readMigrations('postgres').flatMap(({ sql }) =>
-    [...sql.matchAll(/^create table (\w+)/gm)].map(([, name]) => `${name}`),
-  );
+}
 
 /** What distributing databases may refuse: references, queries among values, locks in joins, the clock in an update. */
 async function acceptAndClaim(tx: SqlTransaction): Promise<void> {

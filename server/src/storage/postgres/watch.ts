@@ -30,11 +30,6 @@ export function watchPool(pool: pg.Pool, url: string) {
   pool.on('release', (_, client) => void heardAt.delete(client));
   pool.on('remove', (client) => void heardAt.delete(client));
 
-  const isAnyWaiting = () => {
-    const silentSince = performance.now() - SILENT_MS;
-    return [...heardAt.values()].some((at) => at < silentSince);
-  };
-
   async function ask(): Promise<void> {
     const requestedAt = performance.now();
     const answers = await isAnswering(url);
@@ -47,14 +42,15 @@ export function watchPool(pool: pg.Pool, url: string) {
   }
 
   async function checkNow(): Promise<void> {
-    if (isAsking || !(isAway || isAnyWaiting())) return;
+    const silentSince = performance.now() - SILENT_MS;
+    const isAnyWaiting = heardAt.values().some((at) => at < silentSince);
+    if (isAsking || !(isAway || isAnyWaiting)) return;
     isAsking = true;
     await ask();
     isAsking = false;
   }
 
-  const timer = setInterval(() => void checkNow(), CHECK_MS);
-  timer.unref();
+  const timer = setInterval(() => void checkNow(), CHECK_MS).unref();
   return {
     /** Whether the last probe got no answer. */
     isAway: () => isAway,

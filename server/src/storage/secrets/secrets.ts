@@ -21,10 +21,7 @@ export interface SealedPlace {
 
 export type Secrets = ReturnType<typeof createSecrets>;
 
-/** A key with the name that sealed texts carry. */
-type NamedKey = ReturnType<typeof nameKey>;
-
-/** The name does not reveal the key: it is 32 bits of a digest of 256 random ones. */
+/** The name that sealed texts carry does not reveal the key: it is 32 bits of a digest of 256 random ones. */
 const nameKey = (bytes: Uint8Array) => ({
   id: createHash('sha256').update('relata secret key').update(bytes).digest('hex').slice(0, 8),
   bytes,
@@ -40,26 +37,17 @@ const TAG = { authTagLength: TAG_BYTES } as const;
  * @param keys the first one seals, all of them unseal
  * @param makeKey makes the first key when something is to be sealed; without it nothing can be
  */
-export function createSecrets({
-  keys: given,
-  makeKey,
-}: {
-  readonly keys: readonly Uint8Array[];
-  readonly makeKey?: () => Uint8Array;
-}) {
-  const keys = given.map(nameKey);
-
-  function keyToSeal(): NamedKey {
-    if (keys.length === 0 && makeKey !== undefined) keys.push(nameKey(makeKey()));
-    const [key] = keys;
-    if (key === undefined) throw new ServiceError('secret_key_missing');
-    return key;
-  }
+export function createSecrets(given: { keys: readonly Uint8Array[]; makeKey?: () => Uint8Array }) {
+  const { makeKey } = given;
+  const keys = given.keys.map(nameKey);
 
   return {
     /** @throws secret_key_missing */
     seal(text: string, place: SealedPlace): string {
-      const { id, bytes } = keyToSeal();
+      if (keys.length === 0 && makeKey !== undefined) keys.push(nameKey(makeKey()));
+      const [key] = keys;
+      if (key === undefined) throw new ServiceError('secret_key_missing');
+      const { id, bytes } = key;
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(CIPHER, bytes, nonce, TAG).setAAD(describePlace(id, place));
       const sealed = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()];
@@ -99,7 +87,6 @@ const describePlace = (keyId: string, { table, column, row }: SealedPlace) =>
 
 const refuse = (why: string, cause?: unknown) => new ServiceError('secret_unreadable', why, { cause });
 
-const KEY_BYTES = 32;
 const MAKE_ONE = 'write one made by openssl rand -base64 32';
 
 /** @returns the keys of a file, one a line; lines that begin with # are comments. @throws Error that names file and line */
@@ -108,14 +95,12 @@ export function readSecretKeyFile(path: string): Uint8Array[] {
   const keys = lines.flatMap((line, at) => {
     const text = line.trim();
     if (text === '' || text.startsWith('#')) return [];
-    return readSecretKey(text) ?? refuseLine(path, at + 1);
+    const key = readSecretKey(text);
+    if (key !== undefined) return [key];
+    throw new Error(`Line ${at + 1} of the key file ${path} is no key of 32 bytes in base64: ${MAKE_ONE}.`);
   });
   if (keys.length === 0) throw new Error(`The key file ${path} holds no key: ${MAKE_ONE}.`);
   return keys;
-}
-
-function refuseLine(path: string, line: number): never {
-  throw new Error(`Line ${line} of the key file ${path} is no key of 32 bytes in base64: ${MAKE_ONE}.`);
 }
 
 /** The key file of a data directory, created when the first secret is sealed. */
@@ -124,7 +109,7 @@ export function secretKeyFileAt(path: string) {
     keys: existsSync(path) ? readSecretKeyFile(path) : [],
     /** The file is durable before anything is sealed with its key. */
     makeKey(): Uint8Array {
-      const key = randomBytes(KEY_BYTES);
+      const key = randomBytes(32);
       writeOwnFile(path, `${key.toString('base64')}\n`, 'wx');
       return key;
     },
@@ -148,12 +133,19 @@ const PAGE = 500;
 export async function resealColumn(
   database: Pick<Database, 'read' | 'write'>,
   secrets: Secrets,
-  column: SealedColumn,
+  of: SealedColumn,
 ): Promise<{ resealed: number; unreadable: number }> {
   const counts = { resealed: 0, unreadable: 0 };
   if (secrets.mark === undefined) return counts;
-  for await (const row of listOld(database, secrets.mark, column))
-    counts[await reseal(database, secrets, { column, row })] += 1;
+  for await (const row of listOld(database, secrets.mark, of)) {
+    const text = unsealRow(secrets, of, row);
+    counts[text === undefined ? 'unreadable' : 'resealed'] += 1;
+    if (text === undefined) continue;
+    const conditions = of.key.map((name) => sql`${sql.ref(name)} = ${row[name]}`);
+    const set = sql`update ${sql.table(of.table)} set ${sql.ref(of.column)} = ${secrets.seal(text, placeOf(of, row))}
+      where ${sql.join(conditions, sql` and `)} and ${sql.ref(of.column)} = ${row.sealed}`;
+    await database.write('rows', (tx) => set.execute(tx));
+  }
   return counts;
 }
 
@@ -202,23 +194,4 @@ function unsealRow(secrets: Secrets, column: SealedColumn, row: KeyedRow): strin
     if (error instanceof ServiceError) return undefined;
     throw error;
   }
-}
-
-async function reseal(
-  database: Pick<Database, 'write'>,
-  secrets: Secrets,
-  { column: sealedColumn, row }: { column: SealedColumn; row: KeyedRow },
-): Promise<'resealed' | 'unreadable'> {
-  const { table, column, key } = sealedColumn;
-  const text = unsealRow(secrets, sealedColumn, row);
-  if (text === undefined) return 'unreadable';
-  const place = placeOf(sealedColumn, row);
-  const isThat = sql.join(
-    key.map((name) => sql`${sql.ref(name)} = ${row[name]}`),
-    sql` and `,
-  );
-  const set = sql`update ${sql.table(table)} set ${sql.ref(column)} = ${secrets.seal(text, place)}
-    where ${isThat} and ${sql.ref(column)} = ${row.sealed}`;
-  await database.write('rows', (tx) => set.execute(tx));
-  return 'resealed';
 }

@@ -69,10 +69,7 @@ export function programSessionOf(
   file: { prepare(sql: string): StatementSync },
   readControl: (statement: Sql) => unknown[] = () => [],
 ): ProgramSession {
-  function bind<Answer>(
-    statement: Sql,
-    ask: (prepared: StatementSync, values: SQLInputValue[]) => Answer,
-  ): Answer {
+  function bind<Answer>(statement: Sql, ask: (prepared: StatementSync, values: SQLInputValue[]) => Answer) {
     const { text, values } = renderFor('sqlite', statement);
     return ask(file.prepare(text), values as SQLInputValue[]);
   }
@@ -88,7 +85,6 @@ export class CatalogFile {
   readonly database: DatabaseSync;
   /** Whether it opened read-only, as SQLite does for a file that it cannot write, e.g. on a read-only file system. */
   isReadOnly = false;
-  /** @returns the statement, prepared at its first use */
   readonly prepare = onceByText((sql) => {
     const made = this.database.prepare(sql);
     // FTS5 leaves a last row id of its own, beyond 2^53; read as a number it would make any later write fail.
@@ -179,12 +175,9 @@ const OPEN_CATALOGS = 64;
  */
 export function createCatalogFiles(
   folder: string,
-  {
-    markMoves = createMarkMoves(),
-    keepsLog = false,
-    follows = createFollows(),
-  }: { markMoves?: MarkMoves; keepsLog?: boolean; follows?: Follows } = {},
+  how: { markMoves?: MarkMoves; keepsLog?: boolean; follows?: Follows } = {},
 ) {
+  const { markMoves = createMarkMoves(), keepsLog = false, follows = createFollows() } = how;
   const marks = openDamageMarks(folder, markMoves);
   const files = new Map<number, CatalogFile>();
   const pathOf = (projectId: number) => join(folder, `${projectId}.db`);
@@ -351,18 +344,22 @@ function createThreadDriver(thread: ThreadPool): kysely.Driver {
 
 /** Kysely prepares a statement at every execution; this caches the prepared ones. */
 const preparingOnce = (database: DatabaseSync) => ({
-  prepare: onceByText((text) => adapt(database.prepare(text))),
+  prepare: onceByText((text) => {
+    const statement = database.prepare(text);
+    return {
+      reader: statement.columns().length > 0,
+      all: (values: SQLInputValue[]) => orRefuse(() => statement.all(...values)),
+      run: (values: SQLInputValue[]) => orRefuse(() => statement.run(...values)),
+      iterate: (values: SQLInputValue[]) => statement.iterate(...values),
+    };
+  }),
   close: () => database.close(),
 });
 
 /** @returns what `make` returns for a text, made at its first use, for example the prepared statement */
 export function onceByText<Made>(make: (text: string) => Made): (text: string) => Made {
   const known = new Map<string, Made>();
-  return (text) => {
-    const made = known.get(text) ?? make(text);
-    known.set(text, made);
-    return made;
-  };
+  return (text) => known.getOrInsertComputed(text, make);
 }
 
 /** @throws storage_failed, not_ready */
@@ -374,14 +371,4 @@ export function orRefuse<Result>(work: () => Result): Result {
     if (isDamaged(error)) (error as Error).message += ': control.db';
     throw translateSqliteError(error);
   }
-}
-
-function adapt(statement: StatementSync) {
-  const bind = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
-  return {
-    reader: statement.columns().length > 0,
-    all: (parameters: readonly unknown[]) => orRefuse(() => statement.all(...bind(parameters))),
-    run: (parameters: readonly unknown[]) => orRefuse(() => statement.run(...bind(parameters))),
-    iterate: (parameters: readonly unknown[]) => statement.iterate(...bind(parameters)),
-  };
 }

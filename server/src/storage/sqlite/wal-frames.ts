@@ -21,7 +21,6 @@ export interface WalEnd {
   readonly frame: number;
   /** The checksum of all frames up to this one. */
   readonly sum: string;
-  /** The size of the database, in pages. */
   readonly pageCount: number;
   readonly pageSize: number;
 }
@@ -76,8 +75,7 @@ function findLastCommit(file: number, known: WalEnd): WalEnd {
     if (pageCount > 0) {
       // The header is written before the page, and frames one after another, so the last one vouches for all.
       readSync(file, frame, 0, frame.length, frameAt(at, pageSize));
-      const found = addSum(addSum(before, frame.subarray(0, 8)), frame.subarray(FRAME_HEADER));
-      if (found !== sum) return end;
+      if (addSum(addSum(before, frame.subarray(0, 8)), frame.subarray(FRAME_HEADER)) !== sum) return end;
       end = { salts, frame: at, sum, pageCount, pageSize };
     }
     before = sum;

@@ -35,21 +35,12 @@ export function countPassedAtOnce(bytes: number): void {
  * free it in time; external memory, which it counts, made it collect everything for each batch (docs/decisions/0006).
  */
 export function countPassed(bytes: number): void {
-  countAllocated(bytes);
+  all += bytes;
   countPassedAtOnce(bytes);
 }
 
-/** Reports an allocation of shared memory, which only a full collection frees; the next collection due will be one. */
-function countAllocated(bytes: number): void {
-  all += bytes;
-}
-
-const collect = exposeCollector();
-
-function exposeCollector(): (options: { type: 'minor' | 'major' }) => void {
-  setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as (options: { type: 'minor' | 'major' }) => void;
-}
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as (options: { type: 'minor' | 'major' }) => void;
 
 /** Smaller buffers are collected soon enough. */
 const LEAST_BYTES = MIB;
@@ -67,10 +58,12 @@ export class BufferPool {
 
   /** @returns a buffer of at least this many bytes, with arbitrary contents */
   take(bytes: number): Loan {
-    const size = sizeFor(bytes);
+    // Powers of two, so that bodies of similar size share buffers; the system only backs what is written.
+    const size = bytes < LEAST_BYTES ? bytes : 2 ** Math.ceil(Math.log2(bytes));
     const at = this.idle.findLastIndex(({ byteLength }) => byteLength === size);
     const reused = at < 0 ? undefined : this.idle.splice(at, 1)[0];
-    if (reused === undefined) countAllocated(size);
+    // Only a full collection frees it; the next collection due will be one.
+    if (reused === undefined) all += size;
     const buffer = reused ?? new SharedArrayBuffer(size);
     return new Loan(new Uint8Array(buffer), () => this.keep(buffer));
   }
@@ -84,9 +77,6 @@ export class BufferPool {
       idleBytes -= this.idle.shift()?.byteLength ?? 0;
   }
 }
-
-/** Powers of two, so that bodies of similar size share buffers; the system only backs what is written. */
-const sizeFor = (bytes: number) => (bytes < LEAST_BYTES ? bytes : 2 ** Math.ceil(Math.log2(bytes)));
 
 /** Shared memory, and the right to give it back once: it has one owner at a time. */
 export class Loan {
@@ -239,7 +229,7 @@ const RECENT_MS = 5_000;
 /** A thread ends only with the pool; when one dies, its operation fails and the thread is restarted. */
 export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool {
   const waiting = new FairQueue<Job>();
-  const { size } = settings;
+  const { size, workerData, heapMib, youngMib } = settings;
   let unorderedKeys = -1;
   let closing = false;
   /** The owner whose operation began last, and the last different one. */
@@ -248,7 +238,11 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
   const slots: Slot[] = [];
 
   function startThread(): Worker {
-    const worker = openWorker(entry, settings);
+    const resourceLimits = {
+      ...(heapMib !== undefined && { maxOldGenerationSizeMb: heapMib }),
+      ...(youngMib !== undefined && { maxYoungGenerationSizeMb: youngMib }),
+    };
+    const worker = new Worker(entry, { workerData, resourceLimits });
     worker.on('message', (answer: ThreadAnswer) => settle(worker, answer));
     worker.on('error', (error) => replaceThread(worker, error as Error));
     worker.on('exit', () => replaceThread(worker, new Error('a worker thread ended')));
@@ -298,7 +292,8 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
       const job = waiting.take(mayBegin);
       if (job === undefined) return;
       // The idle thread that served this key last, another idle one, or a new one.
-      const slot = pickIdle(slots, job.part) ?? addSlot();
+      const idle = slots.filter((one) => one.job === undefined);
+      const slot = idle.find((one) => one.lastKey === job.part) ?? idle[0] ?? addSlot();
       Object.assign(slot, { job, lastKey: job.part });
       noteBegun(job.owner);
       post(slot, job);
@@ -309,6 +304,18 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
     const added: Slot = { worker: startThread(), job: undefined, lastKey: undefined };
     slots.push(added);
     return added;
+  }
+
+  /** Listens only while the operation runs: a caller's signal may outlive many of them. */
+  function takeBackOn(signal: AbortSignal, job: Job, promise: Promise<unknown>): void {
+    const onAbort = () => {
+      waiting.drop(job);
+      stopWork(job);
+      job.reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    const unlisten = () => signal.removeEventListener('abort', onAbort);
+    promise.then(unlisten, unlisten);
   }
 
   function refuseMore(): void {
@@ -331,7 +338,7 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
       const job: Job = { operation, input, key, owner, part, stop, transfer, resolve, reject };
       waiting.add(job);
       dispatch();
-      if (signal !== undefined) takeBackOn(signal, { job, promise, drop: () => waiting.drop(job) });
+      if (signal !== undefined) takeBackOn(signal, job, promise);
       return promise;
     },
     async close() {
@@ -350,48 +357,17 @@ function stopWork(job: Job | undefined): void {
   if (job?.stop !== undefined) Atomics.store(job.stop, 0, 1);
 }
 
-/** Listens only while the operation runs: a caller's signal may outlive many of them. */
-function takeBackOn(
-  signal: AbortSignal,
-  { job, promise, drop }: { job: Job; promise: Promise<unknown>; drop: () => void },
-): void {
-  const onAbort = () => {
-    drop();
-    stopWork(job);
-    job.reject(signal.reason);
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
-  const unlisten = () => signal.removeEventListener('abort', onAbort);
-  promise.then(unlisten, unlisten);
-}
-
 function post(slot: Slot, { operation, input, stop, transfer }: Job): void {
   const handedOverBytes = transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
   const made = typeof input === 'function' ? input() : input;
   slot.worker.postMessage({ operation, input: made, stop, handedOverBytes }, [...transfer]);
 }
 
-function openWorker(entry: URL, { workerData, heapMib, youngMib }: PoolSettings): Worker {
-  const resourceLimits = {
-    ...(heapMib !== undefined && { maxOldGenerationSizeMb: heapMib }),
-    ...(youngMib !== undefined && { maxYoungGenerationSizeMb: youngMib }),
-  };
-  return new Worker(entry, { workerData, resourceLimits });
-}
-
-function pickIdle(slots: readonly Slot[], key: number): Slot | undefined {
-  const idle = slots.filter((slot) => slot.job === undefined);
-  return idle.find((slot) => slot.lastKey === key) ?? idle[0];
-}
-
-async function endThread(slot: Slot): Promise<void> {
-  if (slot.job !== undefined) {
-    await new Promise<void>((resolve) => {
-      slot.worker.once('message', () => resolve());
-      slot.worker.once('exit', () => resolve());
-    });
-  }
-  await slot.worker.terminate();
+async function endThread({ job, worker }: Slot): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  worker.once('message', resolve).once('exit', resolve);
+  if (job !== undefined) await promise;
+  await worker.terminate();
 }
 
 function reviveFailure({ message, stack, refusal }: ThreadFailure): Error {
@@ -414,13 +390,6 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
   let idle: ThreadPool | undefined;
   let timer: NodeJS.Timeout | undefined;
 
-  function take(): ThreadPool {
-    const taken = idle ?? createThreadPool(entry, { ...settings, size: 1 });
-    idle = undefined;
-    clearTimeout(timer);
-    return taken;
-  }
-
   function keep(thread: ThreadPool): void {
     if (idle !== undefined) return void thread.end();
     idle = thread;
@@ -438,7 +407,9 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
     /** @param signal stops the thread wherever it is */
     async use<Result>(signal: AbortSignal, work: (thread: ThreadPool) => Promise<Result>): Promise<Result> {
       signal.throwIfAborted();
-      const thread = take();
+      const thread = idle ?? createThreadPool(entry, { ...settings, size: 1 });
+      idle = undefined;
+      clearTimeout(timer);
       const end = () => void thread.end();
       signal.addEventListener('abort', end, { once: true });
       try {
@@ -459,12 +430,8 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
 
 /** @returns whether the thread has let go of what it holds */
 async function letGo(thread: ThreadPool): Promise<boolean> {
-  const timeUp = delay(LET_GO_MS, false, { ref: false });
-  const done = thread.run('close', {}, { key: 0 }).then(
-    () => true,
-    () => false,
-  );
-  return Promise.race([done, timeUp]);
+  const done = thread.run('close', {}, { key: 0 }).then(() => true);
+  return Promise.race([done, delay(LET_GO_MS, false, { ref: false })]).catch(() => false);
 }
 
 /** An operation of a thread, which returns its output or `Passed` with it. `stop` is given if it can be stopped. */
@@ -494,20 +461,12 @@ interface Message {
  * Serves a pool of `createThreadPool` from inside a thread: one operation at a time, in order of arrival.
  * `isUrgent`: callers wait for its answers, so the thread keeps its priority.
  */
-export function serveOperations(
-  operations: Readonly<Record<string, Operation>>,
-  { isUrgent = false } = {},
-): void {
+export function serveOperations(operations: Readonly<Record<string, Operation>>, { isUrgent = false } = {}) {
   if (!isUrgent) stepAside();
-  parentPort?.on('message', (message: Message) => {
-    void answer(operations[message.operation], message);
-  });
+  parentPort?.on('message', (message: Message) => void answer(operations[message.operation], message));
 }
 
-async function answer(
-  run: Operation | undefined,
-  { operation, input, stop, handedOverBytes }: Message,
-): Promise<void> {
+async function answer(run: Operation | undefined, { operation, input, stop, handedOverBytes }: Message) {
   let passedBytes = handedOverBytes;
   try {
     if (run === undefined) throw new Error(`no operation ${operation}`);
@@ -516,41 +475,34 @@ async function answer(
     passedBytes += sharedBytes + transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
     parentPort?.postMessage({ output } satisfies ThreadAnswer, [...transfer]);
   } catch (error) {
-    parentPort?.postMessage({
-      failure: describeFailure(translateSqliteError(error, projectOf(input))),
-    } satisfies ThreadAnswer);
+    // Set for an operation on catalogs.
+    const projectId = (input as { projectId?: number } | undefined)?.projectId;
+    const failure = describeFailure(translateSqliteError(error, projectId));
+    parentPort?.postMessage({ failure } satisfies ThreadAnswer);
   }
   countPassed(passedBytes);
 }
 
-/** The project of an operation on catalogs. */
-const projectOf = (input: unknown) => (input as { projectId?: number } | undefined)?.projectId;
-
 function describeFailure(error: unknown): ThreadFailure {
-  if (error instanceof ServiceError) {
-    // The log shows facts.
-    const { cause, ...facts } = error.facts;
-    const why = cause instanceof Error && { cause: cause.message };
-    return {
-      message: error.message,
-      stack: undefined,
-      refusal: { code: error.code, facts: { ...facts, ...why } },
-    };
+  if (!(error instanceof ServiceError)) {
+    const { message, stack } = error instanceof Error ? error : new Error(String(error));
+    return { message, stack, refusal: undefined };
   }
-  const known = error instanceof Error ? error : new Error(String(error));
-  return { message: known.message, stack: known.stack, refusal: undefined };
+  // The log shows facts.
+  const { cause, ...facts } = error.facts;
+  const why = cause instanceof Error && { cause: cause.message };
+  const refusal = { code: error.code, facts: { ...facts, ...why } };
+  return { message: error.message, stack: undefined, refusal };
 }
 
 /**
  * Lets the serving thread run first: with fewer cores than threads the kernel gives a parsing thread its whole time slice
- * while a 1 KB answer waits. Linux has priorities per thread, and thread ids in /proc; elsewhere nothing changes.
+ * while a 1 KB answer waits. Linux has priorities per thread, and thread ids in /proc; elsewhere nothing changes. V8's own
+ * threads keep theirs: garbage collection of the serving thread waits for those.
  */
-const ASIDE = 10;
-
-/** Lowers the priority of the calling thread, but not of V8's own: garbage collection of the serving thread waits for those. */
 function stepAside(): void {
   try {
-    setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), ASIDE);
+    setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), 10);
   } catch {
     // Not Linux, or not permitted.
   }
