@@ -39,13 +39,8 @@ export interface CheckOptions {
 export async function writeManifest(folder: storage.DataFolder, madeAt: Date): Promise<void> {
   const files: BackupFile[] = [];
   for (const path of listFiles(folder)) files.push({ path, ...(await digest(join(folder.root, path))) });
-  const [control, catalog] = [storage.newestOf('control'), storage.newestOf('catalog')];
-  const manifest: Manifest = {
-    format: FORMAT,
-    madeAt: madeAt.toISOString(),
-    schema: { control, catalog },
-    files,
-  };
+  const schema = { control: storage.newestOf('control'), catalog: storage.newestOf('catalog') };
+  const manifest: Manifest = { format: FORMAT, madeAt: madeAt.toISOString(), schema, files };
   storage.writeOwnFile(join(folder.root, NAME), `${JSON.stringify(manifest, null, 1)}\n`, 'wx');
 }
 
@@ -55,9 +50,11 @@ export async function writeManifest(folder: storage.DataFolder, madeAt: Date): P
  * @returns `madeAt`: undefined without a manifest; `empty`: projects without a catalog that were never filled, as far as is known
  * @throws Error that names each file that differs, or says that there is no manifest
  */
-export async function checkBackup(folder: storage.DataFolder, options: CheckOptions = {}) {
-  const manifest = readManifest(folder, options.withoutManifest === true);
-  const { projectId } = options;
+export async function checkBackup(
+  folder: storage.DataFolder,
+  { projectId, withoutManifest = false }: CheckOptions = {},
+) {
+  const manifest = readManifest(folder, withoutManifest);
   const isPart = ({ path }: { path: string }) =>
     projectId === undefined || path === 'control.db' || path === `catalogs/${projectId}.db`;
   const present = listFiles(folder).filter((path) => isPart({ path }));
@@ -70,7 +67,8 @@ export async function checkBackup(folder: storage.DataFolder, options: CheckOpti
     for (const problem of checkSqliteFile(join(folder.root, path)).problems) problems.push({ path, problem });
   if (problems.length > 0) throw refuseDamaged(folder, problems);
   // Files that the control database names and that are missing.
-  const { problems: missing, empty } = projectId === undefined ? findMissingIn(folder) : NOTHING_MISSING;
+  const { problems: missing, empty } =
+    projectId === undefined ? findMissingIn(folder) : { problems: [], empty: [] };
   if (missing.length > 0) throw refuseDamaged(folder, missing);
   const bytes = present.reduce((sum, path) => sum + statSync(join(folder.root, path)).size, 0);
   return { files: present.length, bytes, madeAt: manifest?.madeAt, empty };
@@ -151,8 +149,6 @@ async function findChange(root: string, { path, bytes, sha256 }: BackupFile): Pr
   return found.sha256 === sha256 ? undefined : 'its bytes are others than when the backup was made';
 }
 
-const NOTHING_MISSING = { problems: [], empty: [] };
-
 /**
  * Lists what the control database of a backup or a data folder names but the folder lacks. A project gets its
  * file with its first product or reader, so a project without one may be new.
@@ -171,10 +167,8 @@ export function findMissingIn(folder: storage.DataFolder) {
     .filter(({ wasFilled }) => wasFilled === 1)
     .map(({ id }) => ({ path: `catalogs/${id}.db`, problem: 'it is missing, and its project had products' }));
   const bodies = listOwnedPayloads(control).map(({ name }) => name);
-  const task = findLostTask(
-    control,
-    bodies.filter((name) => !existsSync(join(folder.payloads, name))),
-  );
+  const missing = bodies.filter((name) => !existsSync(join(folder.payloads, name)));
+  const task = findLostTask(control, missing);
   if (task !== undefined)
     problems.push({ path: 'payloads', problem: `a body of the open task ${task} is missing` });
   return { problems, empty: without.filter(({ wasFilled }) => wasFilled === 0).map(({ id }) => Number(id)) };
@@ -223,8 +217,7 @@ export function settleCatalog(path: string): number {
     delete from staged_batch;
     commit;
   `);
-  const lastTask = catalog.prepare("select value from meta where name = 'last_task'").get()?.value;
-  return Number(lastTask);
+  return Number(catalog.prepare("select value from meta where name = 'last_task'").get()?.value);
 }
 
 const TAKE_END = `update task set status = o.status, progress = o.progress, finish_time = o.finish_time,

@@ -87,8 +87,13 @@ export async function openBackup(from: string, options: manifest.CheckOptions = 
 /** @returns the number of files copied */
 async function copyRest(source: storage.DataFolder, copy: storage.DataFolder) {
   using control = new DatabaseSync(copy.control);
-  const names = listOwnedPayloads(control).map(({ name }) => name);
-  const payloads = await copyPayloads(names, source, copy);
+  const owned = listOwnedPayloads(control);
+  const missing: string[] = [];
+  for (const { name } of owned)
+    await copyDurably(join(source.payloads, name), join(copy.payloads, name)).catch((error) => {
+      if (error.code !== 'ENOENT') throw error;
+      missing.push(name);
+    });
   const applied = new Map<number, number>();
   for (const { id } of control.prepare('select id from project order by id').all()) {
     const from = storage.catalogPath(source, Number(id));
@@ -97,9 +102,9 @@ async function copyRest(source: storage.DataFolder, copy: storage.DataFolder) {
     await copyDatabase(from, to, 'catalog');
     applied.set(Number(id), manifest.settleCatalog(to));
   }
-  manifest.settleControl(control, source, { applied, missing: payloads.missing });
+  manifest.settleControl(control, source, { applied, missing });
   for (const folder of [copy.catalogs, copy.payloads, copy.root]) await storage.syncFolder(folder);
-  return { catalogs: applied.size, payloads: payloads.copied };
+  return { catalogs: applied.size, payloads: owned.length - missing.length };
 }
 
 async function copyDatabase(from: string, to: string, kind: storage.DatabaseKind): Promise<void> {
@@ -120,19 +125,6 @@ async function copyDatabase(from: string, to: string, kind: storage.DatabaseKind
   copy.exec('pragma journal_mode = delete');
   // After an upgrade a catalog keeps its old schema until its first reader; the code below knows only the newest.
   storage.migrate(copy, kind);
-}
-
-async function copyPayloads(names: readonly string[], source: storage.DataFolder, copy: storage.DataFolder) {
-  const missing: string[] = [];
-  for (const name of names) {
-    try {
-      await copyDurably(join(source.payloads, name), join(copy.payloads, name));
-    } catch (error) {
-      if ((error as { code?: string }).code !== 'ENOENT') throw error;
-      missing.push(name);
-    }
-  }
-  return { missing, copied: names.length - missing.length };
 }
 
 /** @returns the number of files copied */

@@ -1,9 +1,4 @@
-import {
-  inspectCluster,
-  migratePostgres,
-  planDistribution,
-  runDistribution,
-} from '../storage/postgres/postgres.ts';
+import * as pg from '../storage/postgres/postgres.ts';
 import { hidePassword, openMoved, refuseServed } from './move-postgres.ts';
 
 export interface DistributionOptions {
@@ -22,7 +17,7 @@ export interface DistributionOptions {
 export async function distributeStore({ url, shards, isDryRun = false }: DistributionOptions) {
   const postgres = openMoved(url);
   try {
-    const cluster = await inspectCluster(postgres);
+    const cluster = await pg.inspectCluster(postgres);
     const { version, workers } = cluster;
     if (version === undefined)
       throw new Error(
@@ -30,7 +25,7 @@ export async function distributeStore({ url, shards, isDryRun = false }: Distrib
       );
     if (workers === 0)
       throw new Error(`${hidePassword(url)} has no workers: add them with citus_add_node first`);
-    const planned = planDistribution(cluster, shards);
+    const planned = pg.planDistribution(cluster, shards);
     // Read when a session begins; it passes what `planForParts` and the like set to planners of workers (state-store.ts).
     const [present] = await postgres.rows<{ name: string; mode: string }>(
       `select current_database() as name, current_setting('citus.propagate_set_commands') as mode`,
@@ -41,12 +36,11 @@ export async function distributeStore({ url, shards, isDryRun = false }: Distrib
         : [`alter database "${present?.name}" set citus.propagate_set_commands = 'local'`];
     const statements = [...settings, ...planned];
     if (statements.length > 0 && !isDryRun) {
-      await migratePostgres(postgres);
+      await pg.migratePostgres(postgres);
       await refuseServed(postgres, hidePassword(url));
-      await postgres.transaction((tx) => runDistribution(tx, statements));
+      await postgres.transaction((tx) => pg.runDistribution(tx, statements));
     }
-    const known = [...cluster.distributed.values()][0];
-    return { workers, shards: known ?? shards, statements };
+    return { workers, shards: [...cluster.distributed.values()][0] ?? shards, statements };
   } finally {
     await postgres.close();
   }

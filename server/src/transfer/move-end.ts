@@ -1,16 +1,8 @@
 import type { PayloadFiles } from '../storage/payloads/payloads.ts';
 import type { SqlSession } from '../storage/postgres/postgres.ts';
 import { MOVE_PROGRESS, MOVE_ROW, SERVICE } from '../storage/storage.ts';
-import {
-  type Engine,
-  listed,
-  type MovedRow,
-  type MovedTable,
-  quoted,
-  readPlace,
-  readValue,
-  writePlace,
-} from './move-tables.ts';
+import type { Engine, MovedRow, MovedTable } from './move-tables.ts';
+import { listed, quoted, readPlace, readValue, writePlace } from './move-tables.ts';
 import { OWNING_ROWS, type OwningRow, ownedPayloads } from './owned-payloads.ts';
 
 /** Size of a page, which is one transaction: a few MB bound memory, and make a commit worth its wait for the disk. */
@@ -31,12 +23,6 @@ export interface Unit {
 export interface UnitSize extends Unit {
   readonly rows: number;
   readonly bytes: number;
-}
-
-interface Page {
-  readonly rows: readonly MovedRow[];
-  /** The key of the last row; the next page begins behind it. */
-  readonly end: MovedRow;
 }
 
 export interface Progress {
@@ -106,17 +92,19 @@ export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[])
     async measure(): Promise<UnitSize[]> {
       const units: UnitSize[] = [];
       for (const place of await driver.listPlaces())
-        for (const table of tables.filter((one) => hasTable(driver, place, one)))
-          units.push(...(await measureTable(driver, place, table)));
+        for (const table of tables)
+          if (engine === 'postgres' || table.isOfCatalog === (place !== SERVICE))
+            units.push(...(await measureTable(driver, place, table)));
       return units.sort((one, other) => one.projectId - other.projectId);
     },
 
     /**
      * Reads the lengths of a page's rows first, then as many rows as fit: an engine that had to stop in the
      * middle of an answer would have read more of it than memory holds.
-     * @returns the rows behind a place in the order of the key; undefined at the end
+     * @returns the rows behind a place in the order of the key, and `end`, the key of the last one, behind which
+     * the next page begins; undefined at the end
      */
-    async read({ table, projectId }: Unit, after: MovedRow | undefined): Promise<Page | undefined> {
+    async read({ table, projectId }: Unit, after: MovedRow | undefined) {
       const key = table.keys[engine];
       // A table without a key has one row per catalog.
       if (after !== undefined && key.length === 0) return undefined;
@@ -157,11 +145,8 @@ export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[])
     beginMove: (identity: string): Promise<number> =>
       driver.transaction(SERVICE, async (tx) => {
         await tx.run(CREATE_PROGRESS);
-        return tx.run(`insert into ${MOVE_PROGRESS} values ($1, $2, 0, $3, 0)`, [
-          SERVICE,
-          MOVE_ROW,
-          identity,
-        ]);
+        const insert = `insert into ${MOVE_PROGRESS} values (${SERVICE}, '${MOVE_ROW}', 0, $1, 0)`;
+        return tx.run(insert, [identity]);
       }),
 
     findProgress: ({ table, projectId }: Unit): Promise<Progress | undefined> =>
@@ -171,13 +156,9 @@ export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[])
            where project_id = $1 and table_name = $2`,
           [projectId, table.name],
         );
-        return (
-          row && {
-            ...row,
-            place: row.place === null ? undefined : readPlace(row.place),
-            isDone: row.isDone === 1,
-          }
-        );
+        if (row === undefined) return undefined;
+        const place = row.place === null ? undefined : readPlace(row.place);
+        return { rows: row.rows, place, isDone: row.isDone === 1 };
       }),
 
     /** Writes the rows and the unit's progress in one transaction. @throws Error when another process wrote meanwhile */
@@ -192,9 +173,6 @@ export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[])
 /** A database has the rows of all projects, a file only its own. */
 const hasProjectColumn = ({ engine }: MoveDriver, { isOfCatalog }: MovedTable): boolean =>
   isOfCatalog && engine === 'postgres';
-
-const hasTable = ({ engine }: MoveDriver, place: number, { isOfCatalog }: MovedTable): boolean =>
-  engine === 'postgres' || isOfCatalog === (place !== SERVICE);
 
 async function measureTable(driver: MoveDriver, place: number, table: MovedTable): Promise<UnitSize[]> {
   const project = hasProjectColumn(driver, table) ? 'project_id' : `cast(${place} as bigint)`;
@@ -226,11 +204,7 @@ export interface Step {
   readonly after: Progress;
 }
 
-async function advance(
-  tx: MoveTransaction,
-  { table, projectId }: Unit,
-  { before, after }: Step,
-): Promise<void> {
+async function advance(tx: MoveTransaction, { table, projectId }: Unit, { before, after }: Step) {
   const place = after.place === undefined ? null : writePlace(after.place);
   const changed = await tx.run(
     `insert into ${MOVE_PROGRESS} as known (project_id, table_name, row_count, place, is_done) values ($1, $2, $3, $4, $5)

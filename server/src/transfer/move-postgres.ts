@@ -1,12 +1,6 @@
 import { createPayloadRows } from '../storage/payloads/payloads.ts';
-import {
-  CopyRows,
-  copyInto,
-  openPostgres,
-  type Postgres,
-  type SqlSession,
-  type SqlTransaction,
-} from '../storage/postgres/postgres.ts';
+import type { Postgres, SqlSession, SqlTransaction } from '../storage/postgres/postgres.ts';
+import { CopyRows, copyInto, openPostgres } from '../storage/postgres/postgres.ts';
 import { findMove, MOVE_PROGRESS, performOn, SERVICE } from '../storage/storage.ts';
 import type { MoveDriver, Unit } from './move-end.ts';
 import { addToCopy, type MovedRow, quoted, sizeOfRow } from './move-tables.ts';
@@ -69,13 +63,7 @@ export function createPostgresDriver(postgres: Postgres, name: string): MoveDriv
     listPlaces: async () => [SERVICE],
     open: () => session,
     transaction: (_projectId, work) =>
-      postgres.transaction((tx) =>
-        work({
-          rows: tx.rows.bind(tx),
-          run: tx.run.bind(tx),
-          insert: (unit, rows) => copyRows(tx, unit, rows),
-        }),
-      ),
+      postgres.transaction((tx) => work({ ...tx, insert: (unit, rows) => copyRows(tx, unit, rows) })),
     async readCounters() {
       const rows = await postgres.rows<{ table: string; last: number }>(
         `select c.relname as "table", coalesce(pg_sequence_last_value(${SEQUENCE}), 0) as last from ${IDENTITIES}`,
@@ -99,11 +87,7 @@ const SEQUENCE = "pg_get_serial_sequence(format('%I', c.relname), a.attname)::re
 const IDENTITIES = `pg_class c join pg_attribute a on a.attrelid = c.oid and a.attidentity <> ''
   where c.relnamespace = current_schema()::regnamespace`;
 
-async function copyRows(
-  tx: SqlTransaction,
-  { table, projectId }: Unit,
-  rows: readonly MovedRow[],
-): Promise<void> {
+async function copyRows(tx: SqlTransaction, { table, projectId }: Unit, rows: readonly MovedRow[]) {
   const names = table.columns.map(({ name }) => quoted(name));
   const copied = table.isOfCatalog ? ['project_id', ...names] : names;
   const bytes = rows.reduce((sum, row) => sum + sizeOfRow(row) + 4 * copied.length + 10, 0);

@@ -153,21 +153,18 @@ function describeTable(
       `The table ${name} has the columns ${names(moved)} in one engine and ${names(theirs)} in the other`,
     );
   }
-  const described = moved.map((column) => describeColumn(column, theirs));
+  const described = moved.map(({ column, type: stored }): MovedColumn => {
+    const type = theirs.find((their) => their.column === column)?.type ?? '';
+    const kind = KINDS[type];
+    if (kind === undefined) throw new Error(`${name}.${column} is of the type ${type}, which no move knows`);
+    return { name: column, kind, isBlob: stored === 'blob' };
+  });
   const keyOf = (rows: readonly ColumnRow[]) =>
     rows
       .filter(({ keyPlace }) => keyPlace > 0)
       .sort((one, other) => one.keyPlace - other.keyPlace)
       .flatMap((row) => described.filter((column) => column.name === row.column));
   return { name, isOfCatalog, columns: described, keys: { embedded: keyOf(moved), postgres: keyOf(theirs) } };
-}
-
-function describeColumn(ours: ColumnRow, theirs: readonly ColumnRow[]): MovedColumn {
-  const { table, column } = ours;
-  const type = theirs.find((their) => their.column === column)?.type ?? '';
-  const kind = KINDS[type];
-  if (kind === undefined) throw new Error(`${table}.${column} is of the type ${type}, which no move knows`);
-  return { name: column, kind, isBlob: ours.type === 'blob' };
 }
 
 export const quoted = (name: string) => `"${name}"`;

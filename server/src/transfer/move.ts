@@ -4,15 +4,8 @@ import { resolve } from 'node:path';
 import { migratePostgres } from '../storage/postgres/postgres.ts';
 import * as storage from '../storage/storage.ts';
 import { openEmbeddedDriver } from './move-embedded.ts';
-import {
-  type Counters,
-  createMoveEnd,
-  type MovedPayload,
-  type MoveEnd,
-  type Progress,
-  type Unit,
-  type UnitSize,
-} from './move-end.ts';
+import type { Counters, MovedPayload, MoveEnd, Progress, Unit, UnitSize } from './move-end.ts';
+import { createMoveEnd } from './move-end.ts';
 import { createPostgresDriver, hidePassword, openMoved, refuseServed } from './move-postgres.ts';
 import { describeMove, packRow } from './move-tables.ts';
 
@@ -71,9 +64,10 @@ async function measure(end: MoveEnd, onProgress: Report): Promise<UnitSize[]> {
   return end.measure();
 }
 
-async function copyAll({ source, target }: Ends, found: Found, onProgress: Report): Promise<void> {
+async function copyAll(ends: Ends, found: Found, onProgress: Report): Promise<void> {
+  const { source, target } = ends;
   const meter = createMeter('copying', found, onProgress);
-  for (const unit of found.units) await copyUnit({ source, target }, unit, meter);
+  for (const unit of found.units) await copyUnit(ends, unit, meter);
   const present = new Set((await target.listPayloads()).map(({ name }) => name));
   for (const payload of found.payloads) {
     // A body is there completely or not at all.
@@ -84,11 +78,7 @@ async function copyAll({ source, target }: Ends, found: Found, onProgress: Repor
   await target.settle();
 }
 
-async function copyUnit(
-  { source, target }: Pick<Ends, 'source' | 'target'>,
-  unit: UnitSize,
-  meter: MoveMeter,
-): Promise<void> {
+async function copyUnit({ source, target }: Ends, unit: UnitSize, meter: MoveMeter): Promise<void> {
   let before = await target.findProgress(unit);
   meter.skipRows(unit, before?.rows ?? 0);
   while (!before?.isDone) {
@@ -113,10 +103,8 @@ async function identify(source: MoveEnd): Promise<string> {
   return identity;
 }
 
-/** `compared`: only the end is missing. `ended`: no trace of a move is left, and the target holds the same store. */
-type MoveState = 'begun' | 'compared' | 'ended';
-
-async function enterTarget(target: MoveEnd, identity: string): Promise<MoveState> {
+/** @returns `compared`: only the end is missing; `ended`: no trace of a move is left, the target holds the same store */
+async function enterTarget(target: MoveEnd, identity: string) {
   const move = await target.findMove();
   if (move !== undefined) {
     if (move.identity !== identity)
@@ -214,7 +202,7 @@ async function compareAll(ends: Ends, found: Found, onProgress: Report): Promise
   for (const [name, { rows }] of surplus)
     differences.push(`${name}: ${rows} rows in ${target.name} that ${source.name} does not have`);
   differences.push(...compareCounters(await source.readCounters(), await target.readCounters()));
-  differences.push(...(await comparePayloads(ends, found.payloads, meter)));
+  differences.push(...(await comparePayloads(ends, found, meter)));
   // A process may have started on PostgreSQL after the first check; nothing prevents it.
   await ends.refuseServed();
   return differences;
@@ -240,18 +228,13 @@ async function digest(end: MoveEnd, unit: UnitSize, meter: MoveMeter) {
 }
 
 function compareCounters(source: Counters, target: Counters): string[] {
-  const tables = [...new Set([...source.keys(), ...target.keys()])];
-  return tables.flatMap((table) => {
+  return [...new Set([...source.keys(), ...target.keys()])].flatMap((table) => {
     const [expected, present] = [source.get(table) ?? 0, target.get(table) ?? 0];
     return expected === present ? [] : [`${table}: the last number given is ${expected}, not ${present}`];
   });
 }
 
-async function comparePayloads(
-  { source, target }: Pick<Ends, 'source' | 'target'>,
-  payloads: readonly MovedPayload[],
-  meter: MoveMeter,
-): Promise<string[]> {
+async function comparePayloads({ source, target }: Ends, { payloads }: Found, meter: MoveMeter) {
   const differences: string[] = [];
   const surplus = new Set((await target.listPayloads()).map(({ name }) => name));
   for (const payload of payloads) {
@@ -266,7 +249,6 @@ async function comparePayloads(
   return differences;
 }
 
-/** The progress of a move. */
 export interface MoveProgress {
   readonly phase: 'counting' | 'copying' | 'comparing';
   /** e.g. `project 3, document` */
@@ -286,11 +268,7 @@ function describeUnit({ projectId, table }: Unit): string {
 type MoveMeter = ReturnType<typeof createMeter>;
 
 /** Adds up the work done in one phase. */
-export function createMeter(
-  phase: 'copying' | 'comparing',
-  { units, payloads }: Found,
-  report: (progress: MoveProgress) => void,
-) {
+export function createMeter(phase: 'copying' | 'comparing', { units, payloads }: Found, report: Report) {
   // Comparing reads both stores.
   const times = phase === 'comparing' ? 2 : 1;
   const bodyBytes = payloads.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -106,7 +106,11 @@ function replaceContents(live: string, source: string): number {
   for (const table of listReplaced(database)) {
     database.exec(`delete from ${table}; insert into ${table} select * from backup.${table}`);
   }
-  for (const { table, name } of JOINED) joinRows(database, table, name);
+  for (const { table, name } of JOINED)
+    database.exec(`
+      delete from ${table} where id in (select id from backup.${table})
+        or ${name} in (select ${name} from backup.${table});
+      insert into ${table} select * from backup.${table}`);
   replaceMeta(database);
   const { count } = database.prepare('select count(*) as count from product').get() ?? {};
   database.exec('commit');
@@ -125,13 +129,6 @@ function listReplaced(database: DatabaseSync): string[] {
     .all()
     .map(({ name }) => String(name))
     .filter((name) => !others.has(name) && !name.startsWith('search_lexeme_'));
-}
-
-function joinRows(database: DatabaseSync, table: string, name: string): void {
-  database.exec(`
-    delete from ${table} where id in (select id from backup.${table})
-      or ${name} in (select ${name} from backup.${table});
-    insert into ${table} select * from backup.${table}`);
 }
 
 /**

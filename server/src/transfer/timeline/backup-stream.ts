@@ -6,17 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { closeUnused } from '../../storage/sqlite/sqlite.ts';
 import { dataFolderAt, syncFolderNow, writeOwnFile } from '../../storage/storage.ts';
 import { classify, FAILURES, fromData, inData } from './failures.ts';
-import {
-  HANDOVER_MS,
-  type HeldLease,
-  handoverOf,
-  LEASE_MS,
-  listLeases,
-  RENEW_MS,
-  readLease,
-  renewLease,
-  takeLease,
-} from './leases.ts';
+import * as leasing from './leases.ts';
 import { packObject } from './objects.ts';
 import { keepHouse, listSpans, type Retention } from './retention.ts';
 import { nameOf, spansOf } from './spans.ts';
@@ -125,7 +115,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   const folder = new WatchedFolder(dataDir, local?.files ?? NOTHING_SENT, key !== undefined);
   folder.hold();
   const stopped = new AbortController();
-  let lease: HeldLease | undefined;
+  let lease: leasing.HeldLease | undefined;
   let seq = 0;
   let needsBase = false;
   /** Nothing in the target leads to what comes next, so a base must. */
@@ -197,8 +187,8 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     return noteFailure(state, error);
   }
 
-  async function begin(): Promise<HeldLease> {
-    const leases = await listLeases(target);
+  async function begin(): Promise<leasing.HeldLease> {
+    const leases = await leasing.listLeases(target);
     const last = leases.at(-1);
     const isOwn = last !== undefined && last.holder === local?.holder;
     const held = isOwn ? last : await takeNext(leases);
@@ -215,24 +205,18 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     return held;
   }
 
-  async function takeNext(leases: readonly HeldLease[]): Promise<HeldLease> {
+  async function takeNext(leases: readonly leasing.HeldLease[]): Promise<leasing.HeldLease> {
     const last = leases.at(-1);
     if (last !== undefined) {
       refuseForeign(leases, local, place.url);
       await waitForEnd(last);
     }
-    const own = local ?? {
-      holder: makeHolder(),
-      epoch: 0,
-      seq: 0,
-      at: 0,
-      files: NOTHING_SENT,
-      url: place.url,
-    };
+    const { url } = place;
+    const own = local ?? { holder: makeHolder(), epoch: 0, seq: 0, at: 0, files: NOTHING_SENT, url };
     writeLocalState(dataDir, own);
     // Saved before it is taken, so that a lease whose answer is lost is recognised as its own.
     local = own;
-    const taken = await takeLease(target, last, { holder: own.holder, from: own.seq });
+    const taken = await leasing.takeLease(target, last, { holder: own.holder, from: own.seq });
     if (taken === undefined) {
       if (own.epoch === 0) rmSync(statePath(dataDir));
       throw new NotTheWriter(`Another service began to write to ${place.url}`);
@@ -241,9 +225,13 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   }
 
   /** @throws NotTheWriter unless the lease expires, because its holder is gone */
-  async function waitForEnd(last: HeldLease): Promise<void> {
-    for (const until = performance.now() + LEASE_MS; performance.now() < until; await delay(RENEW_MS / 4)) {
-      const now = await readLease(target, last.epoch);
+  async function waitForEnd(last: leasing.HeldLease): Promise<void> {
+    for (
+      const until = performance.now() + leasing.LEASE_MS;
+      performance.now() < until;
+      await delay(leasing.RENEW_MS / 4)
+    ) {
+      const now = await leasing.readLease(target, last.epoch);
       if (now?.renewedAt !== last.renewedAt)
         throw new NotTheWriter(
           `Another service writes to ${place.url}: stop it, or make this one the writer by relata promote`,
@@ -257,31 +245,30 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   }
 
   /** @throws NotTheWriter when another writer has taken the next epoch */
-  async function checkLease(held: HeldLease): Promise<void> {
+  async function checkLease(held: leasing.HeldLease): Promise<void> {
     const now = performance.now();
     if (now - checkedAt < LEASE_CHECK_MS) return;
-    const next = await readLease(target, held.epoch + 1);
-    if (next !== undefined)
+    if ((await leasing.readLease(target, held.epoch + 1)) !== undefined)
       throw new NotTheWriter('Another service was promoted and writes to the target of the backup now');
     checkedAt = now;
-    const isAsked = (await readSmall(target, handoverOf(held.epoch))) !== undefined;
+    const isAsked = (await readSmall(target, leasing.handoverOf(held.epoch))) !== undefined;
     if (isAsked || handover !== undefined) await handOver(held);
-    else if (now - renewedAt >= RENEW_MS) await renew(held);
+    else if (now - renewedAt >= leasing.RENEW_MS) await renew(held);
   }
 
-  async function renew(held: HeldLease): Promise<void> {
-    await renewLease(target, { ...held, renewedAt: Date.now() });
+  async function renew(held: leasing.HeldLease): Promise<void> {
+    await leasing.renewLease(target, { ...held, renewedAt: Date.now() });
     renewedAt = performance.now();
   }
 
   /** Refuses changes, even in requests under way, sends what there is, and announces it; until another service has the lease. */
-  async function handOver(held: HeldLease): Promise<void> {
+  async function handOver(held: leasing.HeldLease): Promise<void> {
     handover ??= beginHandover();
     if (performance.now() < handover.until) {
       await sendChanges(held);
       return renew({ ...held, handedOver: seq });
     }
-    await target.remove(handoverOf(held.epoch));
+    await target.remove(leasing.handoverOf(held.epoch));
     await renew(held);
     handover.lock.close();
     handover = undefined;
@@ -292,27 +279,24 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   function beginHandover() {
     state[STATE.isHandingOver] = 1;
     try {
-      return { lock: inData(() => lockChanges(dataDir)), until: performance.now() + HANDOVER_MS };
+      return { lock: inData(() => lockChanges(dataDir)), until: performance.now() + leasing.HANDOVER_MS };
     } catch (error) {
       state[STATE.isHandingOver] = 0;
       throw error;
     }
   }
 
-  async function sendChanges(held: HeldLease): Promise<boolean> {
-    const hasChanged = needsBase || folder.hasChanged();
-    if (!hasChanged) state[STATE.behindSince] = 0;
-    else if (state[STATE.behindSince] === 0) state[STATE.behindSince] = Date.now();
-    return (
-      hasChanged &&
-      sendCut(
-        inData(() => folder.findCut()),
-        held,
-      )
-    );
+  async function sendChanges(held: leasing.HeldLease): Promise<boolean> {
+    if (!needsBase && !folder.hasChanged()) {
+      state[STATE.behindSince] = 0;
+      return false;
+    }
+    if (state[STATE.behindSince] === 0) state[STATE.behindSince] = Date.now();
+    const cut = inData(() => folder.findCut());
+    return sendCut(cut, held);
   }
 
-  async function sendCut(cut: Cut, held: HeldLease): Promise<boolean> {
+  async function sendCut(cut: Cut, held: leasing.HeldLease): Promise<boolean> {
     const begun = Date.now();
     try {
       const isEmpty = cut.changes.length + cut.opened.length + cut.gone.length === 0;
@@ -325,7 +309,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     }
   }
 
-  async function send(cut: Cut, { epoch }: HeldLease): Promise<void> {
+  async function send(cut: Cut, { epoch }: leasing.HeldLease): Promise<void> {
     const [from, isBase] = [seq, needsBase];
     const at = Math.max(cut.at, read(STATE.sentAt) + 1);
     const name = nameOf({ kind: 'segments', from, to: from + 1, epoch, at });
@@ -356,7 +340,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     return { wantsBase: false };
   }
 
-  function tidyTarget({ epoch }: HeldLease): void {
+  function tidyTarget({ epoch }: leasing.HeldLease): void {
     const now = performance.now();
     if (now - housedAt < HOUSE_MS) return;
     housedAt = now;
@@ -436,7 +420,6 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
       closeUnused();
       save(0);
     },
-    /** The message of the last failure. */
     describe: () => lastError,
   };
 }
@@ -455,7 +438,11 @@ function lockChanges(dataDir: string): DatabaseSync {
 }
 
 /** @throws NotTheWriter unless the directory was restored or is a standby: a former writer has changes of its own */
-function refuseForeign(leases: readonly HeldLease[], local: LocalState | undefined, url: string): void {
+function refuseForeign(
+  leases: readonly leasing.HeldLease[],
+  local: LocalState | undefined,
+  url: string,
+): void {
   if (leases.some(({ holder }) => holder === local?.holder))
     throw new NotTheWriter(
       `This data directory was left behind: another service was promoted and has written to ${url} since. Begin anew with an empty directory: relata serve --standby ${url}`,

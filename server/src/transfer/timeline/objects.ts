@@ -32,11 +32,7 @@ export interface Entry {
 }
 
 /** @param key undefined: nothing is encrypted. @returns pieces, each valid until the next one is taken */
-export async function* packObject(
-  name: string,
-  key: Uint8Array | undefined,
-  entries: AsyncIterable<Entry>,
-): AsyncGenerator<Uint8Array> {
+export async function* packObject(name: string, key: Uint8Array | undefined, entries: AsyncIterable<Entry>) {
   const salt = randomBytes(SALT);
   yield Buffer.concat([MAGIC, Buffer.of(key === undefined ? 0 : 1), salt]);
   const seal = sealWith(name, key && deriveKey(key, salt));
@@ -64,26 +60,20 @@ function placeOf(count: number): Buffer {
 const sumOf = (name: string, count: number, bytes: Uint8Array) =>
   crc32(bytes, crc32(placeOf(count), crc32(name)));
 
-/** @returns a buffer that reuses the memory of the entry before: allocating each anew kept the garbage collector busy */
-function createRoom() {
-  let memory = Buffer.alloc(0);
-  return (length: number): Buffer => {
-    // Pages that are never written to take no memory.
-    if (length > memory.length) memory = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(length)));
-    return memory.subarray(0, length);
-  };
-}
-
 /** @returns a function that seals an entry's parts, copied once: most of a backup's processor time goes into its bytes */
 function sealWith(name: string, key: Uint8Array | undefined) {
-  const room = createRoom();
+  /** Reused by each entry: allocating it anew kept the garbage collector busy. */
+  let memory = Buffer.alloc(0);
   return (count: number, parts: readonly Uint8Array[]): Buffer => {
     const size = parts.reduce((sum, { length }) => sum + length, 0);
-    const sealed = room(4 + size + CHECK);
+    const length = 4 + size + CHECK;
+    // Pages that are never written to take no memory.
+    if (length > memory.length) memory = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(length)));
+    const sealed = memory.subarray(0, length);
     const cipher = key && createCipheriv('aes-256-gcm', key, placeOf(count)).setAAD(Buffer.from(name));
     let at = sealed.writeUInt32LE(size);
     for (const part of parts) {
-      sealed.set(cipher === undefined ? part : cipher.update(part), at);
+      sealed.set(cipher?.update(part) ?? part, at);
       at += part.length;
     }
     if (cipher === undefined)
@@ -117,7 +107,8 @@ export async function* unpackObject(
       const entry = open(packed.subarray(0, -CHECK), packed.subarray(-CHECK), { name, count, key: own });
       if (entry === undefined) throw refuseDamaged(name);
       if (entry.length === 0) return;
-      yield readEntry(entry);
+      const end = 4 + entry.readUInt32LE();
+      yield { head: JSON.parse(entry.toString('utf8', 4, end)) as EntryHead, bytes: entry.subarray(end) };
     }
   } finally {
     await pieces.return?.();
@@ -131,11 +122,6 @@ function readStart(start: Buffer, name: string, key: Uint8Array | undefined): Ui
   if (!isSealed) return undefined;
   if (key === undefined) throw new DamagedObject(`${name} is encrypted: set RELATA_BACKUP_KEY`);
   return deriveKey(key, start.subarray(-SALT));
-}
-
-function readEntry(entry: Buffer): Entry {
-  const end = 4 + entry.readUInt32LE();
-  return { head: JSON.parse(entry.toString('utf8', 4, end)) as EntryHead, bytes: entry.subarray(end) };
 }
 
 /** What a target holds is missing, or differs from what was written. */

@@ -93,21 +93,14 @@ export async function* readSpanObject(
 /** Files of the directory that a span may name; no other path is accepted. */
 const FILES = /^(?:control\.db|catalogs\/\d+\.db|payloads\/[\w.-]+|secret-keys)$/;
 
-/** Instants close to each other: any time between the first and the last can be restored, to the instant before it. */
-interface RestoreRange {
-  readonly from: string;
-  to: string;
-  points: number;
-  readonly kind: 'seconds' | 'hours';
-}
-
 export type BackupListing = Awaited<ReturnType<typeof listBackups>>;
 export type CheckedTimeline = Awaited<ReturnType<typeof verifyTimeline>>;
 
+/** @returns `ranges` of close instants: any time within one can be restored, to the instant before it */
 export async function listBackups(target: BackupTarget) {
   const spans = await listSpans(target);
   const leases = await listLeases(target);
-  const ranges: RestoreRange[] = [];
+  const ranges: { from: string; to: string; points: number; kind: 'seconds' | 'hours' }[] = [];
   for (const { at, kind } of listPoints(spans, leases)) {
     const instant = new Date(at).toISOString();
     const grain = kind === 'hours' ? 'hours' : 'seconds';

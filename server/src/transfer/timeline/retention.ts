@@ -1,16 +1,7 @@
 import { listLeases } from './leases.ts';
 import { DamagedObject, type Entry, type EntryHead, packObject, unpackObject } from './objects.ts';
-import {
-  HOUR_MS,
-  hourOf,
-  KINDS,
-  type Lease,
-  nameOf,
-  planRestore,
-  readSpan,
-  type Span,
-  spansOf,
-} from './spans.ts';
+import type { Lease, Span } from './spans.ts';
+import { HOUR_MS, hourOf, KINDS, nameOf, planRestore, readSpan, spansOf } from './spans.ts';
 import { type BackupTarget, readSmall } from './target.ts';
 
 /** What is merged and removed in a target as it becomes older. */
@@ -66,11 +57,7 @@ function listUnmerged(line: readonly Span[], until: number): Span[][] {
   return runs.filter((run) => run.length > 1);
 }
 
-async function mergeRun(
-  target: BackupTarget,
-  key: Uint8Array | undefined,
-  run: readonly Span[],
-): Promise<Span> {
+async function mergeRun(target: BackupTarget, key: Uint8Array | undefined, run: readonly Span[]) {
   const [first, last] = [run[0] as Span, run.at(-1) as Span];
   const merged = { kind: 'hours' as const, from: first.from, to: last.to, epoch: last.epoch, at: last.at };
   const name = nameOf(merged);
@@ -80,11 +67,7 @@ async function mergeRun(
 }
 
 /** @throws Error that names the object when it is missing or damaged */
-export async function* readObject(
-  target: BackupTarget,
-  name: string,
-  key: Uint8Array | undefined,
-): AsyncGenerator<Entry> {
+export async function* readObject(target: BackupTarget, name: string, key: Uint8Array | undefined) {
   const bytes = await target.read(name);
   if (bytes === undefined) throw new DamagedObject(`${name} is missing`);
   yield* unpackObject(name, key, bytes);
@@ -100,10 +83,7 @@ interface MergedFile {
 }
 
 /** @returns the combined effect of all objects: the last state of each page. Memory: 4 bytes for each page of the changed files */
-export async function* mergeObjects(
-  read: (at: number) => AsyncIterable<Entry>,
-  count: number,
-): AsyncGenerator<Entry> {
+export async function* mergeObjects(read: (at: number) => AsyncIterable<Entry>, count: number) {
   const files = new Map<string, MergedFile>();
   for (let at = 0; at < count; at += 1) for await (const { head } of read(at)) noteHead(files, head, at);
   for (let at = 0; at < count; at += 1)
@@ -115,8 +95,8 @@ export async function* mergeObjects(
 }
 
 function noteHead(files: Map<string, MergedFile>, head: EntryHead, at: number): void {
-  const file = files.get(head.file) ?? { last: new Uint32Array(64), end: -1, begin: -1, gone: -1 };
-  files.set(head.file, file);
+  const unseen = () => ({ last: new Uint32Array(64), end: -1, begin: -1, gone: -1 });
+  const file = files.getOrInsertComputed(head.file, unseen);
   if (head.kind === 'pages') notePages(file, head.pages, at);
   else if (head.kind === 'end' || head.kind === 'gone') file[head.kind] = at;
   else if (head.kind === 'begin' || head.at === 0) file.begin = at;
@@ -159,10 +139,9 @@ export function sortOut(
   const isBefore = ({ to }: Span) => first !== undefined && to <= first.from;
   const isMerged = ({ from, to }: Span) => of('hours').some((hour) => hour.from <= from && to <= hour.to);
   const secondsUntil = now - keepSecondsHours * HOUR_MS;
-  const old = line.filter((span) => {
-    if (isBefore(span)) return true;
-    return span.kind === 'segments' && span.at < secondsUntil && isMerged(span);
-  });
+  const old = line.filter(
+    (span) => isBefore(span) || (span.kind === 'segments' && span.at < secondsUntil && isMerged(span)),
+  );
   // A base between two others is needed only if nothing leads to it from the one before.
   const rest = new Set(line.filter((span) => !old.includes(span)));
   for (const base of bases.filter((one) => one !== first && one !== last && rest.has(one))) {

@@ -100,10 +100,7 @@ export function createStandby(settings: stream.StreamSettings, state: stream.Str
   }
 
   /** @returns whether everything from the holder of the lease has arrived */
-  async function hasAll({
-    epoch,
-    handedOver = Number.POSITIVE_INFINITY,
-  }: leasing.HeldLease): Promise<boolean> {
+  async function hasAll({ epoch, handedOver = Infinity }: leasing.HeldLease): Promise<boolean> {
     const now = performance.now();
     if (askedAt === undefined) {
       await writeSmall(target, leasing.handoverOf(epoch), { text: local.holder });
@@ -127,7 +124,6 @@ export function createStandby(settings: stream.StreamSettings, state: stream.Str
       await working;
       files.close();
     },
-    /** The message of the last failure. */
     describe: () => lastError,
   };
 }

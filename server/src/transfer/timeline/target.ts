@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { type FileHandle, link, open, readdir, rename, rm } from 'node:fs/promises';
+import { link, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -55,7 +55,7 @@ function openFolder(root: string): BackupTarget {
     },
     async read(name) {
       const file = await open(join(root, name)).catch(unlessMissing);
-      return file && readPieces(file);
+      return file?.createReadStream({ highWaterMark: 1024 * 1024 });
     },
     async write(name, bytes, isNew = false) {
       const [path, part] = [join(root, name), join(parts, name.replaceAll('/', '-'))];
@@ -82,21 +82,6 @@ function openFolder(root: string): BackupTarget {
 function writeNow(file: number, piece: Uint8Array): number {
   for (let at = 0; at < piece.length; ) at += writeSync(file, piece, at);
   return piece.length;
-}
-
-const PIECE_BYTES = 1024 * 1024;
-
-async function* readPieces(file: FileHandle): AsyncGenerator<Uint8Array> {
-  try {
-    for (;;) {
-      const bytes = Buffer.allocUnsafe(PIECE_BYTES);
-      const { bytesRead } = await file.read(bytes, 0, PIECE_BYTES);
-      if (bytesRead === 0) return;
-      yield bytes.subarray(0, bytesRead);
-    }
-  } finally {
-    await file.close();
-  }
 }
 
 /** @returns whether the name was free */

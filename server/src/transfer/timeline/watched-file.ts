@@ -2,14 +2,8 @@ import { existsSync, readSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import {
-  closeUnused,
-  copyFrames,
-  findWalEnd,
-  openOnce,
-  type WalEnd,
-  WalReader,
-} from '../../storage/sqlite/sqlite.ts';
+import type { WalEnd } from '../../storage/sqlite/sqlite.ts';
+import { closeUnused, copyFrames, findWalEnd, openOnce, WalReader } from '../../storage/sqlite/sqlite.ts';
 import { isBusy } from '../../storage/storage.ts';
 import { ENTRY_BYTES, type Entry } from './objects.ts';
 
@@ -81,7 +75,6 @@ export class WatchedFile {
     this.connection = connect(this.path, 1_000);
   }
 
-  /** Finds where its log ends now. */
   private findEnd(): WalEnd | undefined {
     this.end = findWalEnd(this.path, this.end ?? this.sent?.log);
     return this.end;
@@ -257,18 +250,14 @@ export class WatchedFile {
     if (!isUrgent && unsent * end.pageSize > CHECKPOINT_BYTES / 2) return;
     if (unsent > 0) copyFrames({ from: `${this.path}-wal`, to: this.asidePath }, end, end.frame - unsent);
     this.letGo();
-    if (this.writeBack() < end.frame) this.dropAside();
-    else this.noteInMain(end, after, unsent);
+    if (this.writeBack() < end.frame) return void this.dropAside();
+    if (unsent > 0) this.aside = { end, after: end.frame - unsent };
+    this.sent = after === undefined ? undefined : { log: end, main: stampOf(this.path) };
   }
 
   private letGo(): void {
     this.guard?.close();
     this.guard = undefined;
-  }
-
-  private noteInMain(end: WalEnd, after: number | undefined, unsent: number): void {
-    if (unsent > 0) this.aside = { end, after: end.frame - unsent };
-    this.sent = after === undefined ? undefined : { log: end, main: stampOf(this.path) };
   }
 
   private dropAside(): void {

@@ -151,9 +151,13 @@ export class WatchedFolder {
       ...[...this.others.keys()].map((name) => readOther(name, join(this.folder.root, name))),
     ];
     for (const read of reads)
-      for await (const entry of unlessGone(read)) {
-        signal.throwIfAborted();
-        yield entry;
+      try {
+        for await (const entry of read) {
+          signal.throwIfAborted();
+          yield entry;
+        }
+      } catch (error) {
+        if (!isMissing(error)) throw error;
       }
   }
 
@@ -201,14 +205,6 @@ function openIfThere(path: string): number | undefined {
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
-  }
-}
-
-async function* unlessGone(entries: AsyncIterable<Entry>): AsyncGenerator<Entry> {
-  try {
-    yield* entries;
-  } catch (error) {
-    if (!isMissing(error)) throw error;
   }
 }
 
