@@ -1,12 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type {
-  FastifyContextConfig,
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  HTTPMethods,
-  RouteShorthandOptions,
-} from 'fastify';
+import type * as fastify from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { Access, Caller, ChosenProject, Role } from '../../kernel/caller.ts';
 import type { JsonLimits } from '../../kernel/json-scan.ts';
@@ -88,7 +82,6 @@ declare module 'fastify' {
     bodyDigest: string | undefined;
     /** The media type as sent; every body is read as the type that the route takes. */
     sentType: string | undefined;
-    /** The response of the request. */
     rawReply: ServerResponse | undefined;
     rate: RateState | undefined;
     /** Whether it was answered with the answer to an earlier request with its `Idempotency-Key`. */
@@ -110,7 +103,7 @@ type Call = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
 /** A route, declared once: what it accepts, who may call it, what it answers. */
 export interface Endpoint<Params = TSchema, Query = TSchema, Body = TSchema> {
   /** Who may call, and how the body is read. */
-  readonly config: FastifyContextConfig;
+  readonly config: fastify.FastifyContextConfig;
   readonly tags?: readonly string[];
   readonly summary: string;
   readonly description?: string;
@@ -122,8 +115,10 @@ export interface Endpoint<Params = TSchema, Query = TSchema, Body = TSchema> {
   readonly consumes?: readonly string[];
   /** Default: any 4xx in the form of docs/interface.md §7.1. */
   readonly failures?: Readonly<Record<string, object>>;
-  /** Hooks of this route only. */
-  readonly hooks?: Pick<RouteShorthandOptions, 'onRequest' | 'preParsing' | 'preValidation' | 'onError'>;
+  readonly hooks?: Pick<
+    fastify.RouteShorthandOptions,
+    'onRequest' | 'preParsing' | 'preValidation' | 'onError'
+  >;
 }
 
 /** The value from which an answer of this schema is written. */
@@ -259,7 +254,7 @@ function addRoute(
   call: Call,
   { config, hooks, query, answer, failures = { '4xx': answers.ErrorAnswer }, handle, ...about }: Added,
 ): void {
-  const [method, url] = call.split(' ') as [HTTPMethods, string];
+  const [method, url] = call.split(' ') as [fastify.HTTPMethods, string];
   const schema = { ...about, ...(query && { querystring: query }), response: { ...answer, ...failures } };
   const own = [hooks?.preValidation ?? []].flat();
   // Source: docs/interface.md §14.1 rule 8.
@@ -272,11 +267,6 @@ function addRoute(
   const preValidation = refusesBody ? [refuseBody, ...own] : own;
   server.route({ ...hooks, preValidation, method, url, config: bounded, schema, handler: handle });
 }
-
-/**
- * The endpoints that resources of all kinds share: lists, reading with an ETag, changes that are made once
- * for each `Idempotency-Key`. The routes of a kind call them in the order of docs/openapi.json.
- */
 
 /** How a resource is answered. */
 interface Answer<Resource> {
@@ -309,7 +299,7 @@ interface Served<Resource, Place> {
   /** For ids that are not numbers. */
   readonly idSchema?: TSchema;
   /** Who may call, if it differs from the default. */
-  readonly config?: FastifyContextConfig;
+  readonly config?: fastify.FastifyContextConfig;
   readonly tags: readonly string[];
   readonly answerOnce: answers.AnswerOnce;
   readonly answer: Answer<Resource>;
@@ -338,12 +328,15 @@ export interface ChangeRequest<Resource, Place> {
 interface About {
   readonly summary: string;
   readonly description?: string;
-  readonly config?: FastifyContextConfig;
+  readonly config?: fastify.FastifyContextConfig;
 }
 
 const managed = { guard: 'management', access: 'manage' } as const;
 
-/** The endpoints of one kind. */
+/**
+ * The endpoints that resources of all kinds share: lists, reading with an ETag, changes that are made once
+ * for each `Idempotency-Key`. The routes of a kind call them in the order of docs/openapi.json.
+ */
 export function serveKind<Resource, Place>(server: Server, served: Served<Resource, Place>) {
   const { path, params, placeOf, idName, idSchema = answers.Id, tags } = served;
   const { answer, answerOnce, markOf, markOfAnswer } = served;
@@ -379,7 +372,6 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
   }
 
   return {
-    /** GET of the list. */
     list<Query extends TSchema = typeof answers.ListQuery>({
       query = answers.ListQuery as never,
       page = answers.pageOf(answer.schema),
@@ -404,7 +396,6 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
       });
     },
 
-    /** POST to the list. */
     create<Body extends TSchema, Made extends Resource = Resource>({
       made,
       create,
@@ -423,7 +414,6 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
       });
     },
 
-    /** GET of one. */
     read({ get, ...about }: About & { get(place: Place, id: number): Promise<Resource> }): void {
       serve(server, `GET ${pathOfOne}`, {
         ...aboutOne(about),
@@ -461,16 +451,13 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
         ...(body && method === 'POST' && { hooks: { preValidation: takeNoBody } }),
         answer: { 200: (made ?? answer).schema },
         handle(request, reply) {
-          const chosen = {
-            id: idOf(request),
-            expected: isStateful ? answers.readIfMatch(request) : undefined,
-          };
+          const expected = isStateful ? answers.readIfMatch(request) : undefined;
+          const chosen = { id: idOf(request), expected };
           return answerChange(request, { reply, made }, (by) => change(by, chosen, request.body as never));
         },
       });
     },
 
-    /** DELETE of one. */
     remove<Query extends TSchema>({
       remove,
       query,
