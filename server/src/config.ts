@@ -78,7 +78,6 @@ const Environment = Type.Object(
     RELATA_CACHE_MIB: Type.Integer({ default: defaultCacheMib(), minimum: 0, maximum: 1_048_576 }),
     /** The target of the continuous backup of the data directory; unset: none. */
     RELATA_BACKUP_URL: Type.Optional(checked(isBackupUrl, 'must be file:///… or s3://bucket/prefix')),
-    /** Encrypts the backup. */
     RELATA_BACKUP_KEY: Type.Optional(
       checked(
         (key) => readSecretKey(key) !== undefined,
@@ -235,18 +234,13 @@ function toConfig(settings: Environment) {
   });
 }
 
-/** Settings of the continuous backup. */
 function toBackup(settings: Environment) {
-  const {
-    RELATA_BACKUP_S3_ENDPOINT: endpoint,
-    RELATA_BACKUP_S3_ACCESS_KEY_ID: accessKeyId = '',
-    RELATA_BACKUP_S3_SECRET_ACCESS_KEY: secretAccessKey = '',
-    RELATA_BACKUP_S3_FORCE_PATH_STYLE: pathStyle,
-  } = settings;
+  const endpoint = settings.RELATA_BACKUP_S3_ENDPOINT;
+  const pathStyle = settings.RELATA_BACKUP_S3_FORCE_PATH_STYLE;
   const s3 = endpoint !== undefined && {
     endpoint,
-    accessKeyId,
-    secretAccessKey,
+    accessKeyId: settings.RELATA_BACKUP_S3_ACCESS_KEY_ID ?? '',
+    secretAccessKey: settings.RELATA_BACKUP_S3_SECRET_ACCESS_KEY ?? '',
     region: settings.RELATA_BACKUP_S3_REGION,
     forcePathStyle: pathStyle === undefined ? undefined : pathStyle === 'true',
   };

@@ -13,15 +13,11 @@ export function cutText(text: string, most: number): string {
 /** A value quoted in a line may be as long as a body. */
 const LINE_CHARACTERS = 1_000;
 
-/** Limits of the lines in a report. */
-interface LineBounds {
-  readonly most: number;
-  /** As JSON in UTF-8. */
-  readonly bytes: number;
-}
-
-/** @returns the lines within the bounds, each truncated, and how many more there are */
-export function boundLines(lines: readonly string[], { most, bytes }: LineBounds): string[] {
+/**
+ * @param bytes the most in all, as JSON in UTF-8
+ * @returns the lines within the bounds, each truncated, and how many more there are
+ */
+export function boundLines(lines: readonly string[], { most, bytes }: { most: number; bytes: number }) {
   const shown: string[] = [];
   let left = bytes;
   for (const line of lines.slice(0, most)) {

@@ -1,7 +1,6 @@
 /** The scope of a key or an endpoint. Source: docs/interface.md §5.2. */
 export type Scope = { readonly type: 'account' } | PartScope;
 
-/** A part of an account. */
 export type PartScope =
   | { readonly type: 'project-group'; readonly id: number }
   | { readonly type: 'project'; readonly id: number };
@@ -36,7 +35,6 @@ interface Calling {
   readonly access: Access;
 }
 
-/** The key that makes a request. */
 export interface KeyCaller extends Calling {
   readonly scope: Scope;
   readonly keyId: number;
@@ -54,7 +52,6 @@ export interface UserCaller extends Calling {
   readonly sessionId: number;
 }
 
-/** Who calls. */
 export type Caller = KeyCaller | UserCaller;
 
 export function isUser(caller: object): caller is UserCaller {

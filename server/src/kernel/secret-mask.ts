@@ -1,4 +1,3 @@
-/** Replaces a secret. */
 export const MASK = '•••';
 
 /** Names of members, headers and parameters whose values must not be shown. `headers`: any of them may be a key. */

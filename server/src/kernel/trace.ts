@@ -10,11 +10,9 @@ export interface SpanFacts {
   readonly attributes: Readonly<api.Attributes>;
 }
 
-type Context = ReturnType<typeof api.context.active>;
 type Note = (attributes: api.Attributes) => void;
 
 const tracer = api.trace.getTracer('relata');
-const FIRST_FAULT = 500;
 
 /** Does work as a span of the caller's trace. `note` adds what only the work knows. */
 export const traced = <Result>(facts: SpanFacts, work: (note: Note) => Promise<Result>): Promise<Result> =>
@@ -43,7 +41,7 @@ export function currentTraceparent(): string | undefined {
 
 function runSpan<Result>(
   { name, attributes }: SpanFacts,
-  parent: Context,
+  parent: api.Context,
   work: (note: Note) => Promise<Result>,
 ): Promise<Result> {
   return tracer.startActiveSpan(name, { attributes }, parent, async (span) => {
@@ -62,7 +60,6 @@ function runSpan<Result>(
 const nameOf = (error: unknown) =>
   error instanceof ServiceError ? error.code : error instanceof Error ? error.name : 'unknown';
 
-/** A request in progress. */
 export type RequestSpan = ReturnType<typeof openRequestSpan>;
 
 /** Begins the span of a request, continuing the trace that its headers name. */
@@ -75,7 +72,7 @@ export function openRequestSpan(method: string, route: string, headers: object) 
     serve: (next: () => void) => api.context.with(api.trace.setSpan(caller, span), next),
     end(status: number, added: api.Attributes): void {
       span.setAttributes({ ...added, 'http.response.status_code': status });
-      if (status >= FIRST_FAULT) span.setStatus({ code: api.SpanStatusCode.ERROR });
+      if (status >= 500) span.setStatus({ code: api.SpanStatusCode.ERROR });
       span.end();
     },
   };

@@ -12,10 +12,7 @@ export interface AnswerKey {
 }
 
 /** @returns the first answer to this key since the given time; undefined if there is none */
-export async function findAnswer(
-  database: Database,
-  key: AnswerKey & { since: number },
-): Promise<{ requestHash: string; answer: string } | undefined> {
+export async function findAnswer(database: Database, key: AnswerKey & { since: number }) {
   return database.read
     .selectFrom('idempotent_answer')
     .select(['request_hash as requestHash', 'answer'])
@@ -53,11 +50,7 @@ const BYTES_OF_CALLER = 64 * 1024 * 1024;
 const BYTES_OF_ROW = 512;
 
 /** Answers are kept for 24 hours, or less for the oldest of a caller who has too many. Source: docs/interface.md §7.5. */
-export async function dropAnswersBefore(
-  database: Database,
-  before: number,
-  bytesOfCaller = BYTES_OF_CALLER,
-): Promise<void> {
+export async function dropAnswersBefore(database: Database, before: number, bytesOfCaller = BYTES_OF_CALLER) {
   await database.write('rows', async (tx) => {
     await tx.deleteFrom('idempotent_answer').where('created_at', '<', before).execute();
     const bytes = sql`octet_length(answer) + octet_length(idempotency_key) + ${sql.lit(BYTES_OF_ROW)}`;

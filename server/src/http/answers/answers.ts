@@ -9,12 +9,8 @@ import type { Clock } from '../../kernel/clock.ts';
 import { namesTag } from '../../kernel/entity-tag.ts';
 import { type FailureCode, type FailureFacts, ServiceError } from '../../kernel/errors.ts';
 import { REFUSALS } from '../../kernel/refusals.ts';
-import {
-  type ControlTransaction,
-  type Database,
-  type ExpectedStates,
-  translateSqliteError,
-} from '../../storage/storage.ts';
+import type { ControlTransaction, Database, ExpectedStates } from '../../storage/storage.ts';
+import { translateSqliteError } from '../../storage/storage.ts';
 import { type AnswerKey, findAnswer, packAnswer, saveAnswer, unpackAnswer } from './answer-store.ts';
 
 export { dropAnswersBefore } from './answer-store.ts';
@@ -67,8 +63,8 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   const status = 'failure';
   if (refusal === undefined) {
     request.log.error({ err: error }, 'unexpected error');
-    const message = 'Internal Server Error';
-    return send({ status, code: 500, reason: 'unexpected', message, requestId: request.id });
+    const requestId = request.id;
+    return send({ status, code: 500, reason: 'unexpected', message: 'Internal Server Error', requestId });
   }
   logFault(request, refusal);
   const { retryAfterSeconds, allow, validation } = refusal.facts;
@@ -226,11 +222,7 @@ const ProductViolation = titled('ProductViolation', {
 export const ErrorAnswer = titled('Error', {
   status: Type.Literal('failure'),
   code: Type.Integer({ description: 'the HTTP status' }),
-  reason: Type.Unsafe<Reason>({
-    type: 'string',
-    enum: REASONS,
-    description: 'one word for programs; the list is closed',
-  }),
+  reason: oneOf(REASONS, 'one word for programs; the list is closed'),
   message: Type.String(),
   requestId: Type.Optional(Type.String()),
   details: Type.Optional(Type.Array(Type.String())),
@@ -251,7 +243,6 @@ export const ProjectQuery = Type.Object({
   projectId: projectIdOf('the project; not needed by a key that reaches exactly one'),
 });
 
-/** For paths below a project. */
 export const ProjectParams = Type.Object({ id: Id });
 
 /** Every list is paged. Source: docs/interface.md §8. */
@@ -334,7 +325,6 @@ export function hasAlready(request: FastifyRequest, reply: FastifyReply): boolea
   return namesTag(header, mark);
 }
 
-/** Sends the ETag of the answered state. */
 export function sendMark(reply: FastifyReply, mark: string): void {
   reply.header('etag', `"${mark}"`);
 }
@@ -344,13 +334,10 @@ export const Instant = Type.Integer({ description: 'epoch milliseconds' });
 /** Names that people give; databases accept no NUL. */
 export const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' });
 
-const NextCursor = orNull(Type.String(), 'null when nothing follows');
-
-/** A page of a list. */
 export const pageOf = <Element extends TSchema>(element: Element, description?: string) =>
   Type.Object({
     items: Type.Array(element, description === undefined ? {} : { description }),
-    nextCursor: NextCursor,
+    nextCursor: orNull(Type.String(), 'null when nothing follows'),
   });
 
 /** Writes the answer beside the change, in the same transaction, so that a crash keeps both or neither. */
@@ -362,7 +349,6 @@ export type AnswerOnce = <Answer extends object>(
   work: (record: RecordAnswer<Answer>) => Promise<Answer>,
 ) => Promise<Answer>;
 
-const noRecord: RecordAnswer<object> = async () => {};
 const STORED_MS = 24 * 3_600_000;
 /** The store does not answer at present. */
 const AWAY: ReadonlySet<string> = new Set<FailureCode>([
@@ -371,8 +357,6 @@ const AWAY: ReadonlySet<string> = new Set<FailureCode>([
   'storage_full',
   'storage_failed',
 ]);
-/** The answer has just expired, so the next request is the first again. */
-const ANSWER_GONE = { retryAfterSeconds: 1 };
 
 /** Rolls the work back because another process has done it. */
 class AnsweredElsewhere extends Error {
@@ -412,7 +396,10 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
     if (!mayBeAnswered(error)) throw error;
     const stored = await find<Answer>(keyed);
     if (stored !== undefined) return stored;
-    throw error instanceof AnsweredElsewhere ? new ServiceError('not_ready', ANSWER_GONE) : error;
+    // The answer has just expired, so the next request is the first again.
+    throw error instanceof AnsweredElsewhere
+      ? new ServiceError('not_ready', { retryAfterSeconds: 1 })
+      : error;
   }
 
   async function answerKeyed<Answer extends object>(
@@ -433,7 +420,7 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
     work: (record: RecordAnswer<Answer>) => Promise<Answer>,
   ) => {
     const idempotencyKey = request.headers['idempotency-key'];
-    if (typeof idempotencyKey !== 'string' || idempotencyKey === '') return work(noRecord);
+    if (typeof idempotencyKey !== 'string' || idempotencyKey === '') return work(async () => {});
     if (idempotencyKey.length > 255) {
       throw new ServiceError('query_invalid', 'Idempotency-Key must not have more than 255 characters');
     }

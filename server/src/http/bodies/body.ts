@@ -1,11 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../kernel/errors.ts';
-import {
-  type BodyEncoding,
-  type PayloadWriter,
-  readEncoding,
-  unpackParts,
-} from '../../storage/payloads/payloads.ts';
+import type { BodyEncoding, PayloadWriter } from '../../storage/payloads/payloads.ts';
+import { readEncoding, unpackParts } from '../../storage/payloads/payloads.ts';
 import { type BufferPool, countPassed, countPassedAtOnce, type Loan } from '../../storage/threads/threads.ts';
 
 /** The holder of memory: a key or a user, and the account. */
@@ -50,11 +46,8 @@ export function createMemoryBudget(limitBytes: number) {
   const groups = new Map<string, Group>();
   let waiting: Holding[] = [];
 
-  function findGroup(name: string, share: number): Group {
-    const group = groups.get(name) ?? makeGroup(name, limitBytes * share);
-    groups.set(name, group);
-    return group;
-  }
+  const findGroup = (name: string, share: number) =>
+    groups.getOrInsertComputed(name, () => makeGroup(name, limitBytes * share));
 
   function begin(holder: Holder): Holding {
     const caller = findGroup(holder.caller, CALLER_SHARE);
@@ -118,24 +111,19 @@ export function createMemoryBudget(limitBytes: number) {
   };
 }
 
-const makeGroup = (name: string, limitBytes: number): Group => ({
-  name,
-  limitBytes,
-  members: new Set(),
-  bytes: 0,
-});
-
-function grow(holding: Holding, toBytes: number): boolean {
-  const more = toBytes - holding.bytes;
-  const hasGrown = more <= 0 || hasRoom(holding, more);
-  if (hasGrown && more > 0) addBytes(holding, more);
-  return hasGrown;
+function makeGroup(name: string, limitBytes: number): Group {
+  return { name, limitBytes, members: new Set(), bytes: 0 };
 }
 
-function hasRoom(holding: Holding, more: number): boolean {
+function grow(holding: Holding, toBytes: number): boolean {
   const { caller, account, all } = holding;
-  if (isOldest(account, holding)) return true;
-  return fits(all, more) && fits(account, more) && (fits(caller, more) || isOldest(caller, holding));
+  const more = toBytes - holding.bytes;
+  if (more <= 0) return true;
+  const hasRoom =
+    isOldest(account, holding) ||
+    (fits(all, more) && fits(account, more) && (fits(caller, more) || isOldest(caller, holding)));
+  if (hasRoom) addBytes(holding, more);
+  return hasRoom;
 }
 
 function addBytes(holding: Holding, bytes: number): void {
@@ -163,7 +151,6 @@ export interface RawBody {
   readonly beginning?: Uint8Array | undefined;
 }
 
-/** A payload that is written while it is received. */
 export interface IncomingPayload extends PayloadWriter {
   /** The pool that its memory comes from. */
   readonly buffers: BufferPool;
@@ -176,7 +163,6 @@ const FIRST_BYTES = MIB;
 /** Enough for a packed body, which is longer when unpacked; less of it is shown. */
 export const BEGINNING_BYTES = 4_096;
 
-/** How a body is read. */
 interface BodyTerms {
   readonly maxMib: number;
   /** Where received bytes are counted; undefined: they are not. */
@@ -244,7 +230,7 @@ const tooLarge = (maxMib: number) => new ServiceError('body_too_large', { values
 export const brokeOff = (cause?: unknown) =>
   new ServiceError('body_stalled', 'the connection broke off', { values: [0], cause });
 
-/** @returns the declared length @throws body_too_large */
+/** @throws body_too_large */
 function checkDeclared(request: IncomingMessage, maxMib: number): number | undefined {
   const declared = declaredLength(request);
   if (declared !== undefined && declared > maxMib * MIB) throw tooLarge(maxMib);
@@ -320,11 +306,7 @@ async function* streamSent(request: IncomingMessage, terms: BodyTerms): AsyncGen
   const { promise: refused, reject: refuse } = Promise.withResolvers<never>();
   // The reader may be busy with a chunk when the sender is refused.
   refused.catch(() => {});
-  const pace = watchSender({
-    allowedMib: declared === undefined ? maxMib : declared / MIB,
-    ...terms,
-    refuse,
-  });
+  const pace = watchSender({ ...terms, allowedMib: (declared ?? maxMib * MIB) / MIB, refuse });
   // Destroying the socket with the request would prevent the refusal from being sent.
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   let length = 0;

@@ -5,14 +5,8 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifyRequest } from 'fastify';
 import { parse as parseJson } from 'secure-json-parse';
 import { ServiceError } from '../../kernel/errors.ts';
-import {
-  countJson,
-  describeExcess,
-  holdsMoreThan,
-  type JsonCounts,
-  type JsonLimits,
-  weighJson,
-} from '../../kernel/json-scan.ts';
+import type { JsonCounts, JsonLimits } from '../../kernel/json-scan.ts';
+import { countJson, describeExcess, holdsMoreThan, weighJson } from '../../kernel/json-scan.ts';
 import { type BodyEncoding, unpackNow } from '../../storage/payloads/payloads.ts';
 import { Passed } from '../../storage/threads/threads.ts';
 import { describeSchemaErrors } from '../answers/answers.ts';
@@ -180,10 +174,7 @@ export async function takeNoBody(request: FastifyRequest): Promise<void> {
 
 const checkEmpty = createBodyChecks()({ type: 'object', additionalProperties: false });
 
-/**
- * For a call that takes no body: senders would believe that it has an effect.
- * @throws request_invalid
- */
+/** For a call that takes no body: senders would believe that it has an effect. @throws request_invalid */
 export async function refuseBody({ body }: FastifyRequest): Promise<void> {
   if (saysNothing(body) || checkEmpty(body)) return;
   throw new ServiceError('request_invalid', { details: describeSchemaErrors(checkEmpty.errors ?? []) });
@@ -227,9 +218,7 @@ export interface JsonInput {
 
 interface ReadJson {
   readonly value: PackedValue;
-  /** Memory that the value takes. */
   readonly heldBytes: number;
-  /** Whether it was checked against the schema. */
   readonly isChecked: boolean;
 }
 
@@ -239,7 +228,6 @@ export type ReadElsewhere = (
   options: { readonly owner: number; readonly signal: AbortSignal },
 ) => Promise<ReadJson>;
 
-/** How a JSON body is read. */
 export interface JsonTerms {
   readonly maxMib: number;
   readonly limits: JsonLimits;
@@ -275,8 +263,7 @@ export async function readJsonBody(raw: RawBody, terms: JsonTerms): Promise<unkn
 async function readLarge({ bytes, encoding }: RawBody, terms: JsonTerms): Promise<unknown> {
   const { maxMib, limits, schema, memory, owner } = terms;
   const signal = terms.openSignal();
-  const most = encoding === 'identity' ? bytes.length : maxMib * MIB;
-  await hold(memory, bytes.length + most);
+  await hold(memory, bytes.length + (encoding === 'identity' ? bytes.length : maxMib * MIB));
   const input = { bytes, encoding, maxMib, limits, schema: schema && describeOnce(schema) };
   const { value: packed, heldBytes, isChecked } = await terms.readElsewhere(input, { owner, signal });
   memory?.shrink(bytes.length + heldBytes);
@@ -336,11 +323,7 @@ const NO_PROTOTYPE = { protoAction: 'remove', constructorAction: 'ignore' } as c
 export function jsonOperations() {
   const compile = createBodyChecks();
   const checks = new Map<string, SchemaCheck>();
-  const findCheck = (schema: string) => {
-    const check = checks.get(schema) ?? compile(JSON.parse(schema));
-    checks.set(schema, check);
-    return check;
-  };
+  const findCheck = (schema: string) => checks.getOrInsertComputed(schema, () => compile(JSON.parse(schema)));
   return {
     readJson({ bytes, encoding, maxMib, limits, schema }: JsonInput) {
       const plain = unpackNow(viewBytes(bytes), encoding, maxMib);
@@ -373,7 +356,6 @@ function checkValue(check: SchemaCheck, value: unknown): unknown {
 /** A value on its way between threads, in parts that each take about a millisecond to read. */
 interface PackedValue {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The end of each part. */
   readonly ends: readonly number[];
 }
 

@@ -2,20 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { type AtOnce, andThen } from '../../kernel/at-once.ts';
-import {
-  allows,
-  type Caller,
-  type ChosenProject,
-  highestRoleOf,
-  includesRole,
-  isUser,
-  type KeyCaller,
-  listParts,
-  nameCaller,
-  type Role,
-  reachOf,
-  type UserCaller,
-} from '../../kernel/caller.ts';
+import type { Caller, ChosenProject, KeyCaller, Role, UserCaller } from '../../kernel/caller.ts';
+import * as callers from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { OpenCounts } from '../../kernel/open-counts.ts';
 import { describeRefusal, describeSchemaErrors, ProjectParams } from '../answers/answers.ts';
@@ -24,7 +12,6 @@ import { parsingHook, requestHook } from './hooks.ts';
 
 export * from './hooks.ts';
 
-/** A key as presented in a request, and where it was. */
 export interface PresentedKey {
   readonly value: string;
   readonly inUrl: boolean;
@@ -80,7 +67,7 @@ function checkOf(guards: Guards, incoming: Incoming): () => AtOnce<void> {
 /** @throws rate_limited, project_required, scope_refused, query_invalid */
 function chargeAndChoose(guards: Guards, request: FastifyRequest, reply: FastifyReply): AtOnce<void> {
   const choosesProject = request.routeOptions.config.guard === 'project';
-  const rate = isUser(request.caller) ? undefined : guards.countRequest(request.caller);
+  const rate = callers.isUser(request.caller) ? undefined : guards.countRequest(request.caller);
   if (rate === undefined) return choosesProject ? chooseProject(guards, request) : undefined;
   const charge = async () => {
     try {
@@ -199,11 +186,7 @@ function chooseProject(guards: Guards, request: FastifyRequest): AtOnce<void> {
   return chooseOrAwaitBody(guards, request, projectId);
 }
 
-async function chooseOrAwaitBody(
-  guards: Guards,
-  request: FastifyRequest,
-  projectId: number | undefined,
-): Promise<void> {
+async function chooseOrAwaitBody(guards: Guards, request: FastifyRequest, projectId: number | undefined) {
   try {
     request.project = await chooseByRole(request, projectId, guards.chooseProject);
   } catch (error) {
@@ -222,8 +205,8 @@ function refuseLostProject(guards: Guards, request: FastifyRequest): AtOnce<void
 function refuseLowCaller(request: FastifyRequest): void {
   const { caller } = request;
   const { access = 'read' } = request.routeOptions.config;
-  if (isUser(caller)) request.caller = narrowToRole(request, caller);
-  else if (!allows(caller.access, access)) throw new ServiceError('scope_refused');
+  if (callers.isUser(caller)) request.caller = narrowToRole(request, caller);
+  else if (!callers.allows(caller.access, access)) throw new ServiceError('scope_refused');
 }
 
 /**
@@ -239,16 +222,13 @@ export function readPresentedKey(request: FastifyRequest, headerOnly: boolean): 
   return { value, inUrl: true };
 }
 
-/**
- * Counts a request of the caller, if it is a key with a limit.
- * @throws rate_limited
- */
+/** Counts a request of the caller, if it is a key with a limit. @throws rate_limited */
 export async function chargeRequest(
   guards: Pick<Guards, 'countRequest'>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  if (isUser(request.caller)) return;
+  if (callers.isUser(request.caller)) return;
   refuseOverRate(reply, await guards.countRequest(request.caller));
 }
 
@@ -317,7 +297,7 @@ function createPathProjectChoice(projects: Pick<Guards, 'choosePathProject'>) {
 /** A key that may not manage is for programs that serve shoppers; a viewer may look at everything. */
 function requiredRole(request: FastifyRequest): Role {
   const { access = 'read', role } = request.routeOptions.config;
-  return role ?? (changesSomething(request) && !allows('read', access) ? 'editor' : 'viewer');
+  return role ?? (changesSomething(request) && !callers.allows('read', access) ? 'editor' : 'viewer');
 }
 
 /**
@@ -326,11 +306,11 @@ function requiredRole(request: FastifyRequest): Role {
  */
 function narrowToRole(request: FastifyRequest, user: UserCaller): UserCaller {
   const required = requiredRole(request);
-  const scope = reachOf(user, required);
-  const parts = listParts(scope);
+  const scope = callers.reachOf(user, required);
+  const parts = callers.listParts(scope);
   // Without any role a user may still see their own account, sign out, and list no projects.
   if (required !== 'viewer' && parts?.groups.length === 0 && parts.projects.length === 0) {
-    throw roleRefused(required, `yours is ${highestRoleOf(user)}`);
+    throw roleRefused(required, `yours is ${callers.highestRoleOf(user)}`);
   }
   return { ...user, scope };
 }
@@ -339,13 +319,9 @@ function narrowToRole(request: FastifyRequest, user: UserCaller): UserCaller {
  * Finds the project among those that the caller may see, then checks what the caller may do there.
  * @throws role_refused, and what `find` throws
  */
-function chooseByRole(
-  request: FastifyRequest,
-  id: number | undefined,
-  find: Guards['chooseProject'],
-): AtOnce<ChosenProject> {
+function chooseByRole(request: FastifyRequest, id: number | undefined, find: Guards['chooseProject']) {
   const { caller } = request;
-  return isUser(caller) && caller.roles.length > 0
+  return callers.isUser(caller) && caller.roles.length > 0
     ? chooseByRoles(request, { caller, id, find })
     : find(caller, id);
 }
@@ -353,22 +329,22 @@ function chooseByRole(
 /** The same for a user with roles in parts of the account. */
 async function chooseByRoles(
   request: FastifyRequest,
-  {
-    caller,
-    id,
-    find,
-  }: { readonly caller: UserCaller; readonly id: number | undefined; readonly find: Guards['chooseProject'] },
+  { caller, id, find }: { caller: UserCaller; id: number | undefined; find: Guards['chooseProject'] },
 ): Promise<ChosenProject> {
-  const project = await find({ ...caller, scope: reachOf(caller, 'viewer') }, id);
+  const project = await find({ ...caller, scope: callers.reachOf(caller, 'viewer') }, id);
   const required = requiredRole(request);
-  const canChange = await Promise.try(find, { ...caller, scope: reachOf(caller, 'editor') }, project.id).then(
+  const canChange = await Promise.try(
+    find,
+    { ...caller, scope: callers.reachOf(caller, 'editor') },
+    project.id,
+  ).then(
     () => true,
     (error: unknown) => {
       if (error instanceof ServiceError) return false;
       throw error;
     },
   );
-  if (!canChange && includesRole(required, 'editor')) {
+  if (!canChange && callers.includesRole(required, 'editor')) {
     throw roleRefused(required, `yours in project ${project.id} is viewer`);
   }
   request.caller = { ...caller, access: canChange ? 'manage' : 'read' };
@@ -381,7 +357,6 @@ const roleRefused = (required: Role, held: string) =>
 /** The cookie of a console session, and the requests that may carry it. Source: docs/interface.md §5.6. */
 export type SessionCookie = ReturnType<typeof createSessionCookie>;
 
-const SESSION = 'relata_session';
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -389,7 +364,7 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  * @param publicUrl the address that browsers use; undefined: whatever `Host` they send
  * @param plainName the name of another cookie that is protected likewise
  */
-export function createSessionCookie(publicUrl: string | undefined, plainName = SESSION) {
+export function createSessionCookie(publicUrl: string | undefined, plainName = 'relata_session') {
   const own = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
   const isSecure = own?.startsWith('https:') ?? false;
   // With this prefix browsers accept the cookie from this host only, so that a neighbour under the same domain cannot replace
@@ -470,7 +445,6 @@ export async function whileCallerWaits<Result>(
 
 /** How many scans of whole catalogs a key or user may have open at a time; one thread does all of them. */
 const OPEN_SCANS = 4;
-const RETRY_SECONDS = 1;
 
 /** Counts a scan of a whole catalog while its answer is awaited or sent. @throws too_many_looks */
 export type LimitScans = (request: FastifyRequest, reply: FastifyReply) => void;
@@ -478,11 +452,11 @@ export type LimitScans = (request: FastifyRequest, reply: FastifyReply) => void;
 export function createScanLimit(): LimitScans {
   const open = new OpenCounts<string>();
   return ({ caller }, { raw }) => {
-    const name = nameCaller(caller);
+    const name = callers.nameCaller(caller);
     const count = open.of(name);
     if (count >= OPEN_SCANS) {
       const details = [`${count} searches, counts or previews are open, at most ${OPEN_SCANS} at a time`];
-      throw new ServiceError('too_many_looks', { retryAfterSeconds: RETRY_SECONDS, details });
+      throw new ServiceError('too_many_looks', { retryAfterSeconds: 1, details });
     }
     if (!raw.destroyed) raw.once('close', open.begin(name));
   };

@@ -65,11 +65,7 @@ export function packForCaller(request: FastifyRequest, reply: FastifyReply, payl
   return packParts(request, content instanceof Readable ? content : readParts([content]), stream);
 }
 
-function inTurn<Packed>(
-  { caller }: Partial<FastifyRequest>,
-  length: number,
-  pack: () => Promise<Packed>,
-): Promise<Packed> {
+function inTurn<Packed>({ caller }: Partial<FastifyRequest>, length: number, pack: () => Promise<Packed>) {
   return length <= WITHOUT_TURN_BYTES ? pack() : turns.take(pack, caller?.accountId);
 }
 
@@ -176,10 +172,7 @@ function readParts(pieces: readonly Uint8Array[]): Readable {
  * Source: RFC 9110 §12.5.3.
  * @param offered the choices, best first @returns undefined if the answer is sent unpacked
  */
-export function chooseEncoding<Name extends string>(
-  header: string | undefined,
-  offered: readonly Name[],
-): Name | undefined {
+export function chooseEncoding<Name extends string>(header: string | undefined, offered: readonly Name[]) {
   const weights = new Map<string, number>();
   for (const part of (header ?? '').slice(0, LONGEST_HEADER).toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map((text) => text.trim());

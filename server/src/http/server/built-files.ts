@@ -33,8 +33,7 @@ interface BuiltFile {
 
 /** @returns files by path below the folder; none if nothing was built */
 export function readBuiltFiles(folder: string, pattern: string): BuiltFiles {
-  const names = globSync(pattern, { cwd: folder });
-  const served = names.filter((name) => extname(name) in MEDIA);
+  const served = globSync(pattern, { cwd: folder }).filter((name) => extname(name) in MEDIA);
   return new Map(served.map((name) => [name.split(sep).join(posix.sep), readFile(join(folder, name))]));
 }
 
@@ -112,8 +111,7 @@ const CONSOLE_POLICY = policyOf(
 );
 
 /**
- * Serves the console under `/console/`. Its few files are read once, with the first request, so a path can
- * name no other file. Source: docs/interface.md §14.5.
+ * Serves the console under `/console/`. Its few files are read with the first request. Source: docs/interface.md §14.5.
  * @returns whether it was built
  */
 export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
@@ -147,12 +145,6 @@ const DOCUMENT = fileURLToPath(new URL('../../../../docs/openapi.json', import.m
 /** Everything is a file of our own; nothing is sent anywhere. */
 const DOCS_POLICY = policyOf("script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'");
 
-/** The API page may use its own inline style, and nothing else. */
-function policyOfApi(page: Buffer): string {
-  const style = /<style>(.*?)<\/style>/s.exec(page.toString())?.[1] ?? '';
-  return policyOf(`style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`);
-}
-
 const documentSchema = {
   summary: 'This interface as OpenAPI',
   response: { 200: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true } },
@@ -184,7 +176,10 @@ export function serveDocs(server: Server, folder = DOCS_FOLDER, document = DOCUM
   const readApi = readOnce(() => {
     const page = files().get('api.html');
     if (page === undefined) throw new ServiceError('not_found', API_MISSING);
-    return { page, policy: policyOfApi(page.plain) };
+    // It may use its own inline style, and nothing else.
+    const style = /<style>(.*?)<\/style>/s.exec(page.plain.toString())?.[1] ?? '';
+    const hash = createHash('sha256').update(style).digest('base64');
+    return { page, policy: policyOf(`style-src 'sha256-${hash}'`) };
   });
   const fixed = { guard: 'none', isFixed: true } as const;
 

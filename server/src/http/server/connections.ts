@@ -11,13 +11,10 @@ import { createRefusalLog } from './request-log.ts';
 
 /** A reader who takes nothing for this long is gone. Source of all of these: docs/interface.md §8. */
 export const READER_MS = 30_000;
-/** Time limit for the request line and headers. */
-const HEADERS_MS = 20_000;
 /** How long the rest of an unread body may take, so that its sender gets to read the answer. */
 const LINGER_MS = 10_000;
 /** Limit of requests on one connection; all but the first wait for the answers before theirs. */
 const MOST_UNDER_WAY = 100;
-const CONNECTIONS_CHECK_MS = 5_000;
 /** A connection without a valid key or session ends with the first answer after this time. */
 export const STRANGER_MS = 60_000;
 /** The share of connections that idle ones of known callers leave to others, as every caller begins as a stranger. */
@@ -27,8 +24,9 @@ const OTHER_DESCRIPTORS = 256;
 
 /** For Node's server. `Host` is checked by us, so that its absence is answered like every other mistake. */
 export const connectionOptions = {
-  headersTimeout: HEADERS_MS,
-  connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+  /** For the request line and headers. */
+  headersTimeout: 20_000,
+  connectionsCheckingInterval: 5_000,
   requireHostHeader: false,
 };
 
@@ -170,8 +168,6 @@ function findMostConnections(): number | undefined {
   }
 }
 
-/** How long a sender may take to read the answer. */
-const BROKEN_LINGER_MS = 1_000;
 /**
  * Answers requests that Node's parser refused, which never reach a route, in the same form. As such a request
  * needs no known caller, its connection ends soon and its log lines are limited.
@@ -189,8 +185,8 @@ export function createBrokenRequestHandler() {
     const body = JSON.stringify(failure);
     const head = `HTTP/1.1 ${code} ${message}\r\nContent-Type: application/json; charset=utf-8`;
     socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
-    // The other end may never close.
-    setTimeout(() => socket.destroy(), BROKEN_LINGER_MS).unref();
+    // A second to read the answer: the other end may never close.
+    setTimeout(() => socket.destroy(), 1_000).unref();
   };
 }
 

@@ -20,22 +20,10 @@ const ReadyAnswer = titled('Readiness', {
   ),
 });
 
-/** A start that migrates and resumes its tasks is usually done within this time. */
-const READY_RETRY_SECONDS = 5;
-
-const unready = {
-  ...ErrorAnswer,
-  description: 'starting, stopping, without its database, or older than its database',
-};
-
 /** Source: docs/interface.md §10.3. */
 export function addHealthRoutes(
   server: Server,
-  {
-    isReady,
-    listProblems,
-    describeBackup,
-  }: {
+  service: {
     isReady(): Promise<boolean>;
     listProblems(): Promise<readonly string[]>;
     describeBackup(): Static<typeof ReadyAnswer>['backup'];
@@ -59,12 +47,18 @@ export function addHealthRoutes(
     summary: 'Whether requests are served',
     description:
       'Answers 503 while the service starts or stops, cannot reach its database, or is older than its database, which a newer version has migrated (schema_moved). Send it no requests then, but do not restart it. `problems` are of a full disk, of damaged catalogs and of a backup whose target is away.',
-    failures: { 503: unready },
+    failures: {
+      503: {
+        ...ErrorAnswer,
+        description: 'starting, stopping, without its database, or older than its database',
+      },
+    },
     async handle(_, reply) {
       reply.header('cache-control', 'no-store');
-      if (!(await isReady())) throw new ServiceError('not_ready', { retryAfterSeconds: READY_RETRY_SECONDS });
-      const problems = await listProblems();
-      const backup = describeBackup();
+      // A start that migrates and resumes its tasks is usually done within this time.
+      if (!(await service.isReady())) throw new ServiceError('not_ready', { retryAfterSeconds: 5 });
+      const problems = await service.listProblems();
+      const backup = service.describeBackup();
       return {
         status: 'ok' as const,
         ...(problems.length > 0 && { problems: [...problems] }),

@@ -34,9 +34,6 @@ export interface WatchedGauge {
 
 type Figures = number | Readonly<Record<string, number>>;
 
-type EndStatus = (typeof END_STATUSES)[number];
-type ProductChange = (typeof PRODUCT_CHANGES)[number];
-
 export interface MeasuredRequest {
   readonly method: string;
   /** The pattern of the route, which bounds the number of series. */
@@ -44,7 +41,6 @@ export interface MeasuredRequest {
   readonly status: number;
   readonly seconds: number;
   readonly requestId: string;
-  /** The reason of its refusal. */
   readonly reason?: Reason | undefined;
   /** undefined if there was none, or none was found. */
   readonly caller: Caller | undefined;
@@ -106,9 +102,9 @@ export function createMetrics(sources: MetricSources = {}) {
   for (const reason of COMMIT_REFUSALS) refusals.inc({ reason }, 0);
   for (const change of PRODUCT_CHANGES) products.inc({ change }, 0);
   return {
-    countTask: (kind: string, status: EndStatus) => tasks.inc({ kind, status }),
+    countTask: (kind: string, status: (typeof END_STATUSES)[number]) => tasks.inc({ kind, status }),
     countRefusedCommit: (reason: FailureCode) => refusals.inc({ reason }),
-    countWrittenProducts(counts: Partial<Readonly<Record<ProductChange, number>>>) {
+    countWrittenProducts(counts: Partial<Readonly<Record<(typeof PRODUCT_CHANGES)[number], number>>>) {
       for (const [change, count] of Object.entries(counts)) products.inc({ change }, count);
     },
     measureRequest: ({ method, route, status, seconds }: MeasuredRequest) =>
@@ -159,14 +155,14 @@ function watchGauge(registry: Registry, { name, help, label, read }: WatchedGaug
   });
 }
 
-/** Receives requests that failed or were slow; `describe` is called for those that are kept. */
-type Keep = (request: MeasuredRequest, describe: () => SentRequest) => void;
-
-/** Measures every answer, including unknown paths, which share one series. Call it before routes are added. */
+/**
+ * Measures every answer, including unknown paths, which share one series. Call it before routes are added.
+ * @param keep receives requests that failed or were slow, and calls `describe` for those that it keeps
+ */
 export function measureRequests(
   server: Server,
   measures: readonly ((request: MeasuredRequest) => void)[],
-  keep?: Keep,
+  keep?: (request: MeasuredRequest, describe: () => SentRequest) => void,
 ): void {
   server.addHook(
     'onResponse',

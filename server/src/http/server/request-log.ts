@@ -25,11 +25,7 @@ export class RequestLog extends LogController {
 
   override incomingRequest(): void {}
 
-  override requestCompleted(
-    error: Error | null | undefined,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): void {
+  override requestCompleted(error: Error | null | undefined, request: FastifyRequest, reply: FastifyReply) {
     const isQuickRead = request.method === 'GET' && reply.statusCode < 400 && reply.elapsedTime < SLOW_MS;
     if (isQuickRead && error == null && !this.logsQuickReads) return;
     // A silent request has a line of its own.

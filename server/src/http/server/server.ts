@@ -13,27 +13,9 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { openRequestSpan, type RequestSpan } from '../../kernel/trace.ts';
 import { describeSchemaErrors, hasAlready, replyWithError } from '../answers/answers.ts';
 import * as bodies from '../bodies/bodies.ts';
-import {
-  createGuardHook,
-  createLateCheck,
-  createPathProjectHook,
-  createSessionCookie,
-  findCallerRefusal,
-  type Guards,
-  markProjectRoute,
-  parsingHook,
-  requestHook,
-  sendingHook,
-  watchStream,
-} from '../guards/guards.ts';
+import * as guarding from '../guards/guards.ts';
 import { createAnswerMemory, packForCaller } from './answer-encoding.ts';
-import {
-  boundConnections,
-  connectionOptions,
-  createBrokenRequestHandler,
-  READER_MS,
-  STRANGER_MS,
-} from './connections.ts';
+import * as connections from './connections.ts';
 import type { Server } from './endpoint.ts';
 import { RequestLog } from './request-log.ts';
 
@@ -73,14 +55,14 @@ function pathOf({ url, routeOptions }: FastifyRequest): string | undefined {
   return path !== undefined && path.length > MOST_SHOWN ? `${path.slice(0, MOST_SHOWN)}…` : path;
 }
 
-/** Without threads, for a server whose routes are only described. */
-const readHere: bodies.ReadElsewhere = async (input) => bodies.jsonOperations().readJson(input).output;
-
-/** The server with its checks but without routes. `readElsewhere`: the parsing threads. */
+/**
+ * The server with its checks but without routes.
+ * @param readElsewhere the parsing threads; by default this thread, for a server whose routes are only described
+ */
 export function createServer(
   settings: ServerSettings,
-  guards: Guards,
-  readElsewhere: bodies.ReadElsewhere = readHere,
+  guards: guarding.Guards,
+  readElsewhere: bodies.ReadElsewhere = async (input) => bodies.jsonOperations().readJson(input).output,
 ): Server {
   const server: Server = Fastify({
     logger: {
@@ -96,12 +78,12 @@ export function createServer(
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
-    http: { ...connectionOptions, maxHeaderSize: MAX_HEADER_BYTES },
-    connectionTimeout: settings.readerMs ?? READER_MS,
+    http: { ...connections.connectionOptions, maxHeaderSize: MAX_HEADER_BYTES },
+    connectionTimeout: settings.readerMs ?? connections.READER_MS,
     routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: false, querystringParser: readLazily },
     requestTimeout: 0,
     forceCloseConnections: 'idle',
-    clientErrorHandler: createBrokenRequestHandler(),
+    clientErrorHandler: connections.createBrokenRequestHandler(),
     frameworkErrors: (error, request, reply) => void replyWithError(error, request, reply),
   });
   server.setErrorHandler((error: FastifyError, request, reply) => replyWithError(error, request, reply));
@@ -111,28 +93,28 @@ export function createServer(
   );
   // Otherwise Fastify compiles a serializer for each answer of each route, taking a fifth of a second, and uses none of them.
   server.setSerializerCompiler(() => JSON.stringify);
-  boundConnections(server, settings.strangerMs ?? STRANGER_MS);
+  connections.boundConnections(server, settings.strangerMs ?? connections.STRANGER_MS);
   if (settings.traces !== undefined) traceRequests(server);
-  server.addHook('onRoute', markProjectRoute);
-  server.addHook('preParsing', createPathProjectHook(guards));
+  server.addHook('onRoute', guarding.markProjectRoute);
+  server.addHook('preParsing', guarding.createPathProjectHook(guards));
   readParameters(server);
   readBodies(server, bodies.createMemoryBudget(settings.bodyBudgetMib * bodies.MIB), readElsewhere);
   answerUnknownPaths(server);
   if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
-  const cookie = createSessionCookie(settings.publicUrl);
-  server.addHook('onRequest', createGuardHook(guards, cookie));
-  server.addHook('preHandler', createLateCheck(guards));
+  const cookie = guarding.createSessionCookie(settings.publicUrl);
+  server.addHook('onRequest', guarding.createGuardHook(guards, cookie));
+  server.addHook('preHandler', guarding.createLateCheck(guards));
   const holdAnswer = createAnswerMemory(settings.bodyBudgetMib * bodies.MIB);
   server.addHook(
     'onSend',
-    sendingHook((request, reply, payload) => {
+    guarding.sendingHook((request, reply, payload) => {
       reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
       if (request.isRepeated) reply.header('idempotency-replayed', 'true');
       if (hasAlready(request, reply)) {
         reply.code(304).removeHeader('content-type').removeHeader('content-length');
         return null;
       }
-      watchStream(request, reply, payload);
+      guarding.watchStream(request, reply, payload);
       holdAnswer(request, reply, payload);
       return packForCaller(request, reply, payload);
     }),
@@ -157,7 +139,7 @@ function endConnectionsOnClose(server: Server, closeMs: number): void {
   server.addHook('onClose', async () => clearTimeout(timer));
   server.addHook(
     'onSend',
-    sendingHook((_, reply) => {
+    guarding.sendingHook((_, reply) => {
       if (isClosing) reply.header('connection', 'close');
     }),
   );
@@ -206,7 +188,7 @@ function readParameters(server: Server): void {
   // Parameters are checked before the body is read. Source: docs/interface.md §7.2.
   server.addHook(
     'preParsing',
-    parsingHook((request) => {
+    guarding.parsingHook((request) => {
       const check = request.getValidationFunction('querystring');
       if (check === undefined || check(request.query)) return;
       throw new ServiceError('query_invalid', { details: describeSchemaErrors(check.errors ?? []) });
@@ -243,7 +225,12 @@ function readBodies(server: Server, budget: bodies.MemoryBudget, readElsewhere: 
     if (body === 'ignored' || routeOptions.url === undefined) return undefined;
     const message = sent as typeof request.raw;
     const memory = holdMemory(budget, request);
-    const terms = { maxMib: maxBodyMib, memory, payload, findRefusal: () => findCallerRefusal(request) };
+    const terms = {
+      maxMib: maxBodyMib,
+      memory,
+      payload,
+      findRefusal: () => guarding.findCallerRefusal(request),
+    };
     if (payload !== undefined) afterAnswer(request, () => void payload.abandon());
     if (body === 'stream') return bodies.streamBody(message, terms);
     const raw = await bodies.readBody(message, terms);
@@ -255,7 +242,7 @@ function readBodies(server: Server, budget: bodies.MemoryBudget, readElsewhere: 
   // Bodies are JSON whatever their declared type; Fastify refuses media types that it cannot read.
   server.addHook(
     'onRequest',
-    requestHook((request, reply) => {
+    guarding.requestHook((request, reply) => {
       const { headers } = request.raw;
       request.rawReply = reply.raw;
       request.sentType = headers['content-type'];
@@ -305,19 +292,17 @@ const SEARCHES = /^\/(suggest|suggestions)\/?$|^\/search\/suggest\/?$/;
 
 /** Unknown path: 404. Known path, other method: 405 with Allow. Source: docs/interface.md §7.2. */
 function answerUnknownPaths(server: Server): void {
-  const known: { path: RegExp; methods: Set<string>; hidden: boolean }[] = [];
+  const known = new Map<string, { path: RegExp; methods: Set<string>; hidden: boolean }>();
   server.addHook('onRoute', ({ url, method, config }: RouteOptions) => {
     if (url.includes('*')) return;
     const path = new RegExp(`^${url.replace(/[.]/g, '\\.').replace(/:[^/]+/g, '[^/]+')}$`);
-    const entry = known.find((one) => one.path.source === path.source);
-    const methods = [method].flat();
-    if (entry === undefined)
-      known.push({ path, methods: new Set(methods), hidden: config?.hidesOtherMethods === true });
-    else for (const one of methods) entry.methods.add(one);
+    const hidden = config?.hidesOtherMethods === true;
+    const { methods } = known.getOrInsertComputed(path.source, () => ({ path, methods: new Set(), hidden }));
+    for (const one of [method].flat()) methods.add(one);
   });
   server.setNotFoundHandler((request) => {
     const path = request.url.split('?', 1)[0] ?? '';
-    const entry = known.find((one) => one.path.test(path));
+    const entry = known.values().find((one) => one.path.test(path));
     if (SEARCHES.test(path)) throw new ServiceError('search_absent');
     if (entry === undefined || entry.hidden) throw new ServiceError('not_found');
     throw new ServiceError('method_not_allowed', { allow: [...entry.methods].sort() });
@@ -380,10 +365,7 @@ interface Address {
 }
 
 /** @returns the address @throws Error that names the settings, when it cannot listen there */
-export async function listenOn(
-  server: Pick<FastifyInstance, 'listen'>,
-  { host, port }: Address,
-): Promise<string> {
+export async function listenOn(server: Pick<FastifyInstance, 'listen'>, { host, port }: Address) {
   try {
     return await server.listen({ host, port });
   } catch (error) {
