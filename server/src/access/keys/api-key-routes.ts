@@ -1,14 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { closed, DoneAnswer, done, Name, orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
-import {
-  answerAs,
-  fieldsOf,
-  inReach,
-  type Routes,
-  type RouteTools,
-  serve,
-  serveKind,
-} from '../../http/server/server.ts';
+import * as http from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { optional } from '../../kernel/optional.ts';
 import { type Projects, type Reach, toWireScope, WireActor, WireScope } from '../../projects/projects.ts';
@@ -62,23 +54,7 @@ const NewApiKey = closed({
   expiresAt: Type.Optional(OptionalInstant),
 });
 
-const ApiKeyChange = closed({
-  name: Type.Optional(Name),
-  access: Type.Optional(AccessWord),
-  rateLimit: Type.Optional(orNull(RateLimit, 'null: no limit')),
-  expiresAt: Type.Optional(orNull(Instant, 'null: never')),
-});
-
-const KeyRotation = closed({
-  overlapSeconds: optional.integer({
-    minimum: 0,
-    maximum: 604_800,
-    default: 0,
-    description: 'for so long the old value works too',
-  }),
-});
-
-const toKey = fieldsOf(WireApiKey);
+const toKey = http.fieldsOf(WireApiKey);
 
 const toWireKey = ({ requestsPerMinute, access, ...key }: ApiKey) =>
   toKey({
@@ -95,7 +71,7 @@ function toNewKey({ page = false, ...sent }: Static<typeof NewApiKey>): NewKey {
   return page ? { ...sent, access: 'page' } : sent;
 }
 
-interface ApiKeyRouteParts extends Pick<RouteTools, 'answerOnce'> {
+interface ApiKeyRouteParts extends Pick<http.RouteTools, 'answerOnce'> {
   readonly access: Access;
   readonly projects: Pick<Projects, 'chooseProject'>;
 }
@@ -105,9 +81,9 @@ const onlyOnce =
 
 /** Source: docs/interface.md §4.1 rule 3, §5.2 and §14.2. */
 export const apiKeyRoutes =
-  ({ access, projects, answerOnce }: ApiKeyRouteParts): Routes =>
+  ({ access, projects, answerOnce }: ApiKeyRouteParts): http.Routes =>
   (server) => {
-    serve(server, 'GET /project/check-credentials', {
+    http.serve(server, 'GET /project/check-credentials', {
       config: { guard: 'key' },
       tags: ['Projects'],
       summary: 'Check whether a key reaches a project',
@@ -121,14 +97,14 @@ export const apiKeyRoutes =
       },
     });
 
-    const keys = serveKind<ApiKey, Reach>(server, {
-      ...inReach,
+    const keys = http.serveKind<ApiKey, Reach>(server, {
+      ...http.inReach,
       path: '/management/api-keys',
       tags: ['Management'],
       answerOnce,
-      answer: answerAs(WireApiKey, toWireKey),
+      answer: http.answerAs(WireApiKey, toWireKey),
     });
-    const made = answerAs(WireMadeKey, (key: MadeKey) => ({ ...toWireKey(key), key: key.value }));
+    const made = http.answerAs(WireMadeKey, (key: MadeKey) => ({ ...toWireKey(key), key: key.value }));
     keys.list({ summary: 'List API keys', list: access.listKeys });
     keys.create({
       summary: 'Create an API key',
@@ -141,7 +117,12 @@ export const apiKeyRoutes =
     keys.change({
       method: 'PATCH',
       summary: 'Change an API key',
-      body: ApiKeyChange,
+      body: closed({
+        name: Type.Optional(Name),
+        access: Type.Optional(AccessWord),
+        rateLimit: Type.Optional(orNull(RateLimit, 'null: no limit')),
+        expiresAt: Type.Optional(orNull(Instant, 'null: never')),
+      }),
       change: access.changeKey,
     });
     keys.remove({
@@ -154,7 +135,14 @@ export const apiKeyRoutes =
       below: '/rotate',
       summary: 'Rotate an API key',
       description: `Makes a new key with the same properties; the old one ends after the overlap. ${onlyOnce}`,
-      body: KeyRotation,
+      body: closed({
+        overlapSeconds: optional.integer({
+          minimum: 0,
+          maximum: 604_800,
+          default: 0,
+          description: 'for so long the old value works too',
+        }),
+      }),
       made,
       change: access.rotateKey,
     });

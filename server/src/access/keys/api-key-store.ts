@@ -1,14 +1,8 @@
 import { type Selectable, sql } from 'kysely';
 import type { PartScope } from '../../kernel/caller.ts';
 import { padToPowerOfTwo } from '../../kernel/padded.ts';
-import {
-  createStore,
-  inReachTable,
-  type Reach,
-  readScoped,
-  type Table,
-  toScopedColumns,
-} from '../../projects/projects.ts';
+import type { Reach, Table } from '../../projects/projects.ts';
+import { createStore, inReachTable, readScoped, toScopedColumns } from '../../projects/projects.ts';
 import type { Postgres } from '../../storage/postgres/postgres.ts';
 import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
 import type { ApiKey, SecretHash } from './api-key.ts';

@@ -2,26 +2,14 @@
  * The door of keys: API keys, their scope and access, how often they may call, and whom a presented key
  * identifies. Knows no passwords or sessions.
  */
-
 import { timingSafeEqual } from 'node:crypto';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { PresentedKey, RateState } from '../../http/guards/guards.ts';
 import { type AtOnce, andThen } from '../../kernel/at-once.ts';
 import type { KeyCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import {
-  type Author,
-  actorOf,
-  auditScoped,
-  createResources,
-  createShortCache,
-  type ListPage,
-  type PageRequest,
-  type Planned,
-  type Projects,
-  type Reach,
-  type Writer,
-} from '../../projects/projects.ts';
+import type { Author, PageRequest, Projects, Reach, Writer } from '../../projects/projects.ts';
+import { actorOf, auditScoped, createResources, createShortCache } from '../../projects/projects.ts';
 import type { Postgres } from '../../storage/postgres/postgres.ts';
 import type { Base, Chosen, ControlTransaction, Database } from '../../storage/storage.ts';
 import type { ApiKey, KeyChange, KeyLimits, NewKey, SecretHash } from './api-key.ts';
@@ -222,11 +210,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
     return keyStore.insertKey(tx, key, rules.hashSecret(value));
   }
 
-  async function insertNew(
-    tx: ControlTransaction,
-    author: Author,
-    given: NewKey & { readonly value: string },
-  ): Promise<Planned<ApiKey>> {
+  async function insertNew(tx: ControlTransaction, author: Author, given: NewKey & { value: string }) {
     const { name, value, scope, access = 'manage', expiresAt = null, rateLimit } = given;
     if (expiresAt !== null && expiresAt <= clock.now())
       throw new ServiceError('request_invalid', '/expiresAt must be an instant to come');
@@ -235,7 +219,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
   }
 
   return {
-    async listKeys(reach: Reach, request: PageRequest): Promise<ListPage<ApiKey>> {
+    async listKeys(reach: Reach, request: PageRequest) {
       const page = await keys.list(reach, request);
       return { ...page, items: page.items.map((key) => withLatestUse(key, lastUse)) };
     },
@@ -302,11 +286,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
 }
 
 /** A scope that does not exist is refused like one out of reach. @throws key_beyond_own */
-async function refuseBeyond(
-  projects: Projects,
-  author: Author,
-  { scope, access = 'manage' }: NewKey,
-): Promise<void> {
+async function refuseBeyond(projects: Projects, author: Author, { scope, access = 'manage' }: NewKey) {
   rules.refuseHigherKey(author, { scope, access });
   if (await projects.reachesScope(author, scope)) return;
   const named = scope.type === 'account' ? 'account' : `${scope.type} ${scope.id}`;
@@ -323,11 +303,7 @@ async function findOwnLimits(tx: ControlTransaction, author: Author): Promise<Ke
 }
 
 /** @throws key_beyond_own, scope_refused */
-async function refuseWider(
-  tx: ControlTransaction,
-  author: Author,
-  requested: Partial<KeyLimits>,
-): Promise<void> {
+async function refuseWider(tx: ControlTransaction, author: Author, requested: Partial<KeyLimits>) {
   const own = await findOwnLimits(tx, author);
   if (own !== undefined) rules.refuseWiderLimits(own, { ...own, ...requested });
 }

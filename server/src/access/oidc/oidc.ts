@@ -90,10 +90,7 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
 }
 
 /** Fetched at the first sign-in, so that the service starts even if the provider is unreachable. */
-function rememberConfiguration(
-  settings: ProviderSettings,
-  clock: Clock,
-): () => Promise<client.Configuration> {
+function rememberConfiguration(settings: ProviderSettings, clock: Clock) {
   let known: { readonly configuration: Promise<client.Configuration>; readonly until: number } | undefined;
   return () => {
     if (known !== undefined && known.until > clock.now()) return known.configuration;
@@ -106,11 +103,7 @@ function rememberConfiguration(
   };
 }
 
-async function discoverProvider({
-  issuer,
-  clientId,
-  clientSecret,
-}: ProviderSettings): Promise<client.Configuration> {
+async function discoverProvider({ issuer, clientId, clientSecret }: ProviderSettings) {
   const authenticate = clientSecret === undefined ? client.None() : authenticateBySecret(clientSecret);
   const configuration = await client.discovery(new URL(issuer), clientId, undefined, authenticate, {
     // fetchBounded checks for each request what may go without TLS.
@@ -227,13 +220,9 @@ function readCompanyAccount(claims: Claims, groupsClaim: string): CompanyAccount
   if (claims.email_verified === false) {
     throw refused('the provider has not verified your e-mail address: verify it there first');
   }
-  return {
-    issuer: iss,
-    subject: sub,
-    email,
-    name: readName(claims) ?? email,
-    groups: readGroups(claims[groupsClaim]),
-  };
+  // One group may be a text instead of a list.
+  const groups = [claims[groupsClaim]].flat().filter((group) => typeof group === 'string');
+  return { issuer: iss, subject: sub, email, name: readName(claims) ?? email, groups };
 }
 
 function readName(claims: Claims): string | undefined {
@@ -241,11 +230,6 @@ function readName(claims: Claims): string | undefined {
     (name) => typeof name === 'string' && name.trim() !== '',
   );
   return found === undefined ? undefined : String(found).replaceAll('\0', '').slice(0, NAME_LENGTH);
-}
-
-function readGroups(claim: unknown): readonly string[] {
-  const groups: unknown[] = Array.isArray(claim) ? claim : [claim];
-  return groups.filter((group) => typeof group === 'string');
 }
 
 const refused = (detail: string) => new ServiceError('provider_refused', detail);

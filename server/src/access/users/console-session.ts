@@ -1,13 +1,7 @@
 import type { UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import {
-  type Change,
-  createShortCache,
-  type PageRequest,
-  type Projects,
-  readPlace,
-  toPage,
-} from '../../projects/projects.ts';
+import type { Change, PageRequest, Projects } from '../../projects/projects.ts';
+import { createShortCache, readPlace, toPage } from '../../projects/projects.ts';
 import type { Base, ControlTransaction } from '../../storage/storage.ts';
 import { hashSecret, makeSecret, type SecretHash } from '../keys/keys.ts';
 import { toUserCaller, type User } from './user.ts';

@@ -3,14 +3,8 @@ import type { Static } from 'typebox';
 import type { UserCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { hashSecret, makeSecret } from '../keys/keys.ts';
-import {
-  enter,
-  type OpenedSession,
-  type UserParts,
-  userChange,
-  type Visitor,
-  writeSessions,
-} from './console-session.ts';
+import type { OpenedSession, UserParts, Visitor } from './console-session.ts';
+import { enter, userChange, writeSessions } from './console-session.ts';
 import type { NewPasskey, PasskeySignature } from './passkey-schemas.ts';
 import type { PasswordLimit } from './password.ts';
 import { invalid, type User } from './user.ts';
@@ -78,11 +72,7 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
     },
 
     /** @throws attempt_ended, passkey_refused, request_invalid */
-    async addPasskey(
-      caller: UserCaller,
-      given: Static<typeof NewPasskey>,
-      origin: string,
-    ): Promise<userStore.Passkey> {
+    async addPasskey(caller: UserCaller, given: Static<typeof NewPasskey>, origin: string) {
       const { challenge, userId } = await takeAttempt(given.clientDataJSON, 'add');
       if (userId !== caller.userId) throw new ServiceError('attempt_ended');
       const made = await checkNewPasskey(given, { challenge, origin });
@@ -168,6 +158,14 @@ const common = ({ challenge, origin }: Expected) => ({
   requireUserVerification: false,
 });
 
+const describeResponse = <Response>(id: string, response: Response) => ({
+  id,
+  rawId: id,
+  type: 'public-key' as const,
+  clientExtensionResults: {},
+  response,
+});
+
 /** @throws passkey_refused */
 async function checkNewPasskey(
   { id, clientDataJSON, attestationObject, transports = [] }: Static<typeof NewPasskey>,
@@ -183,13 +181,7 @@ async function checkNewPasskey(
       throw new Error('certified');
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       ...common(expected),
-      response: {
-        id,
-        rawId: id,
-        type: 'public-key',
-        clientExtensionResults: {},
-        response: { clientDataJSON, attestationObject },
-      },
+      response: describeResponse(id, { clientDataJSON, attestationObject }),
       supportedAlgorithmIDs: ALGORITHMS,
     });
     if (!verified) throw new Error('not verified');
@@ -209,13 +201,7 @@ async function checkSignature(
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       ...common(expected),
-      response: {
-        id,
-        rawId: id,
-        type: 'public-key',
-        clientExtensionResults: {},
-        response: { clientDataJSON, authenticatorData, signature },
-      },
+      response: describeResponse(id, { clientDataJSON, authenticatorData, signature }),
       credential: { id, publicKey: new Uint8Array(Buffer.from(publicKey, 'base64url')), counter },
     });
     if (!verified) throw new Error('the signature is wrong');

@@ -4,15 +4,9 @@ import { type Account, describeChange } from '../../projects/projects.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import { makeSecret } from '../keys/keys.ts';
 import { createProvider, findRoles, type ProviderSettings } from '../oidc/oidc.ts';
-import {
-  type Entered,
-  enter,
-  type OpenedSession,
-  type UserParts,
-  type Visitor,
-  writeSessions,
-} from './console-session.ts';
-import { challengePasskey, type PasskeyChallenge } from './passkeys.ts';
+import type { Entered, OpenedSession, UserParts, Visitor } from './console-session.ts';
+import { enter, writeSessions } from './console-session.ts';
+import { challengePasskey } from './passkeys.ts';
 import { hashPassword, isPassword, type PasswordLimit, refuseWeakPassword } from './password.ts';
 import { normalizeEmail, type User } from './user.ts';
 import * as userStore from './user-store.ts';
@@ -24,10 +18,7 @@ const FULL_RETRY_SECONDS = 60;
 export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit }) {
   const { database, projects, limit } = parts;
 
-  async function signIn(
-    given: { readonly email: string; readonly password: string },
-    visitor: Visitor,
-  ): Promise<OpenedSession | PasskeyChallenge> {
+  async function signIn(given: { readonly email: string; readonly password: string }, visitor: Visitor) {
     const attempt = { email: normalizeEmail(given.email), address: visitor.address };
     await limit.count(attempt);
     const user = await userStore.findUser(database.read, { email: attempt.email });
@@ -146,11 +137,7 @@ export function createCompanySignIn(parts: CompanySignInParts) {
   }
 
   /** Adds the user to the first account, as for the first owner. */
-  async function addUser(
-    tx: ControlTransaction,
-    identity: userStore.Identity,
-    claimed: Claimed,
-  ): Promise<Entered> {
+  async function addUser(tx: ControlTransaction, identity: userStore.Identity, claimed: Claimed) {
     const [first] = await projects.findAccounts(tx);
     if (first === undefined) throw new ServiceError('company_sign_in_absent');
     const { email, role, roles } = claimed;

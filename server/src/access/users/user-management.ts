@@ -1,15 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { includesRole, type PartRole, type Role } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
-import {
-  type Author,
-  actorOf,
-  commandAuthor,
-  createResources,
-  describeChange,
-  type PageRequest,
-  type Writer,
-} from '../../projects/projects.ts';
+import type { Author, PageRequest, Writer } from '../../projects/projects.ts';
+import { actorOf, commandAuthor, createResources, describeChange } from '../../projects/projects.ts';
 import type { Chosen, ControlTransaction, Rows } from '../../storage/storage.ts';
 import { hashSecret, makeSecret, refuseLimited } from '../keys/keys.ts';
 import { type Entered, enter, type OpenedSession, type UserParts, type Visitor } from './console-session.ts';
@@ -22,12 +15,7 @@ const INVITATION_MS = 7 * 24 * 3_600_000;
 /** Source: docs/interface.md §14.5 rule 3. */
 const OWNER_LINK_MS = 3_600_000;
 
-interface UserChange {
-  readonly name?: string;
-  readonly role?: Role;
-  readonly roles?: readonly PartRole[];
-}
-
+type UserChange = Partial<Pick<User, 'name' | 'role' | 'roles'>>;
 type UserWriter = Writer<User, Author>;
 type InvitationWriter = Writer<userStore.Invitation, Author>;
 

@@ -2,16 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import * as wire from '../../http/answers/answers.ts';
 import { csrfTokenOf, type SessionCookie } from '../../http/guards/guards.ts';
-import {
-  answerAs,
-  fieldsOf,
-  inReach,
-  type Routes,
-  type RouteTools,
-  serve,
-  serveKind,
-  serveOnce,
-} from '../../http/server/server.ts';
+import * as http from '../../http/server/server.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { optional } from '../../kernel/optional.ts';
@@ -52,50 +43,8 @@ const KnownPassword = Type.String({ minLength: 1, maxLength: 256 });
 /** Source: docs/interface.md §5.6 rule 4. */
 const NewPassword = Type.String({ minLength: 12, maxLength: 256 });
 
-const Credentials = wire.closed({
-  email: Type.String({ maxLength: 1000, pattern: '^[^\\u0000]*$' }),
-  password: KnownPassword,
-});
-const PasswordChange = wire.closed({ current: KnownPassword, new: NewPassword });
-const NewOwner = wire.closed({ token: Token, email: Email, name: wire.Name, password: NewPassword });
-const InvitationAcceptance = wire.closed({ token: Token, name: wire.Name, password: NewPassword });
-const LinkToken = wire.closed({ token: Token });
-const FoundLink = Type.Object({
-  type: Type.Union([Type.Literal('owner'), Type.Literal('invitation')]),
-  role: RoleWord,
-  expiresAt: wire.Instant,
-  email: optional.text('of an invitation'),
-});
-const NewInvitation = wire.closed({ email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) });
-const UserChange = Type.Partial(Type.Object({ name: wire.Name, role: RoleWord, roles: NewPartRoles }), {
-  additionalProperties: false,
-});
 const UserParams = Type.Object({ id: wire.Id });
-const SignOutQuery = Type.Object({ others: optional.flag('true: this session goes on') });
-
 const SignsInWith = Type.Union([Type.Literal('password'), Type.Literal('company-account')]);
-
-/** Long enough for what any provider returns. */
-const CompanyReturn = wire.closed({
-  query: Type.String({
-    maxLength: 8_192,
-    description: 'with which the browser came back to /console/, without the question mark',
-  }),
-});
-
-const SignInWays = wire.titled('SignInWays', {
-  companyAccount: wire.orNull(
-    Type.Object({ name: Type.String() }),
-    'the provider of the company; null: people sign in with passwords alone',
-  ),
-});
-
-const CompanySignInStart = Type.Object({ url: Type.String({ description: 'where the browser goes' }) });
-
-const SignedOut = Type.Object({
-  status: Type.Literal('success'),
-  providerSignOutUrl: optional.text('where a user with a company account signs out there too'),
-});
 
 const wireUserFields = {
   id: Type.Integer(),
@@ -151,9 +100,9 @@ const WireMadeInvitation = wire.titled('NewInvitation', {
   link: optional.text('to be passed on: shown once, so a repetition by Idempotency-Key has none'),
 });
 
-const toUser = fieldsOf(SignedInUser);
-const toSession = fieldsOf(WireSession);
-const toInvitation = fieldsOf(WireInvitation);
+const toUser = http.fieldsOf(SignedInUser);
+const toSession = http.fieldsOf(WireSession);
+const toInvitation = http.fieldsOf(WireInvitation);
 
 const Descriptors = Type.Array(
   Type.Object({ id: Type.String(), type: Type.Literal('public-key'), transports: Type.Array(Type.String()) }),
@@ -198,7 +147,7 @@ const WirePasskey = wire.titled('Passkey', {
   createdAt: wire.Instant,
   usedAt: wire.orNull(wire.Instant, 'the last sign-in with it'),
 });
-const toWirePasskey = fieldsOf(WirePasskey);
+const toWirePasskey = http.fieldsOf(WirePasskey);
 
 const toSignedIn = ({ user, account }: { user: User; account: Account }, csrfToken: string) => ({
   user: toUser(user),
@@ -230,7 +179,7 @@ const toOptions = (begun: PasskeyChallenge, { id, name }: { id: number; name: st
   excludeCredentials: describe(begun),
 });
 
-interface SessionRouteParts extends RouteTools {
+interface SessionRouteParts extends http.RouteTools {
   readonly access: Access;
   readonly cookie: SessionCookie;
   /** Holds the secret of an attempt until the browser comes back from the provider. */
@@ -248,14 +197,17 @@ const ATTEMPT_SECONDS = 600;
 
 /** Source: docs/interface.md §5.6 to §5.8. */
 export const sessionRoutes =
-  (parts: SessionRouteParts): Routes =>
+  (parts: SessionRouteParts): http.Routes =>
   (server) => {
     const { access, cookie, attemptCookie, findBaseUrl, answerOnce } = parts;
     const signIn = { config: open, tags, answer: { 200: SignedIn } };
-    serve(server, 'POST /management/session', {
+    http.serve(server, 'POST /management/session', {
       ...signIn,
       summary: 'Sign in to the console',
-      body: Credentials,
+      body: wire.closed({
+        email: Type.String({ maxLength: 1000, pattern: '^[^\\u0000]*$' }),
+        password: KnownPassword,
+      }),
       answer: { 200: Type.Union([SignedIn, PasskeyRequired]) },
       async handle(request, reply) {
         const opened = await access.signIn(request.body, visitorOf(parts, request));
@@ -273,7 +225,7 @@ export const sessionRoutes =
         ...about
       }: { summary: string; body: Body; open(sent: Static<Body>, visitor: Visitor): Promise<OpenedSession> },
     ) =>
-      serve(server, call, {
+      http.serve(server, call, {
         ...signIn,
         ...about,
         handle: async (request, reply) =>
@@ -285,27 +237,34 @@ export const sessionRoutes =
       summary: 'Sign in with a passkey, after the password',
     });
 
-    serve(server, 'POST /management/links/check', {
+    http.serve(server, 'POST /management/links/check', {
       ...signIn,
-      body: LinkToken,
-      answer: { 200: FoundLink },
+      body: wire.closed({ token: Token }),
+      answer: {
+        200: Type.Object({
+          type: Type.Union([Type.Literal('owner'), Type.Literal('invitation')]),
+          role: RoleWord,
+          expiresAt: wire.Instant,
+          email: optional.text('of an invitation'),
+        }),
+      },
       summary: 'What an owner link or an invitation is for',
       handle: ({ body }) => access.checkLink(body.token),
     });
 
     opens('POST /management/owner', {
-      body: NewOwner,
+      body: wire.closed({ token: Token, email: Email, name: wire.Name, password: NewPassword }),
       open: access.createOwner,
       summary: 'Become an owner by the link of the start or of `relata owner-link`',
     });
 
     opens('POST /management/invitations/accept', {
-      body: InvitationAcceptance,
+      body: wire.closed({ token: Token, name: wire.Name, password: NewPassword }),
       open: access.acceptInvitation,
       summary: 'Become a user by an invitation',
     });
 
-    serve(server, 'GET /management/session', {
+    http.serve(server, 'GET /management/session', {
       ...about,
       summary: 'Who is signed in',
       answer: { 200: SignedIn },
@@ -315,9 +274,9 @@ export const sessionRoutes =
       },
     });
 
-    serve(server, 'POST /management/session/password', {
+    http.serve(server, 'POST /management/session/password', {
       ...about,
-      body: PasswordChange,
+      body: wire.closed({ current: KnownPassword, new: NewPassword }),
       answer: { 200: SignedIn },
       summary: 'Change the own password',
       description: 'All sessions of the user end. The answer brings a new one, with a new `csrfToken`.',
@@ -329,9 +288,16 @@ export const sessionRoutes =
     });
     const company = { config: { ...open, maxBodyMib: 1 / 16 }, tags };
 
-    serve(server, 'GET /management/session/ways', {
+    http.serve(server, 'GET /management/session/ways', {
       ...company,
-      answer: { 200: SignInWays },
+      answer: {
+        200: wire.titled('SignInWays', {
+          companyAccount: wire.orNull(
+            Type.Object({ name: Type.String() }),
+            'the provider of the company; null: people sign in with passwords alone',
+          ),
+        }),
+      },
       summary: 'How people sign in here',
       async handle() {
         const { providerName: name } = access;
@@ -339,11 +305,11 @@ export const sessionRoutes =
       },
     });
 
-    serve(server, 'POST /management/session/company-account/start', {
+    http.serve(server, 'POST /management/session/company-account/start', {
       ...company,
       summary: 'Begin to sign in with the company account',
       description: 'Sets a cookie for 10 minutes; the browser goes to the address that is answered.',
-      answer: { 200: CompanySignInStart },
+      answer: { 200: Type.Object({ url: Type.String({ description: 'where the browser goes' }) }) },
       async handle(request, reply) {
         const begun = access.beginCompanySignIn(consoleUrl(findBaseUrl()));
         const { url, attempt } = await begun.catch(logProblem(request));
@@ -352,9 +318,15 @@ export const sessionRoutes =
       },
     });
 
-    serve(server, 'POST /management/session/company-account', {
+    http.serve(server, 'POST /management/session/company-account', {
       ...company,
-      body: CompanyReturn,
+      body: wire.closed({
+        query: Type.String({
+          // Long enough for what any provider returns.
+          maxLength: 8_192,
+          description: 'with which the browser came back to /console/, without the question mark',
+        }),
+      }),
       summary: 'Sign in with what the provider answered',
       answer: { 200: SignedIn },
       async handle(request, reply) {
@@ -366,9 +338,14 @@ export const sessionRoutes =
         return answer;
       },
     });
-    serve(server, 'DELETE /management/session', {
+    http.serve(server, 'DELETE /management/session', {
       ...about,
-      answer: { 200: SignedOut },
+      answer: {
+        200: Type.Object({
+          status: Type.Literal('success'),
+          providerSignOutUrl: optional.text('where a user with a company account signs out there too'),
+        }),
+      },
       summary: 'Sign out here',
       async handle(request, reply) {
         const user = userOf(request.caller);
@@ -379,9 +356,9 @@ export const sessionRoutes =
       },
     });
 
-    serve(server, 'DELETE /management/sessions', {
+    http.serve(server, 'DELETE /management/sessions', {
       ...about,
-      query: SignOutQuery,
+      query: Type.Object({ others: optional.flag('true: this session goes on') }),
       answer: { 200: wire.DoneAnswer },
       summary: 'Sign out everywhere, or everywhere else',
       async handle({ caller, query }, reply) {
@@ -394,7 +371,7 @@ export const sessionRoutes =
       },
     });
 
-    serve(server, 'GET /management/sessions', {
+    http.serve(server, 'GET /management/sessions', {
       ...about,
       summary: 'List your own sessions',
       query: wire.ListQuery,
@@ -407,7 +384,7 @@ export const sessionRoutes =
       },
     });
 
-    serve(server, 'DELETE /management/sessions/:id', {
+    http.serve(server, 'DELETE /management/sessions/:id', {
       ...about,
       params: UserParams,
       answer: { 200: wire.DoneAnswer },
@@ -419,7 +396,7 @@ export const sessionRoutes =
         return wire.done;
       },
     });
-    serve(server, 'GET /management/session/passkeys', {
+    http.serve(server, 'GET /management/session/passkeys', {
       ...about,
       summary: 'List your own passkeys',
       answer: { 200: Type.Object({ items: Type.Array(WirePasskey) }) },
@@ -428,7 +405,7 @@ export const sessionRoutes =
       }),
     });
 
-    serve(server, 'POST /management/session/passkeys/start', {
+    http.serve(server, 'POST /management/session/passkeys/start', {
       ...about,
       summary: 'Begin to add a passkey',
       answer: { 200: PasskeyOptions },
@@ -439,7 +416,7 @@ export const sessionRoutes =
       },
     });
 
-    serve(server, 'POST /management/session/passkeys', {
+    http.serve(server, 'POST /management/session/passkeys', {
       ...about,
       body: NewPasskey,
       answer: { 201: WirePasskey },
@@ -448,7 +425,7 @@ export const sessionRoutes =
         toWirePasskey(await access.addPasskey(userOf(caller), body, originOf(headers, findBaseUrl()))),
     });
 
-    serve(server, 'DELETE /management/session/passkeys/:id', {
+    http.serve(server, 'DELETE /management/session/passkeys/:id', {
       ...about,
       params: UserParams,
       answer: { 200: wire.DoneAnswer },
@@ -459,7 +436,7 @@ export const sessionRoutes =
       },
     });
 
-    serveOnce(server, 'DELETE /management/users/:id/passkeys', {
+    http.serveOnce(server, 'DELETE /management/users/:id/passkeys', {
       config: { guard: 'management', access: 'manage', role: 'owner' },
       tags: ['Users'],
       summary: 'Remove the passkeys of a user who lost them',
@@ -494,10 +471,8 @@ const visitorOf = ({ cookie, findBaseUrl }: SessionRouteParts, request: FastifyR
 /** Answers to strangers say little about problems between the service and the provider; the log has them for the operator. */
 const logProblem = (request: FastifyRequest) => (error: unknown) => {
   if (error instanceof ServiceError && error.facts.cause instanceof Error) {
-    request.log.warn(
-      { problem: describeProblem(error.facts.cause) },
-      'the sign-in provider refused or failed',
-    );
+    const problem = describeProblem(error.facts.cause);
+    request.log.warn({ problem }, 'the sign-in provider refused or failed');
   }
   throw error;
 };
@@ -510,19 +485,21 @@ function describeProblem(error: Error): string {
 
 /** Source: docs/interface.md §14.6. */
 export const userRoutes =
-  ({ access, answerOnce, findBaseUrl }: RouteTools & { readonly access: Access }): Routes =>
+  ({ access, answerOnce, findBaseUrl }: http.RouteTools & { readonly access: Access }): http.Routes =>
   (server) => {
-    const about = { ...inReach, config: { role: 'owner' }, tags: ['Users'], answerOnce } as const;
-    const users = serveKind<User, Caller>(server, {
+    const about = { ...http.inReach, config: { role: 'owner' }, tags: ['Users'], answerOnce } as const;
+    const users = http.serveKind<User, Caller>(server, {
       ...about,
       path: '/management/users',
-      answer: answerAs(WireUser, fieldsOf(WireUser)),
+      answer: http.answerAs(WireUser, http.fieldsOf(WireUser)),
     });
     users.list({ summary: 'List the users of the account', list: access.listUsers });
     users.change({
       method: 'PATCH',
       summary: 'Change the role or the name of a user',
-      body: UserChange,
+      body: Type.Partial(Type.Object({ name: wire.Name, role: RoleWord, roles: NewPartRoles }), {
+        additionalProperties: false,
+      }),
       description: 'Holds at once, also in sessions that are open.',
       change: access.changeUser,
     });
@@ -532,18 +509,18 @@ export const userRoutes =
       remove: access.deleteUser,
     });
 
-    const invitations = serveKind<Invitation, Caller>(server, {
+    const invitations = http.serveKind<Invitation, Caller>(server, {
       ...about,
       path: '/management/invitations',
-      answer: answerAs(WireInvitation, toInvitation),
+      answer: http.answerAs(WireInvitation, toInvitation),
     });
     invitations.list({ summary: 'List the invitations that are open', list: access.listInvitations });
     invitations.create({
       summary: 'Invite a person',
       description:
         'The link is good once and for 7 days. A repetition by `Idempotency-Key` has no `link`; another invitation to the same address takes the place of this one.',
-      body: NewInvitation,
-      made: answerAs(WireMadeInvitation, (made: Invitation & { readonly token: string }) => ({
+      body: wire.closed({ email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) }),
+      made: http.answerAs(WireMadeInvitation, (made: Invitation & { readonly token: string }) => ({
         ...toInvitation(made),
         link: invitationUrl(findBaseUrl(), made.token),
       })),

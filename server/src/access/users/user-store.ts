@@ -2,15 +2,8 @@ import { type Selectable, sql } from 'kysely';
 import type { PartRole, PartScope } from '../../kernel/caller.ts';
 import { padToPowerOfTwo } from '../../kernel/padded.ts';
 import { type Actor, createStore } from '../../projects/projects.ts';
-import {
-  type ControlSchema,
-  type ControlTransaction,
-  control,
-  type Database,
-  type Rows,
-  toCamel,
-  toSnake,
-} from '../../storage/storage.ts';
+import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
+import { control, toCamel, toSnake } from '../../storage/storage.ts';
 import type { SecretHash } from '../keys/keys.ts';
 import type { Roles, User } from './user.ts';
 
