@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { describeRefusal, ErrorAnswer, ProjectQuery } from '../http/answers/answers.ts';
 import { whileCallerWaits } from '../http/guards/guards.ts';
-import { type RawAnswer, type Routes, type RouteTools, sendRaw, serveRaw } from '../http/server/server.ts';
+import { type Routes, type RouteTools, sendRaw, serveRaw } from '../http/server/server.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { ToolContext, ToolParts } from './agents.ts';
 
@@ -76,19 +76,21 @@ export const agentRoutes =
           // The protocol and the schemas of its tools take a tenth of a start, and few services have agents.
           const { createAgentHandler } = await import('./agents.ts');
           const { fetch } = createAgentHandler(context, { version, describeFailure });
-          return send(reply, await fetch(toWebRequest(request), { parsedBody: request.body }));
+          const response = await fetch(toWebRequest(request), { parsedBody: request.body });
+          reply.code(response.status);
+          const body = response.body === null ? Buffer.alloc(0) : Readable.fromWeb(response.body as never);
+          return sendRaw(reply, response.headers.get('content-type') ?? 'application/json', body);
         }),
     });
 
 /** The protocol only uses the headers, not the address. */
 function toWebRequest({ headers, body }: FastifyRequest): Request {
-  const sent = Object.entries(headers).flatMap(([name, value]) =>
-    HEADERS.test(name) && typeof value === 'string' ? [[name, value] as [string, string]] : [],
+  const sent = Object.entries(headers).filter(
+    (header): header is [string, string] =>
+      /^(accept|content-type|mcp-.*)$/.test(header[0]) && typeof header[1] === 'string',
   );
   return new Request('http://relata/mcp', { method: 'POST', headers: sent, body: JSON.stringify(body) });
 }
-
-const HEADERS = /^(accept|content-type|mcp-.*)$/;
 
 /** A refusal says what to do; any other error is a fault of the service, and is logged. */
 function describe(error: unknown, request: FastifyRequest): string {
@@ -98,10 +100,4 @@ function describe(error: unknown, request: FastifyRequest): string {
   }
   const { message } = describeRefusal(error);
   return [message, ...(error.facts.details ?? []).slice(0, 5)].join('\n').slice(0, 2_000);
-}
-
-function send(reply: FastifyReply, response: Response): RawAnswer {
-  reply.code(response.status);
-  const body = response.body === null ? Buffer.alloc(0) : Readable.fromWeb(response.body as never);
-  return sendRaw(reply, response.headers.get('content-type') ?? 'application/json', body);
 }

@@ -2,22 +2,11 @@
  * The door of agents: the tools by which programs that speak MCP find products, ask for related ones and the
  * reasons, and see changes. They shorten what the rooms to the left answer; none of them changes a catalog.
  */
-import {
-  createMcpHandler,
-  fromJsonSchema,
-  type McpHttpHandler,
-  McpServer,
-} from '@modelcontextprotocol/server';
+import * as mcp from '@modelcontextprotocol/server';
 import { allows } from '../kernel/caller.ts';
 import { catalogChanges, compareProducts, findProducts, getProducts } from './product-tools.ts';
-import {
-  checkFit,
-  explainRelation,
-  listRelations,
-  previewRelation,
-  relatedProducts,
-} from './relation-tools.ts';
-import type { Tool, ToolContext } from './tool.ts';
+import * as relations from './relation-tools.ts';
+import type { ToolContext } from './tool.ts';
 
 export type { ToolContext, ToolParts } from './tool.ts';
 
@@ -26,18 +15,18 @@ const READING = { readOnlyHint: true, idempotentHint: true, openWorldHint: false
 const TOOLS = [
   findProducts,
   getProducts,
-  relatedProducts,
-  explainRelation,
-  checkFit,
+  relations.relatedProducts,
+  relations.explainRelation,
+  relations.checkFit,
   compareProducts,
-  listRelations,
+  relations.listRelations,
   catalogChanges,
-  previewRelation,
+  relations.previewRelation,
 ].map((tool) => {
   const { title, description, input, output } = tool;
   const schemas = {
-    inputSchema: fromJsonSchema<object>(input),
-    outputSchema: fromJsonSchema<object>(output),
+    inputSchema: mcp.fromJsonSchema<object>(input),
+    outputSchema: mcp.fromJsonSchema<object>(output),
   };
   return { tool, config: { title, description, ...schemas, annotations: READING } };
 });
@@ -52,27 +41,24 @@ interface AgentServerParts {
 }
 
 /** Answers one request of an agent, without state between two: there are no subscriptions. */
-export function createAgentHandler(context: ToolContext, parts: AgentServerParts): McpHttpHandler {
-  return createMcpHandler(() => openServer(context, parts), { maxSubscriptions: 0 });
+export function createAgentHandler(context: ToolContext, parts: AgentServerParts): mcp.McpHttpHandler {
+  return mcp.createMcpHandler(() => openServer(context, parts), { maxSubscriptions: 0 });
 }
 
-function openServer(context: ToolContext, { version, describeFailure }: AgentServerParts): McpServer {
+function openServer(context: ToolContext, { version, describeFailure }: AgentServerParts): mcp.McpServer {
   // Nothing is sent without a request, so changes of a list are not announced.
   const capabilities = { tools: { listChanged: false } };
-  const server = new McpServer({ name: 'relata', version }, { instructions: INSTRUCTIONS, capabilities });
+  const server = new mcp.McpServer({ name: 'relata', version }, { instructions: INSTRUCTIONS, capabilities });
   for (const { tool, config } of TOOLS) {
     if (!allows(context.access, tool.access)) continue;
-    server.registerTool(tool.name, config, (input) =>
-      call(tool, context, input).catch((error: unknown) => ({
-        isError: true,
-        content: [{ type: 'text', text: describeFailure(error) }],
-      })),
-    );
+    server.registerTool(tool.name, config, async (input) => {
+      try {
+        const structuredContent = (await tool.answer(context, input as never)) as Record<string, unknown>;
+        return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
+      } catch (error) {
+        return { isError: true, content: [{ type: 'text', text: describeFailure(error) }] };
+      }
+    });
   }
   return server;
-}
-
-async function call(tool: Tool, context: ToolContext, input: object) {
-  const structuredContent = (await tool.answer(context, input as never)) as Record<string, unknown>;
-  return { content: [{ type: 'text' as const, text: JSON.stringify(structuredContent) }], structuredContent };
 }

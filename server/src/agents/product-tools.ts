@@ -5,18 +5,7 @@ import type { SearchAnswer } from '../catalog/search/search.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { optional } from '../kernel/optional.ts';
 import { toWireTask } from '../tasks/tasks.ts';
-import {
-  countTokens,
-  defineTool,
-  fitFrom,
-  fitPage,
-  Identifier,
-  NextOffset,
-  shorten,
-  shortenValue,
-  TOKENS,
-  type ToolContext,
-} from './tool.ts';
+import * as tool from './tool.ts';
 
 const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null: this is all' });
 
@@ -39,7 +28,7 @@ const FACETS = 8;
 const FACET_VALUES = 4;
 const LINK = 200;
 
-export const findProducts = defineTool({
+export const findProducts = tool.defineTool({
   name: 'find_products',
   title: 'Find products',
   description:
@@ -78,23 +67,21 @@ export const findProducts = defineTool({
     facets: Type.Array(ShortFacet),
     nextCursor: NextCursor,
   },
-  async answer({ catalog, project, signal }, { query: q, limit = PAGE, ...requested }) {
-    const find = (most: number) => search({ catalog, project, signal }, { q, limit: most, ...requested });
+  async answer(context, { query: q, limit = PAGE, ...requested }) {
+    const find = (most: number) => search(context, { q, limit: most, ...requested });
     const found = await find(limit);
     const facets = requested.cursor === undefined ? found.facets.slice(0, FACETS).map(describeFacet) : [];
     const products = found.items.map(describeFound);
-    const fitting = fitPage(products, countTokens(JSON.stringify(facets)));
+    const fitting = tool.fitPage(products, tool.countTokens(JSON.stringify(facets)));
     const { total, isTotalExact, partial } = found;
     const { nextCursor } = fitting.length < products.length ? await find(fitting.length) : found;
     return { products: fitting, total, isTotalExact, ...(partial && { partial }), facets, nextCursor };
   },
 });
 
-type SearchParts = Pick<ToolContext, 'catalog' | 'project' | 'signal'>;
-
 /** A first question waits briefly for the index. */
 export async function search(
-  { catalog, project, signal }: SearchParts,
+  { catalog, project, signal }: tool.ToolContext,
   question: Parameters<typeof catalog.search.find>[1],
 ): Promise<SearchAnswer> {
   const bytes = await catalog.search.find(project.id, { ...question, waits: 'briefly' }, signal);
@@ -105,15 +92,15 @@ type Named = Pick<SearchAnswer['items'][number], 'identifier' | 'name' | 'catego
 
 const describeFound = ({ identifier, name, category, link }: Named) => ({
   identifier,
-  name: shorten(name),
-  category: category.map(shortenValue).slice(0, 5),
+  name: tool.shorten(name),
+  category: category.map(tool.shortenValue).slice(0, 5),
   link: link.length > LINK ? '' : link,
 });
 
 const describeFacet = ({ attribute, unitName, values, min, max }: SearchAnswer['facets'][number]) => ({
-  attribute: shorten(attribute),
+  attribute: tool.shorten(attribute),
   ...(unitName !== undefined && { unit: unitName }),
-  values: values.slice(0, FACET_VALUES).map(({ value }) => shortenValue(value)),
+  values: values.slice(0, FACET_VALUES).map(({ value }) => tool.shortenValue(value)),
   ...(min !== undefined && { min }),
   ...(max !== undefined && { max }),
 });
@@ -122,12 +109,12 @@ const Values = Type.Object({ attribute: Type.String(), values: Type.Array(Type.S
 const READ = 10;
 const NOT_SHOWN = 'there was no room for these: ask for them again';
 
-export const getProducts = defineTool({
+export const getProducts = tool.defineTool({
   name: 'get_products',
   title: 'Read products',
   description: 'Reads products by their exact identifiers, with the values of their attributes.',
   input: {
-    identifiers: Type.Array(Identifier, { minItems: 1, maxItems: READ }),
+    identifiers: Type.Array(tool.Identifier, { minItems: 1, maxItems: READ }),
     offset: optional.integer({
       minimum: 0,
       maximum: 10_000,
@@ -141,7 +128,7 @@ export const getProducts = defineTool({
         groupId: Type.String(),
         image: Type.String(),
         attributes: Type.Array(Values),
-        nextOffset: NextOffset,
+        nextOffset: tool.NextOffset,
       }),
     ),
     unknown: Type.Array(Type.String(), { description: 'identifiers of no product' }),
@@ -150,9 +137,9 @@ export const getProducts = defineTool({
   async answer(context, { identifiers, offset = 0 }) {
     const requested = [...new Set(identifiers)];
     const found = await lookUp(context, requested);
-    const others = TOKENS - Math.floor(ATTRIBUTE_TOKENS / Math.max(1, found.length));
+    const others = tool.TOKENS - Math.floor(ATTRIBUTE_TOKENS / Math.max(1, found.length));
     const described = found.map((product) => describeProduct(product, offset, others));
-    const products = fitPage(described);
+    const products = tool.fitPage(described);
     const known = new Set(found.map(({ identifier }) => identifier));
     return {
       products,
@@ -168,10 +155,7 @@ const VALUES_SHOWN = 3;
 
 type LookedUp = Static<typeof LookupProduct>;
 
-async function lookUp(
-  { catalog, project, signal }: ToolContext,
-  identifiers: readonly string[],
-): Promise<LookedUp[]> {
+async function lookUp({ catalog, project, signal }: tool.ToolContext, identifiers: readonly string[]) {
   const frame = { head: Buffer.from('['), tail: Buffer.from(']') };
   const order = { projectId: project.id, identifiers, frame };
   const answers = await catalog.store.findAnswers(order);
@@ -203,7 +187,7 @@ const listValues = ({ facts }: LookedUp): [string, string[]][] => [
 /** @param others tokens that are not available to its attributes */
 function describeProduct(product: LookedUp, offset: number, others: number) {
   const { identifier, groupId, name, link, categories, images } = product;
-  const { page, nextOffset } = fitFrom(listValues(product).map(describeValues), offset, others);
+  const { page, nextOffset } = tool.fitFrom(listValues(product).map(describeValues), offset, others);
   const image = images[0]?.url ?? '';
   return {
     ...describeFound({ identifier, name, link, category: categories[0]?.path ?? [] }),
@@ -215,8 +199,8 @@ function describeProduct(product: LookedUp, offset: number, others: number) {
 }
 
 const describeValues = ([attribute, values]: [string, string[]]) => ({
-  attribute: shorten(attribute),
-  values: values.slice(0, VALUES_SHOWN).map((value) => shorten(value)),
+  attribute: tool.shorten(attribute),
+  values: values.slice(0, VALUES_SHOWN).map((value) => tool.shorten(value)),
 });
 
 const Compared = Type.Object({
@@ -226,19 +210,19 @@ const Compared = Type.Object({
 });
 const COMPARED = 5;
 
-export const compareProducts = defineTool({
+export const compareProducts = tool.defineTool({
   name: 'compare_products',
   title: 'Compare products',
   description: 'Puts the attributes of 2 to 5 products side by side, those that differ first.',
   input: {
-    identifiers: Type.Array(Identifier, { minItems: 2, maxItems: COMPARED }),
+    identifiers: Type.Array(tool.Identifier, { minItems: 2, maxItems: COMPARED }),
     offset: optional.integer({ minimum: 0, maximum: 10_000 }),
   },
   output: {
     products: Type.Array(Type.Object({ identifier: Type.String(), name: Type.String() })),
     attributes: Type.Array(Compared),
     total: Type.Integer({ description: 'of attributes' }),
-    nextOffset: NextOffset,
+    nextOffset: tool.NextOffset,
   },
   async answer(context, { identifiers, offset }) {
     const requested = [...new Set(identifiers)];
@@ -249,8 +233,8 @@ export const compareProducts = defineTool({
     const missing = requested.filter((one) => !products.some(({ identifier }) => identifier === one));
     if (missing.length > 0) throw new ServiceError('not_found', `no product ${missing.join(', ')}`);
     const all = compare(products);
-    const named = products.map(({ identifier, name }) => ({ identifier, name: shortenValue(name) }));
-    const { page, nextOffset } = fitFrom(all, offset, countTokens(JSON.stringify(named)));
+    const named = products.map(({ identifier, name }) => ({ identifier, name: tool.shortenValue(name) }));
+    const { page, nextOffset } = tool.fitFrom(all, offset, tool.countTokens(JSON.stringify(named)));
     return { products: named, attributes: page, total: all.length, nextOffset };
   },
 });
@@ -261,8 +245,8 @@ function compare(products: readonly LookedUp[]): Static<typeof Compared>[] {
   const rows = attributes.map((attribute) => {
     const values = valued.map((one) => one.get(attribute) ?? []);
     const same = new Set(values.map((some) => JSON.stringify(some.toSorted()))).size === 1;
-    const shown = values.map((some) => some.slice(0, VALUES_SHOWN).map(shortenValue));
-    return { attribute: shorten(attribute), same, values: shown };
+    const shown = values.map((some) => some.slice(0, VALUES_SHOWN).map(tool.shortenValue));
+    return { attribute: tool.shorten(attribute), same, values: shown };
   });
   return rows.sort((a, b) => Number(a.same) - Number(b.same));
 }
@@ -270,7 +254,7 @@ function compare(products: readonly LookedUp[]): Static<typeof Compared>[] {
 const COUNTS = ['created', 'changed', 'unchanged', 'deleted', 'restored'] as const;
 const CHANGES = 20;
 
-export const catalogChanges = defineTool({
+export const catalogChanges = tool.defineTool({
   name: 'catalog_changes',
   title: 'Changes of the catalog',
   description:
@@ -298,10 +282,10 @@ export const catalogChanges = defineTool({
     const found = await tasks.list({ projectId: project.id, from: since, below, limit: CHANGES + 1 });
     const page = found.slice(0, CHANGES);
     // An upload changes nothing before its commit, which is listed too.
-    const reported = page.filter(
-      ({ increment, status }) => increment === 'STEP_BASED' || status === 'FAILED',
-    );
-    const shown = fitPage(reported.map((task) => ({ number: task.number, change: describeChange(task) })));
+    const reported = page
+      .filter(({ increment, status }) => increment === 'STEP_BASED' || status === 'FAILED')
+      .map((task) => ({ number: task.number, change: describeChange(task) }));
+    const shown = tool.fitPage(reported);
     const last = shown.length < reported.length ? shown.at(-1) : page.at(-1);
     const isMore = shown.length < reported.length || found.length > CHANGES;
     return {
@@ -317,11 +301,11 @@ function describeChange(task: Parameters<typeof toWireTask>[0]) {
   const counts = COUNTS.filter((count) => typeof counted[count] === 'number');
   return {
     task: id,
-    what: shorten(name),
+    what: tool.shorten(name),
     status: taskStatus,
     requestedAt: requestTime,
     finishedAt: finishTime,
     ...Object.fromEntries(counts.map((count) => [count, counted[count]])),
-    ...(error && { error: shorten(error.message) }),
+    ...(error && { error: tool.shorten(error.message) }),
   };
 }

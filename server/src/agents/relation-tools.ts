@@ -4,15 +4,10 @@ import { signOf } from '../kernel/comparison-sign.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { optional } from '../kernel/optional.ts';
 import { type FoundRelation, type RelatedRequest, readAnswer } from '../relations/answers/answers.ts';
-import {
-  checkDefinition,
-  type ExplainedElement,
-  type ExplainedMatch,
-  MatchElements,
-  type Relation,
-} from '../relations/definitions/definitions.ts';
+import * as definitions from '../relations/definitions/definitions.ts';
 import { type FitAnswer, FitQuestion, readQuestion } from '../relations/fit/fit.ts';
 import { search } from './product-tools.ts';
+import type { ToolContext } from './tool.ts';
 import {
   defineTool,
   fitFrom,
@@ -22,7 +17,6 @@ import {
   shorten,
   shortenValue,
   TOKENS,
-  type ToolContext,
 } from './tool.ts';
 
 const Offset = optional.integer({ minimum: 0, maximum: 10_000, description: 'default 0' });
@@ -58,7 +52,7 @@ export const listRelations = defineTool({
   },
 });
 
-function describeRelation({ id, definition, state, problem }: Relation) {
+function describeRelation({ id, definition, state, problem }: definitions.Relation) {
   const { name, tag, description, kind = 'rule', twoWay, enabled } = definition;
   return {
     id,
@@ -126,7 +120,8 @@ export const relatedProducts = defineTool({
     }),
   },
   async answer(context, { identifier, tags, relationIds, limit = RELATED, offset = 0, explain = false }) {
-    await refuseUnknown(context, identifier);
+    if (!(await context.catalog.store.hasAny(context.project.id, [identifier])))
+      throw new ServiceError('not_found', `no product ${JSON.stringify(identifier)}`);
     const chosen = await chooseRelations(context, { tags, relationIds });
     const now = chosen.slice(0, RELATIONS);
     const included = { includeRelations: now.map(({ id }) => ({ id, limit: offset + limit + 1 })) };
@@ -143,16 +138,10 @@ export const relatedProducts = defineTool({
   },
 });
 
-/** @throws not_found */
-async function refuseUnknown({ catalog, project }: ToolContext, identifier: string): Promise<void> {
-  if (await catalog.store.hasAny(project.id, [identifier])) return;
-  throw new ServiceError('not_found', `no product ${JSON.stringify(identifier)}`);
-}
-
 async function chooseRelations(
   { relations, project }: ToolContext,
   { tags, relationIds }: { tags: readonly string[] | undefined; relationIds: readonly number[] | undefined },
-): Promise<readonly Relation[]> {
+): Promise<readonly definitions.Relation[]> {
   const all = (await relations.list(project.id)).filter(({ definition }) => definition.enabled);
   if (tags === undefined && relationIds === undefined) return all;
   return all.filter(({ id, definition }) => tags?.includes(definition.tag) || relationIds?.includes(id));
@@ -247,7 +236,7 @@ export const previewRelation = defineTool({
   description:
     'Tries a rule on the whole catalog, without storing it: how many products get results, with examples.',
   access: 'write',
-  input: { source: Filter, target: Filter, match: MatchElements },
+  input: { source: Filter, target: Filter, match: definitions.MatchElements },
   output: {
     problem: optional.text(),
     sourceProducts: optional.integer(),
@@ -258,7 +247,7 @@ export const previewRelation = defineTool({
     examples: optional.list(Type.Object({ source: Type.String(), results: Type.Array(Type.String()) })),
   },
   async answer({ relations, project, signal, limitScans }, sent) {
-    const definition = checkDefinition({ name: 'preview', tag: 'preview', ...sent });
+    const definition = definitions.checkDefinition({ name: 'preview', tag: 'preview', ...sent });
     limitScans();
     const tried = await relations.tryDefinition({ projectId: project.id, definition }, signal);
     if ('problem' in tried) return { problem: shorten(tried.problem) };
@@ -283,8 +272,8 @@ type Term = { readonly times?: number; readonly plus?: number | string } | undef
  * @returns the condition, as `Tyre width 54 mm ≤ Maximum tyre width 60 mm`, `… or …` (those that hold, or all), `… and …
  * in one row`. With `isJudged`, the fact instead: `62 mm > 50 mm` if it does not hold, `≤?` if a value is missing
  */
-export function describeMatch(element: ExplainedElement, { isJudged = false } = {}): string {
-  const list = (inner: readonly ExplainedElement[], joint: string) =>
+export function describeMatch(element: definitions.ExplainedElement, { isJudged = false } = {}): string {
+  const list = (inner: readonly definitions.ExplainedElement[], joint: string) =>
     inner.map((one) => describeMatch(one, { isJudged })).join(joint);
   const { verdict = 'fits' } = (isJudged ? element : {}) as { verdict?: string };
   const held = isJudged ? [] : (element.any?.filter(({ holds }) => holds) ?? []);
@@ -292,7 +281,7 @@ export function describeMatch(element: ExplainedElement, { isJudged = false } = 
   if (element.any) return list(element.any, verdict === 'does_not_fit' ? ' and ' : ' or ');
   if (element.together) return `${list(element.together, ' and ')} in one row`;
   const { target, operator, source, targetValues, sourceValues, targetTerm, sourceTerm } =
-    element as ExplainedMatch;
+    element as definitions.ExplainedMatch;
   const describe = (name: string, values: readonly string[], term: Term) =>
     `${describeTerm(shortenValue(name), term)} ${values.slice(0, 2).map(shortenValue).join(' / ') || '(no value)'}`;
   return [
@@ -351,9 +340,9 @@ export const checkFit = defineTool({
     const judged = await judge(context, question);
     const named = judged.unknownIdentifiers.length === 0 ? [] : await findNamed(context, judged);
     const identifiers = new Map(named.map(({ name, identifier }) => [name, identifier]));
-    const renamed = question.items.map((item) => ({
+    const renamed = question.items.map(({ identifier, ...item }) => ({
       ...item,
-      identifier: identifiers.get(item.identifier) ?? item.identifier,
+      identifier: identifiers.get(identifier) ?? identifier,
     }));
     const answer = named.length === 0 ? judged : await judge(context, { ...question, items: renamed });
     const order = ['does_not_fit', 'unknown', 'fits'];
@@ -382,10 +371,7 @@ async function judge({ relations, project, signal }: ToolContext, question: Ques
 }
 
 /** Resolves names that only one product has, so that a question in words needs no prior search. */
-async function findNamed(
-  context: ToolContext,
-  { unknownIdentifiers }: FitAnswer,
-): Promise<{ name: string; identifier: string }[]> {
+async function findNamed(context: ToolContext, { unknownIdentifiers }: FitAnswer) {
   const named = [];
   for (const name of unknownIdentifiers.slice(0, NAMES)) {
     const { items } = await search(context, { q: name, limit: NAMESAKES });

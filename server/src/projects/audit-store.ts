@@ -4,38 +4,15 @@ import { listParts } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { padIds } from '../kernel/padded.ts';
-import {
-  type ControlSchema,
-  type ControlTransaction,
-  type Database,
-  type Rows,
-  toCamel,
-} from '../storage/storage.ts';
-import {
-  type Author,
-  actorOf,
-  type ListPage,
-  type PagePlace,
-  type PageRequest,
-  type Reach,
-  reachesProject,
-  readPlace,
-  toPage,
-} from './project.ts';
+import * as storage from '../storage/storage.ts';
+import type { Author, ListPage, PagePlace, PageRequest, Reach } from './project.ts';
+import { actorOf, reachesProject, readPlace, toPage } from './project.ts';
 import { findProject } from './project-store.ts';
 import type { AuditEntry, AuditFilter } from './scope-schemas.ts';
 
-/** The changed object. `projectGroupId` lets keys of the group see entries that belong to no project. */
-export interface AuditSubject {
-  readonly type: string;
-  readonly id?: number | string;
-  readonly name?: string;
-  readonly projectGroupId?: number;
-}
-
 /** @returns the entries in reach, newest first. Uses the index audit_log_by_account. */
 export async function listEntries(
-  rows: Rows,
+  rows: storage.Rows,
   reach: Reach,
   { place, ...filter }: AuditFilter & { place: PagePlace },
 ): Promise<AuditEntry[]> {
@@ -54,7 +31,7 @@ export async function listEntries(
     .limit(place.count)
     .execute();
   return found.map(({ account_id: _, project_group_id: _group, ...row }) => ({
-    ...toCamel(row),
+    ...storage.toCamel(row),
     actor: JSON.parse(row.actor),
     subject: JSON.parse(row.subject),
     details: JSON.parse(row.details),
@@ -65,7 +42,7 @@ export async function listEntries(
 function matches({ action, actor }: AuditFilter) {
   const [type, id] = (actor ?? '').split(':');
   const named = `{"type":"${type}"${id === undefined ? '' : `,"id":${Number(id)}`},%`;
-  return (eb: ExpressionBuilder<ControlSchema, 'audit_log'>) =>
+  return (eb: ExpressionBuilder<storage.ControlSchema, 'audit_log'>) =>
     eb.and([
       ...(action === undefined
         ? []
@@ -75,7 +52,7 @@ function matches({ action, actor }: AuditFilter) {
 }
 
 function inReach({ scope }: Reach) {
-  return (eb: ExpressionBuilder<ControlSchema, 'audit_log'>) => {
+  return (eb: ExpressionBuilder<storage.ControlSchema, 'audit_log'>) => {
     const parts = listParts(scope);
     if (parts === undefined) return sql<boolean>`true`;
     const groups = padIds(parts.groups);
@@ -94,19 +71,25 @@ export interface Change {
   readonly projectId?: number;
   /** Subject and event, e.g. `api-key.created`. */
   readonly action: string;
-  readonly subject: AuditSubject;
+  /** The changed object. `projectGroupId` lets keys of the group see entries that belong to no project. */
+  readonly subject: {
+    readonly type: string;
+    readonly id?: number | string;
+    readonly name?: string;
+    readonly projectGroupId?: number;
+  };
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
 /** Source: docs/interface.md §14.4. */
-export function createAuditLog(database: Database, clock: Clock) {
+export function createAuditLog(database: storage.Database, clock: Clock) {
   return {
     /** Durable when it returns, or, with `tx`, when that is committed. */
     async recordChange(
       { author, projectId, action, subject, details = {} }: Change,
-      tx?: ControlTransaction,
+      tx?: storage.ControlTransaction,
     ): Promise<void> {
       const row = {
         account_id: author.accountId,
@@ -118,7 +101,7 @@ export function createAuditLog(database: Database, clock: Clock) {
         subject: JSON.stringify(subject),
         details: JSON.stringify(details),
       };
-      const insert = (rows: ControlTransaction) => rows.insertInto('audit_log').values(row).execute();
+      const insert = (rows: storage.ControlTransaction) => rows.insertInto('audit_log').values(row).execute();
       await (tx === undefined ? database.write('rows', insert) : insert(tx));
     },
     /** Newest first. @throws scope_refused for a project out of reach */

@@ -1,17 +1,8 @@
 import { Type } from 'typebox';
 import * as wire from '../http/answers/answers.ts';
-import {
-  answerAs,
-  fieldsOf,
-  inReach,
-  type Routes,
-  type RouteTools,
-  serve,
-  serveKind,
-} from '../http/server/server.ts';
+import * as http from '../http/server/server.ts';
 import { optional } from '../kernel/optional.ts';
 import { type Project, type ProjectGroup, type Reach, splitLocale } from './project.ts';
-import type { ReachedProject } from './project-store.ts';
 import type { Projects } from './projects.ts';
 import { AuditEntry, AuditFilter, NewManagedProject, projectFields, SentSettings } from './scope-schemas.ts';
 
@@ -19,30 +10,38 @@ const tags = ['Management'];
 
 /** Source: docs/interface.md §4.1, §14.2 and §14.4. */
 export const projectRoutes =
-  ({ projects, answerOnce }: Pick<RouteTools, 'answerOnce'> & { readonly projects: Projects }): Routes =>
+  ({ projects, answerOnce }: Pick<http.RouteTools, 'answerOnce'> & { projects: Projects }): http.Routes =>
   (server) => {
-    serve(server, 'GET /projects', {
+    http.serve(server, 'GET /projects', {
       config: { guard: 'key' },
       tags: ['Projects'],
       summary: 'List the projects that the key reaches',
       description: 'With `projectId` that project alone; 401 when it is out of reach.',
-      query: ProjectListQuery,
+      query: Type.Object({ ...wire.ProjectQuery.properties, ...wire.PageQuery.properties }),
       answer: { 200: ProjectList },
       async handle({ caller, query }) {
         const found = await projects.listProjects(caller, query.projectId);
         const { page, nextCursor } = wire.cutPage(found, query, ({ id }) => id);
         const isPage = query.limit !== undefined || query.cursor !== undefined;
-        const data = { projects: page.map(toListedProject) };
-        return { status: 'success' as const, data, ...(isPage && { nextCursor }) };
+        const listed = page.map(({ id, name, projectGroupId, projectGroupName, locale, tags }) => ({
+          id,
+          name,
+          'project-group-id': projectGroupId,
+          'project-group-name': projectGroupName,
+          locale,
+          ...splitLocale(locale),
+          tags,
+        }));
+        return { status: 'success' as const, data: { projects: listed }, ...(isPage && { nextCursor }) };
       },
     });
 
-    const groups = serveKind<ProjectGroup, Reach>(server, {
-      ...inReach,
+    const groups = http.serveKind<ProjectGroup, Reach>(server, {
+      ...http.inReach,
       path: '/management/project-groups',
       tags,
       answerOnce,
-      answer: answerAs(WireProjectGroup, ({ id, name, createdAt }) => ({ id, name, createdAt })),
+      answer: http.answerAs(WireProjectGroup, ({ id, name, createdAt }) => ({ id, name, createdAt })),
     });
     groups.list({ summary: 'List project groups', list: projects.listGroups });
     groups.create({
@@ -64,12 +63,12 @@ export const projectRoutes =
       remove: projects.deleteGroup,
     });
 
-    const managed = serveKind<Project, Reach>(server, {
-      ...inReach,
+    const managed = http.serveKind<Project, Reach>(server, {
+      ...http.inReach,
       path: '/management/projects',
       tags,
       answerOnce,
-      answer: answerAs(ManagedProject, toManagedProject),
+      answer: http.answerAs(ManagedProject, toManagedProject),
     });
     managed.list({ summary: 'List projects', query: ManagedProjectQuery, list: projects.pageProjects });
     managed.create({ summary: 'Create a project', body: NewManagedProject, create: projects.createProject });
@@ -77,13 +76,13 @@ export const projectRoutes =
     managed.change({
       method: 'PATCH',
       summary: 'Change a project',
-      body: ManagedProjectChange,
+      body: Type.Partial(Type.Object(projectFields), { additionalProperties: false }),
       description: 'Fields and settings that are left out keep what they are.',
       change: projects.changeProject,
     });
     managed.remove({
       summary: 'Delete a project',
-      query: ProjectDeletionQuery,
+      query: Type.Object({ confirm: optional.text('the exact name of the project') }),
       description: 'Needs `confirm` with its exact name. For 30 days it can be brought back.',
       remove: projects.deleteProject,
     });
@@ -97,12 +96,12 @@ export const projectRoutes =
       change: projects.restoreProject,
     });
 
-    serve(server, 'GET /management/audit-log', {
+    http.serve(server, 'GET /management/audit-log', {
       config: { guard: 'management', access: 'manage' },
       tags,
       summary: 'Read who changed what, newest first',
-      query: AuditQuery,
-      answer: { 200: AuditPage },
+      query: Type.Object({ ...wire.ListQuery.properties, ...AuditFilter.properties }),
+      answer: { 200: wire.pageOf(AuditEntry, 'newest first') },
       handle: ({ caller, query }) => projects.listChanges(caller, query),
     });
   };
@@ -131,18 +130,6 @@ const ProjectList = wire.titled('ProjectList', {
   nextCursor: Type.Optional(wire.orNull(Type.String(), 'of a page')),
 });
 
-function toListedProject(project: ReachedProject) {
-  return {
-    id: project.id,
-    name: project.name,
-    'project-group-id': project.projectGroupId,
-    'project-group-name': project.projectGroupName,
-    locale: project.locale,
-    ...splitLocale(project.locale),
-    tags: [...project.tags],
-  };
-}
-
 const WireProjectGroup = wire.titled('ProjectGroup', {
   id: Type.Integer(),
   name: Type.String(),
@@ -162,18 +149,10 @@ const ManagedProject = wire.titled('ManagedProject', {
   deletedAt: optional.integer('only in the list of deleted projects'),
 });
 
-const toFields = fieldsOf(ManagedProject);
+const toFields = http.fieldsOf(ManagedProject);
 const toManagedProject = ({ deletedAt, ...project }: Project) =>
   toFields({ ...project, ...(deletedAt !== null && { deletedAt }) });
 
-const ManagedProjectChange = Type.Partial(Type.Object(projectFields), { additionalProperties: false });
-
-const ProjectDeletionQuery = Type.Object({ confirm: optional.text('the exact name of the project') });
-
-const AuditPage = wire.pageOf(AuditEntry, 'newest first');
-
-const ProjectListQuery = Type.Object({ ...wire.ProjectQuery.properties, ...wire.PageQuery.properties });
-const AuditQuery = Type.Object({ ...wire.ListQuery.properties, ...AuditFilter.properties });
 const ManagedProjectQuery = Type.Object({
   ...wire.ListQuery.properties,
   deleted: optional.flag('true: those that can be brought back'),

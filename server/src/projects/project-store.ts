@@ -1,29 +1,15 @@
 import { type ExpressionBuilder, expressionBuilder, type Selectable } from 'kysely';
 import { listParts } from '../kernel/caller.ts';
 import { padIds } from '../kernel/padded.ts';
-import {
-  type ControlSchema,
-  type ControlTransaction,
-  control,
-  type Rows,
-  toCamel,
-} from '../storage/storage.ts';
-import {
-  DEFAULT_SETTINGS,
-  type Project,
-  type ProjectGroup,
-  type ProjectSettings,
-  type Reach,
-} from './project.ts';
-import { createStore, type Table } from './resource-store.ts';
+import type { ControlSchema, ControlTransaction, Rows } from '../storage/storage.ts';
+import { control, toCamel } from '../storage/storage.ts';
+import type { Project, ProjectGroup, ProjectSettings, Reach } from './project.ts';
+import { DEFAULT_SETTINGS } from './project.ts';
+import { createStore } from './resource-store.ts';
 
 export async function findProject(rows: Rows, id: number): Promise<Project | undefined> {
   const row = await rows.selectFrom('project').selectAll().where('id', '=', id).executeTakeFirst();
   return row && toProject(row);
-}
-
-export interface ReachedProject extends Project {
-  readonly projectGroupName: string;
 }
 
 /** @returns the projects in use and in reach, or the one with that id, with the names of their groups, by id */
@@ -106,7 +92,7 @@ export interface ProjectPlace extends Reach {
   readonly deletedAfter?: number;
 }
 
-const projectTable: Table<Project, ProjectPlace> = {
+export const PROJECTS = createStore<Project, ProjectPlace>({
   name: 'project',
   keyOf: ({ id }) => ({ id }),
   within({ deletedAfter, ...reach }) {
@@ -116,8 +102,7 @@ const projectTable: Table<Project, ProjectPlace> = {
   },
   read: toProject,
   toColumns,
-};
-export const PROJECTS = createStore(projectTable);
+});
 
 export const insertProject = (tx: ControlTransaction, project: Omit<Project, 'id'>): Promise<Project> =>
   PROJECTS.insert(tx, { ...toColumns(project), accountId: project.accountId, createdAt: project.createdAt });

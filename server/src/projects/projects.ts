@@ -9,15 +9,11 @@ import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Base, Chosen, ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import { type AuditLog, createAuditLog } from './audit-store.ts';
+import type { NewProject, PageRequest, Project, ProjectGroup, Reach } from './project.ts';
 import {
   commandAuthor,
   DEFAULT_SETTINGS,
-  type NewProject,
-  type PageRequest,
-  type Project,
-  type ProjectGroup,
   RESTORABLE_MS,
-  type Reach,
   reachesGroup,
   reachesNoGroup,
   reachesProject,
@@ -49,8 +45,10 @@ export function createProjects({ database, clock }: ProjectsParts) {
   const auditLog = createAuditLog(database, clock);
   const { choose, dropCache, ...choice } = createProjectChoice(database, clock);
   const parts = { database, clock, projects: auditLog };
-  const groups: GroupManagement = createGroupManagement({ ...parts, tellGone });
-  const management: ProjectManagement = createProjectManagement({ ...parts, onWritten: dropCache });
+  const management: ReturnType<typeof createProjectManagement> = createProjectManagement({
+    ...parts,
+    onWritten: dropCache,
+  });
 
   async function getProject(projectId: number): Promise<Project> {
     const project = await projectStore.findProject(database.read, projectId);
@@ -62,7 +60,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
     ...auditLog,
     ...choice,
     ...createAccounts({ database, clock }, auditLog),
-    ...groups,
+    ...createGroupManagement({ ...parts, tellGone }),
     ...management,
     /** Registers tables whose rows are removed with their project. */
     removeWithProject: (...names: (keyof ControlSchema)[]) => void tables.push(...names),
@@ -133,9 +131,6 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) 
 type ProjectWriter = Writer<Project, Reach>;
 type GroupWriter = Writer<ProjectGroup, Reach>;
 
-type ProjectManagement = ReturnType<typeof createProjectManagement>;
-type GroupManagement = ReturnType<typeof createGroupManagement>;
-
 interface ManagementParts extends ProjectsParts {
   readonly projects: AuditLog;
 }
@@ -154,7 +149,10 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
     }),
     show: (project) => project,
     refuseWriter: refuseWithoutGroup,
-    refuseOf: refuseReachedAlone,
+    // A user with roles in several parts does not change a project that is itself one of the parts.
+    refuseOf(reach, { projectGroupId, accountId }) {
+      if (!reachesGroup(reach, { id: projectGroupId, accountId })) throw new ServiceError('scope_refused');
+    },
   });
   const deletedIn = (reach: Reach) => ({ ...reach, deletedAfter: clock.now() - RESTORABLE_MS });
 
@@ -200,11 +198,6 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
       }));
     },
   };
-}
-
-/** For a user with roles in several parts: refuses a project that is itself one of the parts. @throws scope_refused */
-function refuseReachedAlone(reach: Reach, { projectGroupId, accountId }: Project): void {
-  if (!reachesGroup(reach, { id: projectGroupId, accountId })) throw new ServiceError('scope_refused');
 }
 
 /** A group that does not exist is refused like one out of reach, as with projects. Source: docs/interface.md §4.10. */
@@ -338,11 +331,7 @@ export function createShortCache<Key, Value>(clock: Clock, maxEntries: number) {
     if (entries.size > maxEntries && !oldest.done) entries.delete(oldest.value);
   }
 
-  async function readNow(
-    key: Key,
-    read: () => Promise<Value | undefined>,
-    now: number,
-  ): Promise<Value | undefined> {
+  async function readNow(key: Key, read: () => Promise<Value | undefined>, now: number) {
     const dropsBefore = drops;
     const value = await read();
     // A write that ended during the read has made this value stale.

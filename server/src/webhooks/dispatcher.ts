@@ -8,7 +8,7 @@ import {
   type RecordedEvent,
 } from '../events/events.ts';
 import { tracedApart } from '../kernel/trace.ts';
-import type { Base, ControlTransaction, Database } from '../storage/storage.ts';
+import type { Base, ControlTransaction } from '../storage/storage.ts';
 import { logTrouble, Poll, releaseLeases } from '../tasks/tasks.ts';
 import { isDelivered, type SendDelivery } from './delivery-sender.ts';
 import { type Attempt, describeUrl, type Endpoint, GIVE_UP_MS, planRetry, writeBody } from './endpoint.ts';
@@ -172,11 +172,8 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
       if (off !== undefined) await store.switchOff(tx, endpoint.id, { at: now, reason: off });
       return true;
     });
-    if (off !== undefined)
-      logger.warn(
-        { endpoint: endpoint.id, url: describeUrl(endpoint.url) },
-        `a webhook endpoint is switched off: ${off}`,
-      );
+    const facts = { endpoint: endpoint.id, url: describeUrl(endpoint.url) };
+    if (off !== undefined) logger.warn(facts, `a webhook endpoint is switched off: ${off}`);
     return isSaved && next.isHeld && off === undefined;
   }
 
@@ -241,7 +238,7 @@ const PENDING_DELIVERIES = 20_000;
  * @returns whether there may be more
  */
 async function fanOut(
-  { database, catalogs }: { readonly database: Database; readonly catalogs: CatalogEvents },
+  { database, catalogs }: Pick<DispatcherParts, 'database' | 'catalogs'>,
   projectId: number,
   now: number,
 ): Promise<boolean> {
@@ -303,9 +300,8 @@ async function describeMessages(tx: ControlTransaction, projectId: number, event
     const { taskNumber, ...rest } = JSON.parse(data) as { taskNumber?: number };
     return { id, type, at, taskNumber, rest };
   });
-  const taskIds = await store.findTaskIds(tx, projectId, [
-    ...new Set(read.flatMap(({ taskNumber }) => taskNumber ?? [])),
-  ]);
+  const numbers = new Set(read.flatMap(({ taskNumber }) => taskNumber ?? []));
+  const taskIds = await store.findTaskIds(tx, projectId, [...numbers]);
   return read.map(({ id, type, at, taskNumber, rest }) => {
     const taskId = taskNumber === undefined ? undefined : taskIds.get(taskNumber);
     const data = { projectId, ...(taskId !== undefined && { taskId }), ...rest };

@@ -1,12 +1,4 @@
-import {
-  answerAs,
-  inReach,
-  type Routes,
-  type RouteTools,
-  serve,
-  serveKind,
-  serveOnce,
-} from '../http/server/server.ts';
+import * as http from '../http/server/server.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Reach } from '../projects/projects.ts';
 import type { Endpoint, MadeEndpoint } from './endpoint.ts';
@@ -22,21 +14,19 @@ const onlyOnce =
 
 /** Source: docs/interface.md §6. */
 export const webhookEndpointRoutes =
-  ({
-    webhooks,
-    clock,
-    answerOnce,
-  }: RouteTools & { readonly webhooks: Webhooks; readonly clock: Clock }): Routes =>
+  ({ webhooks, clock, answerOnce }: http.RouteTools & { webhooks: Webhooks; clock: Clock }): http.Routes =>
   (server) => {
-    const endpoints = serveKind<Endpoint, Reach>(server, {
-      ...inReach,
+    const endpoints = http.serveKind<Endpoint, Reach>(server, {
+      ...http.inReach,
       path: PATH,
       tags,
       answerOnce,
-      answer: answerAs(schemas.WireEndpoint, (endpoint) => schemas.toWireEndpoint(endpoint, clock.now())),
+      answer: http.answerAs(schemas.WireEndpoint, (endpoint) =>
+        schemas.toWireEndpoint(endpoint, clock.now()),
+      ),
       markOf: markOfEndpoint,
     });
-    const made = answerAs(schemas.WireMadeEndpoint, (endpoint: MadeEndpoint) =>
+    const made = http.answerAs(schemas.WireMadeEndpoint, (endpoint: MadeEndpoint) =>
       schemas.toWireMade(endpoint, clock.now()),
     );
     endpoints.list({ summary: 'List webhook endpoints', list: webhooks.listEndpoints });
@@ -47,10 +37,8 @@ export const webhookEndpointRoutes =
       made,
       create: webhooks.createEndpoint,
     });
-    endpoints.read({
-      summary: 'Read a webhook endpoint; the ETag is for If-Match',
-      get: webhooks.getEndpoint,
-    });
+    const read = { summary: 'Read a webhook endpoint; the ETag is for If-Match' };
+    endpoints.read({ ...read, get: webhooks.getEndpoint });
     endpoints.change({
       method: 'PATCH',
       summary: 'Change a webhook endpoint, or switch it on or off',
@@ -72,7 +60,7 @@ export const webhookEndpointRoutes =
         webhooks.rotateSecret(writer, { id, overlapSeconds }),
     });
 
-    serve(server, `GET ${PATH}/:id/deliveries`, {
+    http.serve(server, `GET ${PATH}/:id/deliveries`, {
       config,
       tags,
       params: schemas.EndpointParams,
@@ -82,15 +70,12 @@ export const webhookEndpointRoutes =
       description: 'Those that ended are kept for 7 days, and 1,000 of an endpoint.',
       async handle({ caller, params, query }) {
         const { url } = await webhooks.getEndpoint(caller, params.id);
-        const { items, nextCursor } = await webhooks.listDeliveries(caller, params.id, {
-          limit: 50,
-          ...query,
-        });
-        return { items: items.map((delivery) => schemas.toWireDelivery(delivery, url)), nextCursor };
+        const page = await webhooks.listDeliveries(caller, params.id, { limit: 50, ...query });
+        return { ...page, items: page.items.map((delivery) => schemas.toWireDelivery(delivery, url)) };
       },
     });
     const action = { config, tags, answer: { 200: schemas.WireDelivery }, answerOnce } as const;
-    serveOnce(server, `POST ${PATH}/:id/deliveries/:deliveryId/replay`, {
+    http.serveOnce(server, `POST ${PATH}/:id/deliveries/:deliveryId/replay`, {
       ...action,
       params: schemas.DeliveryParams,
       summary: 'Send an event again',
@@ -103,7 +88,7 @@ export const webhookEndpointRoutes =
         );
       },
     });
-    serveOnce(server, `POST ${PATH}/:id/test`, {
+    http.serveOnce(server, `POST ${PATH}/:id/test`, {
       ...action,
       params: schemas.EndpointParams,
       summary: 'Send a test event',

@@ -118,11 +118,7 @@ export const toWireMade = (endpoint: MadeEndpoint, now: number) => ({
 export function toWireDelivery(delivery: Delivery, url: string) {
   const { message, lastAttempt: last, status } = delivery;
   const timestamp = last && { 'webhook-timestamp': String(last.timestamp) };
-  const headers: Record<string, string> = {
-    'content-type': 'application/json',
-    'webhook-id': message.id,
-    ...timestamp,
-  };
+  const headers = { 'content-type': 'application/json', 'webhook-id': message.id, ...timestamp };
   return {
     id: delivery.id,
     webhookId: message.id,

@@ -1,21 +1,9 @@
 import { type Selectable, sql } from 'kysely';
 import type { PartScope } from '../kernel/caller.ts';
-import {
-  createStore,
-  inReachTable,
-  type PagePlace,
-  type Reach,
-  readScoped,
-  type Table,
-  toScopedColumns,
-} from '../projects/projects.ts';
-import {
-  type ControlSchema,
-  type ControlTransaction,
-  control,
-  type Database,
-  type Rows,
-} from '../storage/storage.ts';
+import type { PagePlace, Reach, Table } from '../projects/projects.ts';
+import { createStore, inReachTable, readScoped, toScopedColumns } from '../projects/projects.ts';
+import type { ControlSchema, ControlTransaction, Database, Rows } from '../storage/storage.ts';
+import { control } from '../storage/storage.ts';
 import { isFree, leaseUntil } from '../tasks/tasks.ts';
 import type { Attempt, Endpoint, SwitchedOff } from './endpoint.ts';
 
@@ -169,11 +157,9 @@ export async function insertDeliveries(
 
 /** @returns how many deliveries of an endpoint are pending, counted up to a limit */
 export async function countPending(tx: ControlTransaction, endpointId: number, limit: number) {
-  const { rows } = await sql<{ count: number }>`select count(*) as count from (select id
-    from webhook_delivery where endpoint_id = ${endpointId} and status = 'pending' limit ${limit}) pending`.execute(
-    tx,
-  );
-  return Number(rows[0]?.count);
+  const query = sql<{ count: number }>`select count(*) as count from (select id from webhook_delivery
+    where endpoint_id = ${endpointId} and status = 'pending' limit ${limit}) pending`;
+  return Number((await query.execute(tx)).rows[0]?.count);
 }
 
 const selectDeliveries = (rows: Rows, endpointId: number) =>

@@ -6,42 +6,15 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../kernel/errors.ts';
 import { checkHttpUrl } from '../outbound/outbound.ts';
-import {
-  type Author,
-  actorOf,
-  auditScoped,
-  type Beside,
-  createResources,
-  type ListPage,
-  type PageRequest,
-  type Projects,
-  type Reach,
-  readPlace,
-  toPage,
-  type Writer,
-} from '../projects/projects.ts';
+import type { Author, Beside, ListPage, PageRequest, Projects, Reach, Writer } from '../projects/projects.ts';
+import { actorOf, auditScoped, createResources, readPlace, toPage } from '../projects/projects.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
-import {
-  type Base,
-  type Chosen,
-  type ControlTransaction,
-  type Database,
-  markOf,
-} from '../storage/storage.ts';
+import type { Base, Chosen, ControlTransaction, Database } from '../storage/storage.ts';
+import { markOf } from '../storage/storage.ts';
 import { createSender, type SenderSettings } from './delivery-sender.ts';
 import { type CatalogEvents, createDispatcher } from './dispatcher.ts';
-import {
-  describeUrl,
-  type Endpoint,
-  type EndpointChange,
-  type MadeEndpoint,
-  makeSecret,
-  type NewEndpoint,
-  openSecret,
-  rotate,
-  sealSecret,
-  writeBody,
-} from './endpoint.ts';
+import type { Endpoint, EndpointChange, MadeEndpoint, NewEndpoint } from './endpoint.ts';
+import { describeUrl, makeSecret, openSecret, rotate, sealSecret, writeBody } from './endpoint.ts';
 import * as store from './webhook-store.ts';
 
 export interface WebhookParts extends Pick<Base, 'clock' | 'database' | 'logger' | 'secrets'> {
