@@ -13,29 +13,12 @@ import {
 import { createSqliteRelationStore, relationDerivation } from '../relations/store/sqlite/sqlite.ts';
 import { createPayloadRows } from '../storage/payloads/payloads.ts';
 import { createReaders, openPostgres, type Postgres, type Readers } from '../storage/postgres/postgres.ts';
-import {
-  createSecrets,
-  readSecretKeyFile,
-  type Secrets,
-  secretKeyFileAt,
-} from '../storage/secrets/secrets.ts';
+import * as secrets from '../storage/secrets/secrets.ts';
 import { type CatalogFiles, createCatalogFiles } from '../storage/sqlite/sqlite.ts';
-import {
-  type ByteCache,
-  type Database,
-  dataFolderAt,
-  lockDataFolder,
-  openStorage,
-  refuseNewerFiles,
-  type Storage,
-  type ThreadPlace,
-} from '../storage/storage.ts';
-import {
-  type BufferPool,
-  createThreadPool,
-  type PoolSettings,
-  type ThreadPool,
-} from '../storage/threads/threads.ts';
+import type { ByteCache, Database, Storage, ThreadPlace } from '../storage/storage.ts';
+import { dataFolderAt, lockDataFolder, openStorage, refuseNewerFiles } from '../storage/storage.ts';
+import type { BufferPool, PoolSettings, ThreadPool } from '../storage/threads/threads.ts';
+import { createThreadPool } from '../storage/threads/threads.ts';
 import { type Backup, openBackup } from './backup.ts';
 
 /** What a process does: answer requests, run tasks, or both. */
@@ -86,17 +69,17 @@ const guardWrites = (database: Database, backup: Backup): Database => ({
  * other. Processes on PostgreSQL need the same key, so none of them creates one.
  * @throws Error that names the setting or the file that cannot be read
  */
-export function openSecrets({ secretKeys, secretKeysFile, database, dataDir }: Config): Secrets {
+export function openSecrets({ secretKeys, secretKeysFile, database, dataDir }: Config): secrets.Secrets {
   const given = [...secretKeys, ...readGivenKeys(secretKeysFile)];
-  if (database !== undefined) return createSecrets({ keys: given });
-  const { keys, makeKey } = secretKeyFileAt(dataFolderAt(dataDir).secretKeys);
-  return createSecrets({ keys: [...given, ...keys], makeKey });
+  if (database !== undefined) return secrets.createSecrets({ keys: given });
+  const { keys, makeKey } = secrets.secretKeyFileAt(dataFolderAt(dataDir).secretKeys);
+  return secrets.createSecrets({ keys: [...given, ...keys], makeKey });
 }
 
 /** @throws Error that names the setting */
 function readGivenKeys(path: string | undefined): Uint8Array[] {
   try {
-    return path === undefined ? [] : readSecretKeyFile(path);
+    return path === undefined ? [] : secrets.readSecretKeyFile(path);
   } catch (error) {
     throw new Error(`RELATA_SECRET_KEYS_FILE: ${(error as Error).message}`, { cause: error });
   }

@@ -1,9 +1,9 @@
-import { createAccess } from '../access/access.ts';
+import { type Access, createAccess } from '../access/access.ts';
 import { ownerLinkUrl } from '../access/users/users.ts';
 import { baseUrlOf } from '../app/app.ts';
 import { readConfig } from '../config.ts';
 import { systemClock } from '../kernel/clock.ts';
-import { type Author, asWriter, commandAuthor, createProjects } from '../projects/projects.ts';
+import { type Author, asWriter, commandAuthor, createProjects, type Projects } from '../projects/projects.ts';
 import { existingDataFolder, openStorage } from '../storage/storage.ts';
 
 /** `relata account create NAME`: may run beside a serving process. */
@@ -33,9 +33,7 @@ export async function ownerLinkCommand(values: { account?: string }): Promise<nu
   });
 }
 
-type Projects = ReturnType<typeof createProjects>;
-
-async function chooseAccount(projects: Projects, accountName: string | undefined): Promise<{ id: number }> {
+async function chooseAccount(projects: Projects, accountName: string | undefined) {
   const accounts = await projects.findAccounts();
   const fitting = accounts.filter(({ name }) => accountName === undefined || name === accountName);
   const [account] = fitting;
@@ -46,17 +44,13 @@ async function chooseAccount(projects: Projects, accountName: string | undefined
   return account;
 }
 
-type Access = ReturnType<typeof createAccess>;
-
 async function printKey(access: Access, author: Author, name: string): Promise<void> {
   const key = await access.createKey(asWriter(author), { name, scope: { type: 'account' } });
   console.error('The key, shown this once:');
   console.log(key.value);
 }
 
-async function withAccess(
-  work: (parts: { projects: Projects; access: Access }) => Promise<void>,
-): Promise<number> {
+async function withAccess(work: (parts: { projects: Projects; access: Access }) => Promise<void>) {
   const config = readConfig();
   if (config.database === undefined) existingDataFolder(config.dataDir);
   const storage = await openStorage(config);

@@ -8,9 +8,9 @@ import type { ConnectionFlags, DocumentName } from './feed/feed.ts';
 /** @returns the exit code: 0 done, 1 refused, declined or failed, 2 wrong usage, 3 the service cannot be reached */
 export async function runCommand(args: readonly string[]): Promise<number> {
   let code = 0;
-  const act =
-    <Given extends unknown[]>(work: (...given: Given) => Promise<number>) =>
-    async (...given: Given): Promise<void> => {
+  const act: Act =
+    (work) =>
+    async (...given) => {
       code = await work(...given);
     };
   try {
@@ -40,12 +40,6 @@ async function describe(error: unknown): Promise<number> {
 const loadFeed = () => import('./feed/feed.ts');
 const loadAccess = () => import('./access-commands.ts');
 const loadBackup = () => import('./backup-commands.ts');
-
-/** The document that the service serves. */
-async function printDocument(): Promise<number> {
-  process.stdout.write(await readFile(new URL('../../../docs/openapi.json', import.meta.url)));
-  return 0;
-}
 
 type Act = <Given extends unknown[]>(
   work: (...given: Given) => Promise<number>,
@@ -143,7 +137,10 @@ function addService(program: Command, act: Act): void {
     .description('say what is wrong with this installation, and what to do; nothing is changed')
     .option('--json', 'JSON for programs in place of text for people')
     .action(act(async (flags) => (await import('./doctor.ts')).doctorCommand(flags)));
-  program.command('openapi').description('print the OpenAPI document').action(act(printDocument));
+  const openapi = program.command('openapi').description('print the OpenAPI document');
+  openapi.action(async () => {
+    process.stdout.write(await readFile(new URL('../../../docs/openapi.json', import.meta.url)));
+  });
 }
 
 function addStores(program: Command, act: Act): void {

@@ -36,7 +36,6 @@ function describeFinding({ status, check, message, action }: Finding): string {
 }
 
 /** A finding of `relata doctor`. Each check reads and changes nothing, whether or not a service is running. */
-
 export interface Finding {
   /** What was checked: a path, a setting or a subject. */
   readonly check: string;
@@ -169,7 +168,12 @@ async function* checkFiles(folder: storage.DataFolder): AsyncGenerator<Finding, 
   if (fine.length > 0)
     yield ok('integrity', `${fine.length} of ${databases.length} databases read by quick_check, no damage`);
   const old = fine.filter((path) => storage.readVersion(path) < newestFor(path, folder));
-  if (old.length > 0) yield warning('schema', `${old.length} databases have an older one`, OLD_ACTION);
+  if (old.length > 0)
+    yield warning(
+      'schema',
+      `${old.length} databases have an older one`,
+      'Nothing: the service brings each up to date when it opens it. Start it if it does not run.',
+    );
   else if (fine.length > 0)
     yield ok(
       'schema',
@@ -183,19 +187,13 @@ async function* checkFiles(folder: storage.DataFolder): AsyncGenerator<Finding, 
   return isReadable;
 }
 
-const OLD_ACTION =
-  'Nothing: the service brings each up to date when it opens it. Start it if it does not run.';
 const NEWER_ACTION = 'Use the newer program that wrote it.';
 
 const newestFor = (path: string, { control }: storage.DataFolder): number =>
   storage.newestOf(path === control ? 'control' : 'catalog');
 
 /** @param marked catalogs marked by the service, which checks more than `quick_check` */
-function checkDatabase(
-  path: string,
-  folder: storage.DataFolder,
-  marked: ReadonlySet<string>,
-): Finding | undefined {
+function checkDatabase(path: string, folder: storage.DataFolder, marked: ReadonlySet<string>) {
   const [own] = checkSqliteFile(path).problems;
   const mark = `the service found so, and does not serve it (${basename(path, '.db')}.damaged beside it says why)`;
   const damage = own ?? (marked.has(path) ? mark : undefined);
@@ -249,10 +247,7 @@ function checkSchema({ schema }: PostgresFacts): Finding {
   return warning('schema', schema === 0 ? 'the database is empty' : `it is ${schema} of ${newest}`, action);
 }
 
-async function checkReplica(
-  database: NonNullable<Config['database']>,
-  primary: PostgresFacts,
-): Promise<Finding> {
+async function checkReplica(database: NonNullable<Config['database']>, primary: PostgresFacts) {
   const { host } = new URL(database.url);
   const check = `replica ${host}`;
   try {
@@ -295,10 +290,7 @@ async function* checkKeys(config: Config, secrets: Secrets | undefined): Finding
 const LOST_KEY =
   'Add the key that encrypted them to RELATA_SECRET_KEYS or the key file, or enter the secrets again (docs/operating.md, "Secrets").';
 
-async function checkSecrets(
-  secrets: Secrets,
-  control: ReturnType<typeof storage.openControl>,
-): Promise<Finding> {
+async function checkSecrets(secrets: Secrets, control: ReturnType<typeof storage.openControl>) {
   let unreadable = 0;
   for (const { column } of [PIPELINE_SECRETS, CHANNEL_SECRETS])
     unreadable += await countUnreadable(control, secrets, column);
@@ -336,11 +328,11 @@ const DAY_MS = 86_400_000;
 const OLD_DAYS = 2;
 
 async function* checkBackups({ dataDir, database }: Config): Findings {
-  if (database !== undefined) {
-    const said =
-      'PostgreSQL has its own tools, which this program does not see (docs/operating.md, "Backup")';
-    return yield ok('backup', said);
-  }
+  if (database !== undefined)
+    return yield ok(
+      'backup',
+      'PostgreSQL has its own tools, which this program does not see (docs/operating.md, "Backup")',
+    );
   if (!existsSync(storage.dataFolderAt(dataDir).control)) return;
   const last = storage.findLastBackup(storage.dataFolderAt(dataDir));
   const action = 'Make one: relata backup DIR. With systemd see journalctl -u relata-backup.';
@@ -373,12 +365,10 @@ async function checkProvider(oidc: NonNullable<Config['oidc']>): Promise<Finding
   }
 }
 
-const COLLECTOR_MS = 5_000;
-
 /** Any answer will do, whatever a collector says to a GET. */
 async function checkCollector(endpoint: string): Promise<Finding> {
   try {
-    await fetch(endpoint, { signal: AbortSignal.timeout(COLLECTOR_MS), redirect: 'manual' });
+    await fetch(endpoint, { signal: AbortSignal.timeout(5_000), redirect: 'manual' });
     return ok('trace collector', `${endpoint} answers`);
   } catch (error) {
     const action = 'Check OTEL_EXPORTER_OTLP_ENDPOINT. The service goes on without traces.';

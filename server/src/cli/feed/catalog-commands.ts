@@ -88,10 +88,9 @@ export async function pull(flags: ConnectionFlags & { readonly output?: string }
   const { output = '-' } = flags;
   if (output === '-') await pipeline(lines, process.stdout, { end: false });
   else
-    await writeWhole(output, async (file) => {
-      if (/\.gz$/.test(output)) await pipeline(lines, createGzip(), file);
-      else await pipeline(lines, file);
-    });
+    await writeWhole(output, (file) =>
+      output.endsWith('.gz') ? pipeline(lines, createGzip(), file) : pipeline(lines, file),
+    );
   return 0;
 }
 

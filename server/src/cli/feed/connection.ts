@@ -41,14 +41,11 @@ export function connectWith(flags: ConnectionFlags, retries: number): Connection
   const key = flags.key ?? set.key ?? stored.key;
   if (key === undefined)
     throw new UsageError('an API key is missing: --key, RELATA_API_KEY, or relata login once');
-  const projectId = readProjectId(flags.project ?? set.project ?? stored.project);
+  const project = flags.project ?? set.project ?? stored.project;
+  if (project !== undefined && !/^[1-9]\d{0,14}$/.test(project))
+    throw new UsageError(`--project ${project}: must be the id of a project`);
+  const projectId = project === undefined ? undefined : Number(project);
   return { url, key, projectId, relata: createRelata({ url, key, retries, fetch: fetchAloud }) };
-}
-
-function readProjectId(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new UsageError(`--project ${text}: must be the id of a project`);
-  return Number(text);
 }
 
 /** @returns the project; without a choice, the only one in reach @throws UsageError */
@@ -60,9 +57,6 @@ export async function chooseProject({ relata, projectId }: Connection): Promise<
   if (items.length > 1) throw new UsageError('this key reaches several projects: say --project ID');
   return only.id;
 }
-
-/** A `Response` with one of these may not have a body. */
-const WITHOUT_BODY: readonly number[] = [204, 205, 304];
 
 let isAway = false;
 
@@ -84,23 +78,24 @@ async function fetchAloud(input: string | URL | Request, init: RequestInit = {})
 }
 
 /** The platform's fetch copies a body twice, into memory that is freed late: a push took twice the time and 50 MiB more. */
-async function sendBytes(url: string, init: RequestInit, body: Uint8Array): Promise<Response> {
+async function sendBytes(url: string, init: RequestInit, bytes: Uint8Array): Promise<Response> {
   const { method, headers, signal } = init;
   const { request } = url.startsWith('https:') ? https : http;
   const sent = request(url, {
     ...(method !== undefined && { method }),
     ...(signal && { signal }),
-    headers: { ...(headers as Record<string, string>), 'content-length': body.length },
+    headers: { ...(headers as Record<string, string>), 'content-length': bytes.length },
   });
   // Including errors while the answer is read, which then fails.
   sent.on('error', () => {});
-  sent.end(body);
+  sent.end(bytes);
   const [answer] = (await once(sent, 'response')) as [http.IncomingMessage];
   const read = await text(answer);
   const { statusCode: status = 0 } = answer;
-  const sentBack = WITHOUT_BODY.includes(status) ? null : read;
+  // A response with one of these may not have a body.
+  const body = [204, 205, 304].includes(status) ? null : read;
   // A list of values becomes one text.
-  return new Response(sentBack, { status, headers: answer.headers as Record<string, string> });
+  return new Response(body, { status, headers: answer.headers as Record<string, string> });
 }
 
 /** A service that a person uses, stored so that its address need not be repeated. */

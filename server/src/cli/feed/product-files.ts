@@ -34,10 +34,7 @@ function sizeOf(path: string): number {
 }
 
 /** @returns the products in their order, each as its bytes in the file @throws UsageError for a file without products */
-export async function* readProducts(
-  paths: readonly string[],
-  progress: FileProgress,
-): AsyncGenerator<Buffer[]> {
+export async function* readProducts(paths: readonly string[], progress: FileProgress) {
   for (const path of paths) yield* readFile(path, progress);
 }
 
@@ -67,7 +64,11 @@ async function* unpack(source: Readable, progress: FileProgress): AsyncGenerator
   const { value: first } = await parts.next();
   if (first === undefined) return;
   const decoder = createDecoder(first);
-  const all = Readable.from(concat(first, parts), { objectMode: false });
+  async function* readAgain() {
+    yield first;
+    yield* parts;
+  }
+  const all = Readable.from(readAgain(), { objectMode: false });
   // A failure ends the decoder too, which is how the reader notices.
   yield* decoder === undefined ? all : pipeline(all, decoder, () => {});
 }
@@ -77,11 +78,6 @@ async function* countRead(source: Readable, progress: FileProgress): AsyncGenera
     progress.read += chunk.length;
     yield chunk;
   }
-}
-
-async function* concat(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  yield first;
-  yield* rest;
 }
 
 /** Recognised by the first bytes, whatever the file's name. */
@@ -95,7 +91,6 @@ function createDecoder(first: Buffer) {
 const withoutMark = (head: Buffer<ArrayBuffer>) =>
   head.subarray(0, 3).toString('hex') === 'efbbbf' ? head.subarray(3) : head;
 
-const WRAPPER = /^\s*\{\s*"(?:products|content)"\s*:\s*\[/;
 /** Enough to recognise the form. */
 const HEAD_BYTES = 4_096;
 
@@ -103,7 +98,7 @@ const HEAD_BYTES = 4_096;
 function chooseSplitter(head: Buffer): Splitter | undefined {
   const text = head.subarray(0, HEAD_BYTES).toString('latin1');
   if (/^\s*\[/.test(text)) return new ListSplitter(1);
-  if (WRAPPER.test(text)) return new ListSplitter(2);
+  if (/^\s*\{\s*"(?:products|content)"\s*:\s*\[/.test(text)) return new ListSplitter(2);
   return head.length >= HEAD_BYTES ? new LineSplitter() : undefined;
 }
 

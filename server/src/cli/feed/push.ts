@@ -5,14 +5,8 @@ import { join, resolve } from 'node:path';
 import type { FullUpdatePreview, PushOptions, PushResult, PushState } from '@relata/client';
 import { readClientSettings } from '../../config.ts';
 import { openProgressLine } from '../progress-line.ts';
-import {
-  type Connection,
-  type ConnectionFlags,
-  connect,
-  connectWith,
-  PATIENT_RETRIES,
-  UsageError,
-} from './connection.ts';
+import type { Connection, ConnectionFlags } from './connection.ts';
+import { connect, connectWith, PATIENT_RETRIES, UsageError } from './connection.ts';
 import { type FileProgress, measureFiles, readProducts } from './product-files.ts';
 import { ask, confirm, countOf, isInteractive, print, say } from './terminal.ts';
 

@@ -125,12 +125,8 @@ const toMatch = ({ operator, verdict, total, limit }: client.FitAnswer['totals']
 });
 
 /** What fails or is missing is the most informative. */
-function describePair({
-  relation,
-  match,
-  verdict,
-  missing,
-}: Pick<Judged, 'relation' | 'match' | 'verdict' | 'missing'>): string {
+function describePair(pair: Pick<Judged, 'relation' | 'match' | 'verdict' | 'missing'>): string {
+  const { relation, match, verdict, missing } = pair;
   const decisive = match.filter((one) => one.verdict === verdict).map(describeMatch);
   const lacking = missing.map(({ identifier, attribute }) => `${identifier} has no ${attribute}`);
   return [relation.name, (verdict === 'unknown' ? lacking : decisive).join('; ')].filter(Boolean).join(': ');
@@ -173,7 +169,6 @@ function describeTask({ id, taskStatus, progress, name, requestTime, error }: cl
   return [at, id, state.padEnd(13), name || 'upload', error?.message ?? ''].join('  ').trimEnd();
 }
 
-const REFUSED: readonly number[] = [401, 403];
 const HINT =
   '  Check the key and the project: --key, RELATA_API_KEY or relata login; --project or RELATA_PROJECT.';
 
@@ -186,12 +181,9 @@ export function describeFailure(error: Error): { code: number; lines: string[] }
   const bad = error.validation.flatMap(({ product, errors }) =>
     errors.map((text) => `  ${product?.identifier ?? 'the body'}: ${text}`),
   );
-  const said = [
-    ...error.details.map((text) => `  ${text}`),
-    ...bad,
-    ...(REFUSED.includes(error.status) ? [HINT] : []),
-  ];
-  return { code: 1, lines: [error.message, ...said] };
+  const details = error.details.map((text) => `  ${text}`);
+  const hints = [401, 403].includes(error.status) ? [HINT] : [];
+  return { code: 1, lines: [error.message, ...details, ...bad, ...hints] };
 }
 
 function reasonOf(cause: unknown): string {
