@@ -23,16 +23,8 @@ import {
   findServedFile,
   isToken,
 } from './builds/builds.ts';
-import {
-  BUILDS,
-  CHANNELS,
-  type Channel,
-  channelKind,
-  checkChannel,
-  makeToken,
-  type SentChannel,
-  type Snapshot,
-} from './definitions/definitions.ts';
+import type { Channel, SentChannel, Snapshot } from './definitions/definitions.ts';
+import { BUILDS, CHANNELS, channelKind, checkChannel, makeToken } from './definitions/definitions.ts';
 import { getFormat } from './formats/formats.ts';
 import { createUcp, type UcpChannel } from './ucp/ucp.ts';
 
@@ -46,9 +38,6 @@ export interface ChannelParts extends Base {
 
 /** Each has a thread of its own, for up to a minute. */
 const PREVIEWS = { inProcess: 2, inAccount: 1, waiting: 4 } as const;
-
-/** A definition to try, instead of the stored one or without one. */
-type TriedChannel = Partial<SentChannel>;
 
 export type Channels = ReturnType<typeof createChannels>;
 
@@ -101,21 +90,20 @@ export function createChannels(parts: ChannelParts) {
       return { project: found.project, definition: found.resource.definition };
     },
 
-    /** Creates the first rows, and stores nothing. @throws request_invalid, rate_limited, not_ready, channel_unfit */
+    /**
+     * Creates the first rows, and stores nothing. @throws request_invalid, rate_limited, not_ready, channel_unfit
+     * @param sent a definition to try, instead of the stored one or without one
+     */
     async preview(
       project: ChosenProject,
-      sent: TriedChannel | undefined,
+      sent: Partial<SentChannel> | undefined,
       { channel, signal }: { readonly channel: Channel | undefined; readonly signal: AbortSignal },
     ) {
       const { id: projectId, accountId } = project;
       const requester = { accountId, signal };
       const format = sent?.format ?? channel?.definition.format ?? { type: 'ndjson' };
-      const tried = {
-        name: 'preview',
-        ...(sent ?? channel?.definition),
-        format,
-        destinations: [],
-      } as SentChannel;
+      const definition = { name: 'preview', ...(sent ?? channel?.definition), format };
+      const tried = { ...definition, destinations: [] } as SentChannel;
       return previews.use(requester, async () => {
         const checks = { now: clock.now(), checkTexts: textChecks(requester) };
         const definition = await checkChannel(tried, { ...(await readCatalog(projectId)), ...checks });

@@ -2,14 +2,7 @@ import { Type } from 'typebox';
 import { markOfDefined, type Shown } from '../../definitions/definitions.ts';
 import { ListQuery, orNull } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import {
-  answerAs,
-  inProject,
-  type Routes,
-  type RouteTools,
-  serve,
-  serveKind,
-} from '../../http/server/server.ts';
+import * as http from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Channels } from '../channels.ts';
 import * as schemas from '../definitions/definitions.ts';
@@ -23,15 +16,15 @@ const takesDefinition = { body: schemas.SentChannel, config: { maxBodyMib: 2 } }
 
 /** Source: docs/interface.md §16. */
 export const channelRoutes =
-  ({ channels, answerOnce, findBaseUrl }: RouteTools & { readonly channels: Channels }): Routes =>
+  ({ channels, answerOnce, findBaseUrl }: http.RouteTools & { readonly channels: Channels }): http.Routes =>
   (server) => {
-    const kind = serveKind<Shown<schemas.Channel, schemas.Snapshot>, ChosenProject>(server, {
-      ...inProject,
+    const kind = http.serveKind<Shown<schemas.Channel, schemas.Snapshot>, ChosenProject>(server, {
+      ...http.inProject,
       path: PATH,
       idName: 'channelId',
       tags: ['Channels'],
       answerOnce,
-      answer: answerAs(schemas.WireChannel, (shown) => schemas.toWireChannel(shown, findBaseUrl)),
+      answer: http.answerAs(schemas.WireChannel, (shown) => schemas.toWireChannel(shown, findBaseUrl)),
       markOf: ({ resource }) => markOfDefined(resource),
       markOfAnswer: markOfDefined,
     });
@@ -54,7 +47,7 @@ export const channelRoutes =
       summary: 'Give the published files another address; the old one ends',
       change: channels.rotateUrl,
     });
-    serve(server, `POST ${PATH}/:channelId/build`, {
+    http.serve(server, `POST ${PATH}/:channelId/build`, {
       ...about,
       // A caller who may change products may also publish them. Source: docs/interface.md §14.1.
       config: { guard: 'management', access: 'write' },
@@ -72,7 +65,7 @@ export const channelRoutes =
         });
       },
     });
-    serve(server, `GET ${PATH}/:channelId/builds`, {
+    http.serve(server, `GET ${PATH}/:channelId/builds`, {
       ...about,
       config: { guard: 'management', access: 'manage' },
       summary: 'List the builds of a channel',
@@ -85,7 +78,7 @@ export const channelRoutes =
     });
     const body = orNull(schemas.SentPreview);
     const description = 'Stores nothing: the first rows, and what products lack.';
-    serve(server, `POST ${PATH}/:channelId/preview`, {
+    http.serve(server, `POST ${PATH}/:channelId/preview`, {
       ...about,
       config: question,
       summary: 'Preview a channel, as it is stored or as it is sent',
@@ -99,7 +92,7 @@ export const channelRoutes =
         }),
     });
 
-    serve(server, `POST ${PATH}/preview`, {
+    http.serve(server, `POST ${PATH}/preview`, {
       tags: ['Channels'],
       params: Type.Object({ id: schemas.ChannelParams.properties.id }),
       config: question,

@@ -9,13 +9,8 @@ import {
   toCompared,
 } from '../../catalog/filters/filters.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
-import {
-  checkSchedule,
-  type DefinitionKind,
-  findNextRun,
-  type SecretPart,
-  sealedColumnOf,
-} from '../../definitions/definitions.ts';
+import type { DefinitionKind, SecretPart } from '../../definitions/definitions.ts';
+import { checkSchedule, findNextRun, sealedColumnOf } from '../../definitions/definitions.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { TextChecks } from '../../pipelines/mapping/expressions/expressions.ts';
 import { NO_PATTERNS } from '../../pipelines/mapping/mapping.ts';
@@ -23,14 +18,8 @@ import type { Relation } from '../../relations/definitions/definitions.ts';
 import type { Base } from '../../storage/storage.ts';
 import * as destinations from '../destinations/destinations.ts';
 import { type ChannelFormat, getFormat } from '../formats/formats.ts';
-import {
-  type ChannelMapping,
-  type FieldSource,
-  findIdentifying,
-  listNames,
-  OWN_FIELDS,
-  readTemplate,
-} from '../mapping/mapping.ts';
+import type { ChannelMapping, FieldSource } from '../mapping/mapping.ts';
+import { findIdentifying, listNames, OWN_FIELDS, readTemplate } from '../mapping/mapping.ts';
 import type {
   ChannelDefinition,
   ChannelRelation,
@@ -58,8 +47,7 @@ export const CHANNEL_SECRETS: SecretPart<ChannelDefinition> = {
 };
 
 /** 192 random bits. */
-const TOKEN_BYTES = 24;
-export const makeToken = () => randomBytes(TOKEN_BYTES).toString('base64url');
+export const makeToken = () => randomBytes(24).toString('base64url');
 
 interface ChannelKindParts extends Pick<Base, 'clock' | 'database'> {
   readonly textChecks: TextChecks;
@@ -110,11 +98,6 @@ export const channelKind = ({
 
 /** Checks of a definition that a schema cannot express. Source: docs/interface.md §16.1. */
 
-const DEFAULT_DELETE_PERCENT = 30;
-const DEFAULT_LEFT_OUT_PERCENT = 100;
-const DEFAULT_LIMIT = 10;
-const DEFAULT_MIN_SECONDS = 300;
-const EVERY_PRODUCT: Filter = { all: [] };
 /** The most mistakes that a refusal lists. */
 const SHOWN = 20;
 
@@ -150,24 +133,25 @@ export async function checkChannel(sent: SentChannel, checks: ChannelChecks): Pr
 }
 
 function withDefaults(sent: SentChannel): ChannelDefinition {
-  const { name, format, filter = EVERY_PRODUCT, relations = [] } = sent;
+  const { name, format, filter = { all: [] }, relations = [], destinations = [] } = sent;
+  const { maxDeletePercent = 30, maxLeftOutPercent = 100 } = sent;
   const mapping = sent.mapping as ChannelMapping | undefined;
   return {
     name,
     format,
     filter,
     ...(mapping !== undefined && { mapping }),
-    relations: relations.map((one) => ({ ...one, limit: one.limit ?? DEFAULT_LIMIT }) as ChannelRelation),
+    relations: relations.map((one) => ({ ...one, limit: one.limit ?? 10 }) as ChannelRelation),
     trigger: readTrigger(sent.trigger),
-    destinations: sent.destinations ?? [],
+    destinations,
     ...(sent.changes && { changes: true }),
-    maxDeletePercent: sent.maxDeletePercent ?? DEFAULT_DELETE_PERCENT,
-    maxLeftOutPercent: sent.maxLeftOutPercent ?? DEFAULT_LEFT_OUT_PERCENT,
+    maxDeletePercent,
+    maxLeftOutPercent,
   };
 }
 
 function readTrigger({ type, ...rest }: NonNullable<SentChannel['trigger']> = { type: 'manual' }): Trigger {
-  const { cron = '', timeZone = '', minSecondsBetween = DEFAULT_MIN_SECONDS } = rest;
+  const { cron = '', timeZone = '', minSecondsBetween = 300 } = rest;
   if (type === 'change') return { type, minSecondsBetween };
   return type === 'schedule' ? { type, cron, timeZone } : { type: 'manual' };
 }
@@ -261,10 +245,7 @@ function checkFields(
     .map((name) => `/mapping/${name}: ${type} has no such field`);
 }
 
-async function checkMapping(
-  mapping: ChannelMapping,
-  { attributes, checkTexts }: Pick<ChannelChecks, 'attributes' | 'checkTexts'>,
-): Promise<string[]> {
+async function checkMapping(mapping: ChannelMapping, { attributes, checkTexts }: ChannelChecks) {
   const known = indexByKey(attributes);
   const problems = Object.entries(mapping).flatMap(([field, source]) =>
     listProblems(source, known).map((problem) => `/mapping/${field}/${problem}`),

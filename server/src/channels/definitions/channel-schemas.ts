@@ -337,13 +337,10 @@ const toPublished = (
   builtAt: createdAt,
   catalogVersion,
   rows,
-  files: files.map((file) => ({
-    name: file.name,
-    url: urlOf(file.name),
-    rows: file.rows,
-    sizeBytes: file.sizeBytes,
-    sha256: file.sha256,
-  })),
+  files: files.map((file) => {
+    const { name, sizeBytes, sha256 } = file;
+    return { name, url: urlOf(name), rows: file.rows, sizeBytes, sha256 };
+  }),
 });
 
 function toLastBuild(run: Run) {
@@ -364,13 +361,8 @@ function toLastBuild(run: Run) {
 export const toWireBuild = ({ task, startedBy }: Run) => ({
   task: toWireTask(task),
   startedBy: startedBy as BuildStart,
-  counts: countsOf(task),
+  counts: task.result ? { ...NO_COUNTS, ...(task.result as { counts?: BuildCounts }).counts } : null,
 });
-
-function countsOf({ result }: Task): BuildCounts | null {
-  if (result === undefined) return null;
-  return { ...NO_COUNTS, ...((result as { counts?: BuildCounts }).counts ?? {}) };
-}
 
 export const toStartedBuild = (task: Task) => ({
   status: 'success' as const,

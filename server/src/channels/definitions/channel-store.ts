@@ -8,14 +8,8 @@ import {
   toDefinedColumns,
 } from '../../definitions/definitions.ts';
 import { createStore } from '../../projects/projects.ts';
-import {
-  type ControlSchema,
-  type ControlTransaction,
-  control,
-  type Database,
-  type Rows,
-  toCamel,
-} from '../../storage/storage.ts';
+import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
+import { control, toCamel } from '../../storage/storage.ts';
 import type { Channel, ChannelDefinition, FeedFile, PublishedRows, Snapshot } from './channel-schemas.ts';
 
 const table: DueTable<Channel, InProject> = {
@@ -87,10 +81,8 @@ export async function listUnnoticed({ read, isShared }: Database): Promise<numbe
 /** A separate statement: a distributed database cannot join the service's tables with those of catalogs. */
 async function readVersions(read: Rows, projects: readonly { project_id: number }[]) {
   const ids = [...new Set(projects.map(({ project_id: id }) => id))];
-  const { rows } = await sql<{
-    id: number;
-    version: number;
-  }>`select project_id as id, catalog_version as version
+  type Row = { id: number; version: number };
+  const { rows } = await sql<Row>`select project_id as id, catalog_version as version
     from catalog where project_id = any(${ids})`.execute(read);
   return new Map(rows.map(({ id, version }) => [id, version]));
 }
@@ -107,10 +99,9 @@ export async function savePublished(
 
 /** Stored among the files, whose payloads are retained and removed together. */
 const ROWS_NAME = '.rows';
-type StoredFile = FeedFile & PublishedRows;
 
 function readSnapshot({ row_count: rows, ...row }: Selectable<ControlSchema['channel_snapshot']>): Snapshot {
-  const stored = JSON.parse(row.files) as StoredFile[];
+  const stored = JSON.parse(row.files) as (FeedFile & PublishedRows)[];
   const published = stored.find(({ name }) => name === ROWS_NAME);
   return {
     ...toCamel(row),

@@ -1,9 +1,9 @@
 /** Products in ETIM xChange 2.0: writes back what its pipeline format reads. Source: its guideline of 2025-11-27. */
+import type { NamedList } from '../../pipelines/formats/formats.ts';
 import {
   findUnitMember,
   isAmount,
   NAMED_LISTS,
-  type NamedList,
   SILENT_LISTS,
   UNIT_WORDS,
 } from '../../pipelines/formats/formats.ts';
@@ -442,14 +442,12 @@ function countOf({ steps, leaf }: Target, identifier: string): Target {
 
 const TYPE = findTarget('ProductAttachments.AttachmentType') as Target;
 
-/** The first picture is the main one; each is a separate attachment. */
-const attach = (cell: Cell, place: number): Cell[] => [
-  { target: TYPE, value: place === 0 ? 'ATX015' : 'ATX018', row: place + 1 },
-  { ...cell, row: place + 1 },
-];
-
 const FORMED: Readonly<Record<string, (cell: Cell, place: number) => Cell[]>> = {
-  images: attach,
+  // The first picture is the main one; each is a separate attachment.
+  images: (cell, place) => [
+    { target: TYPE, value: place === 0 ? 'ATX015' : 'ATX018', row: place + 1 },
+    { ...cell, row: place + 1 },
+  ],
   name: (cell) => [{ ...cell, value: cell.value.slice(0, NAME_LENGTH) }],
 };
 

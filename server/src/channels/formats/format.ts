@@ -156,8 +156,6 @@ export interface Field {
 /** The value as the format writes it, with what had to be changed; or why it cannot be written. */
 export type ReadField = { readonly value: string; readonly note?: string } | { readonly problem: string };
 
-type Reader = (text: string, field: Field) => ReadField;
-
 const ok = (value: string): ReadField => ({ value });
 const no = (problem: string): ReadField => ({ problem });
 
@@ -193,7 +191,7 @@ const READERS = {
       : no('is no country code of two letters'),
   checked: (text, { check }) =>
     check?.(text) === false ? no('is not what the format takes there') : ok(text),
-} satisfies Readonly<Record<string, Reader>>;
+} satisfies Readonly<Record<string, (text: string, field: Field) => ReadField>>;
 
 export const readField = (text: string, field: Field): ReadField => READERS[field.kind](text, field);
 

@@ -3,7 +3,7 @@
  * where a product comes from.
  */
 import { etimXchange } from './etim-xchange.ts';
-import type { ChannelFormat, Field } from './format.ts';
+import type { ChannelFormat } from './format.ts';
 import { googleMerchant } from './google-merchant.ts';
 import { jsonLd } from './json-ld.ts';
 import { openai } from './openai.ts';
@@ -30,14 +30,14 @@ export const describeFormat = ({ type, label, description, ...format }: ChannelF
   label,
   description,
   variants: Object.keys(format.variants),
-  ...(format.fields && { fields: format.fields.map(describeField) }),
+  ...(format.fields && {
+    fields: format.fields.map(({ name, isRequired, choices }) => ({
+      name,
+      ...(isRequired && { isRequired }),
+      ...(choices && { choices }),
+    })),
+  }),
   ...(format.wholeBecause === undefined && { takesChanges: true }),
-});
-
-const describeField = ({ name, isRequired, choices }: Field) => ({
-  name,
-  ...(isRequired && { isRequired }),
-  ...(choices && { choices }),
 });
 
 export type FeedFiles = ReturnType<typeof planFiles>;

@@ -1,23 +1,7 @@
 /** Product feeds for Google Merchant Center, as text with tabs or as RSS. */
-
-import {
-  type ChannelFormat,
-  choice,
-  code,
-  type FeedRow,
-  type Field,
-  gtin,
-  required,
-  searched,
-  text,
-  url,
-  type WriterOptions,
-} from './format.ts';
+import type { ChannelFormat, FeedRow, Field, WriterOptions } from './format.ts';
+import { choice, code, gtin, required, searched, text, url } from './format.ts';
 import { tsvCell, writeDelimited } from './plain-formats.ts';
-
-/** Source: support.google.com/merchants/answer/17085213: up to 30, letters, digits, underscores and dashes. */
-const MOST_RELATED = 30;
-const RELATED_IDENTIFIER = /^[A-Za-z0-9_-]+$/;
 
 /** A relation names a product once; several relations may name the same one. */
 function listRelated<Named>({ related }: FeedRow, name: (as: string, identifier: string) => Named): Named[] {
@@ -105,6 +89,10 @@ const group = (name: string, most: number, ...parts: string[]): Field => ({
   parts,
 });
 
+/**
+ * The fields of a Google product feed. Source: product data specification (support.google.com/merchants/answer/7052112),
+ * read in November 2026. Those that Google fills in for its own markets or programs are omitted.
+ */
 const GOOGLE_FIELDS: readonly Field[] = [
   required({ name: 'id', kind: 'identifier', maxLength: 50 }),
   required(text('title', 150)),
@@ -183,16 +171,12 @@ export const googleMerchant: ChannelFormat = {
     ...searched('color', 'size', 'material'),
   },
   wholeBecause: 'Google takes down what a file does not have',
-  mostRelated: MOST_RELATED,
-  relatedIdentifier: RELATED_IDENTIFIER,
+  // Source: support.google.com/merchants/answer/17085213: up to 30, letters, digits, underscores and dashes.
+  mostRelated: 30,
+  relatedIdentifier: /^[A-Za-z0-9_-]+$/,
   defaultVariant: 'tsv',
   variants: {
     tsv: { ending: 'tsv', mediaType: 'text/tab-separated-values; charset=utf-8', open: openTsv },
     xml: { ending: 'xml', mediaType: 'application/xml; charset=utf-8', open: openXml },
   },
 };
-
-/**
- * The fields of a Google product feed. Source: product data specification (support.google.com/merchants/answer/7052112),
- * read in November 2026. Those that Google fills in for its own markets or programs are omitted.
- */

@@ -1,15 +1,6 @@
 /** Products in schema.org terms, one JSON-LD document per line. Source: schema.org/Product. */
-import {
-  type ChannelFormat,
-  choice,
-  type FeedRow,
-  type Field,
-  INSTEAD,
-  type RelatedAs,
-  searched,
-  text,
-  type WriterOptions,
-} from './format.ts';
+import type { ChannelFormat, FeedRow, Field, RelatedAs, WriterOptions } from './format.ts';
+import { choice, INSTEAD, searched, text } from './format.ts';
 
 const FIELDS: readonly Field[] = [
   { name: 'sku', kind: 'identifier', isRequired: true },

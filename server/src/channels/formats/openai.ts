@@ -3,17 +3,8 @@
  * 2026. `related_product_id` and `relationship_type` are from its earlier editions; current readers ignore them.
  */
 
-import {
-  type ChannelFormat,
-  choice,
-  type FeedRow,
-  type Field,
-  type FieldKind,
-  required,
-  searched,
-  text,
-  type WriterOptions,
-} from './format.ts';
+import type { ChannelFormat, FeedRow, Field, FieldKind, WriterOptions } from './format.ts';
+import { choice, required, searched, text } from './format.ts';
 import { csvCell, writeDelimited } from './plain-formats.ts';
 
 const of = (kind: FieldKind, ...names: string[]): Field[] => names.map((name) => ({ name, kind }));
@@ -48,8 +39,6 @@ const FIELDS: readonly Field[] = [
   { name: 'store_country', kind: 'country' },
 ];
 
-/** The recommended maximum for a file. */
-const ITEMS_PER_FILE = 500_000;
 const BARE = new Set<FieldKind>(['boolean', 'integer']);
 
 const RELATED = ['related_product_id', 'relationship_type'];
@@ -107,7 +96,8 @@ export const openai: ChannelFormat = {
     ...searched('gtin', 'mpn', 'condition', 'color', 'size', 'material'),
   },
   wholeBecause: 'each file replaces the one before',
-  rowsPerFile: ITEMS_PER_FILE,
+  // The recommended maximum.
+  rowsPerFile: 500_000,
   relatedIdentifier: /^[^,]+$/,
   defaultVariant: 'jsonl',
   variants: {

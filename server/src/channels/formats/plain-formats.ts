@@ -81,13 +81,11 @@ interface Dialect {
   join(values: readonly string[]): string;
   cell(text: string): string;
   readonly separator: string;
-  readonly related: RelatedColumns;
-}
-
-interface RelatedColumns {
-  readonly names: readonly string[];
-  cells(row: FeedRow): readonly string[];
-  readonly removed?: readonly string[];
+  readonly related: {
+    readonly names: readonly string[];
+    cells(row: FeedRow): readonly string[];
+    readonly removed?: readonly string[];
+  };
 }
 
 const NEEDS_QUOTES = /[",\r\n]/;

@@ -3,30 +3,20 @@ import { csvCell, relatedBy, writeDelimited } from './plain-formats.ts';
 
 /** Files that shops can import themselves, with the lists of products shown beside a product. */
 
-interface ShopList {
-  readonly column: string;
-  readonly as: readonly RelatedAs[];
-}
-
 interface ShopDialect
   extends Pick<ChannelFormat, 'type' | 'label' | 'description' | 'identity' | 'suggestions'> {
   readonly identifiedBy: string;
   readonly required: readonly string[];
   readonly separator: string;
-  readonly lists: readonly ShopList[];
+  readonly lists: readonly { readonly column: string; readonly as: readonly RelatedAs[] }[];
   /** A cell that empties a list, if an empty one leaves it unchanged and any other only adds to it. */
   readonly emptied?: string;
 }
 
 const GOES_WITH: readonly RelatedAs[] = ['accessory', 'required_part', 'often_bought_with', 'part_of_set'];
 
-function defineShopList({
-  required: names,
-  separator,
-  lists,
-  emptied = '',
-  ...record
-}: ShopDialect): ChannelFormat {
+function defineShopList(dialect: ShopDialect): ChannelFormat {
+  const { required: names, separator, lists, emptied = '', ...record } = dialect;
   const sign = separator.trim();
   return {
     ...record,

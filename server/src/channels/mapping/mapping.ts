@@ -1,21 +1,9 @@
 import { type Attribute, indexByKey, isBlank } from '../../catalog/ontology/ontology.ts';
-import {
-  mainCategory,
-  mainImage,
-  StoredUpload,
-  StoredValues,
-  type UploadedProduct,
-} from '../../catalog/products/products.ts';
+import type { UploadedProduct } from '../../catalog/products/products.ts';
+import { mainCategory, mainImage, StoredUpload, StoredValues } from '../../catalog/products/products.ts';
 import type { ExpressionResult } from '../../pipelines/mapping/mapping.ts';
-import {
-  type ChannelFormat,
-  type FeedRow,
-  type Field,
-  freeField,
-  type ReadField,
-  readField,
-  type SuggestedSource,
-} from '../formats/formats.ts';
+import type { ChannelFormat, FeedRow, Field, ReadField, SuggestedSource } from '../formats/formats.ts';
+import { freeField, readField } from '../formats/formats.ts';
 
 /** The door of mapping: from a product of the catalog to the fields of a format, and the problems found. Pure. */
 
@@ -316,12 +304,10 @@ export const findIdentifying = (mapping: ChannelMapping, identifiedBy: string | 
 /** A text between names in braces; `{{` and `}}` are literal braces. */
 type TemplatePart = { readonly text: string } | { readonly name: string };
 
-const PART = /\{\{|\}\}|\{([^{}]+)\}|[^{}]+|[{}]/g;
-
 /** @returns undefined for an unmatched brace */
 export function readTemplate(template: string): TemplatePart[] | undefined {
   const parts: TemplatePart[] = [];
-  for (const [found, name] of template.matchAll(PART)) {
+  for (const [found, name] of template.matchAll(/\{\{|\}\}|\{([^{}]+)\}|[^{}]+|[{}]/g)) {
     if (found === '{' || found === '}') return undefined;
     parts.push(
       name === undefined ? { text: found === '{{' || found === '}}' ? found.charAt(0) : found } : { name },
@@ -347,7 +333,12 @@ const plain = (name: string) =>
 
 /** @returns a source for each field that the products seem to have, for a channel without a mapping */
 export function suggestMapping(format: ChannelFormat, attributes: readonly Attribute[]): ChannelMapping {
-  const byName = indexByPlainName(attributes);
+  // Of attributes with the same plain name, the first one in the ontology takes precedence.
+  const byName = new Map(
+    attributes
+      .toReversed()
+      .flatMap(({ name, synonyms = [] }) => [...synonyms, name].map((one) => [plain(one), name] as const)),
+  );
   const mapping: Record<string, FieldSource> = {};
   for (const [field, suggested] of Object.entries(format.suggestions)) {
     const source = suggestSource(field, suggested, byName);
@@ -371,12 +362,4 @@ function suggestSource(
     .map((name) => byName.get(name))
     .find((one) => one !== undefined);
   return attribute === undefined ? undefined : { attribute };
-}
-
-/** @returns names of attributes; the first one in the ontology takes precedence */
-function indexByPlainName(attributes: readonly Attribute[]): Map<string, string> {
-  const byName = new Map<string, string>();
-  for (const { name, synonyms = [] } of attributes.toReversed())
-    for (const one of [...synonyms, name]) byName.set(plain(one), name);
-  return byName;
 }

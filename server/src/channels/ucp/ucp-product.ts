@@ -89,8 +89,6 @@ const listed = <Name extends string, One>(name: Name, list: readonly One[]) =>
 const toUris = (texts: readonly string[]): string[] =>
   texts.flatMap((text) => (URL.canParse(text) ? [new URL(text).href.replaceAll('|', '%7C')] : []));
 
-const CURRENCY = /^[A-Z]{3}$/;
-
 /** @returns undefined for a text that is not a price with a currency */
 export function readUcpPrice(
   text: string | undefined,
@@ -101,7 +99,7 @@ export function readUcpPrice(
   const [amount = '', own] =
     'value' in whole ? whole.value.split(' ') : [readAmount(text, unit), currency ?? unit?.unitName];
   const code = CURRENCY_SIGNS[own ?? ''] ?? own ?? '';
-  if (amount === '' || !CURRENCY.test(code)) return undefined;
+  if (amount === '' || !/^[A-Z]{3}$/.test(code)) return undefined;
   const minor = toMinorUnits(amount, code);
   return Number.isSafeInteger(minor) && minor >= 0 ? { amount: minor, currency: code } : undefined;
 }
@@ -114,11 +112,8 @@ function readAmount(text: string, attribute: Attribute | undefined): string {
 
 /** With the number of digits that ISO 4217 gives a currency. */
 const toMinorUnits = (amount: string, currency: string): number => {
-  const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat('en', {
-    style: 'currency',
-    currency,
-  }).resolvedOptions();
-  return Math.round(Number(amount) * 10 ** digits);
+  const form = new Intl.NumberFormat('en', { style: 'currency', currency });
+  return Math.round(Number(amount) * 10 ** (form.resolvedOptions().maximumFractionDigits ?? 2));
 };
 
 /** @param variants of one group, the best first; at least one */

@@ -3,14 +3,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describeRefusal, ErrorAnswer } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import {
-  type RawAnswer,
-  type Routes,
-  type RouteTools,
-  sendRaw,
-  serve,
-  serveRaw,
-} from '../../http/server/server.ts';
+import * as http from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { optional } from '../../kernel/optional.ts';
 import type { Channels } from '../channels.ts';
@@ -25,8 +18,6 @@ const CAPABILITIES = {
 } as const;
 /** A name of our own, until the protocol has one. */
 const EXTENSION = 'dev.relata.shopping.compatibility';
-
-const Token = Type.Object({ token: Type.String({ maxLength: 64 }) });
 
 const Text = Type.String({ maxLength: 1_000 });
 const SearchRequest = Type.Object({
@@ -47,18 +38,19 @@ const failures = { '4xx': Type.Union([ErrorAnswer, UcpAnswer]) };
 const Sent = Type.Unknown({ description: 'a request of the protocol' });
 
 const WHY = 'what is refused is said in the words of the protocol';
-const sendJson = (reply: FastifyReply, answer: object): RawAnswer =>
-  sendRaw(reply, 'application/json; charset=utf-8', Buffer.from(JSON.stringify(answer)));
+const sendJson = (reply: FastifyReply, answer: object): http.RawAnswer =>
+  http.sendRaw(reply, 'application/json; charset=utf-8', Buffer.from(JSON.stringify(answer)));
 
 const PAGE = 10;
 const LARGEST_PAGE = 50;
 
 /** Source: docs/interface.md §16.9. */
 export const ucpRoutes =
-  ({ channels, findBaseUrl }: { readonly channels: Channels } & Pick<RouteTools, 'findBaseUrl'>): Routes =>
+  ({ channels, findBaseUrl }: { channels: Channels } & Pick<http.RouteTools, 'findBaseUrl'>): http.Routes =>
   (server) => {
     const config = { guard: 'none', hasSecretPath: true } as const;
-    const about = { config, tags: ['Channels'], params: Token, answer: { 200: UcpAnswer }, failures };
+    const params = Type.Object({ token: Type.String({ maxLength: 64 }) });
+    const about = { config, tags: ['Channels'], params, answer: { 200: UcpAnswer }, failures };
     const addressOf = (token: string) => `${findBaseUrl()}/channels/${token}/ucp`;
 
     /** Refusals that the protocol defines are answered in its form. */
@@ -68,10 +60,11 @@ export const ucpRoutes =
         const channel = await channels.findUcp(token);
         const ucp = describeAnswer(capability);
         try {
-          refuseInvalid(schema, body);
-          const found = await whileCallerWaits(reply, (signal) =>
-            work(channel, body as Static<Body>, signal),
-          );
+          const [first] = Value.Errors(schema, body);
+          if (first !== undefined)
+            throw new UcpRefusal('invalid_request', `${first.instancePath} ${first.message}`.trim());
+          const sent = body as Static<Body>;
+          const found = await whileCallerWaits(reply, (signal) => work(channel, sent, signal));
           return sendJson(reply, { ucp, ...found });
         } catch (error) {
           const refusal = readRefusal(error);
@@ -80,7 +73,7 @@ export const ucpRoutes =
         }
       };
 
-    serveRaw(server, 'POST /channels/:token/ucp/catalog/search', {
+    http.serveRaw(server, 'POST /channels/:token/ucp/catalog/search', {
       ...about,
       summary: 'Search by the Universal Commerce Protocol',
       body: Sent,
@@ -89,24 +82,19 @@ export const ucpRoutes =
         const { query = '', filters = {}, pagination: { cursor = '0', limit = PAGE } = {} } = sent;
         if (query.trim() === '' && Object.keys(filters).length === 0)
           throw new UcpRefusal('invalid_request', 'send a query, filters or both');
-        const found = await channels.ucp.search(
-          channel,
-          { query, filters, offset: Number(cursor), limit: Math.min(limit, LARGEST_PAGE) },
-          signal,
-        );
+        const place = { offset: Number(cursor), limit: Math.min(limit, LARGEST_PAGE) };
+        const found = await channels.ucp.search(channel, { query, filters, ...place }, signal);
         const { products, nextOffset, isPartial } = found;
+        const next = nextOffset !== undefined && { cursor: String(nextOffset) };
         return {
           products,
-          pagination:
-            nextOffset === undefined
-              ? { has_next_page: false }
-              : { has_next_page: true, cursor: String(nextOffset) },
+          pagination: { has_next_page: nextOffset !== undefined, ...next },
           ...(isPartial && { messages: [PARTIAL] }),
         };
       }),
     });
 
-    serveRaw(server, 'POST /channels/:token/ucp/catalog/lookup', {
+    http.serveRaw(server, 'POST /channels/:token/ucp/catalog/lookup', {
       ...about,
       summary: 'Products by id, by the Universal Commerce Protocol',
       body: Sent,
@@ -124,7 +112,7 @@ export const ucpRoutes =
       }),
     });
 
-    serveRaw(server, 'POST /channels/:token/ucp/catalog/product', {
+    http.serveRaw(server, 'POST /channels/:token/ucp/catalog/product', {
       ...about,
       summary: 'One product, by the Universal Commerce Protocol',
       body: Sent,
@@ -137,7 +125,7 @@ export const ucpRoutes =
       }),
     });
 
-    serve(server, 'GET /channels/:token/ucp/profile', {
+    http.serve(server, 'GET /channels/:token/ucp/profile', {
       ...about,
       summary: 'The profile that a shop puts at its own /.well-known/ucp',
       async handle({ params: { token } }) {
@@ -145,7 +133,7 @@ export const ucpRoutes =
         return describeProfile(addressOf(token));
       },
     });
-    serve(server, 'GET /channels/:token/ucp/compatibility.json', {
+    http.serve(server, 'GET /channels/:token/ucp/compatibility.json', {
       ...about,
       summary: 'The schema of the compatibility extension',
       answer: { 200: Type.Unknown() },
@@ -178,12 +166,6 @@ interface UcpRequest {
   readonly body: unknown;
 }
 
-function refuseInvalid(schema: TSchema, body: unknown): void {
-  const [first] = Value.Errors(schema, body);
-  if (first !== undefined)
-    throw new UcpRefusal('invalid_request', `${first.instancePath} ${first.message}`.trim());
-}
-
 /** @throws any error that is not a refusal of the request */
 function readRefusal(error: unknown): { readonly code: string; readonly content: string } {
   if (!(error instanceof ServiceError) || describeRefusal(error).status !== 400) throw error;
@@ -208,7 +190,6 @@ const toError = (
 /** The profile of a channel. Source: Universal Commerce Protocol, release 2026-04-08. */
 
 const SPEC = `https://ucp.dev/${UCP_VERSION}`;
-const EXTENSION_SPEC = 'https://github.com/Universal-Commerce-Protocol/ucp/issues/385';
 
 const capability = (page: string, schema: string) => [
   {
@@ -239,7 +220,7 @@ const describeProfile = (endpoint: string) => ({
       [EXTENSION]: [
         {
           version: UCP_VERSION,
-          spec: EXTENSION_SPEC,
+          spec: 'https://github.com/Universal-Commerce-Protocol/ucp/issues/385',
           schema: `${endpoint}/compatibility.json`,
           extends: CAPABILITIES.lookup,
         },

@@ -12,14 +12,8 @@ import type { FitAnswer } from '../../relations/fit/fit.ts';
 import type { Relations } from '../../relations/relations.ts';
 import { type ChannelDefinition, compileChannelFilter } from '../definitions/definitions.ts';
 import { isForEverybody } from '../mapping/mapping.ts';
-import {
-  CATEGORY_LEVEL,
-  openVariants,
-  toDetail,
-  toUcpProduct,
-  type UcpProduct,
-  type UcpVariant,
-} from './ucp-product.ts';
+import type { UcpProduct, UcpVariant } from './ucp-product.ts';
+import { CATEGORY_LEVEL, openVariants, toDetail, toUcpProduct } from './ucp-product.ts';
 
 export interface UcpParts {
   readonly catalog: Pick<Catalog, 'search' | 'store'>;
@@ -159,22 +153,18 @@ export function createUcp({ catalog, relations }: UcpParts) {
   async function relate(channel: UcpChannel, identifier: string, signal: AbortSignal) {
     const { project, definition } = channel;
     if (definition.relations.length === 0) return [];
-    const steps = await relations.answer(
-      project,
-      {
-        identifiers: [identifier],
-        form: 'single',
-        explain: false,
-        includeTags: definition.relations.flatMap(({ tag, limit }) =>
-          tag === undefined ? [] : [{ tag, limitPerRelation: limit }],
-        ),
-        includeRelations: definition.relations.flatMap(({ id, limit }) =>
-          id === undefined ? [] : [{ id, limit }],
-        ),
-      },
-      signal,
-    );
-    const listed = await readAnswer(steps);
+    const request = {
+      identifiers: [identifier],
+      form: 'single' as const,
+      explain: false,
+      includeTags: definition.relations.flatMap(({ tag, limit }) =>
+        tag === undefined ? [] : [{ tag, limitPerRelation: limit }],
+      ),
+      includeRelations: definition.relations.flatMap(({ id, limit }) =>
+        id === undefined ? [] : [{ id, limit }],
+      ),
+    };
+    const listed = await readAnswer(await relations.answer(project, request, signal));
     const ids = [...new Set(listed.flatMap(({ searchResult }) => searchResult.map((one) => one.identifier)))];
     const { products } =
       ids.length === 0 ? { products: [] } : await resolve(channel, ids.slice(0, MEMBERS), signal);
@@ -232,7 +222,7 @@ const openSearch =
   };
 
 /** Groups from an offset on, each with the next offset; undefined after the last one. */
-async function* listGroups(find: Find, { query, filters, offset }: UcpSearch) {
+async function* listGroups(find: ReturnType<typeof openSearch>, { query, filters, offset }: UcpSearch) {
   const { categories = [] } = filters;
   for (let round = 0; round < ROUNDS; round += 1) {
     const from = offset + round * READ;
@@ -250,8 +240,6 @@ interface FoundBy {
   readonly categories?: readonly string[];
   readonly named?: readonly string[];
 }
-
-type Find = ReturnType<typeof openSearch>;
 
 const isNamed = ({ id, variants }: { id: string; variants: readonly UcpVariant[] }, named: string) =>
   id === named || variants.some((one) => one.id === named);
