@@ -1,13 +1,7 @@
 /** The work of a build's thread: it reads one state of a catalog, and writes the files of a channel. */
-
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  allowAddresses,
-  createTimeouts,
-  type Outbound,
-  OutboundProblem,
-  type WaitLimits,
-} from '../../outbound/outbound.ts';
+import type { Outbound, WaitLimits } from '../../outbound/outbound.ts';
+import { allowAddresses, createTimeouts, OutboundProblem } from '../../outbound/outbound.ts';
 import type { CatalogPasses } from '../../relations/store/store.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import type { Operation } from '../../storage/threads/threads.ts';
@@ -24,8 +18,6 @@ export interface BuildThreadParts {
   /** `RELATA_FETCH_ALLOW`. */
   readonly allow: readonly string[];
 }
-
-type Building = ReturnType<typeof buildFeed>;
 
 /** The build continues when an event is taken. */
 function buildFeed(parts: BuildThreadParts, order: BuildOrder) {
@@ -47,7 +39,7 @@ function buildFeed(parts: BuildThreadParts, order: BuildOrder) {
 
 /** The operations of the thread, one build or preview at a time. */
 export function channelThreadOperations(parts: BuildThreadParts): Record<string, Operation> {
-  let building: Building | undefined;
+  let building: ReturnType<typeof buildFeed> | undefined;
   return {
     open(order: BuildOrder) {
       building = buildFeed(parts, order);

@@ -4,31 +4,12 @@ import { recordEvents } from '../../events/events.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
-import {
-  type Base,
-  type ControlTransaction,
-  type Database,
-  readNow,
-  type ThreadPlace,
-  WatchedWrite,
-} from '../../storage/storage.ts';
+import type { Base, ControlTransaction, Database, ThreadPlace } from '../../storage/storage.ts';
+import { readNow, WatchedWrite } from '../../storage/storage.ts';
 import { createThreadSupply } from '../../storage/threads/threads.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
-import {
-  BUILDS,
-  type BuildStart,
-  CHANNEL_SECRETS,
-  CHANNELS,
-  type Channel,
-  type FeedPreview,
-  findPublished,
-  forgetRows,
-  insertSnapshot,
-  listSnapshots,
-  removeSnapshot,
-  type Snapshot,
-  savePublished,
-} from '../definitions/definitions.ts';
+import type { BuildStart, Channel, FeedPreview, Snapshot } from '../definitions/definitions.ts';
+import * as channelStore from '../definitions/definitions.ts';
 import { describeDestination } from '../destinations/destinations.ts';
 import { planFiles } from '../formats/formats.ts';
 import type { Delivery, DeliveryOrder, PreviewOrder } from './build-thread.ts';
@@ -72,9 +53,9 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
 
   async function runBuild({ channelId }: BuildPayload, run: TaskRun): Promise<void> {
     const { projectId, number } = run.task;
-    const channel = await CHANNELS.find(database.read, { id: projectId }, channelId);
+    const channel = await channelStore.CHANNELS.find(database.read, { id: projectId }, channelId);
     if (channel === undefined) throw new ServiceError('not_found');
-    const made = await listSnapshots(database.read, channel);
+    const made = await channelStore.listSnapshots(database.read, channel);
     run.clearDoubt();
     // An earlier run, in a process that died or lost the answer, has published it: only delivery is left.
     if (!made.some(({ taskNumber }) => taskNumber === number)) await makeSnapshot(run, channel);
@@ -121,7 +102,7 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
 
   /** Finds what the build is compared with: rows that were published and have reached their destinations. */
   async function findBefore(channel: Channel): Promise<PublishedBefore | undefined> {
-    const { published, createdAt = 0 } = (await findPublished(database.read, channel)) ?? {};
+    const { published, createdAt = 0 } = (await channelStore.findPublished(database.read, channel)) ?? {};
     return published && { rows: published, since: createdAt };
   }
 
@@ -134,7 +115,7 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
       const details = [isNone ? `all ${leftOut} products lack it` : share, 'the report names them'];
       throw new ServiceError('channel_rows_left_out', { details });
     }
-    const before = (await findPublished(database.read, channel))?.rows ?? 0;
+    const before = (await channelStore.findPublished(database.read, channel))?.rows ?? 0;
     if ((before - rows) * 100 <= maxDeletePercent * before) return;
     const hint = `maxDeletePercent is ${maxDeletePercent}: raise it for a build that is meant to lose more`;
     throw new ServiceError('channel_shrunk', hint, { values: [rows, before] });
@@ -154,11 +135,11 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
         lane: String(id),
         name: definition.name,
         async alongside(tx, task) {
-          if (await BUILDS.hasOpen(tx, { projectId, id }))
+          if (await channelStore.BUILDS.hasOpen(tx, { projectId, id }))
             throw new ServiceError('channel_building', 'a build of this channel is going on', {
               retryAfterSeconds: BUILDING_RETRY_SECONDS,
             });
-          await BUILDS.insert(tx, task, { ownerId: id, startedBy });
+          await channelStore.BUILDS.insert(tx, task, { ownerId: id, startedBy });
           await alongside?.(tx, task);
         },
       }),
@@ -171,8 +152,8 @@ async function deliver(
   run: TaskRun,
   channel: Channel,
 ): Promise<void> {
-  const { destinations } = openDefinition(CHANNEL_SECRETS, channel, secrets);
-  const snapshots = destinations.length === 0 ? [] : await listSnapshots(database.read, channel);
+  const { destinations } = openDefinition(channelStore.CHANNEL_SECRETS, channel, secrets);
+  const snapshots = destinations.length === 0 ? [] : await channelStore.listSnapshots(database.read, channel);
   const snapshot = snapshots.find(({ taskNumber }) => taskNumber === run.task.number);
   if (snapshot === undefined) return;
   const stale = listStale(channel, snapshot, snapshots);
@@ -185,7 +166,7 @@ async function deliver(
     else failed.push(`${to}: ${problem}`);
   }
   if (failed.length === 0) return;
-  for (const name of await forgetRows(database, snapshot))
+  for (const name of await channelStore.forgetRows(database, snapshot))
     await payloads.remove(channel.projectId, name).catch(() => {});
   for (const message of failed) {
     await run.log(`not delivered to ${message}`);
@@ -262,11 +243,8 @@ export function createBuildThreads(entry: URL, data: ChannelThreadData) {
 async function takeEvent(
   event: Exclude<BuildEvent, { kind: 'end' }>,
   { run, products, onPiece }: BuildParts,
-): Promise<void> {
-  if (event.kind === 'piece') {
-    onPiece(event.name);
-    return;
-  }
+) {
+  if (event.kind === 'piece') return onPiece(event.name);
   for (const line of event.report) run.report(line);
   run.count({ counts: event.counts });
   await run.progress((event.counts.products / Math.max(products, event.counts.products, 1)) * 100);
@@ -281,12 +259,12 @@ function publish(
   { channel, task, output }: { channel: Channel; task: Task; output: BuildOutput },
 ): Promise<readonly Snapshot[]> {
   return database.write(channel.projectId, async (tx) => {
-    if (!(await savePublished(tx, channel, task.number)))
+    if (!(await channelStore.savePublished(tx, channel, task.number)))
       throw new ServiceError('changed_meanwhile', {
         details: ['the channel was changed or deleted while it was built: build it again'],
       });
     const at = await readNow(tx, database);
-    await insertSnapshot(tx, {
+    await channelStore.insertSnapshot(tx, {
       projectId: channel.projectId,
       channelId: channel.id,
       taskNumber: task.number,
@@ -300,8 +278,8 @@ function publish(
     const data = { channelId: channel.id, name: channel.definition.name, rows };
     const event = { type: 'channel.published' as const, at, taskNumber: task.number, data };
     await recordEvents(tx, channel.projectId, [event]);
-    const old = (await listSnapshots(tx, channel)).slice(1 + FORMER_SNAPSHOTS);
-    for (const snapshot of old) await removeSnapshot(tx, snapshot);
+    const old = (await channelStore.listSnapshots(tx, channel)).slice(1 + FORMER_SNAPSHOTS);
+    for (const snapshot of old) await channelStore.removeSnapshot(tx, snapshot);
     return old;
   });
 }

@@ -9,17 +9,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Channels } from '../channels.ts';
 import type { ServedFile } from './served-files.ts';
 
-const Params = Type.Object({
-  token: Type.String({ maxLength: 64 }),
-  fileName: Type.String({ maxLength: 255 }),
-});
-
-const refusal = (description: string) => ({ ...ErrorAnswer, description });
-const failures = {
-  '4xx': ErrorAnswer,
-  404: refusal('the address is not one that a channel has now, or it has no such file'),
-  416: { description: 'no byte of the range is in the file', type: 'null' },
-};
+const ABSENT = 'the address is not one that a channel has now, or it has no such file';
 
 /** Source: docs/interface.md §16.6. */
 export const feedRoutes =
@@ -31,8 +21,15 @@ export const feedRoutes =
       summary: 'Read a published file; its address is enough, without a key',
       description:
         'With ETag, Last-Modified, ranges and 304. `index.json` lists all files of the channel with their rows, sizes and hashes.',
-      params: Params,
-      failures,
+      params: Type.Object({
+        token: Type.String({ maxLength: 64 }),
+        fileName: Type.String({ maxLength: 255 }),
+      }),
+      failures: {
+        '4xx': ErrorAnswer,
+        404: { ...ErrorAnswer, description: ABSENT },
+        416: { description: 'no byte of the range is in the file', type: 'null' },
+      },
       why: 'files of any format and size',
       produces: 'application/octet-stream',
       async handle(request, reply) {
@@ -79,15 +76,14 @@ function hasAlready(headers: IncomingHttpHeaders, { etag, modifiedAt }: FileStat
 /** @returns the whole file if the request names no range, `to` excluded; undefined for a range outside the file */
 function findRange(headers: IncomingHttpHeaders, file: FileState) {
   const { sizeBytes } = file;
-  const [, first = '', last = ''] = RANGE.exec(headers.range?.trim() ?? '') ?? [];
+  const range = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(headers.range?.trim() ?? '');
+  const [, first = '', last = ''] = range ?? [];
   if (first + last === '' || !isSame(headers['if-range'], file))
     return { from: 0, to: sizeBytes, isPart: false };
   const from = first === '' ? Math.max(0, sizeBytes - Number(last)) : Number(first);
   const to = first === '' || last === '' ? sizeBytes : Math.min(sizeBytes, Number(last) + 1);
   return from < to ? { from, to, isPart: true } : undefined;
 }
-
-const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
 
 /** Whether the reader's part belongs to the present file. */
 function isSame(condition: string | string[] | undefined, { etag, modifiedAt }: FileState): boolean {

@@ -1,5 +1,4 @@
 /** From one state of a catalog to the rows of a channel. Runs in a thread of its own. */
-
 import { ComparisonProblem, viewUpload } from '../../catalog/filters/filters.ts';
 import { StoredUpload, type UploadedProduct } from '../../catalog/products/products.ts';
 import { systemClock } from '../../kernel/clock.ts';
@@ -8,25 +7,12 @@ import { openExpressions } from '../../pipelines/mapping/expressions/expressions
 import { MappingProblem } from '../../pipelines/mapping/mapping.ts';
 import type { RelatedList, RelatedSearch } from '../../relations/search/search.ts';
 import type { CatalogPass } from '../../relations/store/store.ts';
-import {
-  type ChannelDefinition,
-  type ChannelRelation,
-  compileChannelFilter,
-} from '../definitions/definitions.ts';
-import {
-  type ChannelFormat,
-  type FeedRow,
-  planFiles,
-  type RelatedAs,
-  type RelatedProducts,
-} from '../formats/formats.ts';
-import {
-  createRowMaker,
-  type FieldProblem,
-  findIdentifying,
-  isForEverybody,
-  suggestMapping,
-} from '../mapping/mapping.ts';
+import type { ChannelDefinition, ChannelRelation } from '../definitions/definitions.ts';
+import { compileChannelFilter } from '../definitions/definitions.ts';
+import type { ChannelFormat, FeedRow, RelatedAs, RelatedProducts } from '../formats/formats.ts';
+import { planFiles } from '../formats/formats.ts';
+import type { FieldProblem } from '../mapping/mapping.ts';
+import { createRowMaker, findIdentifying, isForEverybody, suggestMapping } from '../mapping/mapping.ts';
 import { HashedTexts } from './hashed-texts.ts';
 
 export interface ReadRow {
@@ -163,7 +149,7 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
       if (stoppedAt === undefined) return;
       await survey(stoppedAt);
       writer = openWriter();
-      if (stoppedAt > 0) yield ANEW;
+      if (stoppedAt > 0) yield { products: 0, rows: [], isAnew: true };
       yield* readAll({});
     },
     [Symbol.asyncDispose]: async () => expressions?.close(),
@@ -182,8 +168,6 @@ const toRead = ({ productId, raw }: { productId: number; raw: string }) => ({
 });
 
 const lastOf = (page: readonly ReadProduct[]): number => page.at(-1)?.productId ?? 0;
-
-const ANEW: ReadPage = { products: 0, rows: [], isAnew: true };
 
 /** Products that the filter excludes may be in another feed of the shop. */
 function noteAbsent(absent: HashedTexts, products: readonly ReadProduct[], made: readonly MadeRow[]): void {

@@ -1,13 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  ComparisonProblem,
-  checkFilter,
-  compileFilter,
-  type Filter,
-  listConditions,
-  type ProductTest,
-  toCompared,
-} from '../../catalog/filters/filters.ts';
+import * as filters from '../../catalog/filters/filters.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import type { DefinitionKind, SecretPart } from '../../definitions/definitions.ts';
 import { checkSchedule, findNextRun, sealedColumnOf } from '../../definitions/definitions.ts';
@@ -204,31 +196,34 @@ function checkFormat({ variant }: SentChannel['format'], { type, variants }: Cha
   return [`/format/variant: of ${type} must be one of ${Object.keys(variants).join(', ')}`];
 }
 
-function checkChannelFilter(filter: Filter | undefined, { attributes }: CheckedCatalog): string[] {
+function checkChannelFilter(filter: filters.Filter | undefined, { attributes }: CheckedCatalog): string[] {
   if (filter === undefined) return [];
-  const errors = checkFilter('/filter', filter);
+  const errors = filters.checkFilter('/filter', filter);
   if (errors.length > 0) return errors;
   const known = indexByKey(attributes);
-  const unknown = listConditions(filter).flatMap((one) =>
-    'attribute' in one && !known.has(one.attribute) ? [one.attribute] : [],
-  );
+  const unknown = filters
+    .listConditions(filter)
+    .flatMap((one) => ('attribute' in one && !known.has(one.attribute) ? [one.attribute] : []));
   if (unknown.length > 0) return [...new Set(unknown)].map((name) => `/filter: ${describeUnknown(name)}`);
   try {
     compileChannelFilter(filter, attributes);
     return [];
   } catch (error) {
-    if (error instanceof ComparisonProblem) return [`/filter: ${error.message}`];
+    if (error instanceof filters.ComparisonProblem) return [`/filter: ${error.message}`];
     throw error;
   }
 }
 
 /** @throws ComparisonProblem for a comparison that does not work with these attributes */
-export function compileChannelFilter(filter: Filter, attributes: readonly Attribute[]): ProductTest {
+export function compileChannelFilter(
+  filter: filters.Filter,
+  attributes: readonly Attribute[],
+): filters.ProductTest {
   const known = indexByKey(attributes);
-  return compileFilter(filter, (name) => {
+  return filters.compileFilter(filter, (name) => {
     const attribute = known.get(name);
-    if (attribute === undefined) throw new ComparisonProblem(describeUnknown(name));
-    return toCompared(attribute, [attribute.name, ...(attribute.synonyms ?? [])]);
+    if (attribute === undefined) throw new filters.ComparisonProblem(describeUnknown(name));
+    return filters.toCompared(attribute, [attribute.name, ...(attribute.synonyms ?? [])]);
   });
 }
 
