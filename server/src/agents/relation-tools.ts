@@ -7,21 +7,11 @@ import { type FoundRelation, type RelatedRequest, readAnswer } from '../relation
 import * as definitions from '../relations/definitions/definitions.ts';
 import { type FitAnswer, FitQuestion, readQuestion } from '../relations/fit/fit.ts';
 import { search } from './product-tools.ts';
-import type { ToolContext } from './tool.ts';
-import {
-  defineTool,
-  fitFrom,
-  fitPage,
-  Identifier,
-  NextOffset,
-  shorten,
-  shortenValue,
-  TOKENS,
-} from './tool.ts';
+import * as tool from './tool.ts';
 
 const Offset = optional.integer({ minimum: 0, maximum: 10_000, description: 'default 0' });
 
-export const listRelations = defineTool({
+export const listRelations = tool.defineTool({
   name: 'list_relations',
   title: 'List relations',
   description: 'Lists what this catalog knows of what goes with what: relations, each with a tag.',
@@ -43,11 +33,11 @@ export const listRelations = defineTool({
       }),
     ),
     total: Type.Integer(),
-    nextOffset: NextOffset,
+    nextOffset: tool.NextOffset,
   },
   async answer({ relations, project }, { offset }) {
     const all = (await relations.list(project.id)).map(describeRelation);
-    const { page, nextOffset } = fitFrom(all, offset);
+    const { page, nextOffset } = tool.fitFrom(all, offset);
     return { relations: page, total: all.length, nextOffset };
   },
 });
@@ -56,14 +46,14 @@ function describeRelation({ id, definition, state, problem }: definitions.Relati
   const { name, tag, description, kind = 'rule', twoWay, enabled } = definition;
   return {
     id,
-    name: shorten(name),
-    tag: shorten(tag),
-    ...(description && { description: shorten(description) }),
+    name: tool.shorten(name),
+    tag: tool.shorten(tag),
+    ...(description && { description: tool.shorten(description) }),
     kind,
     twoWay,
     enabled,
     state,
-    ...(problem !== undefined && { problem: shorten(problem) }),
+    ...(problem !== undefined && { problem: tool.shorten(problem) }),
   };
 }
 
@@ -80,13 +70,13 @@ const FARTHEST = 80;
 /** The limit of one question; the answer lists the relations left. */
 const RELATIONS = 20;
 
-export const relatedProducts = defineTool({
+export const relatedProducts = tool.defineTool({
   name: 'related_products',
   title: 'Related products',
   description:
     'What goes with a product: accessories, spare parts, alternatives, whatever the relations say. With explain, the values that decided.',
   input: {
-    identifier: Identifier,
+    identifier: tool.Identifier,
     tags: optional.list(Type.String({ minLength: 1, maxLength: 255 }), {
       maxItems: 20,
       description: 'default: all relations',
@@ -112,7 +102,7 @@ export const relatedProducts = defineTool({
         name: Type.String(),
         tag: Type.String(),
         products: Type.Array(Related),
-        nextOffset: NextOffset,
+        nextOffset: tool.NextOffset,
       }),
     ),
     notShown: Type.Array(Type.Integer(), {
@@ -131,7 +121,7 @@ export const relatedProducts = defineTool({
         ? []
         : await readAnswer(await context.relations.answer(context.project, request, context.signal));
     const described = found.map((one) => describeFound(one, { offset, limit }));
-    const shown = fitPage(described);
+    const shown = tool.fitPage(described);
     const shownIds = new Set(described.slice(shown.length).map(({ id }) => id));
     const notShown = [...now.filter(({ id }) => shownIds.has(id)), ...chosen.slice(RELATIONS)];
     return { relations: shown, notShown: notShown.map(({ id }) => id).slice(0, 100) };
@@ -139,7 +129,7 @@ export const relatedProducts = defineTool({
 });
 
 async function chooseRelations(
-  { relations, project }: ToolContext,
+  { relations, project }: tool.ToolContext,
   { tags, relationIds }: { tags: readonly string[] | undefined; relationIds: readonly number[] | undefined },
 ): Promise<readonly definitions.Relation[]> {
   const all = (await relations.list(project.id)).filter(({ definition }) => definition.enabled);
@@ -155,18 +145,18 @@ function describeFound(
   { offset, limit }: { offset: number; limit: number },
 ) {
   const chosen = searchResult.slice(offset, offset + limit).map(describeItem);
-  const products = fitPage(chosen, RELATION_HEAD);
+  const products = tool.fitPage(chosen, RELATION_HEAD);
   const end = offset + products.length;
   const nextOffset = end < searchResult.length && end <= FARTHEST ? end : null;
-  return { id, name: shorten(name), tag: shorten(tag), products, nextOffset };
+  return { id, name: tool.shorten(name), tag: tool.shorten(tag), products, nextOffset };
 }
 
 const MATCHES = 6;
 
 const describeItem = ({ identifier, name, brand, link, explain }: FoundRelation['searchResult'][number]) => ({
   identifier,
-  name: shorten(name),
-  brand: shortenValue(brand),
+  name: tool.shorten(name),
+  brand: tool.shortenValue(brand),
   link: link.length > 200 ? '' : link,
   ...(explain !== undefined && { why: explain.match.slice(0, MATCHES).map((one) => describeMatch(one)) }),
 });
@@ -181,12 +171,12 @@ const CONDITIONS = 10;
 /** Half of the tokens of an answer. */
 const HALF = 850;
 
-export const explainRelation = defineTool({
+export const explainRelation = tool.defineTool({
   name: 'explain_relation',
   title: 'Explain a relation',
   description:
     'Why two products are related by a relation, or why they are not: every condition with the values.',
-  input: { relationId: Type.Integer({ minimum: 1 }), source: Identifier, target: Identifier },
+  input: { relationId: Type.Integer({ minimum: 1 }), source: tool.Identifier, target: tool.Identifier },
   output: {
     related: Type.Boolean(),
     rank: Type.Union([Type.Integer(), Type.Null()]),
@@ -202,21 +192,21 @@ export const explainRelation = defineTool({
     const conditions = (['source', 'target'] as const).flatMap((side) =>
       why[side].conditions.map(({ condition, holds, values }) => ({
         side,
-        condition: shorten(JSON.stringify(condition), 160),
+        condition: tool.shorten(JSON.stringify(condition), 160),
         holds,
-        values: values.slice(0, 3).map(shortenValue),
+        values: values.slice(0, 3).map(tool.shortenValue),
       })),
     );
     const matches = why.match.map((match) => ({ match: describeMatch(match), holds: match.holds }));
     const failing = conditions.sort((a, b) => Number(a.holds) - Number(b.holds)).slice(0, CONDITIONS);
-    const shown = fitPage(failing, HALF);
+    const shown = tool.fitPage(failing, HALF);
     const { related, rank, excluded, listed } = why;
     return {
       related,
       rank,
       excluded,
       conditions: shown,
-      matches: fitPage(matches.slice(0, CONDITIONS), HALF),
+      matches: tool.fitPage(matches.slice(0, CONDITIONS), HALF),
       moreConditions: conditions.length - shown.length,
       ...(listed && { listed: `${listed.by}, at ${listed.position}` }),
     };
@@ -230,7 +220,7 @@ const Filter = Type.Unsafe<ProductFilter>({
     'a filter, such as {"all":[{"category":["Tools"]},{"attribute":"Weight","operator":"less","value":3}]}; {"all":[]} is every product',
 });
 
-export const previewRelation = defineTool({
+export const previewRelation = tool.defineTool({
   name: 'preview_relation',
   title: 'Try a relation',
   description:
@@ -250,7 +240,7 @@ export const previewRelation = defineTool({
     const definition = definitions.checkDefinition({ name: 'preview', tag: 'preview', ...sent });
     limitScans();
     const tried = await relations.tryDefinition({ projectId: project.id, definition }, signal);
-    if ('problem' in tried) return { problem: shorten(tried.problem) };
+    if ('problem' in tried) return { problem: tool.shorten(tried.problem) };
     const examples = tried.examples.map(({ source, results }) => ({
       source,
       results: results.flat().slice(0, 5),
@@ -261,7 +251,7 @@ export const previewRelation = defineTool({
       sampled: tried.sampled,
       shareWithResults: tried.share,
       withoutResults: tried.withoutResults.identifiers.slice(0, 5),
-      examples: fitPage(examples.slice(0, 5), HALF),
+      examples: tool.fitPage(examples.slice(0, 5), HALF),
     };
   },
 });
@@ -283,12 +273,12 @@ export function describeMatch(element: definitions.ExplainedElement, { isJudged 
   const { target, operator, source, targetValues, sourceValues, targetTerm, sourceTerm } =
     element as definitions.ExplainedMatch;
   const describe = (name: string, values: readonly string[], term: Term) =>
-    `${describeTerm(shortenValue(name), term)} ${values.slice(0, 2).map(shortenValue).join(' / ') || '(no value)'}`;
+    `${describeTerm(tool.shortenValue(name), term)} ${values.slice(0, 2).map(tool.shortenValue).join(' / ') || '(no value)'}`;
   return [
     describe(target, targetValues, targetTerm),
     signOf(operator, verdict),
     describe(source, sourceValues, sourceTerm),
-    ...(element.table === undefined ? [] : [`or a pair of the table ${shortenValue(element.table)}`]),
+    ...(element.table === undefined ? [] : [`or a pair of the table ${tool.shortenValue(element.table)}`]),
     ...(element.missing === 'passes' ? ['or unknown'] : []),
   ].join(' ');
 }
@@ -296,7 +286,7 @@ export function describeMatch(element: definitions.ExplainedElement, { isJudged 
 /** @returns `1.2 × TDP + 100 W` */
 function describeTerm(name: string, { times, plus }: NonNullable<Term> = {}): string {
   const product = times === undefined ? name : `${times} × ${name}`;
-  return plus === undefined ? product : `(${product} + ${shortenValue(String(plus))})`;
+  return plus === undefined ? product : `(${product} + ${tool.shortenValue(String(plus))})`;
 }
 
 const Verdict = Type.String({ description: 'fits, does_not_fit, unknown: a value is missing; or no_rule' });
@@ -318,7 +308,7 @@ const Judged = Type.Object({
   missing: Type.Array(Type.String(), { description: 'values that are missing in the catalog' }),
 });
 
-export const checkFit = defineTool({
+export const checkFit = tool.defineTool({
   name: 'check_fit',
   title: 'Check whether products fit',
   description:
@@ -349,15 +339,15 @@ export const checkFit = defineTool({
     const pairs = answer.pairs
       .toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict))
       .map(({ target, ...pair }) => ({ target, ...describeJudged(pair) }));
-    const shown = fitPage(pairs, REST);
+    const shown = tool.fitPage(pairs, REST);
     return {
       verdict: answer.verdict,
       pairs: shown,
-      totals: fitPage(answer.totals.map(describeTotal), TOKENS - REST / 2),
+      totals: tool.fitPage(answer.totals.map(describeTotal), tool.TOKENS - REST / 2),
       morePairs: pairs.length - shown.length,
-      withoutRule: fitPage(answer.withoutRule, TOKENS - REST / 2),
-      unknownIdentifiers: fitPage(answer.unknownIdentifiers, TOKENS - REST / 2),
-      namedProducts: fitPage(named, TOKENS - REST / 2),
+      withoutRule: tool.fitPage(answer.withoutRule, tool.TOKENS - REST / 2),
+      unknownIdentifiers: tool.fitPage(answer.unknownIdentifiers, tool.TOKENS - REST / 2),
+      namedProducts: tool.fitPage(named, tool.TOKENS - REST / 2),
       catalogVersion: answer.receipt.version,
     };
   },
@@ -365,13 +355,16 @@ export const checkFit = defineTool({
 
 type Question = Parameters<typeof readQuestion>[1];
 
-async function judge({ relations, project, signal }: ToolContext, question: Question): Promise<FitAnswer> {
+async function judge(
+  { relations, project, signal }: tool.ToolContext,
+  question: Question,
+): Promise<FitAnswer> {
   const bytes = await relations.judgeFit(readQuestion(project.id, question), signal);
   return JSON.parse(Buffer.from(bytes.buffer).toString()) as FitAnswer;
 }
 
 /** Resolves names that only one product has, so that a question in words needs no prior search. */
-async function findNamed(context: ToolContext, { unknownIdentifiers }: FitAnswer) {
+async function findNamed(context: tool.ToolContext, { unknownIdentifiers }: FitAnswer) {
   const named = [];
   for (const name of unknownIdentifiers.slice(0, NAMES)) {
     const { items } = await search(context, { q: name, limit: NAMESAKES });
@@ -385,7 +378,7 @@ type Pair = FitAnswer['pairs'][number];
 
 const describeJudged = ({ source, relation, verdict, match, missing }: Omit<Pair, 'target'>) => ({
   source,
-  relation: shorten(relation.name),
+  relation: tool.shorten(relation.name),
   verdict,
   why: match
     .filter((one) => one.verdict === verdict)
@@ -393,7 +386,9 @@ const describeJudged = ({ source, relation, verdict, match, missing }: Omit<Pair
     .map((one) => describeMatch(one, { isJudged: true })),
   missing: missing
     .slice(0, MISSING)
-    .map(({ identifier, attribute }) => `${shortenValue(attribute)} of ${shortenValue(identifier)}`),
+    .map(
+      ({ identifier, attribute }) => `${tool.shortenValue(attribute)} of ${tool.shortenValue(identifier)}`,
+    ),
 });
 
 /** Described like a match of its sum. */

@@ -28,13 +28,13 @@ import { createWebhooks } from '../webhooks/webhooks.ts';
 import { listGauges } from './gauges.ts';
 import { createNaming } from './naming.ts';
 import { watchStore } from './store-watch.ts';
-import type { Role } from './stores.ts';
 import {
   openOwnStorage,
   openReaders,
   openSecrets,
   openStores,
   openThreads,
+  type Role,
   threadEntry,
   threadPlaceOf,
 } from './stores.ts';

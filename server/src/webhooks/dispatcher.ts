@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RecordedEvent } from '../events/events.ts';
 import {
   dropServiceEvents,
   listListening,
   listProjectsWithEvents,
   listServiceEvents,
+  type RecordedEvent,
 } from '../events/events.ts';
 import { tracedApart } from '../kernel/trace.ts';
 import type { Base, ControlTransaction } from '../storage/storage.ts';
