@@ -355,10 +355,7 @@ export const checkFit = tool.defineTool({
 
 type Question = Parameters<typeof readQuestion>[1];
 
-async function judge(
-  { relations, project, signal }: tool.ToolContext,
-  question: Question,
-): Promise<FitAnswer> {
+async function judge({ relations, project, signal }: tool.ToolContext, question: Question) {
   const bytes = await relations.judgeFit(readQuestion(project.id, question), signal);
   return JSON.parse(Buffer.from(bytes.buffer).toString()) as FitAnswer;
 }

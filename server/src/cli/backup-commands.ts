@@ -21,10 +21,7 @@ interface RestoreFlags {
 }
 
 /** `relata restore --from URL DIR`: the last instant of a continuous backup, or an earlier one, in a new data directory. */
-export async function restoreTimelineCommand(
-  root: string,
-  { from, at }: { from: string; at?: string },
-): Promise<number> {
+export async function restoreTimelineCommand(root: string, { from, at }: { from: string; at?: string }) {
   const { key, s3 } = readConfig().backup;
   const options = { key, at: at === undefined ? undefined : readInstant(at), url: from };
   const restored = await timeline.restoreTimeline(timeline.openTarget({ url: from, s3 }), root, options);
@@ -82,10 +79,7 @@ export async function backupsCommand(
 }
 
 /** `relata restore DIR`: everything, into an empty data directory; with a project its catalog, beside a running service. */
-export async function restoreCommand(
-  source: string,
-  { project, withoutManifest = false }: RestoreFlags,
-): Promise<number> {
+export async function restoreCommand(source: string, { project, withoutManifest = false }: RestoreFlags) {
   const dataDir = embeddedFolder('restore');
   if (project === undefined) {
     const { catalogs, payloads, empty } = await transfer.restoreBackup(source, dataDir, { withoutManifest });

@@ -24,11 +24,7 @@ const table: Table<ApiKey, Reach> = {
 };
 export const KEYS = createStore(table);
 
-export const insertKey = (
-  tx: ControlTransaction,
-  key: Omit<ApiKey, 'id'>,
-  hash: SecretHash,
-): Promise<ApiKey> =>
+export const insertKey = (tx: ControlTransaction, key: Omit<ApiKey, 'id'>, hash: SecretHash) =>
   KEYS.insert(tx, {
     ...toScopedColumns(key),
     ...table.toColumns({ ...key, id: 0 }),

@@ -27,7 +27,6 @@ export interface ProviderSettings {
 const TIMEOUT_SECONDS = 10;
 /** The provider's metadata rarely changes; its keys are fetched again when one is unknown. */
 const DISCOVERY_MS = 3_600_000;
-const RETRY_SECONDS = 10;
 /** How much of the provider's messages is shown. */
 const SHOWN_CHARACTERS = 300;
 
@@ -147,11 +146,7 @@ async function call<Result>({ name }: ProviderSettings, work: () => Promise<Resu
       error instanceof client.ClientError && ![undefined, 'OAUTH_TIMEOUT'].includes(error.code);
     throw isAnswered
       ? new ServiceError('provider_refused', { details: ['its answer is not valid', log], cause: error })
-      : new ServiceError('provider_unavailable', {
-          retryAfterSeconds: RETRY_SECONDS,
-          details: [log],
-          cause: error,
-        });
+      : new ServiceError('provider_unavailable', { retryAfterSeconds: 10, details: [log], cause: error });
   }
 }
 

@@ -73,11 +73,9 @@ export const insertUser = (tx: ControlTransaction, { roles, ...user }: NewUser):
 export async function updateUser(
   tx: ControlTransaction,
   id: number,
-  {
-    roles,
-    ...change
-  }: Partial<Pick<StoredUser, 'email' | 'name' | 'role' | 'roles' | 'passwordHash' | 'signedInAt'>>,
+  given: Partial<Pick<StoredUser, 'email' | 'name' | 'role' | 'roles' | 'passwordHash' | 'signedInAt'>>,
 ): Promise<void> {
+  const { roles, ...change } = given;
   const set = {
     ...change,
     ...(roles && { roles: JSON.stringify(roles) }),
@@ -98,10 +96,8 @@ export async function removeRolesIn(tx: ControlTransaction, { type, id }: PartSc
   for (const table of ['console_user', 'invitation'] as const) {
     const found = await tx.selectFrom(table).select(['id', 'roles']).where('roles', '!=', '[]').execute();
     for (const row of found) {
-      const roles = JSON.stringify(
-        readRoles(row).filter(({ scope }) => scope.type !== type || scope.id !== id),
-      );
-      await control.update(tx, table, { where: { id: row.id }, set: { roles } });
+      const left = readRoles(row).filter(({ scope }) => scope.type !== type || scope.id !== id);
+      await control.update(tx, table, { where: { id: row.id }, set: { roles: JSON.stringify(left) } });
     }
   }
 }
@@ -135,11 +131,7 @@ function toInvitation({ hash: _, user_id: __, ...row }: Selectable<ControlSchema
 }
 
 /** @returns an unexpired invitation, by the index of the unique hash */
-export async function findInvitation(
-  rows: Rows,
-  hash: SecretHash,
-  now: number,
-): Promise<Invitation | undefined> {
+export async function findInvitation(rows: Rows, hash: SecretHash, now: number) {
   const found = rows.selectFrom('invitation').selectAll().where('hash', '=', hash);
   const row = await found.where('expires_at', '>', now).executeTakeFirst();
   return row && toInvitation(row);
@@ -239,10 +231,7 @@ export async function noteSessionUse(database: Database, id: number, at: number)
 }
 
 /** @returns whether the user had this session */
-export async function removeSession(
-  tx: ControlTransaction,
-  { id, userId }: { id: number; userId: number },
-): Promise<boolean> {
+export async function removeSession(tx: ControlTransaction, { id, userId }: { id: number; userId: number }) {
   return (await control.remove(tx, 'console_session', { id, userId })) > 0;
 }
 
@@ -295,10 +284,7 @@ export async function hasCredential(rows: Rows, credentialId: string): Promise<b
   return (await query.executeTakeFirst()) !== undefined;
 }
 
-export async function insertPasskey(
-  tx: ControlTransaction,
-  passkey: Omit<Passkey, 'id' | 'usedAt'>,
-): Promise<Passkey> {
+export async function insertPasskey(tx: ControlTransaction, passkey: Omit<Passkey, 'id' | 'usedAt'>) {
   const row = await control.insert(tx, 'passkey', {
     ...passkey,
     transports: JSON.stringify(passkey.transports),
@@ -318,10 +304,7 @@ export async function notePasskeyUse(
 }
 
 /** @returns the removed passkeys: one, or all of the user */
-export async function removePasskeys(
-  tx: ControlTransaction,
-  filter: { userId: number; id?: number },
-): Promise<Passkey[]> {
+export async function removePasskeys(tx: ControlTransaction, filter: { userId: number; id?: number }) {
   const gone = tx.deleteFrom('passkey').where((is) => is.and(toSnake(filter)));
   const rows = await gone.returningAll().execute();
   await countPasskeys(tx, filter.userId);
@@ -343,11 +326,7 @@ interface Challenge {
 }
 
 /** Replaces the user's oldest challenge if there are too many. */
-export async function insertChallenge(
-  tx: ControlTransaction,
-  challenge: Challenge,
-  most: number,
-): Promise<void> {
+export async function insertChallenge(tx: ControlTransaction, challenge: Challenge, most: number) {
   const { userId } = challenge;
   const newest = tx
     .selectFrom('passkey_challenge')

@@ -215,10 +215,7 @@ function checkChannelFilter(filter: filters.Filter | undefined, { attributes }: 
 }
 
 /** @throws ComparisonProblem for a comparison that does not work with these attributes */
-export function compileChannelFilter(
-  filter: filters.Filter,
-  attributes: readonly Attribute[],
-): filters.ProductTest {
+export function compileChannelFilter(filter: filters.Filter, attributes: readonly Attribute[]) {
   const known = indexByKey(attributes);
   return filters.compileFilter(filter, (name) => {
     const attribute = known.get(name);

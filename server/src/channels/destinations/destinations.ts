@@ -51,9 +51,7 @@ function checkFolder(folder: string): string | undefined {
 }
 
 const pathIn = (folder: string | undefined, name: string): string =>
-  folder === undefined || folder === '' || folder.endsWith('/')
-    ? `${folder ?? ''}${name}`
-    : `${folder}/${name}`;
+  !folder || folder.endsWith('/') ? `${folder ?? ''}${name}` : `${folder}/${name}`;
 
 /** Preserves the types of a record's options. */
 const defineDestination = <Schema extends TObject>(

@@ -5,10 +5,7 @@ import { type ConnectionFlags, chooseProject, connect, UsageError } from './conn
 import { print, writeTable } from './terminal.ts';
 
 /** `relata related ID`: the related products of every relation, and why. */
-export async function related(
-  identifier: string,
-  flags: ConnectionFlags & { readonly limit: string },
-): Promise<number> {
+export async function related(identifier: string, flags: ConnectionFlags & { readonly limit: string }) {
   const connection = connect(flags);
   const limit = Number(flags.limit);
   const projectId = await chooseProject(connection);
@@ -135,9 +132,7 @@ function describePair(pair: Pick<Judged, 'relation' | 'match' | 'verdict' | 'mis
 const POLL_MS = 1_000;
 
 /** `relata tasks`: the latest ones; with follow, each change of state until stopped. */
-export async function tasks(
-  flags: ConnectionFlags & { readonly follow?: boolean; readonly limit: string },
-): Promise<number> {
+export async function tasks(flags: ConnectionFlags & { readonly follow?: boolean; readonly limit: string }) {
   const { relata, projectId } = connect(flags);
   const query = { ...(projectId !== undefined && { projectId }), limit: Number(flags.limit) };
   const list = async () => (await relata.tasks.list(query)).tasks;
