@@ -94,7 +94,6 @@ export async function saveUses(database: Database, uses: readonly KeyUse[]): Pro
   }
 }
 
-/** The requests counted within a window. */
 export interface RateWindow {
   readonly count: number;
   readonly msLeft: number;
@@ -121,7 +120,6 @@ export async function countInWindow(
   return row ?? { count: 1, msLeft: windowMs };
 }
 
-/** Removes windows that have ended. */
 export async function dropEndedWindows(postgres: Postgres): Promise<void> {
   await postgres.run(
     'delete from rate_window where expire < (extract(epoch from statement_timestamp()) * 1000)::bigint',

@@ -177,7 +177,6 @@ type KeyWriter = Writer<ApiKey, Reach>;
 interface KeyManagementParts extends Pick<Base, 'clock' | 'database'> {
   readonly projects: Projects;
   readonly lastUse: LastUse;
-  /** Runs after a key was written. */
   readonly onWritten: () => void;
 }
 

@@ -197,7 +197,6 @@ export function createLinks(parts: UserParts) {
       return { type: 'invitation' as const, role, expiresAt, email };
     },
 
-    /** Whether any account has an owner. */
     hasOwner: async (): Promise<boolean> => (await userStore.countLocalOwners(database.read)) > 0,
 
     /** Valid once and for an hour, beside other links of the account. @returns the token */

@@ -19,7 +19,6 @@ export interface User extends Roles {
   readonly name: string;
   readonly createdAt: number;
   readonly signedInAt: number | null;
-  /** How many the user has. */
   readonly passkeys: number;
   readonly signsInWith: 'password' | 'company-account';
 }
