@@ -28,16 +28,7 @@ import { createWebhooks } from '../webhooks/webhooks.ts';
 import { listGauges } from './gauges.ts';
 import { createNaming } from './naming.ts';
 import { watchStore } from './store-watch.ts';
-import {
-  openOwnStorage,
-  openReaders,
-  openSecrets,
-  openStores,
-  openThreads,
-  type Role,
-  threadEntry,
-  threadPlaceOf,
-} from './stores.ts';
+import * as stores from './stores.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -48,7 +39,7 @@ const MIB = 1024 * 1024;
 export interface AppOptions {
   readonly config: Config;
   /** Default: all, the only choice for the single process of an embedded store. */
-  readonly role?: Role;
+  readonly role?: stores.Role;
   /** Whether it follows the backup of another service. */
   readonly isStandby?: boolean;
   readonly clock?: Clock;
@@ -78,13 +69,13 @@ export async function openParts(
   { config, role = 'all', isStandby, clock = systemClock, logTo, replace = {} }: AppOptions,
   isReady: () => boolean,
 ) {
-  const opened = await openOwnStorage(config, { role, isStandby });
+  const opened = await stores.openOwnStorage(config, { role, isStandby });
   const { backup } = opened;
   const storage = replace.storage?.(opened) ?? opened;
   const { database, payloads, postgres } = storage;
   const buffers = replace.buffers ?? new BufferPool();
-  const readers = openReaders(config, storage);
-  const secrets = openSecrets(config);
+  const readers = stores.openReaders(config, storage);
+  const secrets = stores.openSecrets(config);
 
   const projects = createProjects({ database, clock });
   const access = createAccess({ database, clock, projects, postgres, oidc: config.oidc });
@@ -113,8 +104,8 @@ export async function openParts(
   });
   const statistics = createStatistics({ ...base, countProducts: (id) => catalog.countProducts(id) });
 
-  const place = threadPlaceOf(config, storage);
-  const threads = openThreads(config, place, {
+  const place = stores.threadPlaceOf(config, storage);
+  const threads = stores.openThreads(config, place, {
     ...(backup && { guardWrite: backup.write }),
     accountOf: projects.accountOf,
     onCatalogWritten(projectId) {
@@ -124,13 +115,14 @@ export async function openParts(
   });
   const cache = createByteCache(config.cacheMib * MIB);
   const { relationSeconds, uploadMaxMib } = config;
-  const stores = openStores(storage, readers, { threads, cache, buffers, relationSeconds });
+  const work = { threads, cache, buffers, relationSeconds };
+  const { catalogs: catalogStore, relations: relationStore } = stores.openStores(storage, readers, work);
   // The server waits for every request, and these may take long.
   server.addHook('preClose', () => threads.relationSurveyors.close());
   const { getSettings, getLocale, recallSettings } = projects;
   const relations = createRelations({
     ...base,
-    store: stores.relations,
+    store: relationStore,
     cache,
     tasks,
     uploadMaxMib,
@@ -142,7 +134,7 @@ export async function openParts(
     tasks,
     getSettings,
     getLocale,
-    store: replace.store?.(stores.catalogs) ?? stores.catalogs,
+    store: replace.store?.(catalogStore) ?? catalogStore,
     ingest: createIngest({ threads: threads.parsers, payloads, maxMib: uploadMaxMib, buffers }),
     scans: createScans(threads.scanners),
     searchers: threads.relationReaders,
@@ -171,11 +163,11 @@ export async function openParts(
   };
   const pipelines = createPipelines({
     ...rooms,
-    threads: createRunThreads(threadEntry('pipeline-worker'), { place, sources }),
+    threads: createRunThreads(stores.threadEntry('pipeline-worker'), { place, sources }),
   });
   const channels = createChannels({
     ...rooms,
-    threads: createBuildThreads(threadEntry('channel-worker'), { place, allow }),
+    threads: createBuildThreads(stores.threadEntry('channel-worker'), { place, allow }),
   });
   const webhooks = createWebhooks({
     ...rooms,

@@ -1,12 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  dropServiceEvents,
-  listListening,
-  listProjectsWithEvents,
-  listServiceEvents,
-  type RecordedEvent,
-} from '../events/events.ts';
+import type { RecordedEvent } from '../events/events.ts';
+import * as outbox from '../events/events.ts';
 import { tracedApart } from '../kernel/trace.ts';
 import type { Base, ControlTransaction } from '../storage/storage.ts';
 import { logTrouble, Poll, releaseLeases } from '../tasks/tasks.ts';
@@ -59,7 +54,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
   async function round(signal: AbortSignal): Promise<void> {
     await delay(GATHER_MS, undefined, { ref: false });
     if (!(await store.hasEndpoints(database.read))) return woken.clear();
-    const projects = new Set([...woken, ...(await listProjectsWithEvents(database, PROJECTS))]);
+    const projects = new Set([...woken, ...(await outbox.listProjectsWithEvents(database, PROJECTS))]);
     const failures = new Map<number, unknown>();
     for (const id of projects) {
       if (signal.aborted) return;
@@ -243,18 +238,18 @@ async function fanOut(
   now: number,
 ): Promise<boolean> {
   const isEmpty =
-    (await listServiceEvents(database.read, projectId, 1)).length === 0 &&
+    (await outbox.listServiceEvents(database.read, projectId, 1)).length === 0 &&
     (await catalogs.listEvents(projectId, 1)).length === 0;
   if (isEmpty) return false;
   const { ofCatalog, isMore } = await database.write(projectId, async (tx) => {
     // These first: earlier events of the catalog are stored by now, and are sent before them.
-    const ofService = await listServiceEvents(tx, projectId, STEP);
+    const ofService = await outbox.listServiceEvents(tx, projectId, STEP);
     const ofCatalog = await catalogs.listEvents(projectId, STEP);
     const events = merge(ofCatalog, ofService);
     await addDeliveries(tx, { projectId, events, now });
     const done = new Set(events);
     const service = ofService.filter((event) => done.has(event)).map(({ number }) => number);
-    await dropServiceEvents(tx, projectId, service);
+    await outbox.dropServiceEvents(tx, projectId, service);
     const isMore = ofService.length === STEP || ofCatalog.length === STEP;
     return { ofCatalog: ofCatalog.filter((event) => done.has(event)).map(({ id }) => id), isMore };
   });
@@ -276,7 +271,7 @@ async function addDeliveries(
   tx: ControlTransaction,
   { projectId, events, now }: { projectId: number; events: readonly RecordedEvent[]; now: number },
 ): Promise<void> {
-  const endpoints = await listListening(tx, projectId);
+  const endpoints = await outbox.listListening(tx, projectId);
   const heard = events.filter(({ type }) => endpoints.some(({ types }) => types.has(type)));
   if (heard.length === 0) return;
   const added = await store.insertMessages(tx, await describeMessages(tx, projectId, heard));
