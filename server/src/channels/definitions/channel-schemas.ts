@@ -247,10 +247,9 @@ export type ChannelRelation = Sent<Static<typeof Relation>> & {
   readonly limit: number;
 };
 
-type Filled = 'filter' | 'destinations' | 'maxDeletePercent' | 'maxLeftOutPercent';
 /** Source: docs/interface.md §16.1, with its defaults filled in, and *** in place of sealed values of destinations. */
 export type ChannelDefinition = Sent<Pick<SentChannel, 'name' | 'format'>> &
-  Sent<Required<Pick<SentChannel, Filled>>> & {
+  Sent<Required<Pick<SentChannel, 'filter' | 'destinations' | 'maxDeletePercent' | 'maxLeftOutPercent'>>> & {
     /** Absent: each build suggests it from the ontology at that time. */
     readonly mapping?: ChannelMapping | undefined;
     readonly relations: readonly ChannelRelation[];

@@ -168,7 +168,11 @@ const READERS = {
   },
   identifier: (text, { maxLength = Number.POSITIVE_INFINITY }) =>
     text.length <= maxLength ? ok(text) : no(`is longer than ${maxLength} characters`),
-  url: (text) => readUrl(text.trim()),
+  url(text) {
+    const address = text.trim();
+    if (!HTTP_URL.test(address)) return no('is no absolute http or https address');
+    return address.length <= URL_LENGTH ? ok(address) : no(`is longer than ${URL_LENGTH} characters`);
+  },
   price: (text) => readPrice(text.trim()),
   choice(text, { choices = [] }) {
     const word = text
@@ -198,11 +202,6 @@ export const readField = (text: string, field: Field): ReadField => READERS[fiel
 /** Checked by pattern: parsing URLs would take most of the time of a row. */
 const HTTP_URL = /^https?:\/\/[^\s/?#@\\]+(?:[/?#]\S*)?$/i;
 const URL_LENGTH = 2_000;
-
-function readUrl(text: string): ReadField {
-  if (!HTTP_URL.test(text)) return no('is no absolute http or https address');
-  return text.length <= URL_LENGTH ? ok(text) : no(`is longer than ${URL_LENGTH} characters`);
-}
 
 export const CURRENCY_SIGNS: Readonly<Record<string, string>> = {
   '€': 'EUR',
