@@ -4,7 +4,8 @@ import { listParts } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { padIds } from '../kernel/padded.ts';
-import * as storage from '../storage/storage.ts';
+import type { ControlSchema, ControlTransaction, Database, Rows } from '../storage/storage.ts';
+import { toCamel } from '../storage/storage.ts';
 import type { Author, ListPage, PagePlace, PageRequest, Reach } from './project.ts';
 import { actorOf, reachesProject, readPlace, toPage } from './project.ts';
 import { findProject } from './project-store.ts';
@@ -12,7 +13,7 @@ import type { AuditEntry, AuditFilter } from './scope-schemas.ts';
 
 /** @returns the entries in reach, newest first. Uses the index audit_log_by_account. */
 export async function listEntries(
-  rows: storage.Rows,
+  rows: Rows,
   reach: Reach,
   { place, ...filter }: AuditFilter & { place: PagePlace },
 ): Promise<AuditEntry[]> {
@@ -31,7 +32,7 @@ export async function listEntries(
     .limit(place.count)
     .execute();
   return found.map(({ account_id: _, project_group_id: _group, ...row }) => ({
-    ...storage.toCamel(row),
+    ...toCamel(row),
     actor: JSON.parse(row.actor),
     subject: JSON.parse(row.subject),
     details: JSON.parse(row.details),
@@ -42,7 +43,7 @@ export async function listEntries(
 function matches({ action, actor }: AuditFilter) {
   const [type, id] = (actor ?? '').split(':');
   const named = `{"type":"${type}"${id === undefined ? '' : `,"id":${Number(id)}`},%`;
-  return (eb: ExpressionBuilder<storage.ControlSchema, 'audit_log'>) =>
+  return (eb: ExpressionBuilder<ControlSchema, 'audit_log'>) =>
     eb.and([
       ...(action === undefined
         ? []
@@ -52,7 +53,7 @@ function matches({ action, actor }: AuditFilter) {
 }
 
 function inReach({ scope }: Reach) {
-  return (eb: ExpressionBuilder<storage.ControlSchema, 'audit_log'>) => {
+  return (eb: ExpressionBuilder<ControlSchema, 'audit_log'>) => {
     const parts = listParts(scope);
     if (parts === undefined) return sql<boolean>`true`;
     const groups = padIds(parts.groups);
@@ -84,12 +85,12 @@ export interface Change {
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
 /** Source: docs/interface.md §14.4. */
-export function createAuditLog(database: storage.Database, clock: Clock) {
+export function createAuditLog(database: Database, clock: Clock) {
   return {
     /** Durable when it returns, or, with `tx`, when that is committed. */
     async recordChange(
       { author, projectId, action, subject, details = {} }: Change,
-      tx?: storage.ControlTransaction,
+      tx?: ControlTransaction,
     ): Promise<void> {
       const row = {
         account_id: author.accountId,
@@ -101,7 +102,7 @@ export function createAuditLog(database: storage.Database, clock: Clock) {
         subject: JSON.stringify(subject),
         details: JSON.stringify(details),
       };
-      const insert = (rows: storage.ControlTransaction) => rows.insertInto('audit_log').values(row).execute();
+      const insert = (rows: ControlTransaction) => rows.insertInto('audit_log').values(row).execute();
       await (tx === undefined ? database.write('rows', insert) : insert(tx));
     },
     /** Newest first. @throws scope_refused for a project out of reach */

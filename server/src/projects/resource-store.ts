@@ -2,13 +2,14 @@ import type { Expression, RawBuilder, Selectable, SqlBool } from 'kysely';
 import { expressionBuilder, sql } from 'kysely';
 import { type ChosenProject, listParts, type PartScope, type Scope } from '../kernel/caller.ts';
 import { padIds } from '../kernel/padded.ts';
-import * as storage from '../storage/storage.ts';
+import type { ControlSchema, ControlTransaction, Rows } from '../storage/storage.ts';
+import { areEqual, control, toCamel } from '../storage/storage.ts';
 import type { Actor, PagePlace, Reach } from './project.ts';
 
 export type Columns = Readonly<Record<string, string | number | null | undefined>>;
 
 export interface Table<Resource, Place> {
-  readonly name: keyof storage.ControlSchema;
+  readonly name: keyof ControlSchema;
   /** The fields of the key; for what belongs to a project, `projectId` comes first, by which rows are distributed. */
   keyOf(resource: Resource): Columns;
   /** The rows that a caller can see at a place: those of a project, or those within reach. */
@@ -30,12 +31,12 @@ interface Scoped {
 /** The common part of tables of kinds with a scope, of which callers see what is within reach. */
 export const inReachTable = { keyOf: ({ id }: Scoped) => ({ id }), within: isScopeInReach };
 
-type ScopedRow = Pick<Selectable<storage.ControlSchema['api_key']>, 'scope_type' | 'scope_id' | 'created_by'>;
+type ScopedRow = Pick<Selectable<ControlSchema['api_key']>, 'scope_type' | 'scope_id' | 'created_by'>;
 
 /** @returns a row with its columns named as fields, with its scope and its author */
 export function readScoped<Row extends ScopedRow>({ scope_type: type, scope_id: id, ...row }: Row) {
   const scope: Scope = type === 'account' || id === null ? { type: 'account' } : { type, id };
-  return { ...storage.toCamel(row), scope, createdBy: JSON.parse(row.created_by) as Actor };
+  return { ...toCamel(row), scope, createdBy: JSON.parse(row.created_by) as Actor };
 }
 
 /** The columns that `readScoped` reads; only an insert writes them. */
@@ -49,7 +50,7 @@ export const toScopedColumns = ({ accountId, scope, createdAt, createdBy }: Omit
 
 /** Within reach of the same scope and of higher ones. Source: docs/interface.md §5.2 rule 6 and §6.1. */
 function isScopeInReach({ accountId, scope }: Reach): Expression<SqlBool> {
-  const eb = expressionBuilder<storage.ControlSchema, 'api_key' | 'webhook_endpoint'>();
+  const eb = expressionBuilder<ControlSchema, 'api_key' | 'webhook_endpoint'>();
   const ofAccount = eb('account_id', '=', accountId);
   const parts = listParts(scope);
   if (parts === undefined) return ofAccount;
@@ -71,39 +72,39 @@ export type Store<Resource, Place> = ReturnType<typeof createStore<Resource, Pla
 export function createStore<Resource, Place>(kind: Table<Resource, Place>) {
   const { name, keyOf, within, read, toColumns } = kind;
   const table = sql.table(name);
-  const select = async (rows: storage.Rows, where: RawBuilder<unknown>): Promise<Resource[]> => {
+  const select = async (rows: Rows, where: RawBuilder<unknown>): Promise<Resource[]> => {
     const found = await sql`select * from ${table} where ${where}`.execute(rows);
     return found.rows.map((row) => read(row as never));
   };
 
   return {
     ...kind,
-    find: async (rows: storage.Rows, place: Place, id: number): Promise<Resource | undefined> =>
+    find: async (rows: Rows, place: Place, id: number): Promise<Resource | undefined> =>
       (await select(rows, sql`${within(place)} and id = ${id}`))[0],
 
     /** @returns by id */
-    list: (rows: storage.Rows, place: Place, { after = 0, count }: PagePlace): Promise<Resource[]> =>
+    list: (rows: Rows, place: Place, { after = 0, count }: PagePlace): Promise<Resource[]> =>
       select(rows, sql`${within(place)} and id > ${after} order by id limit ${count}`),
 
-    async count(rows: storage.Rows, where: Columns): Promise<number> {
+    async count(rows: Rows, where: Columns): Promise<number> {
       const counted = sql<{
         count: number;
-      }>`select count(*) as count from ${table} where ${storage.areEqual(where)}`;
+      }>`select count(*) as count from ${table} where ${areEqual(where)}`;
       return Number((await counted.execute(rows)).rows[0]?.count);
     },
 
-    update: (tx: storage.ControlTransaction, resource: Resource): Promise<unknown> =>
-      storage.control.update(tx, name, { where: keyOf(resource), set: toColumns(resource) }),
+    update: (tx: ControlTransaction, resource: Resource): Promise<unknown> =>
+      control.update(tx, name, { where: keyOf(resource), set: toColumns(resource) }),
 
     /** @param columns of a new row. @returns the resource with its id */
-    insert: async (tx: storage.ControlTransaction, columns: Columns): Promise<Resource> =>
-      read((await storage.control.insert(tx, name, columns)) as never),
+    insert: async (tx: ControlTransaction, columns: Columns): Promise<Resource> =>
+      read((await control.insert(tx, name, columns)) as never),
 
-    remove: (tx: storage.ControlTransaction, resource: Resource): Promise<unknown> =>
-      storage.control.remove(tx, name, keyOf(resource)),
+    remove: (tx: ControlTransaction, resource: Resource): Promise<unknown> =>
+      control.remove(tx, name, keyOf(resource)),
 
     /** By a column that is unique over all projects, such as the token of an address. */
-    findBy: async (rows: storage.Rows, column: string, value: string): Promise<Found<Resource> | undefined> =>
+    findBy: async (rows: Rows, column: string, value: string): Promise<Found<Resource> | undefined> =>
       (await selectFound(rows, kind, sql`${sql.ref(`${name}.${column}`)} = ${value}`))[0],
   };
 }
@@ -116,7 +117,7 @@ export interface Found<Resource> {
 }
 
 export async function selectFound<Resource, Place>(
-  rows: storage.Rows,
+  rows: Rows,
   { name, read }: Table<Resource, Place>,
   where: RawBuilder<unknown>,
 ): Promise<Found<Resource>[]> {

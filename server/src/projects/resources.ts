@@ -1,24 +1,25 @@
 import type { Scope } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import * as storage from '../storage/storage.ts';
+import type { Chosen, ControlTransaction, Database, Rows, WriteScope } from '../storage/storage.ts';
+import { refuseOtherState } from '../storage/storage.ts';
 import { type AuditLog, type Change, describeChange } from './audit-store.ts';
 import { type Author, type ListPage, type PageRequest, readPlace, toPage } from './project.ts';
 import type { Store } from './resource-store.ts';
 
 /** Runs in the transaction of a write, e.g. to store its answer beside it. */
-export type Beside<Subject> = (tx: storage.ControlTransaction, subject: Subject) => Promise<void>;
+export type Beside<Subject> = (tx: ControlTransaction, subject: Subject) => Promise<void>;
 
 /** The common part of all kinds: rows in a table, ETags of their states, entries in the audit log. */
 interface Kind<Resource, Place> {
   readonly store: Store<Resource, Place>;
   /** What a change locks; default: all other changes. */
-  lockOf?(place: Place): storage.WriteScope;
+  lockOf?(place: Place): WriteScope;
   /** Called first, before anything is read: refuses callers who may do nothing with the kind. */
   refuse?(place: Place): void;
   /** Called before a change reads anything: refuses authors who may change nothing of the kind. */
   refuseWriter?(author: Author): void;
   /** Then, in its transaction: refuses an author who has lost the right since the request came. */
-  refuseFormer?(tx: storage.ControlTransaction, author: Author): Promise<void>;
+  refuseFormer?(tx: ControlTransaction, author: Author): Promise<void>;
   /** Then refuses authors who may not change or remove this resource. */
   refuseOf?(author: Author, resource: Resource): void;
   /** Names a state for `If-Match`; a kind without it has no ETag. Source: docs/interface.md §7.6. */
@@ -56,7 +57,7 @@ export interface Planned<Resource> {
 }
 
 export interface ResourceParts {
-  readonly database: storage.Database;
+  readonly database: Database;
   readonly projects: Pick<AuditLog, 'recordChange'>;
   /** Runs when a change is durable, before it is answered. */
   readonly onWritten?: () => void;
@@ -71,7 +72,7 @@ export function createResources<Resource extends { readonly id: number }, Place>
 
   async function write<Result>(
     { author, place }: Writer<Resource, Place>,
-    work: (tx: storage.ControlTransaction) => Promise<Result>,
+    work: (tx: ControlTransaction) => Promise<Result>,
   ): Promise<Result> {
     kind.refuse?.(place);
     kind.refuseWriter?.(author);
@@ -84,7 +85,7 @@ export function createResources<Resource extends { readonly id: number }, Place>
   }
 
   /** @throws not_found */
-  async function get(rows: storage.Rows, place: Place, id: number): Promise<Resource> {
+  async function get(rows: Rows, place: Place, id: number): Promise<Resource> {
     const resource = await store.find(rows, place, id);
     if (resource === undefined) throw new ServiceError('not_found');
     return resource;
@@ -92,19 +93,19 @@ export function createResources<Resource extends { readonly id: number }, Place>
 
   /** @throws not_found, changed_meanwhile, and what the kind refuses */
   async function getOwn(
-    tx: storage.ControlTransaction,
+    tx: ControlTransaction,
     { author, place }: Writer<Resource, Place>,
-    { id, expected }: storage.Chosen,
+    { id, expected }: Chosen,
   ): Promise<Resource> {
     const resource = await get(tx, place, id);
     kind.refuseOf?.(author, resource);
-    if (kind.markOf) storage.refuseOtherState(expected, kind.markOf(resource));
+    if (kind.markOf) refuseOtherState(expected, kind.markOf(resource));
     return resource;
   }
 
   /** Writes an audit entry. @param what the action, which follows the type */
   function record(
-    tx: storage.ControlTransaction,
+    tx: ControlTransaction,
     author: Author,
     {
       what,
@@ -140,7 +141,7 @@ export function createResources<Resource extends { readonly id: number }, Place>
     /** @param insert writes the rows */
     create: (
       writer: Writer<Resource, Place>,
-      insert: (tx: storage.ControlTransaction) => Promise<Planned<Resource>>,
+      insert: (tx: ControlTransaction) => Promise<Planned<Resource>>,
     ): Promise<Resource> =>
       write(writer, async (tx) => {
         const { after: resource, details } = await insert(tx);
@@ -152,8 +153,8 @@ export function createResources<Resource extends { readonly id: number }, Place>
     /** @param plan may write other rows @throws not_found, changed_meanwhile */
     change: (
       writer: Writer<Resource, Place>,
-      { what, ...chosen }: storage.Chosen & { readonly what: string },
-      plan: (tx: storage.ControlTransaction, before: Resource) => Promise<Planned<Resource>>,
+      { what, ...chosen }: Chosen & { readonly what: string },
+      plan: (tx: ControlTransaction, before: Resource) => Promise<Planned<Resource>>,
     ): Promise<Resource> =>
       write(writer, async (tx) => {
         const before = await getOwn(tx, writer, chosen);
@@ -171,8 +172,8 @@ export function createResources<Resource extends { readonly id: number }, Place>
     /** @param removing refuses, or removes what belongs to the resource @throws not_found, changed_meanwhile */
     remove: <Result>(
       writer: Writer<Resource, Place>,
-      chosen: storage.Chosen,
-      removing: (tx: storage.ControlTransaction, resource: Resource) => Promise<Result> = async () =>
+      chosen: Chosen,
+      removing: (tx: ControlTransaction, resource: Resource) => Promise<Result> = async () =>
         undefined as Result,
     ): Promise<Result> =>
       write(writer, async (tx) => {
