@@ -63,7 +63,7 @@ const PAGE_BYTES = { whole: 2 * 1024 * 1024, front: 4 * 1024 * 1024 };
 export const fittingRows = (
   columns: Sql,
   given: Sql,
-  { as, order, bytes }: { readonly as: string; readonly order: Sql; readonly bytes: number },
+  { as, order, bytes }: { readonly as: string; readonly order: Sql; readonly bytes: number | Sql },
 ): Sql =>
   sql`(select * from (select f.*, count(*) over () as found, sum(f.bytes) over (order by f.${order}) - f.bytes as before
       from (select ${columns}, ${UPLOAD_BYTES} as bytes from ${given}) f) f

@@ -165,8 +165,9 @@ const productOf = (newer: number | undefined): Sql =>
 const placedColumns = (isWhole: boolean): Sql =>
   sql`p.document_id as document, ${lists.listedColumns(lists.uploadText(isWhole))}`;
 
-/** Bytes of uploads read per step of updating the index, and of those that a search scans itself. */
-const READ_AT_ONCE = { as: 'p', bytes: 2 * 1024 * 1024 };
+/** Bytes of uploads read per step of updating the index; in PostgreSQL a process of the database is busy for as long as a step takes. */
+const READ_AT_ONCE = byEngine({ sqlite: text('2097152'), postgres: text('1048576') });
+/** Bytes of those that a search scans itself. */
 const TAIL_AT_ONCE = { as: 's', bytes: 8 * 1024 * 1024 };
 /**
  * Bytes of uploads of hits: 1,000 ordinary products. Each searching thread holds this much, plus the parsed
@@ -294,7 +295,8 @@ export function* prepareWalk(after: number): Program<port.PreparedWalk> {
   yield* planForParts();
   const following = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${search.SEARCH_STEP}`;
   const fitting = lists.fittingRows(text('d.id, d.product_id'), following, {
-    ...READ_AT_ONCE,
+    as: 'p',
+    bytes: READ_AT_ONCE,
     order: text('id'),
   });
   const documents = yield* rows<{ id: number; product: number; raw: string; found: number }>`select p.id,
