@@ -42,12 +42,9 @@ export async function listListening(rows: Rows, projectId: number) {
 export async function recordEvents(tx: ControlTransaction, projectId: number, drafts: readonly EventDraft[]) {
   if (drafts.length === 0) return;
   const listening = await listListening(tx, projectId);
-  const values = drafts.filter(({ type }) => listening.some(({ types }) => types.has(type))).map(toRow);
-  if (values.length === 0) return;
-  await tx
-    .insertInto('service_event')
-    .values(values.map((row) => ({ project_id: projectId, ...row })))
-    .execute();
+  const subscribed = drafts.filter(({ type }) => listening.some(({ types }) => types.has(type)));
+  const values = subscribed.map((draft) => ({ project_id: projectId, ...toRow(draft) }));
+  if (values.length > 0) await tx.insertInto('service_event').values(values).execute();
 }
 
 /** The same in a transaction of the project's catalog: see `announce`. @returns the subscribed types */

@@ -12,13 +12,7 @@ import {
 } from '../catalog/ontology/ontology.ts';
 import { foldName, idOf, isNear } from './attribute-names.ts';
 import type { CatalogSample, SampledValue } from './catalog-sample.ts';
-import type {
-  AttributeSuggestion,
-  CountedValue,
-  DraftedAttribute,
-  DuplicateSuggestion,
-  NamedAttribute,
-} from './suggestion-schemas.ts';
+import type * as schemas from './suggestion-schemas.ts';
 
 /**
  * Attributes whose values are of another type than the ontology says, or that it lacks. A full update makes
@@ -39,7 +33,7 @@ export function suggestAttributes(
   attributes: readonly SampledAttribute[],
   ontology: Ontology,
   settings: Pick<DraftSettings, 'locale'>,
-): AttributeSuggestion[] {
+): schemas.AttributeSuggestion[] {
   return attributes
     .filter(({ products }) => products >= PRODUCTS)
     .flatMap((sampled) => suggestType(sampled, { ...settings, unitAliases: ontology.unitAliases }) ?? [])
@@ -48,10 +42,13 @@ export function suggestAttributes(
 }
 
 /** A wrong type comes before a missing attribute; then the one that concerns most products. */
-const weigh = ({ evidence }: AttributeSuggestion) =>
+const weigh = ({ evidence }: schemas.AttributeSuggestion) =>
   evidence.products * (evidence.typeNow === null ? 1 : 1_000_000);
 
-function suggestType(sampled: SampledAttribute, settings: DraftSettings): AttributeSuggestion | undefined {
+function suggestType(
+  sampled: SampledAttribute,
+  settings: DraftSettings,
+): schemas.AttributeSuggestion | undefined {
   const { name, attribute: present, values } = sampled;
   const all = countValues(values);
   const isBetter = (one: Attribute) => countFits(values, one) >= FITTING * all;
@@ -168,7 +165,7 @@ function countBoth(sample: CatalogSample, pairs: readonly Pair[]): number[] {
   return counts;
 }
 
-function describePair([kept, dropped]: Pair, withBoth: number): DuplicateSuggestion | undefined {
+function describePair([kept, dropped]: Pair, withBoth: number): schemas.DuplicateSuggestion | undefined {
   const byFolded = new Map(kept.values.map((value) => [foldValue(value), value]));
   const { shared = [], other: misfits = [] } = Object.groupBy(dropped.values, (value) =>
     byFolded.has(foldValue(value)) ? 'shared' : 'other',
@@ -244,10 +241,10 @@ const countValues = (values: readonly SampledValue[]): number =>
   values.reduce((sum, { count }) => sum + count, 0);
 
 /** @returns the first values as evidence */
-const showValues = (values: readonly SampledValue[], most = EXAMPLES): CountedValue[] =>
+const showValues = (values: readonly SampledValue[], most = EXAMPLES): schemas.CountedValue[] =>
   values.slice(0, most).map(({ text, count, identifiers }) => ({ value: text, count, identifiers }));
 
-const nameAttribute = ({ name, attribute, products }: SampledAttribute): NamedAttribute => ({
+const nameAttribute = ({ name, attribute, products }: SampledAttribute): schemas.NamedAttribute => ({
   id: attribute?.id ?? null,
   name,
   type: attribute?.type ?? null,
@@ -255,7 +252,7 @@ const nameAttribute = ({ name, attribute, products }: SampledAttribute): NamedAt
 });
 
 /** @returns an attribute as in a draft, without what only the service sets */
-function toDraft(attribute: Attribute): DraftedAttribute {
+function toDraft(attribute: Attribute): schemas.DraftedAttribute {
   const { reason: _, typing: __, unitAliases: ___, id, ...drafted } = attribute;
   return { ...(id > 0 && { id }), ...drafted };
 }

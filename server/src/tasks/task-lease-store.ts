@@ -31,8 +31,9 @@ export async function listClaimable(
   { kinds, limit }: { kinds: readonly RunnableKind[]; limit: number },
 ): Promise<Lane[]> {
   if (kinds.length === 0) return [];
+  // An ordered task keeps its place whatever its kind: a newer version of the program may run it.
   const { rows } = await sql<Lane>`with head as (select task.project_id, min(task.number) as number from task
-      where ${isOpen} and ${keepsPlace(kinds)} group by task.project_id, task.lane)
+      where ${isOpen} and (task.is_ordered = 1 or ${isOneKind(kinds)}) group by task.project_id, task.lane)
     select task.project_id as "projectId", task.lane from head
       join task on task.project_id = head.project_id and task.number = head.number
     where ${canBegin(database, kinds)} order by task.number limit ${limit}`.execute(database.read);
@@ -224,9 +225,6 @@ export interface RunnableKind {
 
 const isOneKind = (kinds: readonly RunnableKind[]) =>
   sql<boolean>`task.kind in (${sql.join(kinds.map(({ kind }) => kind))})`;
-/** An ordered task keeps its place whatever its kind: a newer version of the program may run it. */
-const keepsPlace = (kinds: readonly RunnableKind[]) =>
-  sql<boolean>`(task.is_ordered = 1 or ${isOneKind(kinds)})`;
 
 const canBegin = (database: Database, kinds: readonly RunnableKind[]) =>
   sql<boolean>`${isOneKind(kinds)} and ${isOpen} and ${isFree(database)} and ${hasRoom(database, kinds)}`;

@@ -335,11 +335,8 @@ function describeEnd(task: Task, definition: TaskDefinition<never> | undefined):
   if (status !== 'FINISHED' && status !== 'FAILED') return [];
   const at = task.finishedAt ?? task.requestedAt;
   const own = definition?.eventOfEnd?.(JSON.parse(task.payload) as never, task);
+  const drafts: EventDraft[] = own === undefined ? [] : [{ ...own, at, taskNumber }];
   const type = status === 'FINISHED' ? 'task.finished' : 'task.failed';
-  return [
-    ...(own === undefined ? [] : [{ ...own, at, taskNumber }]),
-    ...(task.parent === undefined
-      ? [{ type, at, taskNumber, data: { task: toWireTask(task) } } as const]
-      : []),
-  ];
+  if (task.parent === undefined) drafts.push({ type, at, taskNumber, data: { task: toWireTask(task) } });
+  return drafts;
 }

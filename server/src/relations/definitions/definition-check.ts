@@ -21,14 +21,13 @@ function checkMatches(path: string, match: readonly MatchElement[]): string[] {
   if (errors.length > 0) return errors;
   const matches = match.flatMap(matchesOf);
   const compared = matches.filter(({ operator }) => operator !== 'equals').length;
-  return [
-    ...(matches.length > MATCHES
-      ? [`${path} has ${matches.length} matches, at most ${MATCHES} are possible`]
-      : []),
-    ...(compared > COMPARISONS_PER_RULE
-      ? [`${path} has ${compared} matches other than equals, at most ${COMPARISONS_PER_RULE} are possible`]
-      : []),
-  ];
+  if (matches.length > MATCHES)
+    errors.push(`${path} has ${matches.length} matches, at most ${MATCHES} are possible`);
+  if (compared > COMPARISONS_PER_RULE)
+    errors.push(
+      `${path} has ${compared} matches other than equals, at most ${COMPARISONS_PER_RULE} are possible`,
+    );
+  return errors;
 }
 
 function checkElement(path: string, element: MatchElement): string[] {
@@ -49,12 +48,10 @@ function checkElement(path: string, element: MatchElement): string[] {
 function checkMatch(path: string, match: Match): string[] {
   const absent = (['target', 'operator', 'source'] as const).filter((name) => match[name] === undefined);
   if (absent.length > 0) return [`${path} must have required properties ${absent.join(', ')}`];
-  return [
-    ...SIDES.flatMap((side) => checkValue(`${path}/${side}`, match[side])),
-    ...(match.table !== undefined && match.operator !== 'equals'
-      ? [`${path}/table is possible only with equals, not with ${match.operator}`]
-      : []),
-  ];
+  const errors = SIDES.flatMap((side) => checkValue(`${path}/${side}`, match[side]));
+  if (match.table !== undefined && match.operator !== 'equals')
+    errors.push(`${path}/table is possible only with equals, not with ${match.operator}`);
+  return errors;
 }
 
 function checkValue(path: string, value: Match['source']): string[] {

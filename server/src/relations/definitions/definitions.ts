@@ -4,10 +4,4 @@ export * from './match-truth.ts';
 export * from './relation.ts';
 export * from './relation-schemas.ts';
 export * from './rule.ts';
-export {
-  markOfTable,
-  PAIRS_PER_TABLE,
-  type SentTable,
-  type StoredTable,
-  type ValueTable,
-} from './table-schemas.ts';
+export * from './table-schemas.ts';

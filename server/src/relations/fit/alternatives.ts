@@ -92,13 +92,9 @@ function mainPathOf({ categories }: UploadedProduct): string | undefined {
 /** @returns the products in the given order */
 async function readProducts({ findUploads }: AlternativeCatalog, identifiers: readonly string[]) {
   const uploads = await findUploads(identifiers);
-  const products = uploads.map(({ productId, raw }) => ({
-    productId,
-    product: JSON.parse(raw) as UploadedProduct,
-  }));
-  const places = new Map(identifiers.map((identifier, at) => [identifier, at]));
-  const placeOf = (identifier: string) => places.get(identifier) ?? 0;
-  return products.sort((a, b) => placeOf(a.product.identifier) - placeOf(b.product.identifier));
+  const products = uploads.map(({ productId, raw }): Candidate => ({ productId, product: JSON.parse(raw) }));
+  const byIdentifier = new Map(products.map((one) => [one.product.identifier, one]));
+  return identifiers.flatMap((identifier) => byIdentifier.get(identifier) ?? []);
 }
 
 interface CandidateSearch {

@@ -42,7 +42,7 @@ export class ConstraintCache {
       definitions.listTables(definitions.ruleOf(definition)),
     );
     const tables = await catalog.findTables([...new Set(named)]);
-    const constraints = relations.flatMap((one) => toConstraint(one, attributes, tables));
+    const constraints = relations.flatMap((one) => toConstraint(one, attributes, tables) ?? []);
     if (this.cached.size >= 64) this.cached.clear();
     const read = { version, attributes, constraints };
     this.cached.set(projectId, read);
@@ -50,26 +50,24 @@ export class ConstraintCache {
   }
 }
 
-/** Uses the present ontology, as nothing has to be built. @returns none for a relation that is no constraint */
+/** Uses the present ontology, as nothing has to be built. @returns undefined for a relation that is no constraint */
 function toConstraint(
   relation: definitions.Relation,
   attributes: readonly Attribute[],
   tables: readonly definitions.ValueTable[],
 ) {
   const { id, definition } = relation;
-  if (!definition.enabled || !definitions.isConstraint(definition)) return [];
+  if (!definition.enabled || !definitions.isConstraint(definition)) return undefined;
   const result = definitions.bindRule(definitions.ruleOf(definition), attributes, tables);
-  if ('problem' in result) return [];
+  if ('problem' in result) return undefined;
   const { name, tag, excludeSameGroup, total, operator, limit } = definition;
-  return [
-    {
-      relation: { id, name, tag },
-      revision: definitions.markOfRelation(relation),
-      excludeSameGroup,
-      bound: result.bound,
-      ...(definition.kind === 'total' && { total: { total, operator, limit } }),
-    },
-  ];
+  return {
+    relation: { id, name, tag },
+    revision: definitions.markOfRelation(relation),
+    excludeSameGroup,
+    bound: result.bound,
+    ...(definition.kind === 'total' && { total: { total, operator, limit } }),
+  };
 }
 
 /** What a thread caches, and how long a question may take. */

@@ -263,9 +263,7 @@ function listTotals(judge: Judge, set: readonly SetProduct[]): Total[] {
   );
   const sum = sumComparables(added, comparison.target);
   const isCounted = judge.constraint.total?.total?.missing === 'passes';
-  const incomplete = counted
-    .filter(({ value }) => !isCounted && value === undefined)
-    .map(({ one }) => one.product);
+  const incomplete = isCounted ? [] : counted.flatMap(({ one, value }) => (value ? [] : [one.product]));
   return judge.list('source', set).map((source) => {
     const limits = source.one.product.read(comparison.source);
     const truth = compareTotal({ sum, limits, isAnyMissing: incomplete.length > 0 }, comparison.operator);

@@ -1,12 +1,6 @@
 /** The door of memberships: which products are on which side of which relation, by keys that sort like values. */
 export { UNMATCHED_KEY } from './index-key.ts';
-export {
-  listEncoded,
-  MEMBER_NUMBERS,
-  type MemberColumns,
-  placeLists,
-  placeMembers,
-} from './member-columns.ts';
+export * from './member-columns.ts';
 export { type BuildRule, listRead, Memberships } from './member-derivation.ts';
 export * from './membership.ts';
 export { NumberedProduct } from './numbered-product.ts';

@@ -270,8 +270,10 @@ function describeProbes(branch: Branch, held: readonly Held[]): (Probe & { isStr
   const isWhole = slots.every((_, at) => held[at] !== undefined);
   const states = (optional < 0 ? [''] : held[optional] === undefined ? ['a'] : ['v', 'm']) as State[];
   const columns = listColumns(branch, held);
+  // For two: '11', '10', '01' and '00'.
+  const patterns = marked.reduce<string[]>((all) => all.flatMap((marks) => [`${marks}1`, `${marks}0`]), ['']);
   return states.flatMap((state) =>
-    listMarks(marked.length).map((marks) => ({
+    patterns.map((marks) => ({
       key: describeKey(branch, held, `${state}${marks}`),
       // If the other side has no value, there is nothing to compare.
       columns: columns.map((value, column) => {
@@ -283,12 +285,6 @@ function describeProbes(branch: Branch, held: readonly Held[]): (Probe & { isStr
     })),
   );
 }
-
-/** @returns `['11', '10', '01', '00']` for two */
-const listMarks = (count: number): string[] =>
-  Array.from({ length: 2 ** count }, (_, at) => (2 ** count - 1 - at).toString(2).padStart(count, '0')).map(
-    (marks) => (count === 0 ? '' : marks),
-  );
 
 /** @returns one entry for each key, with columns with which any of the entries that share it could hold */
 function joinKeys<Entry extends IndexEntry>(entries: readonly Entry[], { operators }: Branch, side: Side) {

@@ -1,17 +1,7 @@
 import { describeBriefly } from '../../catalog/browse/browse.ts';
 import type { Comparable } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import {
-  type BoundRule,
-  type CardProduct,
-  type CompiledElement,
-  compileRule,
-  isApart,
-  type Judgement,
-  type RelationSurvey,
-  type Side,
-  type SurveyCard,
-} from '../definitions/definitions.ts';
+import * as rules from '../definitions/definitions.ts';
 import { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
 import type { RelationView, StoredUpload } from './related-view.ts';
 import { explainPair, judgeElements, orient } from './relation-explain.ts';
@@ -28,11 +18,11 @@ export interface SurveyedCatalog {
     searches?: readonly { readonly relation: SearchedRelation; readonly limit: number }[],
     limit?: WorkLimit,
   ): Promise<Result>;
-  countMembers(build: number, side: Side): Promise<number>;
+  countMembers(build: number, side: rules.Side): Promise<number>;
   /** @returns the products of which only the first combinations of values count, by id */
   listCut(build: number): Promise<readonly string[]>;
   /** @returns identifiers of a side, one in `every`, by id */
-  sampleMembers(build: number, side: Side, every: number): Promise<readonly string[]>;
+  sampleMembers(build: number, side: rules.Side, every: number): Promise<readonly string[]>;
 }
 
 /** One state of a catalog, on which an unstored rule is tried. */
@@ -87,7 +77,7 @@ export async function surveyRelation(
   catalog: SurveyedCatalog,
   relation: SearchedRelation,
   { limit, searchMs, hasCards = false }: SurveyTime,
-): Promise<RelationSurvey> {
+): Promise<rules.RelationSurvey> {
   const { build } = relation;
   const sources = await catalog.countMembers(build, 'source');
   const every = Math.max(1, Math.ceil(sources / SAMPLE));
@@ -116,7 +106,7 @@ async function readCards(
   catalog: SurveyedCatalog,
   { build, bound, isListed, excludeSameGroup }: SearchedRelation,
   { tally, targets: count }: { tally: Tally; targets: number },
-): Promise<readonly SurveyCard[]> {
+): Promise<readonly rules.SurveyCard[]> {
   // For a list, it is unknown why a product is on it, and what would be nearest.
   if (isListed) return [];
   const shown = tally.listShown();
@@ -127,7 +117,7 @@ async function readCards(
     const others = targets.flatMap((identifier) => readUpload(view, identifier) ?? []);
     return shown.flatMap(({ identifier, found }) => {
       const source = readUpload(view, identifier);
-      const far = source ? others.filter((other) => isApart(source, other, excludeSameGroup)) : [];
+      const far = source ? others.filter((other) => rules.isApart(source, other, excludeSameGroup)) : [];
       return source ? [describeCard(view, bound, { source, found, others: far })] : [];
     });
   });
@@ -245,8 +235,12 @@ interface OpenCard extends Pick<ShownSource, 'found'> {
   readonly others: readonly UploadedProduct[];
 }
 
-function describeCard(view: RelationView, bound: BoundRule, { source, found, others }: OpenCard): SurveyCard {
-  const toCard = (other: UploadedProduct, variants: number): CardProduct => ({
+function describeCard(
+  view: RelationView,
+  bound: rules.BoundRule,
+  { source, found, others }: OpenCard,
+): rules.SurveyCard {
+  const toCard = (other: UploadedProduct, variants: number): rules.CardProduct => ({
     ...describeBriefly(other),
     variants,
     explain: explainPair(bound, orient(found.matchType, source, other)),
@@ -265,11 +259,13 @@ function readUpload(view: RelationView, identifier: string): UploadedProduct | u
 }
 
 /** @returns the target that fails the fewest matches; among equals, the one whose numbers are off by the smallest share */
-function findNearest(bound: BoundRule, source: UploadedProduct, targets: readonly UploadedProduct[]) {
+function findNearest(bound: rules.BoundRule, source: UploadedProduct, targets: readonly UploadedProduct[]) {
   let best: { target: UploadedProduct; missed: number } | undefined;
   for (const target of targets) {
     const judged = judgeElements(bound, { source, target });
-    const misses = compileRule(bound).elements.map((one, at) => countMissed(one, judged[at] as Judgement));
+    const misses = rules
+      .compileRule(bound)
+      .elements.map((one, at) => countMissed(one, judged[at] as rules.Judgement));
     const missed = misses.reduce((sum, one) => sum + one, 0);
     if (best === undefined || missed < best.missed) best = { target, missed };
   }
@@ -283,14 +279,14 @@ const WHOLLY = 1;
  * @returns 0 for an element that holds, else 1 for each of its matches that fails plus the distance of its
  * numbers, from 0 to 1; for alternatives, the nearest
  */
-function countMissed(element: CompiledElement, judged: Judgement): number {
+function countMissed(element: rules.CompiledElement, judged: rules.Judgement): number {
   if (judged.truth === 1) return 0;
   const failing = (judged.inner ?? [judged]).filter(({ truth }) => truth !== 1);
   const missed = failing.map((one) => 1 + measureMiss(one));
   return 'any' in element ? Math.min(...missed) : missed.reduce((sum, one) => sum + one, 0);
 }
 
-function measureMiss({ values: { source, target } }: Judgement): number {
+function measureMiss({ values: { source, target } }: rules.Judgement): number {
   const distances = target.flatMap((a) => source.map((b) => distance(a.comparable, b.comparable)));
   return Math.min(WHOLLY, ...distances);
 }

@@ -8,19 +8,13 @@ import { type ColumnCache, listRelated, type WorkLimit } from '../../search/sear
 import { listBuilt } from '../definition-store.ts';
 import * as relationReader from '../relation-reader.ts';
 import { listTargetBuilds } from '../survey-store.ts';
-import {
-  createThreadedRelations,
-  type RelationReads,
-  type RelationStore,
-  type RelationThreads,
-  writerOperations,
-} from '../threaded-relations.ts';
+import * as threaded from '../threaded-relations.ts';
 import { extendIn } from './membership-store.ts';
 import { CatalogMoved, type Prefetch, readCatalog, readMark } from './search-store.ts';
 
 /** The operations of the writing threads for relations. */
 export const postgresRelationWriterOperations = (postgres: Postgres): Record<string, Operation> =>
-  writerOperations({
+  threaded.writerOperations({
     read: (projectId, program) => performOn(postgres, projectId, program),
     transact: (projectId, program) =>
       postgres.transaction((tx) => {
@@ -30,14 +24,16 @@ export const postgresRelationWriterOperations = (postgres: Postgres): Record<str
   });
 
 /** Relations in PostgreSQL. Only answers may be read from replicas. */
-export function createPostgresRelationStore(parts: RelationThreads & PostgresReaders): RelationStore {
+export function createPostgresRelationStore(
+  parts: threaded.RelationThreads & PostgresReaders,
+): threaded.RelationStore {
   const { postgres, readPostgres, ...threads } = parts;
-  const reads: RelationReads = {
+  const reads: threaded.RelationReads = {
     readMark: (projectId) => readMark(readPostgres(), projectId),
     read: (projectId, program) => performOn(postgres, projectId, program),
     readForAnswers: (projectId, program) => performOn(readPostgres(), projectId, program),
   };
-  return createThreadedRelations(reads, threads);
+  return threaded.createThreadedRelations(reads, threads);
 }
 
 interface PostgresReaders {
