@@ -308,16 +308,12 @@ function profileCategories(categories: readonly Category[]): Profiles {
   const general = listGeneral(leaves);
   const having = (category: Category, share: number) =>
     [...category.values.keys()].filter((one) => !general.has(one) && shareWith(category, one) >= share);
-  return new Map(
-    categories.map((category) => [
-      category,
-      {
-        often: new Set(having(category, HAS)),
-        some: new Set(leaves.length < MANY ? [] : having(category, HAS / 2)),
-        lastWord: wordsOf(category.path.at(-1) ?? '').at(-1),
-      },
-    ]),
-  );
+  const profileOf = (category: Category): Profile => ({
+    often: new Set(having(category, HAS)),
+    some: new Set(leaves.length < MANY ? [] : having(category, HAS / 2)),
+    lastWord: wordsOf(category.path.at(-1) ?? '').at(-1),
+  });
+  return new Map(categories.map((category) => [category, profileOf(category)]));
 }
 
 /** @returns the attributes of products of any kind; none if there are too few kinds to tell */

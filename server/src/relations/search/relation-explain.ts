@@ -178,15 +178,8 @@ export function explainLinked(
   const side = { holds: found !== undefined, conditions: [] };
   const by = isForward ? identifier : view.findIdentifier(productId);
   const quantity = found?.quantity ?? undefined;
-  return {
-    source: side,
-    target: side,
-    match: [],
-    listed:
-      found === undefined
-        ? null
-        : { by, position: found.place + 1, ...(quantity !== undefined && { quantity }) },
-  };
+  const listed = found && { by, position: found.place + 1, ...(quantity !== undefined && { quantity }) };
+  return { source: side, target: side, match: [], listed: listed ?? null };
 }
 
 /** Why a product is, or is not, among the results of another. Source: docs/interface.md §12.6. */
