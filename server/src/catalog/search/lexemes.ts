@@ -3,15 +3,7 @@ import { isBlank } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { isForgivable } from './typing-errors.ts';
 import { growTo, MOST_WORDS, Vocabulary } from './vocabulary.ts';
-import {
-  joinWords,
-  keyOfGroup,
-  LETTERS_PER_PRODUCT,
-  listWords,
-  type NumberKind,
-  numberOf,
-  signsOf,
-} from './words.ts';
+import * as words from './words.ts';
 
 /**
  * The lexemes of products as bytes: most words, values and categories occurred in earlier products, so what
@@ -93,21 +85,20 @@ class KnownParts {
     const known = this.keys.get(key);
     if (known !== undefined) return known;
     const isHead = key.toLowerCase() === BRAND;
-    const made = { number: numberOf.key(key), isHead, values: new Map(), product: 0 };
+    const made = { number: words.numberOf.key(key), isHead, values: new Map(), product: 0 };
     this.keys.set(key, made);
     this.entries += 1;
     return made;
   }
 
   /** @param value with the number of letters that its product may still add */
-  findValue(
-    key: string,
-    { values }: KnownKey,
-    { value, letters }: { value: string; letters: number },
-  ): KnownValue {
+  findValue(key: string, { values }: KnownKey, { value, letters }: { value: string; letters: number }) {
     const known = values.get(value);
     if (known !== undefined) return known;
-    const made = { number: numberOf.value(key, value), words: this.vocabulary.listNumbers(value, letters) };
+    const made = {
+      number: words.numberOf.value(key, value),
+      words: this.vocabulary.listNumbers(value, letters),
+    };
     // If the value may have been truncated for this product, others may have more words.
     const isShort = key.length + value.length <= KNOWN_LENGTH && value.length * LETTERS_PER_SIGN <= letters;
     const place = made.number & (MET_ONCE - 1);
@@ -152,13 +143,13 @@ export class LexemeWriter {
   add(product: UploadedProduct): void {
     this.product = known.startProduct();
     this.letters = 0;
-    const joined = joinWords(listWords(product.identifier));
+    const joined = words.joinWords(words.listWords(product.identifier));
     this.addText(product.identifier, true);
     this.addWords([known.vocabulary.numberOf(joined)], true);
     this.addText(product.name, true);
     this.addWord(IDENTITY, known.vocabulary.numberOf(joined));
-    this.addNumber('identifier', numberOf.identifier(product.identifier));
-    this.addNumber('group', keyOfGroup(product.groupIdentifier));
+    this.addNumber('identifier', words.numberOf.identifier(product.identifier));
+    this.addNumber('group', words.keyOfGroup(product.groupIdentifier));
     for (const { path } of product.categories) this.addCategories(path);
     for (const { key, value } of product.attributes) if (!isBlank(value)) this.addAttribute(key, value);
     this.makeRoom(1);
@@ -179,21 +170,21 @@ export class LexemeWriter {
     const ofKey = known.findKey(key);
     if (ofKey.product !== this.product) this.addNumber('key', ofKey.number);
     ofKey.product = this.product;
-    const letters = LETTERS_PER_PRODUCT - this.letters;
+    const letters = words.LETTERS_PER_PRODUCT - this.letters;
     const ofValue = known.findValue(key, ofKey, { value, letters });
     this.addNumber('value', ofValue.number);
     this.addWords(ofValue.words, ofKey.isHead);
   }
 
   private addText(text: string, isHead: boolean): void {
-    this.addWords(known.vocabulary.listNumbers(text, LETTERS_PER_PRODUCT - this.letters), isHead);
+    this.addWords(known.vocabulary.listNumbers(text, words.LETTERS_PER_PRODUCT - this.letters), isHead);
   }
 
-  private addWords(words: readonly number[], isHead: boolean): void {
+  private addWords(numbers: readonly number[], isHead: boolean): void {
     const { letters } = known.vocabulary;
-    for (const word of words) {
+    for (const word of numbers) {
       this.letters += letters[word] as number;
-      if (this.letters > LETTERS_PER_PRODUCT) return;
+      if (this.letters > words.LETTERS_PER_PRODUCT) return;
       this.addOnce(ANYWHERE, word, known.anywhere);
       if (isHead) this.addOnce(IN_HEAD, word, known.inHead);
       if (known.listed[word] !== this.list) this.listWord(word);
@@ -227,10 +218,10 @@ export class LexemeWriter {
     this.at = at;
   }
 
-  private addNumber(kind: NumberKind, number: number): void {
+  private addNumber(kind: words.NumberKind, number: number): void {
     this.makeRoom(NUMBER_BYTES);
     this.bytes[this.at++] = SPACE;
-    for (const sign of signsOf(kind, number)) this.addSign(sign);
+    for (const sign of words.signsOf(kind, number)) this.addSign(sign);
   }
 
   /** A character beyond U+FFFF. */
@@ -255,6 +246,6 @@ export function listLexemes(product: UploadedProduct): ReadonlySet<string> {
 
 /** @returns the words consisting only of letters */
 export function listForgivable(lexemes: ReadonlySet<string>): readonly string[] {
-  const words = [...lexemes].flatMap((one) => (one.charCodeAt(0) === ANYWHERE ? one.slice(1) : []));
-  return words.filter(isForgivable);
+  const anywhere = [...lexemes].flatMap((one) => (one.charCodeAt(0) === ANYWHERE ? one.slice(1) : []));
+  return anywhere.filter(isForgivable);
 }

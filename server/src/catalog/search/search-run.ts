@@ -9,18 +9,7 @@ import type { UploadedProduct } from '../products/products.ts';
 import { type CategoryQuestion, listCategories } from './category-list.ts';
 import { FACETED, FacetTally } from './facets.ts';
 import { listForgivable, listLexemes } from './lexemes.ts';
-import {
-  type HitPlace,
-  type IndexOrder,
-  LIMITS,
-  type OpenIndex,
-  openIndex,
-  readPlace,
-  type SearchLimits,
-  type Sought,
-  startPart,
-  writePlace,
-} from './search-index.ts';
+import * as searchIndex from './search-index.ts';
 import { planSearch, type SearchPlan, type SearchQuestion, type SearchSort } from './search-plan.ts';
 import type { SearchAnswer } from './search-schemas.ts';
 import * as shop from './shop-search.ts';
@@ -28,7 +17,7 @@ import { holdsAll, isInTier, planTiers } from './tiers.ts';
 import { errorsOf, listMeant } from './typing-errors.ts';
 import { keyOfGroup } from './words.ts';
 
-type Order<Question> = IndexOrder & { readonly question: Question };
+type Order<Question> = searchIndex.IndexOrder & { readonly question: Question };
 
 /** Uploads as JSON, by group. */
 export interface FoundUploads {
@@ -57,10 +46,10 @@ const ALL: HitReads = { missing: Number.POSITIVE_INFINITY, isWhole: true };
 /** A hit, and where the search continues after it. Its upload is parsed on demand: the front suffices for its item. */
 class Hit {
   readonly row: port.FoundRow;
-  readonly place: HitPlace;
+  readonly place: searchIndex.HitPlace;
   private parsed: UploadedProduct | undefined;
 
-  constructor(row: port.FoundRow, place: HitPlace) {
+  constructor(row: port.FoundRow, place: searchIndex.HitPlace) {
     this.row = row;
     this.place = place;
   }
@@ -77,7 +66,7 @@ type GroupRange = Pick<shop.ShopQuestion, 'offset' | 'limit'>;
 const MANY = 2;
 /** Groups whose names complete a word. */
 const SUGGESTED_FROM = 20;
-const FIRST: HitPlace = [0, 0];
+const FIRST: searchIndex.HitPlace = [0, 0];
 const PARTIAL = { isTotalExact: false, isComplete: false, nextCursor: null, partial: true } as const;
 /** Hits that are grouped before a total is estimated: by the index at 1 µs each, and read at 10. */
 const GROUPED = 5_000;
@@ -93,28 +82,28 @@ const LISTED_CHARACTERS = 4 * 1024 * 1024;
 
 export function searchOperations(
   snapshots: port.CatalogSnapshots,
-  limits: SearchLimits = LIMITS,
+  limits: searchIndex.SearchLimits = searchIndex.LIMITS,
 ): Record<string, Operation> {
   interface Work {
-    readonly sought?: Sought;
-    run(index: OpenIndex): Promise<unknown>;
+    readonly sought?: searchIndex.Sought;
+    run(index: searchIndex.OpenIndex): Promise<unknown>;
   }
   /** @param plan refuses what cannot be answered, even if there is no index yet */
   const onIndex =
-    <Order extends IndexOrder>(
+    <Order extends searchIndex.IndexOrder>(
       plan: (order: Order, snapshot: port.CatalogSnapshot) => Work | Promise<Work>,
     ) =>
     (order: Order, stop?: StopFlag) =>
       snapshots.read(order.projectId, async (snapshot) => {
         const work = await plan(order, snapshot);
         const scope = { allowIncomplete: order.allowIncomplete, sought: work.sought };
-        const index = await openIndex(snapshot, scope, { stop, limits });
+        const index = await searchIndex.openIndex(snapshot, scope, { stop, limits });
         if ('missing' in index) return index;
         const isComplete = index.isMade && index.newer === undefined;
         return { answer: await work.run(index), isBehind: index.isBehind, isComplete };
       });
   const searchBy = <Answer>(plan: SearchPlan, answer: (search: Search) => Promise<Answer>): Work => {
-    const run = async (index: OpenIndex) => answer(new Search(index, await forgive(plan, index)));
+    const run = async (index: searchIndex.OpenIndex) => answer(new Search(index, await forgive(plan, index)));
     return { sought: { words: plan.worded.words, counted: plan.tiers.counted }, run };
   };
   const groupBy = async <Answer>(
@@ -172,7 +161,10 @@ function encode(answer: string): Uint8Array {
 }
 
 /** @returns the plan with the words that those with typing errors may mean */
-async function forgive(plan: SearchPlan, { snapshot, tail, isMade }: OpenIndex): Promise<SearchPlan> {
+async function forgive(
+  plan: SearchPlan,
+  { snapshot, tail, isMade }: searchIndex.OpenIndex,
+): Promise<SearchPlan> {
   const { words } = plan.worded;
   if (!isMade || words.every((word) => errorsOf(word) === 0)) return plan;
   const ofTail = tail.flatMap(({ lexemes }) => listForgivable(lexemes));
@@ -188,10 +180,10 @@ async function forgive(plan: SearchPlan, { snapshot, tail, isMade }: OpenIndex):
 }
 
 class Search {
-  private readonly index: OpenIndex;
+  private readonly index: searchIndex.OpenIndex;
   private readonly plan: SearchPlan;
 
-  constructor(index: OpenIndex, plan: SearchPlan) {
+  constructor(index: searchIndex.OpenIndex, plan: SearchPlan) {
     this.index = index;
     this.plan = plan;
   }
@@ -299,9 +291,7 @@ class Search {
     return new Map(found.map((row) => [row.document, { ...row, product: JSON.parse(row.text) }]));
   }
 
-  private async placeRows(
-    read: () => Promise<readonly port.PlacedRow[]>,
-  ): Promise<ReadonlyMap<number, port.PlacedRow>> {
+  private async placeRows(read: () => Promise<readonly port.PlacedRow[]>) {
     const { tail, isMade } = this.index;
     const rows = isMade ? await read() : tail.map(({ row }) => row);
     return new Map(rows.map((row) => [row.document, row]));
@@ -309,14 +299,14 @@ class Search {
 
   /** Hits in order; a page ends early at this many characters, or when its time is up. */
   async list({ limit, cursor }: SearchQuestion, form: browse.ListForm): Promise<browse.ListedPage> {
-    const isOver = startPart(this.index);
+    const isOver = searchIndex.startPart(this.index);
     const items: string[] = [];
-    let last = cursor === undefined ? FIRST : readPlace(cursor);
+    let last = cursor === undefined ? FIRST : searchIndex.readPlace(cursor);
     let characters = 0;
     const next = () => this.readsOf({ missing: limit + 1 - items.length, isWhole: form !== 'table' });
     for await (const hit of this.listFrom(last, next)) {
       if (items.length === limit || characters > LISTED_CHARACTERS || isOver())
-        return { items, nextCursor: writePlace(last) };
+        return { items, nextCursor: searchIndex.writePlace(last) };
       last = hit.place;
       if (!this.holds(hit)) continue;
       const item = form === 'table' ? browse.writeTableItem(hit.row) : browse.toListItem(hit.row);
@@ -329,7 +319,7 @@ class Search {
   /** Reads the hits from the first on, as far as facets, a filter or an order require. */
   private async countHits(facets: FacetTally, request: HitsRequest): Promise<CountedHits> {
     const isEnough = this.endOfCount(facets, request);
-    const isOver = startPart(this.index);
+    const isOver = searchIndex.startPart(this.index);
     const former = new FormerHits(this.index.newer);
     const counts = { total: 0, examined: 0, isExact: false, isOver: false };
     const seen: CountedHits = { hits: [], ...counts, last: FIRST, former };
@@ -368,18 +358,18 @@ class Search {
     { hits, last, former }: CountedHits,
     { limit, cursor }: Pick<SearchQuestion, 'limit' | 'cursor'>,
   ): Promise<Collected> {
-    if (cursor !== undefined) return this.collect(readPlace(cursor), { hits: [], limit });
+    if (cursor !== undefined) return this.collect(searchIndex.readPlace(cursor), { hits: [], limit });
     if (hits.length > limit || last === undefined) return { hits, last };
     return this.collect(last, { hits, limit, former });
   }
 
   /** Looks for one hit beyond the limit, which shows that there is another page. */
   private async collect(
-    from: HitPlace,
+    from: searchIndex.HitPlace,
     { hits: before, limit, former }: { hits: readonly ShownHit[]; limit: number; former?: FormerHits },
   ): Promise<Collected> {
     const hits = [...before];
-    const isOver = startPart(this.index);
+    const isOver = searchIndex.startPart(this.index);
     const next = () => this.readsOf({ missing: limit + 1 - hits.length, isWhole: false });
     for await (const hit of this.listFrom(from, next, former)) {
       if (this.holds(hit)) hits.push(toShown(hit));
@@ -395,11 +385,11 @@ class Search {
     seen: CountedHits,
     { limit, cursor }: Pick<SearchQuestion, 'limit' | 'cursor'>,
   ): Promise<Page> {
-    const [offset] = cursor === undefined ? FIRST : readPlace(cursor);
+    const [offset] = cursor === undefined ? FIRST : searchIndex.readPlace(cursor);
     const { documents, isEnd } = this.pageOfAll(sorted, seen, { offset, limit });
     const byDocument = await this.placeRows(() => this.index.snapshot.listFronts(documents));
     const items = documents.flatMap((document) => byDocument.get(document) ?? []).map(toItem);
-    return { items, nextCursor: isEnd ? null : writePlace([offset + limit, 0]) };
+    return { items, nextCursor: isEnd ? null : searchIndex.writePlace([offset + limit, 0]) };
   }
 
   /** @throws search_too_broad, search_too_long if not all hits are sorted */
@@ -424,7 +414,7 @@ class Search {
 
   /** Hits after a place: the best tier first, in each the product that was uploaded longest ago. */
   private async *listFrom(
-    [first, document]: HitPlace,
+    [first, document]: searchIndex.HitPlace,
     next: () => HitReads,
     former = new FormerHits(this.index.newer),
   ): AsyncGenerator<Hit, void> {
@@ -436,11 +426,7 @@ class Search {
       }
   }
 
-  private async *listTier(
-    tier: port.SearchTier,
-    behind: number,
-    next: () => HitReads,
-  ): AsyncGenerator<port.FoundRow, void> {
+  private async *listTier(tier: port.SearchTier, behind: number, next: () => HitReads) {
     const { snapshot, newer, isMade } = this.index;
     let after = behind;
     for (let most: number = PAGES[0], isMore = isMade; isMore; most = PAGES[1]) {
@@ -516,7 +502,7 @@ class FormerHits {
 /** The part of a hit that is shown, as its upload may be large. */
 interface ShownHit {
   readonly item: ReturnType<typeof toItem>;
-  readonly place: HitPlace;
+  readonly place: searchIndex.HitPlace;
 }
 const toShown = ({ row, place }: Hit): ShownHit => ({ item: toItem(row), place });
 
@@ -537,7 +523,7 @@ interface CountedHits {
   /** Whether it ended because its time was up. */
   readonly isOver: boolean;
   /** How far it came; undefined: to the end. */
-  last: HitPlace | undefined;
+  last: searchIndex.HitPlace | undefined;
   /** What it found by former versions, for a page that continues after it. */
   readonly former: FormerHits;
 }
@@ -560,7 +546,7 @@ type Page = Pick<SearchAnswer, 'items' | 'nextCursor'>;
 function toPage({ hits, last }: Collected, limit: number): Page {
   const page = hits.slice(0, limit);
   const behind = hits.length > limit ? page.at(-1)?.place : last;
-  return { items: page.map(({ item }) => item), nextCursor: behind ? writePlace(behind) : null };
+  return { items: page.map(({ item }) => item), nextCursor: behind ? searchIndex.writePlace(behind) : null };
 }
 
 function toItem(row: port.PlacedRow) {

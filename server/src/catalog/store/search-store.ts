@@ -111,16 +111,6 @@ const FIRST_OF_FOUR = 0xf0;
 
 const inFile = (query: string): Sql => sql`cast(${markNumbers(Buffer.from(query))} as text)`;
 
-/** The rows `s` of the index that a tier finds, as `from` and `where`. */
-interface Found {
-  readonly from: Sql;
-  /** The same, for counting. */
-  readonly index: Sql;
-  readonly where: Sql;
-  /** In SQLite the key of what is found; PostgreSQL would walk all documents if their key could provide the order. */
-  readonly order: Sql;
-}
-
 /**
  * The project's own rows, estimated as high as possible: with the index of the project, for which it has no
  * statistics, PostgreSQL would read all its rows for a few hits. For 300 categories of 30,000 products that
@@ -132,7 +122,8 @@ const OFTEN_OWN = sql`s.project_id in (${joined(
   ', ',
 )})`;
 
-function foundBy(tier: port.SearchTier): Found {
+/** @returns the rows `s` of the index that a tier finds, as `from`, or `index` for counting, and `where` */
+function foundBy(tier: port.SearchTier) {
   const documents = text('search_entry s');
   if (tier.all.length === 0)
     return { from: documents, index: documents, where: own('s'), order: text('s.document_id') };
@@ -147,6 +138,7 @@ function foundBy(tier: port.SearchTier): Found {
       sqlite: () => sql`l.search_lexeme match ${inFile(writeTier(tier, 'sqlite'))}`,
       postgres: sql`${OFTEN_OWN} and s.lexemes @@ ${query}`,
     }),
+    // In SQLite the key of what is found; PostgreSQL would walk all documents if their key could provide the order.
     order: byEngine({ sqlite: text('l.rowid'), postgres: text('s.document_id + 0') }),
   };
 }
@@ -175,13 +167,7 @@ const TAIL_AT_ONCE = { as: 's', bytes: 8 * 1024 * 1024 };
  */
 const HITS_AT_ONCE = { whole: 2 * 1024 * 1024, front: 16 * 1024 * 1024 };
 
-export function* listHits({
-  tier,
-  after,
-  limit,
-  newer,
-  isWhole,
-}: port.RequestedUploads): Program<port.ListedPart<port.FoundRow>> {
+export function* listHits({ tier, after, limit, newer, isWhole }: port.RequestedUploads) {
   const { from, where, order } = foundBy(tier);
   const behind = byEngine({ sqlite: sql`${order} > ${after}`, postgres: sql`s.document_id > ${after}` });
   const page = sql`(select s.document_id as place, p.* from ${from} ${productOf(newer)} where ${where} and ${behind}
@@ -355,10 +341,7 @@ const saveWalk = (walk: search.SearchWalk): Program<number> =>
 
 const KEYS = { document_id: 'bigint', product_id: 'bigint', group_key: 'bigint' } as const;
 
-function* placeDocuments(
-  placed: readonly port.PlacedDocument[],
-  { lexemes, words }: port.PreparedWalk,
-): Program<void> {
+function* placeDocuments(placed: readonly port.PlacedDocument[], { lexemes, words }: port.PreparedWalk) {
   const bytes = Buffer.from(lexemes, 'latin1');
   yield* run(
     byEngine({
