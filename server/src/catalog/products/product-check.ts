@@ -81,10 +81,7 @@ function compileOnce(schema: object, { isText, ...options }: CheckOptions): () =
  * Unpacks, parses and checks a body of products. Nothing is converted: values are strings by contract.
  * @throws body_not_unpacked, body_too_large, body_not_json, request_invalid, too_many_products, no_products
  */
-export function checkBody(
-  source: BodySource,
-  form: BodyForm,
-): CheckedBody<schemas.SentProduct | schemas.SentPatch> {
+export function checkBody(source: BodySource, form: BodyForm) {
   const text = readText(source);
   const list = [...readList(parseJson(text))];
   if (list.length === 0) throw new ServiceError('no_products');
