@@ -3,12 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Catalog } from '../../catalog/catalog.ts';
-import {
-  IdentifierQuery,
-  IdentifiersQuery,
-  readIdentifierList,
-  refuseCommas,
-} from '../../catalog/products/products.ts';
+import * as products from '../../catalog/products/products.ts';
 import { orNull, ProjectParams, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import { joinTwins, takeNoBody } from '../../http/bodies/bodies.ts';
 import { requestHook, whileCallerWaits } from '../../http/guards/guards.ts';
@@ -18,15 +13,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { optional } from '../../kernel/optional.ts';
 import { RelatedProduct, RelatedReason, SingleProduct } from '../definitions/definitions.ts';
 import type { Relations } from '../relations.ts';
-import {
-  checkIncluded,
-  checkSources,
-  DEFAULT_LIMIT,
-  LARGEST_LIMIT,
-  type RelatedBytes,
-  type RelatedRequest,
-  type RelatedSteps,
-} from './related-answers.ts';
+import * as answers from './related-answers.ts';
 
 const config = { guard: 'project', access: 'page' } as const;
 const about = {
@@ -50,7 +37,7 @@ const common = {
   hooks: {
     onRequest: requestHook(({ query }) => {
       const { includeRelations, includeTags } = query as Readonly<Record<string, unknown>>;
-      if (isNothing(includeRelations) && isNothing(includeTags)) checkIncluded({});
+      if (isNothing(includeRelations) && isNothing(includeTags)) answers.checkIncluded({});
     }),
   },
 };
@@ -69,8 +56,8 @@ export const relatedRoutes =
       query: BulkQuery,
       async handle({ project, query }, reply) {
         const requested = readRequested(query);
-        const identifiers = checkSources(readIdentifierList(query.identifiers));
-        await refuseCommas(query.identifiers, (some) => catalog.store.hasAny(project.id, some));
+        const identifiers = answers.checkSources(products.readIdentifierList(query.identifiers));
+        await products.refuseCommas(query.identifiers, (some) => catalog.store.hasAny(project.id, some));
         return answer(project, reply, { ...requested, form: 'bulk', identifiers });
       },
     });
@@ -85,9 +72,11 @@ export const relatedRoutes =
       async handle({ project, query, body }, reply) {
         const requested = joinRequested(query, body);
         const { identifiers: listed } = query;
-        const inQuery = { identifiers: listed === undefined ? undefined : readIdentifierList(listed) };
+        const inQuery = {
+          identifiers: listed === undefined ? undefined : products.readIdentifierList(listed),
+        };
         const { identifiers } = joinTwins(inQuery, { identifiers: body.identifiers });
-        const sources = checkSources(identifiers ?? readIdentifierList(undefined));
+        const sources = answers.checkSources(identifiers ?? products.readIdentifierList(undefined));
         return answer(project, reply, { ...requested, form: 'bulk', identifiers: sources });
       },
     });
@@ -128,7 +117,7 @@ export const relatedRoutes =
       query: Type.Object({ limit: limit('groups to answer for each direction') }),
       answer: { 200: ProductRelations },
       async handle({ project, params: { identifier }, query }, reply) {
-        const requested = { projectId: project.id, identifier, limit: query.limit ?? DEFAULT_LIMIT };
+        const requested = { projectId: project.id, identifier, limit: query.limit ?? answers.DEFAULT_LIMIT };
         return whileCallerWaits(reply, async (signal) => ({
           relations: (await relations.relateProduct(requested, signal)).map(({ relation, related }) => ({
             id: relation.id,
@@ -144,7 +133,7 @@ export const relatedRoutes =
     });
   };
 
-type Requested = Omit<RelatedRequest, 'identifiers' | 'form'>;
+type Requested = Omit<answers.RelatedRequest, 'identifiers' | 'form'>;
 
 /** @throws query_invalid */
 const readRequested = (query: Omit<Static<typeof SingleSentQuery>, 'identifier'>): Requested => ({
@@ -163,13 +152,14 @@ function joinRequested(
   { includeRelations, includeTags, explain, assumed }: Static<typeof SingleBody>,
 ): Requested {
   const requested = joinTwins(readRequested(query), { includeRelations, includeTags, explain, assumed });
-  checkIncluded(requested);
+  answers.checkIncluded(requested);
   return requested;
 }
 
 /** What the schemas say, as code. */
 const isLimit = (value: unknown) =>
-  value === undefined || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= LARGEST_LIMIT);
+  value === undefined ||
+  (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= answers.LARGEST_LIMIT);
 const isRelation = (entry: unknown) => isObject(entry) && Number.isInteger(entry.id) && isLimit(entry.limit);
 const isTag = (entry: unknown) =>
   isObject(entry) && typeof entry.tag === 'string' && isLimit(entry.limitPerRelation);
@@ -201,7 +191,7 @@ function readList<Schema extends TSchema>(
 /** The first part is read before anything is sent, so that its failure can be answered; more than one part is streamed. */
 const answerBy =
   (relations: Relations) =>
-  (project: ChosenProject, reply: FastifyReply, requested: RelatedRequest): Promise<RawAnswer> =>
+  (project: ChosenProject, reply: FastifyReply, requested: answers.RelatedRequest): Promise<RawAnswer> =>
     whileCallerWaits(reply, async (signal) => {
       const steps = await relations.answer(project, requested, signal);
       const first = await steps.next();
@@ -216,7 +206,10 @@ const answerBy =
     });
 
 /** It is unknown when a part of a stream is sent, so none is released. */
-async function* resume(read: readonly RelatedBytes[], rest: RelatedSteps): AsyncGenerator<Buffer, void> {
+async function* resume(
+  read: readonly answers.RelatedBytes[],
+  rest: answers.RelatedSteps,
+): AsyncGenerator<Buffer, void> {
   for (const { bytes } of read) yield bytes;
   for await (const { bytes } of rest) yield bytes;
 }
@@ -225,8 +218,8 @@ async function* resume(read: readonly RelatedBytes[], rest: RelatedSteps): Async
 const limit = (description: string) =>
   optional.integer({
     minimum: 1,
-    maximum: LARGEST_LIMIT,
-    description: `${description}, default ${DEFAULT_LIMIT}`,
+    maximum: answers.LARGEST_LIMIT,
+    description: `${description}, default ${answers.DEFAULT_LIMIT}`,
   });
 
 const IncludeRelations = Type.Array(Type.Object({ id: Type.Integer(), limit: limit('groups to answer') }), {
@@ -244,8 +237,8 @@ const included = {
   assumed: optional.flag('adds to a product the attributes without a value that it is there by'),
 };
 
-const BulkQuery = Type.Object({ ...IdentifiersQuery.properties, ...included });
-const SingleQuery = Type.Object({ ...IdentifierQuery.properties, ...included });
+const BulkQuery = Type.Object({ ...products.IdentifiersQuery.properties, ...included });
+const SingleQuery = Type.Object({ ...products.IdentifierQuery.properties, ...included });
 
 const sent = {
   ...ProjectQuery.properties,
