@@ -93,16 +93,17 @@ class KnownParts {
 
   /** @param value with the number of letters that its product may still add */
   findValue(key: string, { values }: KnownKey, { value, letters }: { value: string; letters: number }) {
-    const known = values.get(value);
+    const isShort = key.length + value.length <= KNOWN_LENGTH;
+    const known = isShort ? values.get(value) : undefined;
     if (known !== undefined) return known;
     const made = {
       number: words.numberOf.value(key, value),
       words: this.vocabulary.listNumbers(value, letters),
     };
     // If the value may have been truncated for this product, others may have more words.
-    const isShort = key.length + value.length <= KNOWN_LENGTH && value.length * LETTERS_PER_SIGN <= letters;
+    const isWhole = value.length * LETTERS_PER_SIGN <= letters;
     const place = made.number & (MET_ONCE - 1);
-    if (isShort && this.metOnce[place] === made.number) {
+    if (isShort && isWhole && this.metOnce[place] === made.number) {
       values.set(value, made);
       this.entries += 1;
     }
@@ -201,6 +202,7 @@ export class LexemeWriter {
   private listWord(word: number): void {
     const { listed, vocabulary } = known;
     listed[word] = this.list;
+    if (vocabulary.hasDigit(word)) return;
     const text = vocabulary.read(word);
     if (isForgivable(text)) this.forgivable.push(text);
   }

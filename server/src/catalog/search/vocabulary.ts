@@ -62,6 +62,14 @@ export class Vocabulary {
     return number;
   }
 
+  /** Model numbers, of which each product has its own: nothing needs their text. */
+  hasDigit(number: number): boolean {
+    const end = this.starts[number + 1] as number;
+    for (let at = this.starts[number] as number; at < end; at += 1)
+      if ((this.bytes[at] as number) <= NINE) return true;
+    return false;
+  }
+
   read(number: number): string {
     const { bytes, starts } = this;
     return Buffer.from(bytes.subarray(starts[number], starts[number + 1])).toString();
@@ -123,6 +131,8 @@ export class Vocabulary {
     return number;
   }
 }
+
+const NINE = 0x39;
 
 const isPlain = (code: number): boolean => (code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39);
 
