@@ -59,6 +59,8 @@ export interface Candidate {
   readonly group: string;
   /** Its rank, as text with the same order; set for lists that are merged. */
   readonly rank?: string;
+  /** Absent if it was not read with it. */
+  readonly identifier?: string;
 }
 
 /** A search in a list: entries on `side` that are paired with the identifier on the other one. */
@@ -94,12 +96,12 @@ export interface CandidateSearch {
 }
 
 /** @returns the entries of all lists, by rank, then id */
-export function* mergeRanked<Ranked extends Candidate>(
-  lists: readonly Iterable<Ranked>[],
-): Generator<Ranked, void> {
+export function mergeRanked<Ranked extends Candidate>(lists: readonly Iterable<Ranked>[]): Iterable<Ranked> {
   const [only] = lists;
-  // A statement that is read row by row stays open until its list, or its reader, ends.
-  if (only !== undefined && lists.length === 1) return yield* only;
+  return only !== undefined && lists.length === 1 ? only : mergeAll(lists);
+}
+
+function* mergeAll<Ranked extends Candidate>(lists: readonly Iterable<Ranked>[]): Generator<Ranked, void> {
   const heads = lists.flatMap((list) => {
     const rest = list[Symbol.iterator]();
     const { value: next } = rest.next();

@@ -91,6 +91,12 @@ export class CatalogFile {
     if (made.columns().length === 0) made.setReadBigInts(true);
     return made;
   });
+  /** The same for a statement whose rows are read as arrays: objects cost twice as much, and fill the old generation of V8. */
+  readonly prepareArrays = onceByText((sql) => {
+    const made = this.database.prepare(sql);
+    made.setReturnArrays(true);
+    return made;
+  });
   private readonly session: ProgramSession;
   private readonly projectId: number | undefined;
 

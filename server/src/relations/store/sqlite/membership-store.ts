@@ -232,7 +232,7 @@ function removeMemberships(file: CatalogFile, documents: readonly number[]): voi
 }
 
 /** A row of the index as read, with its bytes in hexadecimal. */
-export interface StoredRun {
+interface StoredRun {
   readonly rank: string;
   readonly productId: number;
   readonly document: number;
@@ -302,19 +302,26 @@ function isEscaped(members: string, at: number): boolean {
   return (at - start) % 2 === 1;
 }
 
-/** @returns the members of ordered rows, in order */
-export function* mergeRuns<Row extends StoredRun>(
+/**
+ * @param membersOf returns undefined for a row that is a member itself
+ * @returns the members of ordered rows, in order
+ */
+export function* mergeRuns<Row extends RunMember>(
   rows: Iterable<Row>,
-  membersOf: (row: Row) => Iterable<RunMember>,
+  membersOf: (row: Row) => Iterable<RunMember> | undefined,
 ): Generator<RunMember, void> {
   const open: OpenRun[] = [];
   for (const row of rows) {
-    if (open.length > 0) yield* takeBefore(open, [null, row.rank, row.productId, row.document, '']);
-    const rest = membersOf(row)[Symbol.iterator]();
+    if (open.length > 0) yield* takeBefore(open, row);
+    const rest = membersOf(row)?.[Symbol.iterator]();
+    if (rest === undefined) {
+      yield row;
+      continue;
+    }
     const { value: head } = rest.next();
     if (head !== undefined) open.push({ rest, head });
   }
-  yield* takeBefore(open);
+  if (open.length > 0) yield* takeBefore(open);
 }
 
 type OpenRun = { readonly rest: Iterator<RunMember>; head: RunMember };

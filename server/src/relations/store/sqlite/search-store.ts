@@ -5,7 +5,7 @@ import { sideNumber, unpackMemberships } from '../../memberships/memberships.ts'
 import * as searches from '../../search/search.ts';
 import type { PassedProduct } from '../relation-reader.ts';
 import { describeLinked } from '../survey-store.ts';
-import { mergeRuns, parseRun, type RunMember, readRun, type StoredRun } from './membership-store.ts';
+import { mergeRuns, parseRun, type RunMember, readRun } from './membership-store.ts';
 
 /** Reads the join index of a catalog's file, on the snapshot of the caller. */
 
@@ -49,92 +49,71 @@ export function createFileView(
 
 const weighVariant = ({ packed }: searches.Variant) => 100 + packed.length;
 
-interface SourceRow extends Omit<searches.FoundSource, 'memberships'> {
-  readonly packed: string;
-}
+type SourceRow = readonly [productId: number, group: string, packed: string];
 
-const SOURCE = `select p.id as productId, r.group_identifier as "group", r.memberships as packed
+const SOURCE = `select p.id, r.group_identifier, r.memberships
   from product p join relation_document r on r.document_id = p.document_id`;
 
-const toSource = ({ packed, ...source }: SourceRow): searches.FoundSource => ({
-  ...source,
+const toSource = ([productId, group, packed]: SourceRow): searches.FoundSource => ({
+  productId,
+  group,
   memberships: unpackMemberships(packed),
 });
 
 function findSource(file: CatalogFile, identifier: string): searches.FoundSource | undefined {
   // A lone surrogate would be read as U+FFFD, which another product may have.
   if (!identifier.isWellFormed()) return undefined;
-  const row = file.prepare(`${SOURCE} where p.identifier = ?`).get(identifier) as SourceRow | undefined;
+  const statement = file.prepareArrays(`${SOURCE} where p.identifier = ?`);
+  const row = statement.get(identifier) as SourceRow | undefined;
   return row && toSource(row);
 }
 
 /** @param products by id. @returns by identifier their places in relations by rules: `findSource` for many at once */
 export function listSources(file: CatalogFile, products: readonly PassedProduct[]) {
   const identifiers = new Map(products.map(({ productId, identifier }) => [productId, identifier]));
-  const sources = file
-    .prepare(`${SOURCE} where p.id between ? and ?`)
+  const rows = file
+    .prepareArrays(`${SOURCE} where p.id between ? and ?`)
     .all(products[0]?.productId ?? 0, products.at(-1)?.productId ?? 0) as unknown as SourceRow[];
-  return new Map(
-    sources.flatMap((row): [string, searches.FoundSource][] => {
-      const identifier = identifiers.get(row.productId);
-      return identifier === undefined ? [] : [[identifier, toSource(row)]];
-    }),
-  );
+  const sources = new Map<string, searches.FoundSource>();
+  for (const row of rows) {
+    const identifier = identifiers.get(row[0]);
+    if (identifier !== undefined) sources.set(identifier, toSource(row));
+  }
+  return sources;
 }
 
+/** A member, or the first place of a run, whose number is where a member's second compared value is. */
+type ListRow = RunMember;
+
 /** The rank in hexadecimal has the same order as the bytes and is cheaper to pass on. */
-const COLUMNS = `m.product_id as productId, m.document_id as document, m.group_identifier as "group", lower(hex(m.rank)) as rank,
-  m.run`;
+const COLUMNS =
+  'null, lower(hex(m.rank)), m.product_id, m.document_id, m.group_identifier, cast(m.run as text)';
 const ORDER = 'order by m.rank, m.product_id, m.document_id';
 const IN_LIST = 'm.build_id = ? and m.side = ? and m.match_key = ?';
 
-function* listCandidates(
+function listCandidates(
   file: CatalogFile,
   search: searches.CandidateSearch,
   limit: searches.WorkLimit | undefined,
-) {
+): Iterable<searches.Candidate> {
   const isAlone = search.opposite.keys.length === 1 && search.isMerged !== true;
   const comparisons = searches.listComparisons(search, 'hex');
-  const membersOf = ({ rank, productId, document, group, run }: StoredRun): Iterable<RunMember> =>
-    run === null ? [[null, rank, productId, document, group]] : parseRun(readRun(file, run), comparisons);
+  // A member whose document is not its product's present one is staged, or retained for a restore.
+  const present = file.prepareArrays('select identifier from product where id = ? and document_id = ?');
+  const membersOf = ({ 5: run = null }: ListRow) =>
+    run === null ? undefined : parseRun(readRun(file, Number(run)), comparisons);
   function* listOfKey(key: string) {
     limit?.check();
     const place = [search.build, sideNumber(search.side), Buffer.from(key, 'base64')] as const;
-    const list = { ...describeList(file, place, comparisons), limit };
-    const rows = isAlone ? listInOrder(file, list) : listInPages(file, list);
-    for (const [, rank, productId, , group] of takePresent(file, mergeRuns(rows, membersOf), search.limit))
-      yield { productId, group, rank };
+    const rows = listInPages(file, { ...describeList(file, place, comparisons), limit });
+    for (const [, rank, productId, document, group] of mergeRuns(rows, membersOf)) {
+      const identifier = present.get(productId, document)?.[0] as string | undefined;
+      // A list alone is kept without ranks.
+      if (identifier !== undefined)
+        yield isAlone ? { productId, group, identifier } : { productId, group, identifier, rank };
+    }
   }
-  yield* searches.mergeRanked(search.opposite.keys.map(listOfKey));
-}
-
-/** How many more members are read if some of the expected ones were not present. */
-const FEW_MORE = 8;
-
-/**
- * A member whose document is not its product's present one is staged, or retained for a restore. One
- * statement for many: a seek for each takes 1.5 µs, this 0.5.
- */
-function* takePresent(file: CatalogFile, members: Iterable<RunMember>, limit: number) {
-  const absent = file.prepare(
-    `select e.key as at from json_each(?) e
-     where not exists (select 1 from product p where p.id = e.value ->> 0 and p.document_id = e.value ->> 1)`,
-  );
-  function listPresent(part: readonly RunMember[]): readonly RunMember[] {
-    const found = absent.all(JSON.stringify(part.map((member) => [member[2], member[3]])));
-    if (found.length === 0) return part;
-    const places = new Set(found.map(({ at }) => at));
-    return part.filter((_, at) => !places.has(at));
-  }
-  let part: RunMember[] = [];
-  let [size, next] = [searches.expectCandidates(limit), FEW_MORE];
-  for (const member of members) {
-    part.push(member);
-    if (part.length < size) continue;
-    yield* listPresent(part);
-    [part, size, next] = [[], next, searches.growPage(next)];
-  }
-  yield* listPresent(part);
+  return searches.mergeRanked(search.opposite.keys.map(listOfKey));
 }
 
 interface ReadList {
@@ -193,31 +172,21 @@ function describeList(
   return { sql, values: [...place, value, ...values, value, ...texts] };
 }
 
-/** A row costs at least 2 µs, so none are read ahead. The statement is not used for anything else meanwhile. */
-function* listInOrder(file: CatalogFile, { sql, values, limit }: ReadList): Generator<StoredRun, void> {
-  let read = 0;
-  for (const row of file.prepare(`${sql} ${ORDER}`).iterate(...values)) {
-    read += 1;
-    if (read % 100 === 0) limit?.check();
-    yield row as unknown as StoredRun;
-  }
-}
-
 /** Runs in reach of a comparison that are sorted: more are read by rank, in a million members 16,000 rows at 0.2 µs. */
 const RUNS_SORTED_AT_MOST = 32;
-/** Runs have up to 64 members, 3 KiB of text. */
-const FIRST_ROWS = 4;
+const FIRST_ROWS = 16;
 const MOST_ROWS = 500;
 
 /** The same statement reads several lists in turn, so each gives it back after a page. */
-function* listInPages(file: CatalogFile, { sql, values, limit }: ReadList): Generator<StoredRun, void> {
-  let last: StoredRun | undefined;
+function* listInPages(file: CatalogFile, { sql, values, limit }: ReadList): Generator<ListRow, void> {
+  let last: ListRow | undefined;
   for (let size = FIRST_ROWS; ; size = Math.min(searches.growPage(size), MOST_ROWS)) {
     limit?.check();
     const after = last && ' and (m.rank, m.product_id, m.document_id) > (unhex(?), ?, ?)';
-    const from = last ? [last.rank, last.productId, last.document] : [];
-    const statement = file.prepare(`${sql}${after ?? ''} ${ORDER} limit ?`);
-    const page = statement.all(...values, ...from, size) as unknown as StoredRun[];
+    const from = last?.slice(1, 4) ?? [];
+    // A parameter as the limit would have SQLite compile the statement anew each time, 9 µs.
+    const statement = file.prepareArrays(`${sql}${after ?? ''} ${ORDER} limit ${size}`);
+    const page = statement.all(...values, ...from) as unknown as ListRow[];
     yield* page;
     last = page.at(-1);
     if (page.length < size) return;
@@ -225,12 +194,13 @@ function* listInPages(file: CatalogFile, { sql, values, limit }: ReadList): Gene
 }
 
 function listVariants(file: CatalogFile, group: string): searches.Variant[] {
-  return file
-    .prepare(
-      `select p.id as productId, r.memberships as packed from relation_document r
+  const rows = file
+    .prepareArrays(
+      `select p.id, r.memberships from relation_document r
        join product p on p.id = r.product_id and p.document_id = r.document_id where r.group_identifier = ?`,
     )
-    .all(group) as unknown as searches.Variant[];
+    .all(group) as unknown as [number, string][];
+  return rows.map(([productId, packed]) => ({ productId, packed }));
 }
 
 /** @throws Error for a product that does not exist, although the join index has named it */
