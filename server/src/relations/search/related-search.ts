@@ -75,7 +75,7 @@ export function searchSide(
   if (relation.isListed) return searchListed(view, relation, searched);
   const query = toSearch(relation, searched);
   if (query === undefined) return { groups: [] };
-  return searched.isBestEnough ? findBest(view, query) : toFound(listWhole(view, query));
+  return toFound(searched.isBestEnough ? listBest(view, query).map(toListed) : listWhole(view, query));
 }
 
 function toFound(listed: readonly ListedGroup[]): Omit<FoundGroups, 'matchType'> {
@@ -155,32 +155,24 @@ function listGroups(view: RelationView, query: SideSearch): ListedGroup[] {
 }
 
 /**
- * Finds the best product of each group, which is its first candidate: the other variants are not read.
- * Products with the same values share the result, except those that are in it.
+ * @returns the best product of each group, which is its first candidate: the other variants are not read. Products with
+ * the same values share the first candidates, of which each leaves out its own.
  */
-function findBest(view: RelationView, query: SideSearch): Omit<FoundGroups, 'matchType'> {
-  const choose = (candidates: Iterable<MatchingCandidate>, chosen = query) =>
-    toFound(
-      chooseBest(candidates, chosen).map(({ group, productId, assumed = [] }) => ({
-        group,
-        products: [productId],
-        assumed: assumed.length > 0 ? [[productId, assumed]] : [],
-      })),
-    );
-  const make = () => {
-    const first = takeFirst(view, forAll(query));
-    const best = choose(first, { ...forAll(query), limit: query.limit });
-    sharedNames.set(best.groups, {});
-    return [{ first, best }];
-  };
-  const weigh = ({ first }: { first: readonly unknown[] }) => 200 + 250 * first.length;
-  const [shared] = view.share?.(`first ${describeSearch(query)}`, make, weigh) ?? [];
-  if (shared === undefined) return choose(listMatching(view, query));
-  const isAmong = shared.first.some(
-    (one) => one.productId === query.requested || one.group === query.excluded,
-  );
-  return isAmong ? choose(shared.first) : shared.best;
+function listBest(view: RelationView, query: SideSearch): MatchingCandidate[] {
+  if (view.share === undefined) return chooseBest(listMatching(view, query), query);
+  const make = () => takeFirst(view, forAll(query));
+  return chooseBest(view.share(`first ${describeSearch(query)}`, make, weighCandidate), query);
 }
+
+/** A candidate with its texts; those of attributes that it is assumed to match by are few. */
+const weighCandidate = ({ group, identifier = '' }: MatchingCandidate) =>
+  120 + group.length + identifier.length;
+
+const toListed = ({ group, productId, assumed = [] }: MatchingCandidate): ListedGroup => ({
+  group,
+  products: [productId],
+  assumed: assumed.length > 0 ? [[productId, assumed]] : [],
+});
 
 /** @returns the first candidate of each group, for as many groups as requested */
 function chooseBest(candidates: Iterable<MatchingCandidate>, { excluded, limit, requested }: SideSearch) {
@@ -229,12 +221,12 @@ function sortVariants(variants: readonly Variant[], { build, side }: SideSearch,
       const member = unpackMember(packed, build, side);
       const judged = member && judge(member);
       if (member === undefined || !judged?.holds) return [];
-      return [{ productId, rank: Buffer.from(member.rank, 'base64'), assumed: judged.assumed }];
+      return [{ productId, rank: member.rank, assumed: judged.assumed }];
     })
     .sort(
       (a, b) =>
         Number(a.assumed.length > 0) - Number(b.assumed.length > 0) ||
-        Buffer.compare(a.rank, b.rank) ||
+        compareRanks(a.rank, b.rank) ||
         a.productId - b.productId,
     );
   return {
@@ -245,15 +237,25 @@ function sortVariants(variants: readonly Variant[], { build, side }: SideSearch,
   };
 }
 
+/** Bytes in base64, which are decoded only here, as of most groups one variant matches. */
+const compareRanks = (a: string, b: string): number =>
+  a === b ? 0 : Buffer.compare(Buffer.from(a, 'base64'), Buffer.from(b, 'base64'));
+
 interface MatchingCandidate extends Candidate {
   /** Attributes without a value that it is assumed to match by. */
   readonly assumed?: readonly string[];
 }
 
 /** @returns matching products in the order of the relation, first those without assumptions; some may be repeated */
-function* listMatching(view: RelationView, query: SideSearch): Generator<MatchingCandidate, void> {
-  const { index, opposite } = query;
-  if (index === undefined) return yield* view.listCandidates(query);
+const listMatching = (view: RelationView, query: SideSearch): Iterable<MatchingCandidate> =>
+  query.index === undefined ? view.listCandidates(query) : listIndexed(view, query, query.index);
+
+function* listIndexed(
+  view: RelationView,
+  query: SideSearch,
+  index: RuleIndex,
+): Generator<MatchingCandidate, void> {
+  const { opposite } = query;
   const { strict, loose } = findProbes(index, opposite);
   const judge = createJudge(index, opposite);
   if (index.isExact) yield* listProbed(view, query, strict);
@@ -344,25 +346,28 @@ export const listRelated = (
     view.once(`related ${identifier}`, () => {
       const source = view.findSource(identifier);
       return requested.map(({ relation, limit, direction }) => {
-        const searched = { identifier, source, limit, isBestEnough: true };
-        return direction === 'to'
-          ? nameBest(view, searchSide(view, relation, { ...searched, side: 'source' }))
-          : nameBest(view, searchRelated(view, relation, searched));
+        const searched = { identifier, source, limit };
+        const there = direction === 'to' ? NONE : listSide(view, relation, { ...searched, side: 'target' });
+        const isBack = direction === 'to' || (relation.twoWay && there.identifiers.length === 0);
+        return isBack ? listSide(view, relation, { ...searched, side: 'source' }) : there;
       });
     }),
   );
 
-/** Groups that products share are converted once; remembering all others would cost more than converting them. */
-const sharedNames = new WeakMap<FoundGroups['groups'], { list?: RelatedList }>();
+const NONE: RelatedList = { identifiers: [] };
 
-function nameBest(view: RelationView, found: Omit<FoundGroups, 'matchType'>): RelatedList {
-  const shared = sharedNames.get(found.groups);
-  if (shared === undefined) return nameFirst(view, found);
-  shared.list ??= nameFirst(view, found);
-  return shared.list;
-}
-
-function nameFirst(view: RelationView, { groups, quantities }: Omit<FoundGroups, 'matchType'>): RelatedList {
+function listSide(
+  view: RelationView,
+  relation: SearchedRelation,
+  searched: SearchedProduct & { readonly side: Side },
+): RelatedList {
+  if (!relation.isListed) {
+    const query = toSearch(relation, searched);
+    if (query === undefined) return NONE;
+    const nameOf = (one: Candidate) => one.identifier ?? view.findIdentifier(one.productId);
+    return { identifiers: listBest(view, query).map(nameOf) };
+  }
+  const { groups, quantities } = searchListed(view, relation, searched);
   const best = groups.map(([first]) => first as number);
   const identifiers = best.map((productId) => view.findIdentifier(productId));
   if (quantities === undefined) return { identifiers };

@@ -5,7 +5,7 @@ import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.t
 import type { Program } from '../../../storage/storage.ts';
 import type { Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
-import { type ColumnCache, listRelated, type RelationView } from '../../search/search.ts';
+import { type ColumnCache, listRelated } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
 import * as reader from '../relation-reader.ts';
 import { listTargetBuilds } from '../survey-store.ts';
@@ -80,8 +80,6 @@ function openCatalogs(files: CatalogFiles): Omit<reader.RelationCatalogs, 'paylo
   };
 }
 
-/** The best six of each list below are 180,000 products, 25 MB: with 100,000, most were read again and again. */
-const CACHED_IDENTIFIERS = 250_000;
 /** In bytes: a million products have some 30,000 lists for a rule of four equalities, at 1 KB each. */
 const SHARED = 64 * 1024 * 1024;
 
@@ -92,7 +90,7 @@ export function createSqlitePasses(files: CatalogFiles): reader.CatalogPasses {
       const file = files.open(projectId);
       return file.snapshot(() => {
         const share = reader.createSharedLists(SHARED).of(file);
-        const view = withCachedIdentifiers(createFileView(file, { share }));
+        const view = createFileView(file, { share });
         const pass = reader.openPass(async (program) => file.perform(program), {
           version: readCatalogVersion(file),
           async listRelated(products, searches) {
@@ -104,21 +102,6 @@ export function createSqlitePasses(files: CatalogFiles): reader.CatalogPasses {
         });
         return pass.then(work);
       });
-    },
-  };
-}
-
-function withCachedIdentifiers(view: RelationView): RelationView {
-  const cached = new Map<number, string>();
-  return {
-    ...view,
-    findIdentifier(productId) {
-      const known = cached.get(productId);
-      if (known !== undefined) return known;
-      if (cached.size >= CACHED_IDENTIFIERS) cached.clear();
-      const found = view.findIdentifier(productId);
-      cached.set(productId, found);
-      return found;
     },
   };
 }
