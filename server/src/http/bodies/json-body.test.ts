@@ -104,12 +104,12 @@ test('a thread reads what is large, unpacks to much or holds much, whatever it i
     assert.equal(await isThread(pack(`[${'0,'.repeat(19_000)}0]`)), false);
     assert.equal(await isThread(pack(`[${'0,'.repeat(21_000)}0]`)), true);
     const large = { type: 'array', description: 'x'.repeat(40_000) };
-    assert.equal(await isThread(pack(`[${'0,'.repeat(1_000)}0]`), large), false);
-    assert.equal(
-      await isThread(pack(`[${'0,'.repeat(3_000)}0]`), large),
-      true,
-      'its check takes long to compile',
-    );
+    for (const count of [1_000, 3_000])
+      assert.equal(
+        await isThread(pack(`[${'0,'.repeat(count)}0]`), large),
+        true,
+        'its check takes long to compile',
+      );
   }
 });
 
