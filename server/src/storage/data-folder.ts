@@ -5,27 +5,18 @@ import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from './sqlite-errors.ts';
 
 /** Paths below the data folder. A backup has the same shape. */
-export interface DataFolder {
-  readonly root: string;
-  readonly control: string;
-  readonly catalogs: string;
-  readonly payloads: string;
-  /** Not in any backup. */
-  readonly secretKeys: string;
-  /** Records the last backup; not in any backup itself. */
-  readonly lastBackup: string;
-}
+export type DataFolder = Readonly<ReturnType<typeof dataFolderAt>>;
 
-export function dataFolderAt(root: string): DataFolder {
-  return {
-    root,
-    control: join(root, 'control.db'),
-    catalogs: join(root, 'catalogs'),
-    payloads: join(root, 'payloads'),
-    secretKeys: join(root, 'secret-keys'),
-    lastBackup: join(root, 'last-backup.json'),
-  };
-}
+export const dataFolderAt = (root: string) => ({
+  root,
+  control: join(root, 'control.db'),
+  catalogs: join(root, 'catalogs'),
+  payloads: join(root, 'payloads'),
+  /** Not in any backup. */
+  secretKeys: join(root, 'secret-keys'),
+  /** Records the last backup; not in any backup itself. */
+  lastBackup: join(root, 'last-backup.json'),
+});
 
 /** @throws Error that names the setting */
 export function makeDataFolder(root: string): void {

@@ -122,17 +122,11 @@ async function enterTarget(target: MoveEnd, identity: string) {
 const filled = (target: MoveEnd, what: string | undefined): Error =>
   new Error(`${target.name} is not empty, name an empty one (${what})`);
 
-interface Ends {
-  readonly source: MoveEnd;
-  readonly target: MoveEnd;
-  /** @throws Error when PostgreSQL is served by now */
-  refuseServed(): Promise<void>;
-  close(): Promise<void>;
-}
+type Ends = Awaited<ReturnType<typeof openEnds>>;
 
 const isUrl = (place: string) => /^postgres(?:ql)?:\/\//.test(place);
 
-async function openEnds({ from, to, isForced = false }: MoveOptions): Promise<Ends> {
+async function openEnds({ from, to, isForced = false }: MoveOptions) {
   if (isUrl(from) === isUrl(to)) {
     throw new Error(
       'A store is moved from a data directory to postgres://… or back; for copies see relata backup and pg_dump',
@@ -149,6 +143,7 @@ async function openEnds({ from, to, isForced = false }: MoveOptions): Promise<En
   const close = async () => {
     for (const part of opened.splice(0).reverse()) await part.close();
   };
+  /** @throws Error when PostgreSQL is served by now */
   const refuseService = async () => (isForced ? undefined : refuseServed(postgres, name));
   try {
     if (isFromPostgres) {

@@ -354,10 +354,7 @@ function checkValue(check: SchemaCheck, value: unknown): unknown {
 }
 
 /** A value on its way between threads, in parts that each take about a millisecond to read. */
-interface PackedValue {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly ends: readonly number[];
-}
+type PackedValue = Readonly<ReturnType<typeof packValue>>;
 
 interface Part {
   /** The path of its members within the whole. */
@@ -371,7 +368,7 @@ type Container = Record<string | number, unknown>;
 const PART_VALUES = 2_000;
 
 /** Packs a value that JSON can hold, or undefined. */
-function packValue(value: unknown): PackedValue {
+function packValue(value: unknown) {
   const parts = Array.from(cutValue(value), (part) => serialize(part));
   const ends: number[] = [];
   for (const { length } of parts) ends.push((ends.at(-1) ?? 0) + length);

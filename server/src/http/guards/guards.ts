@@ -259,7 +259,6 @@ function readProjectId(query: unknown, params: unknown): number | undefined {
 }
 
 const PROJECTS = '/management/projects/:';
-const BELOW_PROJECT = `${PROJECTS}id/`;
 
 /**
  * Marks every route below the path of a project, so that none can omit the check. Runs when the route is added.
@@ -268,7 +267,7 @@ const BELOW_PROJECT = `${PROJECTS}id/`;
 export function markProjectRoute(route: RouteOptions): void {
   const { url, config = {}, schema = {} } = route;
   if (!url.startsWith(PROJECTS) || url === `${PROJECTS}id`) return;
-  if (!url.startsWith(BELOW_PROJECT)) throw new Error(`${url} must name its project :id`);
+  if (!url.startsWith(`${PROJECTS}id/`)) throw new Error(`${url} must name its project :id`);
   if (config.guard !== 'management') throw new Error(`${url} must have the guard management`);
   route.schema = { ...schema, params: schema.params ?? ProjectParams };
   route.config = { ...config, isBelowProject: config.findsDeletedProject !== true };

@@ -80,18 +80,7 @@ export function createRefusalLog(message: string): (log: Server['log'], facts: o
 }
 
 /** What was sent and why it was refused, as far as it may be shown: secrets are masked, long texts truncated. */
-export interface SentRequest {
-  /** Path and query. */
-  readonly url: string;
-  readonly reason: string | null;
-  readonly message: string | null;
-  readonly details: readonly string[];
-  /** Its beginning as text; null if it was absent, a file or unreadable. */
-  readonly body: string | null;
-  /** Bytes of the body as received. */
-  readonly bodyBytes: number;
-  readonly isBodyWhole: boolean;
-}
+export type SentRequest = Readonly<ReturnType<typeof describeSent>>;
 
 /** Source: docs/interface.md §14.9. */
 const LONGEST = { url: 1_000, body: 1_024, line: 300, lines: 5 };
@@ -100,18 +89,21 @@ const ATTRIBUTE_NAME = 'key';
 const OF_PRODUCTS = /^\/(products|content)\b/;
 
 /** Takes some microseconds; used for requests that failed or were slow. */
-export function describeSent(request: FastifyRequest): SentRequest {
+export function describeSent(request: FastifyRequest) {
   const { failure } = request;
   // For a streamed file, and a body that was not read to its end, the declared length.
   const bodyBytes = request.rawBody?.bytes.length ?? Number(request.headers['content-length'] ?? 0);
   const plainName = OF_PRODUCTS.test(request.url) ? ATTRIBUTE_NAME : undefined;
   const text = readBeginning(request);
   return {
+    /** Path and query. */
     url: describeUrl(request),
     reason: failure?.reason ?? null,
     message: failure?.message ?? null,
     details: failure === undefined ? [] : describeDetails(failure).slice(0, LONGEST.lines).map(shorten),
+    /** Its beginning as text; null if it was absent, a file or unreadable. */
     body: text === undefined ? null : maskSecrets(text.slice(0, LONGEST.body), plainName),
+    /** As received. */
     bodyBytes,
     isBodyWhole:
       text === undefined ? bodyBytes === 0 : text.length <= LONGEST.body && bodyBytes <= BEGINNING_BYTES,

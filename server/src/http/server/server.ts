@@ -392,7 +392,6 @@ type Query = Record<string | symbol, string | string[]>;
 const SHORT_CHARACTERS = 4_096;
 /** The parameters that guards need. */
 const OF_GUARDS = /(?<=^|&)(?:apiKey|projectId)(?:=[^&]*)?(?=&|$)/g;
-const isOfGuards = (name: string | symbol) => name === 'apiKey' || name === 'projectId';
 
 /**
  * Reads the query of an address. Of a long one it reads only the key and the project, and the rest when any of it is used,
@@ -407,7 +406,7 @@ export function readLazily(text: string): Query {
     isRead = true;
     return query;
   }
-  const find = (name: string | symbol) => (isOfGuards(name) ? query : readRest());
+  const find = (name: string | symbol) => (name === 'apiKey' || name === 'projectId' ? query : readRest());
   return new Proxy(query, {
     get: (_, name) => find(name)[name],
     has: (_, name) => name in find(name),

@@ -234,15 +234,7 @@ async function orRefuse<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 /** A payload that is written while it is received. */
-export interface PayloadWriter {
-  readonly name: string;
-  /** Passes all bytes received so far, from the first one. */
-  received(bytes: Uint8Array): void;
-  /** Writes all bytes. Durable when it returns; leaves nothing if it fails. @throws storage_full */
-  finish(bytes: Uint8Array): Promise<void>;
-  /** Leaves nothing behind unless `finish` was called; may be called after it. Never rejects. */
-  abandon(): Promise<void>;
-}
+export type PayloadWriter = ReturnType<typeof createPayloadWriter>;
 
 /** The destination of the pieces of one payload. */
 interface PieceTarget {
@@ -256,7 +248,7 @@ interface PieceTarget {
 const PIECE_BYTES = 4 * 1024 * 1024;
 
 /** Writes piece by piece, one after another; `open` is called for the first. */
-function createPayloadWriter(name: string, open: () => Promise<PieceTarget>): PayloadWriter {
+function createPayloadWriter(name: string, open: () => Promise<PieceTarget>) {
   let target: PieceTarget | undefined;
   /** How many bytes are written, or will be when `writing` resolves. */
   let issued = 0;
@@ -283,10 +275,12 @@ function createPayloadWriter(name: string, open: () => Promise<PieceTarget>): Pa
 
   return {
     name,
-    received(bytes) {
+    /** Passes all bytes received so far, from the first one. */
+    received(bytes: Uint8Array): void {
       if (bytes.length - issued >= PIECE_BYTES) write(bytes);
     },
-    async finish(bytes) {
+    /** Writes all bytes. Durable when it returns; leaves nothing if it fails. @throws storage_full */
+    async finish(bytes: Uint8Array): Promise<void> {
       isFinished = true;
       write(bytes);
       try {
@@ -297,7 +291,8 @@ function createPayloadWriter(name: string, open: () => Promise<PieceTarget>): Pa
         throw error;
       }
     },
-    async abandon() {
+    /** Leaves nothing behind unless `finish` was called; may be called after it. Never rejects. */
+    async abandon(): Promise<void> {
       if (isFinished) return;
       writing = drop();
       issued = 0;
@@ -305,8 +300,6 @@ function createPayloadWriter(name: string, open: () => Promise<PieceTarget>): Pa
     },
   };
 }
-
-const decompress = promisify(zlib.zstdDecompress);
 
 /** The size of one value in PostgreSQL; a part is read and written as one message. */
 const PART_BYTES = 4 * 1024 * 1024;
@@ -340,7 +333,9 @@ export function createPayloadRows(postgres: Postgres): PayloadFiles {
       );
       const packed = Buffer.concat(parts.map((part) => part.bytes));
       // Also fails when its rows are missing.
-      return viewOf(await decompress(packed).catch((cause: unknown) => refuseDamaged(name, cause)));
+      return viewOf(
+        await promisify(zlib.zstdDecompress)(packed).catch((cause: unknown) => refuseDamaged(name, cause)),
+      );
     },
     async remove(projectId, name) {
       await postgres.run('delete from payload where project_id = $1 and name = $2', [projectId, name]);

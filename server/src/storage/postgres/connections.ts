@@ -406,7 +406,6 @@ const READ_AT = 1;
 /** The version that this program is too old for; 0 if none. */
 const MOVED_TO = 2;
 
-const READ_EVERY_MS = 1_000;
 /** Half of the time after which a newer program considers a process gone (`GONE_MS` in migrate.ts). */
 const STALE_MS = 5_000;
 
@@ -458,6 +457,6 @@ export async function watchSchema(postgres: SqlSession, watch: SchemaWatch): Pro
   };
   await read();
   // While the database is unreachable the watch becomes stale, and the next transactions read the schema themselves.
-  const timer = setInterval(() => void read().catch(() => {}), READ_EVERY_MS).unref();
+  const timer = setInterval(() => void read().catch(() => {}), 1_000).unref();
   return () => clearInterval(timer);
 }

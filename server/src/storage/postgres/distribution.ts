@@ -16,19 +16,14 @@ export const DISTRIBUTED =
   catalog_event relation relation_build relation_document relation_member relation_link_source relation_link
   value_table payload catalog`.split(/\s+/);
 
-export interface Cluster {
-  /** The Citus version, as people write it; undefined for plain PostgreSQL. */
-  readonly version: string | undefined;
-  readonly workers: number;
-  /** Distributed tables, each with its number of shards. */
-  readonly distributed: ReadonlyMap<string, number>;
-}
+export type Cluster = Awaited<ReturnType<typeof inspectCluster>>;
 
-export async function inspectCluster(session: SqlSession): Promise<Cluster> {
+export async function inspectCluster(session: SqlSession) {
   const [extension] = await session.rows<{ version: string }>(
     `select extversion as version from pg_extension where extname = 'citus'`,
   );
-  if (extension === undefined) return { version: undefined, workers: 0, distributed: new Map() };
+  if (extension === undefined)
+    return { version: undefined, workers: 0, distributed: new Map<string, number>() };
   const [nodes] = await session.rows<{ workers: number }>(
     `select count(*) as workers from pg_dist_node where noderole = 'primary' and isactive and shouldhaveshards`,
   );
@@ -36,8 +31,10 @@ export async function inspectCluster(session: SqlSession): Promise<Cluster> {
     `select logicalrelid::text as name, count(*) as shards from pg_dist_shard group by 1`,
   );
   return {
+    /** The Citus version, as people write it; undefined for plain PostgreSQL. */
     version: extension.version,
     workers: nodes?.workers ?? 0,
+    /** Distributed tables, each with its number of shards. */
     distributed: new Map(tables.map(({ name, shards }) => [name, shards])),
   };
 }

@@ -7,7 +7,6 @@ import { distributeNew } from './distribution.ts';
 export const GONE_MS = 10_000;
 /** How long a start waits for older processes to end, which were stopped at the same time or killed just now. */
 const OTHERS_MS = 15_000;
-const TRY_EVERY_MS = 500;
 /** The first schema in which each process records the version that it knows. */
 const NOTED_SINCE = 22;
 
@@ -29,7 +28,7 @@ export async function migratePostgres(
       if (!['23505', '42P07'].includes(error.code ?? '')) throw error;
     });
   await postgres.run('insert into service (id, schema_version) values (1, 0) on conflict do nothing');
-  for (const until = performance.now() + OTHERS_MS; ; await setTimeout(TRY_EVERY_MS)) {
+  for (const until = performance.now() + OTHERS_MS; ; await setTimeout(500)) {
     // A transaction for each attempt: it locks the row in which older processes show their signs of life.
     const older = await postgres.transaction((tx) => bringToNewest(tx, migrations));
     if (older === undefined) return;

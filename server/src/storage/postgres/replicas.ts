@@ -19,7 +19,6 @@ const BEAT_EVERY_MS = 200;
 const IDLE_BEAT_MS = 5_000;
 /** A beat younger than this was raised by another process just now. */
 const BEAT_AGE_MS = 150;
-const CATCH_UP_EVERY_MS = 20;
 const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
 interface Replica {
@@ -87,7 +86,7 @@ export function createReaders(
       // By then every process has seen that a replica without this beat lags too far behind.
       const until = performance.now() + maxDelayMs + 3 * BEAT_EVERY_MS;
       while (replicas.some((one) => one.beat < newest) && performance.now() < until) {
-        await new Promise((resolve) => setTimeout(resolve, CATCH_UP_EVERY_MS));
+        await new Promise((resolve) => setTimeout(resolve, 20));
         await Promise.race([
           Promise.all(replicas.map(checkReplica)),
           new Promise((resolve) => setTimeout(resolve, BEAT_EVERY_MS)),

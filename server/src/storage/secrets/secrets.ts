@@ -124,8 +124,6 @@ export interface SealedColumn extends Omit<SealedPlace, 'row'> {
 
 type KeyedRow = Readonly<Record<string, string | number>> & { readonly sealed: string };
 
-const PAGE = 500;
-
 /**
  * Seals anew what an earlier key sealed, row by row: a row that is changed meanwhile is left alone.
  * @returns how many texts were sealed anew, and how many no key can unseal
@@ -172,7 +170,7 @@ async function* listOld(
   for (let place = sql``; ; ) {
     const { rows } = await sql<KeyedRow>`select ${keys}, ${sql.ref(column)} as sealed from ${sql.table(table)}
       where ${sql.ref(column)} is not null ${isOld} ${place}
-      order by ${keys} limit ${sql.lit(PAGE)}`.execute(read);
+      order by ${keys} limit 500`.execute(read);
     yield* rows;
     const last = rows.at(-1);
     if (last === undefined) return;

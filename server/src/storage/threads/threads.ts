@@ -379,7 +379,6 @@ function reviveFailure({ message, stack, refusal }: ThreadFailure): Error {
 
 /** A caller who waits for a thread is likely to ask again soon. */
 const IDLE_MS = 60_000;
-const LET_GO_MS = 2_000;
 
 /**
  * Threads that each work for one user at a time, and are stopped wherever they are when its signal aborts.
@@ -431,7 +430,7 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
 /** @returns whether the thread has let go of what it holds */
 async function letGo(thread: ThreadPool): Promise<boolean> {
   const done = thread.run('close', {}, { key: 0 }).then(() => true);
-  return Promise.race([done, delay(LET_GO_MS, false, { ref: false })]).catch(() => false);
+  return Promise.race([done, delay(2_000, false, { ref: false })]).catch(() => false);
 }
 
 /** An operation of a thread, which returns its output or `Passed` with it. `stop` is given if it can be stopped. */

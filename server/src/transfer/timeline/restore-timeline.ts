@@ -6,11 +6,11 @@ import { FollowedFiles, listSent } from './followed-files.ts';
 import { listLeases } from './leases.ts';
 import { DamagedObject, type Entry } from './objects.ts';
 import { listSpans, readObject } from './retention.ts';
-import { listPoints, type Plan, planRestore, type Span } from './spans.ts';
+import { listPoints, planRestore, type Span } from './spans.ts';
 import { type BackupTarget, readSmall } from './target.ts';
 
 /** @throws Error that says from when on something can be restored */
-async function findPlan(target: BackupTarget, at: number | undefined): Promise<Plan> {
+async function findPlan(target: BackupTarget, at: number | undefined) {
   const spans = await listSpans(target);
   const leases = await listLeases(target);
   const plan = planRestore(spans, leases, at);

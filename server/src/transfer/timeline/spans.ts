@@ -48,25 +48,11 @@ export function readSpan(name: string): Span | undefined {
   return { name, kind: found[1] as Span['kind'], from, to, epoch, at };
 }
 
-export interface Plan {
-  /** The spans in the order in which they are applied. */
-  readonly spans: readonly Span[];
-  readonly to: number;
-  readonly epoch: number;
-  readonly at: number;
-  /** The last instant that the target knows of, if objects on the way to it are missing. */
-  readonly lostAt?: number;
-}
-
 /**
  * @param at the last instant that may be included; undefined: everything
  * @returns undefined when nothing can be restored
  */
-export function planRestore(
-  spans: readonly Span[],
-  leases: readonly Lease[],
-  at = Infinity,
-): Plan | undefined {
+export function planRestore(spans: readonly Span[], leases: readonly Lease[], at = Infinity) {
   const lease = leases.filter((one) => one.at <= at).reduce(later, leases[0]);
   if (lease === undefined) return undefined;
   const line = spansOf(spans, leases, lease.epoch).filter((span) => span.at <= at);
@@ -80,10 +66,12 @@ export function planRestore(
     const end = path.at(-1);
     if (end !== undefined && end.to >= base.to)
       return {
+        /** In the order in which they are applied. */
         spans: [base, ...path],
         to: end.to,
         epoch: lease.epoch,
         at: end.at,
+        /** The last instant that the target knows of, if objects on the way to it are missing. */
         ...(end.to < last.to && { lostAt: last.at }),
       };
   }
