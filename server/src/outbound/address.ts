@@ -108,10 +108,7 @@ const toIpv4 = (high: number, low: number) => [high >> 8, high & 255, low >> 8, 
 export function ipv6WordsOf(address: string): number[] {
   const [head = '', tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::');
   const read = (part: string) =>
-    part
-      .split(':')
-      .filter(Boolean)
-      .map((word) => Number.parseInt(word, 16));
+    part.split(':').flatMap((word) => (word === '' ? [] : Number.parseInt(word, 16)));
   const before = read(head);
   if (tail === undefined) return before;
   const after = read(tail);

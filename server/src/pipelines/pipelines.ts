@@ -55,11 +55,7 @@ export function createPipelines(parts: PipelineParts) {
      * @throws request_invalid, not_found for the stored pipeline, rate_limited, not_ready, and any refusal of
      * the source or its format
      */
-    async preview(
-      project: ChosenProject,
-      sent: definitions.SentPreview,
-      signal?: AbortSignal,
-    ): Promise<definitions.Preview> {
+    async preview(project: ChosenProject, sent: definitions.SentPreview, signal?: AbortSignal) {
       const { id: projectId, accountId } = project;
       const { pipelineId, file, catalog: isCounted = false } = sent;
       const requester = { accountId, signal };

@@ -107,7 +107,6 @@ export class S3 {
       await this.#requestXml({ method: 'POST', key, query: { uploadId }, body: listParts(tags) });
       return total;
     } catch (error) {
-      // Parts of an unfinished upload stay stored, and cost money.
       await this.#clear({ method: 'DELETE', key, query: { uploadId } }).catch(() => {});
       throw error;
     }
@@ -119,7 +118,7 @@ export class S3 {
     response.destroy();
   }
 
-  /** Removes what would be left behind, even if the caller's time is used up or the caller is gone. */
+  /** Removes parts, which would stay stored and cost money, even if the caller's time is used up or the caller is gone. */
   async #clear(request: S3Request): Promise<void> {
     const timeouts = createTimeouts(CLEARING, 'The server');
     const { response } = await this.#ask(request, [204], { ...this.#via, timeouts, signal: undefined });

@@ -87,16 +87,15 @@ const definition = {
   }),
 };
 
-const answered = {
+/** The answer of GET can be sent back; fields that the service adds are ignored. */
+export const SentPipeline = wire.closedAs('PipelineDefinition', {
+  ...definition,
   id: optional.integer(),
   createdAt: optional.integer(),
   updatedAt: optional.integer(),
   nextRunAt: optional.integer(),
   lastRun: Type.Optional(Type.Unknown()),
-};
-
-/** The answer of GET can be sent back; fields that the service adds are ignored. */
-export const SentPipeline = wire.closedAs('PipelineDefinition', { ...definition, ...answered });
+});
 export type SentPipeline = Static<typeof SentPipeline>;
 
 const counted = (description: string) => Type.Integer({ description });

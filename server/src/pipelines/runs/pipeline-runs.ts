@@ -57,8 +57,6 @@ interface RunPayload extends Pick<RunRequest, 'isForced'> {
   readonly pipelineId: number;
 }
 
-/** Each has a thread of its own; a project or account with slow sources leaves room for others. */
-const RUNS_AT_ONCE = { inProcess: 6, inAccount: 4, inProject: 3 } as const;
 /** How long a caller should wait while a run is in progress, as its end is unknown. Source: docs/interface.md §4.9. */
 const RUNNING_SECONDS = 30;
 
@@ -89,7 +87,8 @@ export function createPipelineRuns({
     increment: 'STEP_BASED',
     acceptedAs: 'RUNNING',
     isOrdered: false,
-    atOnce: RUNS_AT_ONCE,
+    /** Each has a thread of its own; a project or account with slow sources leaves room for others. */
+    atOnce: { inProcess: 6, inAccount: 4, inProject: 3 },
     run,
     eventOfEnd: ({ pipelineId }, { name, failure: error }) =>
       error && { type: 'pipeline.failed', data: { pipelineId, name, error } },
@@ -238,10 +237,7 @@ export interface SentFile {
 }
 
 /** Everything that starts a run, except schedules. */
-export function createPipelineTriggers(
-  { database, payloads }: Pick<Base, 'database' | 'payloads'>,
-  runs: PipelineRuns,
-) {
+export function createPipelineTriggers({ database, payloads }: Base, runs: PipelineRuns) {
   return {
     /** @throws pipeline_running, pipeline_file_missing */
     run: (
@@ -357,10 +353,7 @@ async function removePieces(pieces: readonly string[], { payloads, projectId }: 
 }
 
 /** Starts pipelines when their schedules are due. Source: docs/interface.md §13.3. */
-export function createPipelineSchedule(
-  { database, logger }: Pick<Base, 'database' | 'logger'>,
-  runs: PipelineRuns,
-) {
+export function createPipelineSchedule({ database, logger }: Base, runs: PipelineRuns) {
   async function startDue({ resource: pipeline, project }: Found<Pipeline>): Promise<void> {
     const { trigger } = pipeline.definition;
     const now = await readNow(database.read, database);

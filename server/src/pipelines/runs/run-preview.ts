@@ -57,11 +57,7 @@ export async function previewSource(parts: ReadingParts, order: PreviewOrder): P
   }
 }
 
-async function previewRows(
-  reading: formats.SourceReading,
-  pieces: Pieces,
-  order: PreviewOrder,
-): Promise<Preview> {
+async function previewRows(reading: formats.SourceReading, pieces: Pieces, order: PreviewOrder) {
   const { rows, rest } = await takeSample(pieces);
   const { columns, found } = reading;
   const { type } = order.format;
@@ -245,11 +241,7 @@ function createSketch(mode: PreviewOrder['mode']) {
     rejected.examples.push({ row, reason: isProduct ? reason : `${column ?? field}: ${reason}` });
   }
 
-  function addProduct({
-    identifier,
-    categories: own = [],
-    attributes: values = [],
-  }: mappings.MappedProduct): void {
+  function addProduct({ identifier, categories: own = [], attributes: values = [] }: mappings.MappedProduct) {
     dropReplaced(identifier);
     const paths = new Set(own.map(({ path }) => JSON.stringify(path)));
     const counted = [...paths].filter((path) => hasRoom(categories, path));
@@ -276,11 +268,8 @@ function createSketch(mode: PreviewOrder['mode']) {
   function addValue(key: string, value: string, isFirst: boolean): void {
     const known = attributes.get(key);
     if (known === undefined) {
-      attributes.set(key, {
-        observed: ontology.observeValue(value),
-        products: 1,
-        examples: new Set([cut(value)]),
-      });
+      const observed = ontology.observeValue(value);
+      attributes.set(key, { observed, products: 1, examples: new Set([cut(value)]) });
       return;
     }
     if (isFirst) known.products += 1;
@@ -334,12 +323,7 @@ function describeAttribute(
   { observed, products, examples }: SeenAttribute,
   settings: ontology.DraftSettings,
 ): PreviewCatalog['attributes'][number] {
-  const {
-    id: _,
-    decidedBy: __,
-    reason = '',
-    unitAliases: ___,
-    ...drafted
-  } = ontology.draftAttribute({ id: 0, name }, observed, settings);
-  return { ...drafted, reason, products, examples: [...examples] };
+  const drafted = ontology.draftAttribute({ id: 0, name }, observed, settings);
+  const { id: _, decidedBy: __, reason = '', unitAliases: ___, ...shown } = drafted;
+  return { ...shown, reason, products, examples: [...examples] };
 }

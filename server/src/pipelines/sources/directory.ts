@@ -1,5 +1,5 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { type FileHandle, lstat, open, opendir, realpath, stat } from 'node:fs/promises';
+import { lstat, open, opendir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { Type } from 'typebox';
 import type { ByteStream } from '../streams.ts';
@@ -101,14 +101,8 @@ async function resolveName(name: string, given: string): Promise<FoundFile | und
     const path = await realpath(given);
     const stats = await stat(path, { bigint: true });
     const { size, mtimeNs: modifiedAt } = stats;
-    return {
-      name,
-      path,
-      stats,
-      sizeBytes: Number(size),
-      modifiedAt,
-      mark: [String(size), String(modifiedAt)],
-    };
+    const mark = [String(size), String(modifiedAt)];
+    return { name, path, stats, sizeBytes: Number(size), modifiedAt, mark };
   } catch (error) {
     if (hasCode(error, ['ENOENT', 'ELOOP', 'EACCES'])) return undefined;
     throw error;
@@ -124,7 +118,11 @@ function checkInside<File extends Pick<FoundFile, 'name' | 'path'>>(file: File, 
 /** @throws SourceProblem changed, outside */
 async function* readFound(file: FoundFile, root: string): ByteStream {
   await using handle = await orChanged(open(file.path, OPEN_FLAGS), file);
-  await checkOpened(handle, file, root);
+  refuseOther(await handle.stat({ bigint: true }), file);
+  // A folder on the path may have become a link.
+  const path = await orChanged(realpath(file.path), file);
+  checkInside({ name: file.name, path }, root);
+  refuseOther(await orChanged(lstat(path, { bigint: true }), file), file);
   let total = 0;
   for (;;) {
     const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, total);
@@ -134,14 +132,6 @@ async function* readFound(file: FoundFile, root: string): ByteStream {
     yield buffer.subarray(0, bytesRead);
   }
   refuseOther(await handle.stat({ bigint: true }), file);
-}
-
-/** Checks that the opened file is the one found and still inside: a folder on the path may have become a link. */
-async function checkOpened(handle: FileHandle, file: FoundFile, root: string): Promise<void> {
-  refuseOther(await handle.stat({ bigint: true }), file);
-  const path = await orChanged(realpath(file.path), file);
-  checkInside({ name: file.name, path }, root);
-  refuseOther(await orChanged(lstat(path, { bigint: true }), file), file);
 }
 
 const orChanged = <Result>(work: Promise<Result>, file: FoundFile) =>

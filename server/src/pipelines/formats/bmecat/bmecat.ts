@@ -49,11 +49,7 @@ async function* readBmecat({ bytes, notes, tempDir }: format.FormatReading, lang
   yield* readXmlRows(text, choice, (product) => ({ values: new ProductReader(index, notes).read(product) }));
 }
 
-async function readIndex(
-  bytes: ByteStream,
-  notes: format.ReadingNotes,
-  language?: string,
-): Promise<BmecatIndex> {
+async function readIndex(bytes: ByteStream, notes: format.ReadingNotes, language?: string) {
   const index = new BmecatIndex(language);
   let isCatalog = false;
   const isChosen: XmlChoice['isChosen'] = (name, path, attributes) => {

@@ -130,12 +130,10 @@ class SelectorNames {
     return [...Map.groupBy(children, ({ name }) => name).values()]
       .filter((twins) => twins.length > 1 && twins.length <= TWINS)
       .flatMap(selectTwins)
-      .filter(([name]) => this.#has(name));
-  }
-
-  #has(name: string): boolean {
-    if (this.#names.size < SELECTORS && name.length <= SELECTED_LENGTH) this.#names.add(name);
-    return this.#names.has(name);
+      .filter(([name]) => {
+        if (this.#names.size < SELECTORS && name.length <= SELECTED_LENGTH) this.#names.add(name);
+        return this.#names.has(name);
+      });
   }
 }
 

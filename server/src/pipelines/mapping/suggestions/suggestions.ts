@@ -21,11 +21,7 @@ const IMAGES = 20;
  * @param own the format's mapping; takes precedence if the file has its columns
  * @returns a mapping without `identifier` or `name` if no column looks like one: then a person has to choose
  */
-export function suggestMapping(
-  columns: readonly string[],
-  rows: readonly SourceRow[],
-  own?: DefaultMapping,
-): Suggested {
+export function suggestMapping(columns: readonly string[], rows: readonly SourceRow[], own?: DefaultMapping) {
   const count = Math.min(ROWS, Math.ceil(CELLS / Math.max(1, columns.length)));
   const sampled = rows.slice(0, count);
   const ignore = columns.filter((name) => IGNORED.test(name));
@@ -130,8 +126,6 @@ function suggestAttribute({ name, values, isList }: ColumnSample, { reasons }: C
   return { column: name, split: list.separator, trim: true };
 }
 
-/** An identifier is a short word. */
-const IDENTIFIER_LENGTH = 64;
 /** A few rows may repeat an identifier, to update it. With more, another column may be meant. */
 const DISTINCT_SHARE = 0.9;
 
@@ -240,8 +234,7 @@ function placeOf(name: string): number {
 }
 
 function looksLikeIdentifier({ name, isUnique, values }: ColumnSample): boolean {
-  const isWord = (value: string) =>
-    value.length <= IDENTIFIER_LENGTH && !/\s/.test(value) && !contents.isUrl(value);
+  const isWord = (value: string) => value.length <= 64 && !/\s/.test(value) && !contents.isUrl(value);
   const isOther = (value: string) => contents.isFraction(value) || contents.isDate(value);
   return isUnique && !contents.PRICE_NAME.test(name) && values.every(isWord) && !values.some(isOther);
 }
