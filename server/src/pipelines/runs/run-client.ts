@@ -117,10 +117,13 @@ async function takeEvents(
     return { ...total, stamp: step.stamp, report: stored, unreported };
   }
 
-  for (;;) {
-    const step = await next();
+  for (let coming = next(); ; ) {
+    const step = await coming;
     if (step.kind === 'nothing-new') return undefined;
     if (step.kind === 'end') return end(step);
+    // The thread reads on while this step is stored; its failure counts when its turn comes.
+    coming = next();
+    coming.catch(() => {});
     if (step.kind === 'opened') await run.log(`reading ${describeFiles(step.files)}`);
     else await takeBatch(step);
   }
