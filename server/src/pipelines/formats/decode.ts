@@ -83,10 +83,10 @@ function readDeclaration(head: Buffer): string | undefined {
 async function* decodeAs(encoding: string, bytes: ByteStream, notes: ReadingNotes) {
   const decoder = createDecoder(encoding);
   notes.found.encoding = decoder.encoding;
-  const isSound = decoder.encoding === 'utf-8' ? createUtf8Check() : () => true;
+  const readPart = (chunk: Uint8Array) => decoder.decode(chunk, { stream: true });
+  const read = decoder.encoding === 'utf-8' ? createUtf8Reader(decoder, notes) : readPart;
   for await (const chunk of bytes) {
-    if (!notes.isDamaged && !isSound(chunk)) notes.isDamaged = true;
-    const text = decoder.decode(chunk, { stream: true });
+    const text = read(chunk);
     if (text !== '') yield text;
   }
   const end = decoder.decode();
@@ -150,6 +150,19 @@ function createDecoder(encoding: string): TextDecoder {
   } catch (cause) {
     throw new FormatProblem('refused', `The encoding ${encoding} is not known`, { cause });
   }
+}
+
+/** V8 reads valid UTF-8 several times as fast as a decoder, and keeps Latin text in one byte a character. */
+function createUtf8Reader(decoder: TextDecoder, notes: ReadingNotes): (chunk: Uint8Array) => string {
+  const isSound = createUtf8Check();
+  /** Whether the decoder has seen the beginning, and holds no part of a character. */
+  let isBetween = false;
+  return (chunk) => {
+    if (isBetween && isUtf8(chunk)) return Buffer.from(chunk).toString();
+    isBetween = (chunk.at(-1) ?? 0x80) < 0x80;
+    if (!notes.isDamaged && !isSound(chunk)) notes.isDamaged = true;
+    return decoder.decode(chunk, { stream: true });
+  };
 }
 
 /** @returns a function that tells whether each chunk continues with valid UTF-8; a character may be cut anywhere */
