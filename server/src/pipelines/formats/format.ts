@@ -172,17 +172,45 @@ export class RowSize {
 /** A value of a column: a list if an element or a key is repeated, or the source has a list. */
 export type ColumnValue = string | string[];
 
+interface TableCells {
+  /** The places of columns by name. */
+  readonly columns: ReadonlyMap<string, number>;
+  /** Cells at the end may be missing. */
+  readonly cells: readonly string[];
+}
+
 export interface SourceRow {
   /** For reports: the line of a csv or ndjson file, the row of a sheet, otherwise the number among all rows, from 1. */
   readonly number: number;
   /** Columns by name. Missing or null values of the source are absent; empty ones are ''. */
   readonly values: Columns<ColumnValue>;
+  /** The same by place, for a table whose `values` are only made when they are asked for. */
+  readonly table?: TableCells;
   /** For columns with values in lists of objects, the number of each value's object, from 1. */
   readonly rows?: Columns<(number | undefined)[]>;
   /** The row as in the source, for expressions. */
   readonly source: unknown;
   /** Absent if the row is sound. */
   readonly problems?: readonly RowProblem[];
+}
+
+/** What a mapping reads of a row. */
+export type RowCells = Pick<SourceRow, 'values' | 'table' | 'rows'>;
+
+/** @returns the names of a row's columns */
+export const listColumns = (row: RowCells): Iterable<string> =>
+  row.table?.columns.keys() ?? Object.keys(row.values);
+
+/** @returns the value of a column, without making all others */
+export function cellOf(row: RowCells, name: string): ColumnValue | undefined {
+  if (row.table === undefined) return row.values[name];
+  const place = row.table.columns.get(name);
+  return place === undefined ? undefined : row.table.cells[place];
+}
+
+/** @returns the row with its values made, for those who change some of it */
+export function makePlain({ number, values, rows, source, problems }: SourceRow): SourceRow {
+  return { number, values, rows, source, problems };
 }
 
 /** A problem of one row. With a column only this column is unusable, without one the whole row. */
@@ -286,7 +314,8 @@ export class ReadingNotes {
   }
 
   noteRows(rows: readonly SourceRow[]): void {
-    for (const { values } of rows) for (const name in values) this.noteColumn(name);
+    // Those of a table were noted with its header.
+    for (const row of rows) if (row.table === undefined) for (const name in row.values) this.noteColumn(name);
   }
 }
 
@@ -302,7 +331,7 @@ export function reportDamage(row: SourceRow): SourceRow {
       message: 'bytes that are no text in the encoding of the file',
     }),
   );
-  return { ...row, problems: [...(row.problems ?? []), ...problems] };
+  return { ...makePlain(row), problems: [...(row.problems ?? []), ...problems] };
 }
 
 /** A substring retains the whole text, so what outlives its chunk has to be a copy. */

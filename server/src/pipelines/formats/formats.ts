@@ -33,8 +33,8 @@ export {
   SILENT_LISTS,
   UNIT_WORDS,
 } from './etim-xchange/etim-xchange.ts';
-export type { Columns, ColumnValue, DefaultMapping, RowProblem, SourceRow } from './format.ts';
-export { FormatProblem, isSelector } from './format.ts';
+export type { Columns, ColumnValue, DefaultMapping, RowCells, RowProblem, SourceRow } from './format.ts';
+export { cellOf, FormatProblem, isSelector, listColumns } from './format.ts';
 
 /** Everything else about formats is derived from this list: docs/openapi.json, the console, suggestions, the runs. */
 const FORMATS = [

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import { type Static, Type } from 'typebox';
-import type { Columns, ColumnValue, SourceRow } from '../formats/formats.ts';
+import { type ColumnValue, cellOf, type RowCells } from '../formats/formats.ts';
 import type { Column, ColumnSpec } from './mapping-schemas.ts';
 
 /**
@@ -23,9 +23,7 @@ export type ExpressionResult =
 
 /** A row while it is mapped. */
 export interface RowView {
-  readonly values: Columns<ColumnValue>;
-  /** The object numbers of values in lists of objects. */
-  readonly rows?: SourceRow['rows'];
+  readonly source: RowCells;
   /** The results of the mapping's expressions, in their order. */
   readonly results: readonly ExpressionResult[];
   readonly problems: CellProblem[];
@@ -106,12 +104,17 @@ export function compileColumn(column: Column, place: Place): CompiledColumn {
   if (transformations.before.length + transformations.after.length === 0 && split === undefined)
     return { ...about, read: fallback === undefined ? pick : (row) => pick(row) ?? (fallback || undefined) };
 
+  const noteIn = (row: RowView) => (reason: string) => {
+    row.problems.push({ field: place.field, ...(label !== undefined && { column: label }), reason });
+  };
   function transform(picked: ColumnValue, row: RowView): ColumnValue | undefined {
-    const note = (reason: string) => {
-      row.problems.push({ field: place.field, ...(label !== undefined && { column: label }), reason });
-    };
-    const texts = [picked].flat().map((text) => run(transformations.before, text, note));
-    const pieces = split === undefined ? texts : texts.flatMap((text) => splitText(text, split, note));
+    const note = noteIn(row);
+    const given = typeof picked === 'string' ? [picked] : picked;
+    const texts = given.map((text) => run(transformations.before, text, note));
+    const pieces =
+      split !== undefined && texts.some((text) => text.includes(split))
+        ? texts.flatMap((text) => splitText(text, split, note))
+        : texts;
     const done = pieces.map((text) => run(transformations.after, text, note)).filter((text) => text !== '');
     return done.length > 1 ? done : done[0];
   }
@@ -133,7 +136,7 @@ function compilePick(spec: ColumnSpec, { field, texts }: Place): Pick {
     throw new MappingProblem(`${field} needs exactly one of column, columns, constant and expression`);
   if (join !== undefined && columns === undefined)
     throw new MappingProblem(`${field} has join without columns`);
-  if (column !== undefined) return (row) => withoutEmpty(row.values[column]);
+  if (column !== undefined) return ({ source }) => withoutEmpty(cellOf(source, column));
   if (columns !== undefined) return compileJoin(columns, join ?? ' ');
   if (constant !== undefined) return () => constant || undefined;
   const at = texts.addExpression(expression ?? '');
@@ -147,8 +150,8 @@ function withoutEmpty(value: ColumnValue | undefined): ColumnValue | undefined {
 }
 
 function compileJoin(columns: readonly string[], join: string): Pick {
-  return ({ values }) => {
-    const texts = columns.flatMap((name) => values[name] ?? []).filter((text) => text !== '');
+  return ({ source }) => {
+    const texts = columns.flatMap((name) => cellOf(source, name) ?? []).filter((text) => text !== '');
     return texts.length === 0 ? undefined : texts.join(join);
   };
 }

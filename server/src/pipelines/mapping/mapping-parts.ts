@@ -1,7 +1,7 @@
 import type { Image } from '../../catalog/products/products.ts';
 import { isStorableText } from '../../kernel/storable-text.ts';
 import { isQuantity, MOST_QUANTITY } from '../../relations/links/links.ts';
-import { type ColumnValue, isSelector } from '../formats/formats.ts';
+import { type ColumnValue, cellOf, isSelector, listColumns } from '../formats/formats.ts';
 import { type CompiledColumn, MappingProblem, quote, type RowView } from './mapping-columns.ts';
 import type { Column, KeyValuesSpec, Mapping } from './mapping-schemas.ts';
 
@@ -31,9 +31,9 @@ export interface MappedValue {
   readonly key: string;
   /** null removes the attribute, in mode partial. */
   readonly value: string | null;
-  readonly userGroups?: readonly string[];
+  userGroups?: readonly string[];
   /** Values of a product with the same row belong together. Source: docs/interface.md §13.8 rule 12. */
-  readonly row?: number;
+  row?: number;
 }
 
 /** Adds its part to a product, or notes why it cannot. */
@@ -158,8 +158,10 @@ export function findTextProblem(text: string, maxLength: number): string | undef
   return 'holds NUL or an unpaired surrogate';
 }
 
+const NONE: readonly string[] = [];
+
 export function toList(value: ColumnValue | undefined): readonly string[] {
-  if (value === undefined) return [];
+  if (value === undefined) return NONE;
   return typeof value === 'string' ? [value] : value;
 }
 
@@ -191,10 +193,13 @@ interface Mapped {
 }
 
 function addValues(key: string, { column, userGroups }: ValueSource, { row, product }: Mapped): void {
-  for (const { value, ...rest } of readValues(row, column)) {
+  for (const { value, row: number } of readValues(row, column)) {
     const reason = findTextProblem(value, VALUE_LENGTH);
     if (reason !== undefined) note(row, { field: `attributes.${key}`, column, reason });
-    push(product, { key, value, ...(userGroups !== undefined && { userGroups }), ...rest });
+    const mapped: MappedValue = { key, value };
+    if (userGroups !== undefined) mapped.userGroups = userGroups;
+    if (number !== undefined) mapped.row = number;
+    push(product, mapped);
   }
 }
 
@@ -204,33 +209,33 @@ interface ReadValue {
 }
 
 /** The values of a column, those in a list of objects one by one, with the number of their object. */
-function* readValues(row: RowView, column: CompiledColumn): Generator<ReadValue> {
-  const [name = '', ...others] = column.uses;
-  const numbers = others.length === 0 ? row.rows?.[name] : undefined;
-  if (numbers === undefined) {
-    for (const value of toList(column.read(row))) yield { value };
-    return;
-  }
-  for (const [at, text] of toList(row.values[name]).entries()) {
+function readValues(row: RowView, column: CompiledColumn): readonly ReadValue[] {
+  const name = column.uses[0] ?? '';
+  const numbers = column.uses.length === 1 ? row.source.rows?.[name] : undefined;
+  if (numbers === undefined) return toList(column.read(row)).map((value) => ({ value }));
+  return toList(cellOf(row.source, name)).flatMap((text, at) => {
     const values = Object.assign(Object.create(null), { [name]: text });
-    for (const value of toList(column.read({ ...row, values }))) yield { value, ...rowOf(numbers[at]) };
-  }
+    const read = column.read({ ...row, source: { values } });
+    return toList(read).map((value) => ({ value, ...rowOf(numbers[at]) }));
+  });
 }
 
 const rowOf = (row: number | undefined) => (row === undefined ? {} : { row });
 
 /** An absent column means nothing; one that is present but empty does. */
-function isPresent({ values }: RowView, { uses }: CompiledColumn): boolean {
-  return uses.some((name) => values[name] !== undefined);
+function isPresent({ source }: RowView, { uses }: CompiledColumn): boolean {
+  return uses.some((name) => cellOf(source, name) !== undefined);
 }
 
 /** All other columns, under their own names. The hot part of most mappings: all cells of all rows. */
 export function mapRest(isUsed: (column: string) => boolean, removesEmpty: boolean): MapPart {
+  // Most cells of a wide table are empty.
+  const isLeftOut = (key: string, value: ColumnValue) =>
+    (value === '' && !removesEmpty) || key === '' || isUsed(key) || isSelector(key);
   return (row, product) => {
-    const { values } = row;
-    for (const key in values) {
-      const value = values[key];
-      if (value === undefined || key === '' || isUsed(key) || isSelector(key)) continue;
+    for (const key of listColumns(row.source)) {
+      const value = cellOf(row.source, key);
+      if (value === undefined || isLeftOut(key, value)) continue;
       addRest(key, value, { row, product });
       if (removesEmpty && toList(value).every((text) => text === '')) push(product, { key, value: null });
     }
@@ -238,7 +243,7 @@ export function mapRest(isUsed: (column: string) => boolean, removesEmpty: boole
 }
 
 function addRest(key: string, value: ColumnValue, mapped: Mapped): void {
-  const numbers = mapped.row.rows?.[key];
+  const numbers = mapped.row.source.rows?.[key];
   if (typeof value === 'string') addCell({ key, value }, mapped);
   else
     for (const [at, text] of value.entries()) addCell({ key, value: text, ...rowOf(numbers?.[at]) }, mapped);
@@ -395,10 +400,10 @@ function readTargets(
   row: RowView,
 ): (string | CountedTarget)[] {
   const targets: readonly ReadValue[] =
-    count === undefined ? toList(column.read(row)).map((value) => ({ value })) : [...readValues(row, column)];
+    count === undefined ? toList(column.read(row)).map((value) => ({ value })) : readValues(row, column);
   const reason = targets.map(({ value }) => findTextProblem(value, IDENTIFIER_LENGTH)).find(Boolean);
   if (reason !== undefined) note(row, { field: 'targets', column, reason });
-  const quantities = count === undefined ? [] : [...readValues(row, count)];
+  const quantities = count === undefined ? [] : readValues(row, count);
   const refuse = (why: string) =>
     note(row, { field: 'quantity', ...(count && { column: count }), reason: why });
   if (!quantities.every(({ value }) => /^\d{1,7}$/.test(value) && isQuantity(Number(value))))

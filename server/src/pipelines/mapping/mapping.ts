@@ -126,9 +126,9 @@ export function planMapping(mapping: Mapping, mode: PipelineMode) {
     /** Compiled before a row is mapped. */
     patterns,
     mapRow(source: SourceRow, results: readonly ExpressionResult[] = []): RowOutcome {
-      const { number: row, values, rows } = source;
+      const { number: row } = source;
       const problems = source.problems?.filter(isRead).map(toCellProblem) ?? [];
-      const view: RowView = { values, rows, results, problems };
+      const view: RowView = { source, results, problems };
       const isTaken = problems.length === 0 && (test === undefined || test.takes(view));
       const product = isTaken ? mapSound(view, plan) : undefined;
       if (problems.length > 0) return { row, problems: problems.slice(0, PROBLEMS) };

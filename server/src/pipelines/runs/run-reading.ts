@@ -100,8 +100,9 @@ async function* readFiles(
     const reading = openReading(parts, order, { ...file, bytes: meter.count(file.bytes) });
     readings.push(reading);
     const label = files.length > 1 ? file.name : undefined;
-    for await (const outcome of mapFile(reading, order, { mapper, label, sample }))
-      if (batch.add(outcome, label)) yield { kind: 'batch', batch: batch.take(), percent: meter.percent() };
+    for await (const outcomes of mapFile(reading, order, { mapper, label, sample }))
+      for (const full of fillBatches(batch, outcomes, label))
+        yield { kind: 'batch', batch: full, percent: meter.percent() };
   }
   yield { kind: 'batch', batch: batch.take(), percent: meter.percent() };
   const seen = new Set(readings.flatMap(({ columns }) => columns));
@@ -122,6 +123,15 @@ function sumUnread(readings: readonly SourceReading[]): ReadonlyMap<string, numb
 export const describeUnread = (path: string, count: number): string =>
   `${path} makes no value (${count.toLocaleString('en')} times)`;
 
+/** @returns the batches that the rows fill */
+function* fillBatches(
+  batch: ReturnType<typeof createBatches>,
+  outcomes: readonly RowOutcome[],
+  label: string | undefined,
+): Generator<RunBatch> {
+  for (const outcome of outcomes) if (batch.add(outcome, label)) yield batch.take();
+}
+
 /** @param label names the file if there are several */
 async function* mapFile(
   reading: SourceReading,
@@ -131,14 +141,14 @@ async function* mapFile(
     label = 'the source',
     sample,
   }: { mapper: RowMapper; label: string | undefined; sample: SourceRow[] },
-): AsyncGenerator<RowOutcome> {
+): AsyncGenerator<readonly RowOutcome[]> {
   // A default mapping fits files that have some of its columns.
   let isChecked = mapping === undefined || getFormat(format.type).isTable !== true;
   for await (const rows of reading) {
     if (!isChecked) refuseMissing(mapper.columns, reading.columns, label);
     isChecked = true;
     if (mode === 'links') sample.push(...rows.slice(0, SAMPLE_ROWS - sample.length));
-    yield* await mapper.mapRows(rows);
+    yield await mapper.mapRows(rows);
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type ColumnValue,
   defineFormat,
   FormatProblem,
+  makePlain,
   ReadingNotes,
   RowValues,
   readAfterPeek,
@@ -122,7 +123,7 @@ async function* readTable(text: TextStream, notes: ReadingNotes): AsyncGenerator
     notes.found.feed = 'text';
     yield rows.map((row) => {
       const values = readTableRow(row.values);
-      return { ...row, values, source: values };
+      return { ...makePlain(row), values, source: values };
     });
   }
 }
