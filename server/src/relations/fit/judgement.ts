@@ -176,11 +176,15 @@ export class SetJudge {
   }
 }
 
-/** @param facing `side`: the one that the product would be on; `across`: the products on the other side */
-function pairAcross(
-  { judge, side, across }: { judge: Judge; side: rules.Side; across: readonly Standing[] },
-  one: SetProduct,
-): Pair[] {
+interface Facing {
+  readonly judge: Judge;
+  /** The side that a product would be on. */
+  readonly side: rules.Side;
+  /** The products on the other side. */
+  readonly across: readonly Standing[];
+}
+
+function pairAcross({ judge, side, across }: Facing, one: SetProduct): Pair[] {
   const standing = judge.stand(side, one);
   if (standing.truth < 0) return [];
   return across
@@ -258,8 +262,8 @@ function listTotals(judge: Judge, set: readonly SetProduct[]): Total[] {
   if (targets.length === 0) return [];
   const [comparison] = rules.compileRule(judge.constraint.bound).matches as [rules.CompiledMatch];
   const counted = targets.map(({ one }) => ({ one, value: chooseCounted(one, comparison) }));
-  const added = counted.flatMap(({ one: { quantity: times }, value }) =>
-    value ? [{ text: value.text as string, times }] : [],
+  const added = counted.flatMap(({ one, value }) =>
+    value ? [{ text: value.text as string, times: one.quantity }] : [],
   );
   const sum = sumComparables(added, comparison.target);
   const isCounted = judge.constraint.total?.total?.missing === 'passes';

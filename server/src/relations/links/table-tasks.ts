@@ -38,8 +38,8 @@ export function createTableTasks(parts: TableTaskParts) {
 
   return (owner: Task, name: string): GatheredWrites => {
     const { payloadNames, ...pieces } = gatherPieces(payloads, owner.projectId, 'table');
-    const parts = [{ definition: task, payload: { name, payloadNames } }];
-    return { ...pieces, accept: ({ note }) => tasks.parts.accept(owner, parts, note) };
+    const replacing = [{ definition: task, payload: { name, payloadNames } }];
+    return { ...pieces, accept: ({ note }) => tasks.parts.accept(owner, replacing, note) };
   };
 }
 

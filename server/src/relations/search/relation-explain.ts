@@ -258,8 +258,10 @@ export function relateProduct(
     const stands = isListed
       ? view.listLinked({ build, side: across, identifier }).length > 0
       : (source?.memberships.some((one) => one.build === build && one.side === side) ?? false);
-    const found = stands && searchSide(view, relation, { identifier, source, limit, side: across });
-    const results = (found ? found.groups.flat() : []).flatMap((productId) => {
+    const groups = stands
+      ? searchSide(view, relation, { identifier, source, limit, side: across }).groups
+      : [];
+    const results = groups.flat().flatMap((productId) => {
       const raw = view.findRaw(productId);
       if (raw === undefined) return [];
       const found = JSON.parse(raw) as UploadedProduct;

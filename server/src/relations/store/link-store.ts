@@ -205,9 +205,12 @@ export function* readLinks(page: links.LinkPage): Program<readonly links.ReadLin
   const list = yield* findList(relationId);
   if (list === undefined) return undefined;
   const named = source === undefined ? sql`true` : sql`s.source = ${source}`;
-  const found = yield* rows<
-    Pick<links.ReadLine, 'line' | 'source'> & { readonly target: string; readonly quantity: number | null }
-  >`select s.line, s.source, l.target, l.quantity from (
+  const found = yield* rows<{
+    line: number;
+    source: string;
+    target: string;
+    quantity: number | null;
+  }>`select s.line, s.source, l.target, l.quantity from (
       select s.line, s.source from relation_link_source s
       where ${own('s')} and s.build_id = ${list} and s.line > ${after} and ${named} order by s.line limit ${limit}) s
     ${linksOf(list, 's.line')} order by s.line, l.place`;

@@ -120,9 +120,9 @@ async function fetchMissing(
   const found = Map.groupBy(rows, ({ kind }) => kind);
   const of: RowsOf = (kind) => found.get(FETCHED[kind]) ?? [];
   addSources(view, lists, of);
-  const lastRows = new Map(of('page').map((row) => [row.id, row]));
+  const fetchedPages = new Map(of('page').map((row) => [row.id, row]));
   for (const [at, { opposite, size }] of pages.entries())
-    view.addPage(opposite, { ...readPage(lastRows.get(at)), size });
+    view.addPage(opposite, { ...readPage(fetchedPages.get(at)), size });
   for (const { a, b } of of('variants')) {
     const pairs = JSON.parse(b) as [number, PackedMembership[]][];
     const variants = pairs.map(([productId, packed]) => ({ productId, packed }));
@@ -138,14 +138,16 @@ async function fetchMissing(
 function describeLists({ relation, limit }: Prefetch['searches'][number], { variants }: Prefetch) {
   const { build, bound, twoWay, excludeSameGroup: excludes } = relation;
   const sides: Side[] = twoWay ? ['target', 'source'] : ['target'];
-  return sides.map((side) => ({
-    build,
-    side: sideNumber(side),
-    size: search.expectCandidates(limit),
-    groups: variants === false ? 0 : limit,
-    excludes,
-    operators: toSql(compileRule(bound).operators, side),
-  }));
+  return sides.map(
+    (side): SourceListOrder => ({
+      build,
+      side: sideNumber(side),
+      size: search.expectCandidates(limit),
+      groups: variants === false ? 0 : limit,
+      excludes,
+      operators: toSql(compileRule(bound).operators, side),
+    }),
+  );
 }
 
 const describePage = (page: search.VariantSearch, id: number, { variants }: Prefetch): PageOrder => ({
