@@ -57,9 +57,7 @@ export function suggestRelations(sample: CatalogSample, ontology: Ontology): Rel
   const candidates: Candidate[] = [];
   let visited = 0;
   for (const pair of listPairsApart(categories)) {
-    const possible = [pair, [pair[1], pair[0]] satisfies Pair].map(
-      (one) => [one, [...listEqual(one, profiles), ...listLimits(one, profiles)]] as const,
-    );
+    const possible = orient(pair).map((one) => [one, listMatches(one, profiles)] as const);
     const matches = possible.reduce((sum, [, ofOne]) => sum + ofOne.length, 0);
     if (matches === 0 || areAlike(pair, profiles)) continue;
     visited += matches * sizeOf(pair);
@@ -91,6 +89,11 @@ function dropSiblings(candidates: readonly Candidate[]): readonly Candidate[] {
     source === target && othersOf(from, source).intersection(othersOf(to, target)).size > 0;
   return candidates.filter(({ pair, matches }) => !matches.every((match) => areSiblings(pair, match)));
 }
+
+const orient = ([a, b]: Pair): Pair[] => [
+  [a, b],
+  [b, a],
+];
 
 /** For the same products, the narrower category is more informative. */
 const compareCandidates = (a: Candidate, b: Candidate) => b.score - a.score || depthOf(b) - depthOf(a);
@@ -326,6 +329,12 @@ function listGeneral(leaves: readonly Category[]): Set<Attribute> {
   return new Set([...counts].filter(([, count]) => count >= least).map(([one]) => one));
 }
 
+/** @returns matches by equal values, and by the limits that the source names */
+const listMatches = (pair: Pair, profiles: Profiles): SuggestedMatch[] => [
+  ...listEqual(pair, profiles),
+  ...listLimits(pair, profiles),
+];
+
 function listEqual([source, target]: Pair, profiles: Profiles): SuggestedMatch[] {
   const others = [...(profiles.get(target)?.often ?? [])].filter(canFit);
   return [...(profiles.get(source)?.often ?? [])]
@@ -418,7 +427,8 @@ function findLimited(
     (one) => one.type === 'NUMERIC_ATTRIBUTE' && one !== limiting && canCompare(one, limiting),
   );
   const isNamed = nameOfCategory(target) === singular(of);
-  if (!isNamed && [...profiles.keys()].some((one) => nameOfCategory(one) === singular(of))) return undefined;
+  const isOthers = !isNamed && [...profiles.keys()].some((one) => nameOfCategory(one) === singular(of));
+  if (isOthers) return undefined;
   const named =
     measured.find(({ name }) => foldName(name) === of) ??
     measured.find((one) => isLimitedPart({ one, of }, target, profiles));
@@ -493,7 +503,11 @@ const COMBINATIONS = 16;
 type Side = 'source' | 'target';
 
 /** @returns what products of one side match on the other one; a limit is compared in addition to the equal values */
-function matchSide([from, to]: Pair, matches: readonly SuggestedMatch[], side: Side): MatchedSide {
+function matchSide(
+  [from, to]: readonly [Category, Category],
+  matches: readonly SuggestedMatch[],
+  side: Side,
+): MatchedSide {
   const equal = matches.filter(({ operator }) => operator === 'equals');
   const limit = matches.find(({ operator }) => operator !== 'equals');
   const index = indexSide(to.products, { equal, limit, side: side === 'source' ? 'target' : 'source' });

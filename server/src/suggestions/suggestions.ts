@@ -146,11 +146,11 @@ function nameOf(value: Match['target']): string {
 /** A filter without categories may match any. */
 function overlap(filter: Filter, drafted: Filter): boolean {
   const [paths, own] = [listPaths(filter), listPaths(drafted)];
-  return (
-    paths.length === 0 ||
-    paths.some((path) => own.some((one) => path.slice(0, one.length).every((name, at) => name === one[at])))
-  );
+  return paths.length === 0 || paths.some((path) => own.some((one) => beginAlike(path, one)));
 }
+
+const beginAlike = (a: readonly string[], b: readonly string[]) =>
+  a.slice(0, b.length).every((name, at) => name === b[at]);
 
 function listPaths(filter: Filter): (readonly string[])[] {
   if ('category' in filter) return [filter.category];
