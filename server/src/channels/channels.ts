@@ -91,8 +91,9 @@ export function createChannels(parts: ChannelParts) {
     },
 
     /**
-     * Creates the first rows, and stores nothing. @throws request_invalid, rate_limited, not_ready, channel_unfit
+     * Creates the first rows, and stores nothing.
      * @param sent a definition to try, instead of the stored one or without one
+     * @throws request_invalid, rate_limited, not_ready, channel_unfit
      */
     async preview(
       project: ChosenProject,
@@ -102,8 +103,12 @@ export function createChannels(parts: ChannelParts) {
       const { id: projectId, accountId } = project;
       const requester = { accountId, signal };
       const format = sent?.format ?? channel?.definition.format ?? { type: 'ndjson' };
-      const definition = { name: 'preview', ...(sent ?? channel?.definition), format };
-      const tried = { ...definition, destinations: [] } as SentChannel;
+      const tried = {
+        name: 'preview',
+        ...(sent ?? channel?.definition),
+        format,
+        destinations: [],
+      } as SentChannel;
       return previews.use(requester, async () => {
         const checks = { now: clock.now(), checkTexts: textChecks(requester) };
         const definition = await checkChannel(tried, { ...(await readCatalog(projectId)), ...checks });

@@ -53,6 +53,8 @@ const PROGRESS_EVERY_MS = 500;
 
 const CANCELLED: EndedRun = { status: 'CANCELLED', report: [], unreported: 0 };
 
+type RunNotes = { report: string[]; unreported: number; result: object | undefined };
+
 export function startRun(
   task: Task,
   definition: TaskDefinition<never>,
@@ -65,7 +67,7 @@ export function startRun(
   let stage: 'before' | 'taking-effect' = 'before';
   let isCancelled = false;
   let progressSavedAt = clock.now();
-  let notes = { report: [] as string[], unreported: 0, result: undefined as object | undefined };
+  let notes: RunNotes = { report: [], unreported: 0, result: undefined };
   const { kind, id, projectId } = task;
   const attributes = { 'relata.task.kind': kind, 'relata.task.id': id, 'relata.project.id': projectId };
   const span = { name: `task ${kind}`, attributes };
