@@ -75,9 +75,9 @@ export async function moveDue<Resource extends Due, Place>(
   { name, keyOf, dueColumn }: DueTable<Resource, Place>,
   { resource, next }: { readonly resource: Resource; readonly next: NextDue },
 ): Promise<boolean> {
-  const columns = { [dueColumn]: next.dueAt, ...next.columns };
-  const moved =
-    await sql`update ${sql.table(name)} set ${storage.assign(columns)} where ${storage.areEqual(keyOf(resource))}
+  const columns = storage.assign({ [dueColumn]: next.dueAt, ...next.columns });
+  const isResource = storage.areEqual(keyOf(resource));
+  const moved = await sql`update ${sql.table(name)} set ${columns} where ${isResource}
     and ${sql.ref(dueColumn)} is not distinct from ${resource.dueAt ?? null}`.execute(tx);
   return Number(moved.numAffectedRows) > 0;
 }
