@@ -54,6 +54,7 @@ export type Derive = (
   report: (line: ReportLine) => void,
 ) => DerivedBatch | undefined;
 
+/** What is derived from the products of a body. */
 export interface DerivedBatch {
   /**
    * @param place of the product among the packed rows

@@ -169,6 +169,7 @@ export interface FoundProduct {
 /** What precedes and follows answers that are sent together. */
 export type Frame = Readonly<Record<'head' | 'tail', Uint8Array>>;
 
+/** A lookup. */
 export interface AnswerOrder {
   readonly projectId: number;
   readonly identifiers: readonly string[];
@@ -215,6 +216,7 @@ export interface ListedRow {
   readonly text: string;
 }
 
+/** A product with its document. */
 export interface PlacedRow extends ListedRow {
   readonly document: number;
 }
@@ -243,6 +245,7 @@ export interface ListedPart<Row extends ListedRow = ListedRow> {
   readonly isCut: boolean;
 }
 
+/** The progress of the index of search. */
 export interface SearchState {
   /** Documents up to this one are in the index. */
   readonly lastDocument: number;
@@ -255,6 +258,7 @@ export interface SearchState {
 /** A document with its product, and the number of the product's group. */
 export type PlacedDocument = readonly [document: number, product: number, group: number];
 
+/** Documents with their lexemes. */
 export interface PreparedWalk {
   /** The document before them. */
   readonly after: number;
@@ -340,8 +344,10 @@ export interface ListedCategory {
 }
 
 /** Lexemes of categories, to find those that a product has. */
-export interface SoughtCategories extends Pick<CountedTier, 'newer'> {
+export interface SoughtCategories {
   readonly lexemes: readonly string[];
+  /** Products whose document is after this one are found by their former documents. */
+  readonly newer: number | undefined;
 }
 
 export type BatchKey = Readonly<Record<'fullUpdateId' | 'batch', number>>;
@@ -355,8 +361,10 @@ export interface StagedProducts extends BatchKey, StagedBatch {
 }
 
 /** Products of an incremental or partial update, with the ontology and derivation used for them. */
-export interface AppliedProducts extends Pick<StagedProducts, 'packed' | 'derivationRevision'> {
+export interface AppliedProducts {
+  readonly packed: PackedProducts;
   readonly revision: number;
+  readonly derivationRevision: number;
 }
 
 /** The results for a staged batch under a different ontology than it was staged with. */
@@ -395,6 +403,7 @@ export interface FollowedProducts {
 /** What a full update or a delete changed in the catalog. */
 export type ChangeCounts = Readonly<Record<'created' | 'changed' | 'unchanged' | 'deleted', number>>;
 
+/** A count, and the first products by identifier. */
 export interface CountedProducts {
   readonly count: number;
   readonly identifiers: readonly string[];
@@ -444,6 +453,7 @@ export interface RestoreOrder {
   readonly ifLast?: number | undefined;
 }
 
+/** An entry of the undo log. */
 export type UndoableCommit = Omit<Sent<Static<typeof Commit>>, 'taskId' | 'origin'>;
 
 export type Stale = { readonly stale: true };
@@ -476,6 +486,7 @@ export interface ChangePlace {
   readonly productId: number;
 }
 
+/** What a restore would do to the catalog. */
 export type RestoreEffect = Sent<Static<typeof RestoreEffectSchema>>;
 
 /** The last commit is not the one that the caller expected. */

@@ -227,6 +227,7 @@ const BLOCK = 50;
 const PART = 2_000;
 const OPEN_SURVEYS = 16;
 
+/** The operations of the scanning thread. */
 export function scanOperations(
   snapshots: port.CatalogSnapshots,
   openSuggestions: OpenTally,

@@ -47,13 +47,13 @@ export function compute(
 
 export type OwnField = 'identifier' | 'groupIdentifier' | 'name';
 
-const OWN_FIELD = { type: 'TEXT_ATTRIBUTE', keys: [] } as const;
+const ownField = (field: OwnField) => ({ name: field, type: 'TEXT_ATTRIBUTE' as const, keys: [], field });
 
 /** Fields that every product has, compared as text. */
 export const OWN: Readonly<Record<OwnField, ComparedAttribute>> = {
-  identifier: { name: 'identifier', field: 'identifier', ...OWN_FIELD },
-  groupIdentifier: { name: 'groupIdentifier', field: 'groupIdentifier', ...OWN_FIELD },
-  name: { name: 'name', field: 'name', ...OWN_FIELD },
+  identifier: ownField('identifier'),
+  groupIdentifier: ownField('groupIdentifier'),
+  name: ownField('name'),
 };
 
 /** @returns the attribute prepared for comparing, under these keys of an upload */
@@ -197,6 +197,7 @@ export function compareValues(a: Comparable, b: Comparable): number {
   return a.length - b.length;
 }
 
+/** A value as uploaded and in comparable form. */
 export interface ComparableValue {
   readonly text: string;
   readonly comparable: Comparable;
@@ -229,6 +230,7 @@ export function describeAttribute(attribute: ComparedAttribute): string {
   return `the attribute ${JSON.stringify(attribute.name)} is ${NAMES[kindOf(attribute)]}${unit}`;
 }
 
+/** For comparing two values, in matches and in filters. */
 export const OPERATORS = ['equals', 'notEquals', 'less', 'lessOrEqual', 'greater', 'greaterOrEqual'] as const;
 export type Operator = (typeof OPERATORS)[number];
 
@@ -380,6 +382,7 @@ function getOperand(value: unknown, attribute: ComparedAttribute): Comparable {
   );
 }
 
+/** @returns every condition of a filter, in order */
 export function listConditions(filter: Filter): readonly Filter[] {
   if ('all' in filter) return filter.all.flatMap(listConditions);
   if ('any' in filter) return filter.any.flatMap(listConditions);

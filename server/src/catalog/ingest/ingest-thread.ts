@@ -324,6 +324,7 @@ async function packProducts(body: CheckedBody, snapshot: port.CatalogSnapshot, p
   return { unknownIdentifiers: 0, derived: finish() };
 }
 
+/** Products of a partial update, merged with the present ones. */
 async function packPatches(
   { patches, repeated }: CheckedBody,
   snapshot: port.CatalogSnapshot,

@@ -103,6 +103,7 @@ export interface Ontology {
   readonly attributes: readonly Attribute[];
 }
 
+/** An ontology as stored by either engine. */
 export interface StoredOntology {
   readonly mode: OntologyMode;
   readonly revision: number;

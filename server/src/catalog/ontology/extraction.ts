@@ -122,6 +122,7 @@ export const shorten = (value: string) => (value.length > 200 ? `${value.slice(0
 export const explainDropped = ({ attribute, value, why }: Unextracted): string =>
   `of values such as ${JSON.stringify(shorten(value))}: ${describeNotExtracted(why, attribute)}`;
 
+/** @returns a line for the report of the task */
 export function describeUnextracted(identifier: string, { attribute, value, why }: Unextracted) {
   return {
     identifier,

@@ -200,12 +200,15 @@ export interface NamingDefinition {
   replace?(definition: object, author: Author): Promise<unknown>;
 }
 
+/** @returns all definitions of a project that may name attributes */
 export type ListNaming = (project: ChosenProject) => Promise<readonly NamingDefinition[]>;
 
+/** A definition that names an attribute. */
 export interface AttributeUse extends Pick<NamingDefinition, 'kind' | 'id' | 'name'> {
   readonly isRenamed: boolean;
 }
 
+/** @returns the definitions that name one of the attributes */
 export function listUses(definitions: readonly NamingDefinition[], renames: Renames): AttributeUse[] {
   return definitions
     .filter(({ definition }) => !isDeepStrictEqual(renameWithin(definition, renames), definition))

@@ -78,12 +78,14 @@ function findUnit(spelling: string, aliases?: UnitAliases): Unit | undefined {
   return findUnit(aliases[spelling] as string);
 }
 
+/** Whether the table has the unit. */
 export const isUnit = (spelling: string): boolean => findUnit(spelling) !== undefined;
 
 /** @returns the symbol of a unit in the table */
 export const nameInTable = (spelling: string, aliases?: UnitAliases): string =>
   findUnit(spelling, aliases)?.name ?? spelling;
 
+/** Whether two spellings mean one unit. */
 export function isSameUnit(a: string, b: string, aliases?: UnitAliases): boolean {
   if (a === b) return true;
   const unit = findUnit(a, aliases);

@@ -8,6 +8,7 @@ import { type BodyEncoding, unpackNow } from '../../storage/payloads/payloads.ts
 import { mergePatches } from './product.ts';
 import * as schemas from './product-schemas.ts';
 
+/** What to do with a body that has invalid products. */
 export type OnInvalid = 'refuse' | 'skip';
 
 export type BodyForm = 'products' | 'patches';
@@ -81,7 +82,10 @@ function compileOnce(schema: object, { isText, ...options }: CheckOptions): () =
  * Unpacks, parses and checks a body of products. Nothing is converted: values are strings by contract.
  * @throws body_not_unpacked, body_too_large, body_not_json, request_invalid, too_many_products, no_products
  */
-export function checkBody(source: BodySource, form: BodyForm) {
+export function checkBody(
+  source: BodySource,
+  form: BodyForm,
+): CheckedBody<schemas.SentProduct | schemas.SentPatch> {
   const text = readText(source);
   const list = [...readList(parseJson(text))];
   if (list.length === 0) throw new ServiceError('no_products');

@@ -25,9 +25,10 @@ type Given<Value> = { readonly [Field in keyof Value]: NonNullable<Value[Field]>
 type UploadedCategory = Given<SentCategory>;
 export type AttributeValue = Given<SentValue>;
 
-type ProductSettings = Readonly<
-  Partial<Record<'includeUserGroups' | 'excludeUserGroups', readonly string[]>>
->;
+interface ProductSettings {
+  readonly includeUserGroups?: readonly string[];
+  readonly excludeUserGroups?: readonly string[];
+}
 
 /** @returns the product in the form that is stored and hashed */
 export function normaliseProduct(sent: SentProduct): UploadedProduct {

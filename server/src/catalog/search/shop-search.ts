@@ -41,6 +41,7 @@ export interface ShownProduct extends PlacedRow {
   readonly product: UploadedProduct;
 }
 
+/** Hits by group, with what the answer is made from. */
 export interface FoundGroups {
   /** Documents of the groups of the page. */
   readonly groups: readonly (readonly number[])[];
@@ -61,6 +62,7 @@ interface CountedCategory {
   readonly count: number;
 }
 
+/** Main categories of hits, with their ancestors. */
 export class CategoryTally {
   private readonly counts = new Map<string, { path: readonly string[]; count: number }>();
 
@@ -194,6 +196,7 @@ function listSortings(byKey: ReadonlyMap<string, Attribute>, priceAttribute: str
   return [...(price ? of(price.name, BY_PRICE[language]) : []), ...of('name', BY_NAME)];
 }
 
+/** Connectors' names for the order by relevance. */
 const RELEVANCE = ['', 'score', '_score', 'relevance', 'relevanz'];
 
 /** Names in either language are known, as a bookmarked page keeps its own. @throws query_invalid */
@@ -265,6 +268,7 @@ function openPoints(byKey: ReadonlyMap<string, Attribute>) {
   };
 }
 
+/** @returns JSON */
 export function answerShopSearch(question: ShopQuestion, sorting: Sorting | undefined, found: FoundGroups) {
   const totals = {
     totalResults: found.total,
@@ -349,6 +353,7 @@ const BRANDS = ['brand', 'marke', 'hersteller', 'manufacturer'];
 /** Of suggestions that are not products. */
 const WITHOUT_PAGE = { link: '', image: '' };
 
+/** @returns JSON */
 export function answerSuggestions(
   question: ShopQuestion & { readonly suggested: SuggestionLimits },
   found: FoundGroups,

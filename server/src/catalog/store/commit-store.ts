@@ -80,6 +80,7 @@ interface Counts {
   readonly present: number;
   /** Present products that are in the full update. */
   readonly staged: number;
+  /** Whether several batches have one of them. */
   readonly isRepeated: boolean | 0 | 1;
 }
 
@@ -106,7 +107,10 @@ function* deleteAbsent(fullUpdateId: number, undo: Undo): Program<void> {
 }
 
 /** @returns by batch the products that a later batch has too: the last accepted one wins, docs/interface.md §4.4 */
-function* findRepeated(fullUpdateId: number, { isRepeated }: Counts) {
+function* findRepeated(
+  fullUpdateId: number,
+  { isRepeated }: Counts,
+): Program<ReadonlyMap<number, readonly number[]>> {
   if (!isRepeated) return new Map();
   yield* planForWholeTables();
   const listed = batches.stagedList(fullUpdateId, 'products');
@@ -166,6 +170,7 @@ function* insertCreated(part: batches.StagedPart, order: Written, undo: Undo): P
   return inserted;
 }
 
+/** Writes the changes of an incremental or partial update. */
 export function* applyProducts(
   state: CatalogState,
   order: port.ChangeOrder & port.AppliedProducts,

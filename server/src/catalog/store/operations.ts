@@ -116,6 +116,7 @@ interface Order<Input> {
   readonly input: Input;
 }
 
+/** The writes of a catalog store, which run in its writing threads. */
 export function createCatalogWrites(writers: ThreadPool) {
   const write = (operation: string, projectId: number, input: object = {}) => {
     // Buffers of packed products, and reports as bytes, are transferred.
@@ -132,6 +133,7 @@ export function createCatalogWrites(writers: ThreadPool) {
   };
 }
 
+/** Runs the program of a change in one transaction of an engine. */
 export type Transact = <Result>(
   projectId: number,
   work: (documents: staged.DocumentWriter) => storage.Program<Result>,
@@ -148,6 +150,7 @@ export function programOperations(transaction: Transact, repeatable: Transact): 
   };
 }
 
+/** The operations of threads that compare whole catalogs. */
 export const comparisonOperations = (readState: Perform): Record<string, Operation> =>
   storage.mapTable(COMPARISONS, (program: (input: never) => storage.Program<unknown>) =>
     onCatalog((projectId, input) => readState(projectId, program(input))),

@@ -22,6 +22,7 @@ import { findCategories, planForParts, readOntology } from './state-store.ts';
 export const PRODUCTS = byEngine({ sqlite: text('product'), postgres: sql`product where ${own()}` });
 
 const UPLOAD = byEngine({ sqlite: text('cast(d.raw as text)'), postgres: text('d.raw') });
+/** The fields before its attributes. */
 export const UPLOAD_FRONT = byEngine({
   sqlite: text(`substr(d.raw, 1, instr(d.raw, cast('${FRONT_END}' as blob)) - 1) || '}'`),
   postgres: text(`left(d.raw, strpos(d.raw, '${FRONT_END}') - 1) || '}'`),
@@ -31,6 +32,7 @@ export const UPLOAD_BYTES = byEngine({
   sqlite: text('length(d.raw)'),
   postgres: text('octet_length(d.raw)'),
 });
+/** The upload, or its front, of a document `d`. */
 export const uploadText = (isWhole: boolean): Sql => (isWhole ? UPLOAD : UPLOAD_FRONT);
 
 export const DOCUMENT = lookupJoin('document', 'd', sql`d.id = p.document_id`);
@@ -69,6 +71,7 @@ export const fittingRows = (
       from (select ${columns}, ${UPLOAD_BYTES} as bytes from ${given}) f) f
     where f.before < ${bytes}) ${text(as)}`;
 
+/** Whether there were more rows, which did not fit. */
 export const areCut = (fitting: readonly { readonly found: number }[]): boolean =>
   fitting.length < (fitting[0]?.found ?? 0);
 

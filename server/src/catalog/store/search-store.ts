@@ -158,7 +158,7 @@ const placedColumns = (isWhole: boolean): Sql =>
   sql`p.document_id as document, ${lists.listedColumns(lists.uploadText(isWhole))}`;
 
 /** Bytes of uploads read per step of updating the index; in PostgreSQL a process of the database is busy for as long as a step takes. */
-const READ_AT_ONCE = byEngine({ sqlite: text('2097152'), postgres: text('1048576') });
+const READ_AT_ONCE = byEngine({ sqlite: sql`${2 * 1024 * 1024}`, postgres: sql`${1024 * 1024}` });
 /** Bytes of those that a search scans itself. */
 const TAIL_AT_ONCE = { as: 's', bytes: 8 * 1024 * 1024 };
 /**

@@ -37,6 +37,7 @@ const NO_BATCH = 0;
 export interface DocumentWriter {
   write(packed: PackedProducts, planned: readonly PlannedDocument[]): void | Promise<void>;
   removeDerived(documents: readonly number[]): void | Promise<void>;
+  /** @returns whether there may be more to reorganise */
   tidyDerived(): boolean;
 }
 
@@ -201,9 +202,12 @@ export function* keepSkipped({ catalogVersion }: CatalogState, { fullUpdateId }:
 }
 
 /** Written products and documents with consecutive ids: of created products, then of changed ones. */
-export type DocumentRange = Readonly<
-  Record<'firstProduct' | 'firstDocument' | 'created' | 'changed', number>
->;
+export interface DocumentRange {
+  readonly firstProduct: number;
+  readonly firstDocument: number;
+  readonly created: number;
+  readonly changed: number;
+}
 
 /** A staged batch, with its lists of products for statements. */
 export interface StagedPart extends DocumentRange {

@@ -294,6 +294,7 @@ export function* replaceOntology(state: CatalogState, requested: ontology.Reques
 /** Products follow a past ontology until the task of the change has read them; one that comes back later counts as changed. */
 const CACHED_PAST = 20;
 
+/** @returns the permanent id of each name */
 export function* reserveIds(
   state: CatalogState,
   { names, paths }: { names: readonly string[]; paths: readonly string[] },

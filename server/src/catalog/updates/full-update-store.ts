@@ -206,6 +206,7 @@ export async function beginCommit(
   return { begun: undefined, commitTaskId: present?.commitTaskId };
 }
 
+/** Ends a full update and deletes its batches. */
 export const closeFullUpdate = (database: Database, key: FullUpdateKey, state: 'committed' | 'discarded') =>
   database.write(key.projectId, async (tx) => {
     await control.update(tx, 'full_update', { where: rowOf(key), set: { state } });

@@ -16,7 +16,10 @@ import type { Staging } from './staging.ts';
 import * as answers from './update-answers.ts';
 
 /** The numbers of batches and products that the caller knows to be accepted. */
-type AcceptedCounts = Readonly<Partial<Record<'batches' | 'products', number>>>;
+interface AcceptedCounts {
+  readonly batches?: number;
+  readonly products?: number;
+}
 
 interface UploadOptions {
   readonly fullUpdateId?: number;
@@ -155,7 +158,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   async function giveUp(
     projectId: number,
     fullUpdateId: number | undefined,
-    record: RecordAnswer<Omit<answers.InitiateAnswered, 'message'>>,
+    record: RecordAnswer<{ status: 'success'; fullUpdateId: number }>,
   ) {
     const open = await getOpen(projectId, fullUpdateId);
     const answer = { status: 'success' as const, fullUpdateId: open.id };

@@ -39,6 +39,7 @@ const CHECK_EVERY_MS = 100;
 /** A full update closed by another process is never mentioned again, so the oldest sessions are dropped. */
 const MOST_SESSIONS = 2_000;
 
+/** Puts the batches of full updates into the staging area of their catalogs. */
 export type Staging = ReturnType<typeof createStaging>;
 
 export function createStaging(

@@ -234,6 +234,7 @@ const SLASH = 0x2f;
 /** The first byte of `null`. */
 export const LOWER_N = 0x6e;
 
+/** @returns the position of the next non-space byte */
 export function skipSpace(bytes: Uint8Array, at: number): number {
   if ((bytes[at] as number) > SPACE) return at;
   irregularities.count += 1;

@@ -122,6 +122,7 @@ const SERVED = `select ${VERSION} as version,
       (select * from document where project_id = $1 and id = p.document_id
         and (p.document_id, p.updated_at) is distinct from (w.document, w.at) limit 1) d on true) f on true`;
 
+/** Made from the uploads of products whose present version is not cached. */
 function createPostgresAnswers(answers: lookup.LookupAnswers) {
   const create = () => {
     const paths = lookup.createPathIds();

@@ -64,6 +64,7 @@ export function findCategoryId(file: CatalogFile, path: string): number | undefi
   return file.prepare('select id from category where path = ?').get(path)?.id as number | undefined;
 }
 
+/** Catalogs as the parsing threads read them. */
 export const createSqliteSnapshots = (parts: {
   files: CatalogFiles;
   payloads: string;
