@@ -36,13 +36,14 @@ interface Sender {
 }
 
 /** Sends a request that never ends by itself. */
-async function send(path: string, header: string, body: string): Promise<Sender> {
+async function send(path: string, header: string, body: string | Uint8Array): Promise<Sender> {
   const socket = connect(Number(new URL(service().address).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.on('error', () => {});
   const head = [`POST ${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${service().key}`, header, '', ''];
   const begun = untilRequested(path);
-  socket.write(head.join('\r\n') + body);
+  socket.write(head.join('\r\n'));
+  socket.write(body);
   const answered = once(socket, 'data').then(([data]) => Number(String(data).split(' ')[1]));
   answered.catch(() => {});
   await begun;
@@ -105,6 +106,17 @@ test('who leaves while a body waits for memory takes none along, and starts noth
   for (const { socket } of [...waiting, first]) socket.destroy();
   await assertRoom('all have left');
   assert.equal((await project.read(files)).lastRun, null);
+});
+
+test('who leaves while a thread checks a pipeline takes no memory along (§7.2)', async () => {
+  const project = await createPipelineProject(service());
+  const body = gzipSync(JSON.stringify(byUpload()));
+  const header = `Content-Encoding: gzip\r\nContent-Length: ${body.length}`;
+  for (const path of [project.path, `${project.path}/preview`]) {
+    const gone = await Promise.all(Array.from({ length: 5 }, () => send(path, header, body)));
+    for (const { socket } of gone) socket.destroy();
+    await assertRoom(`all have left ${path}`);
+  }
 });
 
 test('who needs no key takes none of the memory: at the sign-in, at paths that there are not (§8)', async (t) => {

@@ -58,6 +58,19 @@ test('the empty list that PHP makes of an empty object is one, where an object m
   assert.deepEqual(large.list.slice(0, 6), Array(6).fill({}));
 });
 
+test('a request without a body is refused without compiling a large schema (§4)', () => {
+  // Compiling it would throw.
+  const large = { type: 'object', description: 'x'.repeat(40_000), required: ['a'], $ref: 'nowhere' };
+  for (const none of [undefined, null]) {
+    const unread = createBodyChecks()(large);
+    assert.equal(unread(none), false);
+    assert.deepEqual(
+      unread.errors?.map(({ keyword, params }) => [keyword, params]),
+      [['type', { type: 'object' }]],
+    );
+  }
+});
+
 test('an integer is one that stores and parsers keep exact, also where its schema says nothing (§7.2)', () => {
   const whole = createBodyChecks()({ type: 'object', properties: { at: { type: ['integer', 'null'] } } });
   assert.deepEqual(

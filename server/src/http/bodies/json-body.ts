@@ -111,12 +111,12 @@ export function createBodyChecks(): (schema: object) => SchemaCheck {
     const schema = boundIntegers(sent);
     const listsAll = checkLater(() => all.compile(schema));
     const stopsAtFirst = checkLater(() => first.compile(schema));
-    // No parsing thread sees a request without a body.
+    // No parsing thread sees a request without a body, which Fastify has checked as null. Large schemas are of objects.
     const refusesNone = isLargeSchema(schema)
       ? checkLater(() => first.compile({ type: 'object' }))
       : listsAll;
     const choose = (body: unknown) => {
-      if (body === undefined) return refusesNone;
+      if (body === undefined || body === null) return refusesNone;
       return holdsMoreThan(SMALL_BODY_VALUES, body) ? stopsAtFirst : listsAll;
     };
     const check: SchemaCheck = (body) => {
