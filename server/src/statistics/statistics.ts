@@ -19,6 +19,7 @@ interface StatisticsParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
 
 export type Statistics = ReturnType<typeof createStatistics>;
 
+const FLUSH_EVERY_MS = 10_000;
 const HOUR_MS = 3_600_000;
 
 export function createStatistics({ database, clock, logger, projects, countProducts }: StatisticsParts) {
@@ -66,7 +67,7 @@ export function createStatistics({ database, clock, logger, projects, countProdu
   }
 
   function wake(): void {
-    timer ??= setTimeout(() => void flush(), 10_000).unref();
+    timer ??= setTimeout(() => void flush(), FLUSH_EVERY_MS).unref();
   }
 
   return {

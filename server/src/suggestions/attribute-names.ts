@@ -16,9 +16,12 @@ export function wordsOf(name: string): string[] {
 /** @returns the same text for names that differ only in case, separators and word order */
 export const foldName = (name: string): string => wordsOf(name).toSorted().join(' ');
 
+/** Of shorter names, many differ by a letter. */
+const SHORTEST = 4;
+
 /** Whether the folded names differ by one letter added, missing or changed, or two swapped: colour, fibre. */
 export function isNear(a: string, b: string): boolean {
-  if (a === b || Math.min(a.length, b.length) < 4) return false;
+  if (a === b || Math.min(a.length, b.length) < SHORTEST) return false;
   if (Math.abs(a.length - b.length) > 1 || digitsOf(a) !== digitsOf(b)) return false;
   let start = 0;
   while (start < a.length && a[start] === b[start]) start += 1;
@@ -50,14 +53,10 @@ const COMPOUND = /^(?:(maximal|hochst)|(minimal|mindest))(\p{L}{3,})$/u;
 export function readLimit(name: string): NamedLimit | undefined {
   const words = wordsOf(name);
   const bound = (['most', 'least'] as const).find((one) => words.some((word) => LIMITS[one].test(word)));
-  if (bound !== undefined)
-    return {
-      bound,
-      of: words
-        .filter((word) => !LIMITS[bound].test(word))
-        .toSorted()
-        .join(' '),
-    };
+  if (bound !== undefined) {
+    const rest = words.filter((word) => !LIMITS[bound].test(word));
+    return { bound, of: rest.toSorted().join(' ') };
+  }
   const found = COMPOUND.exec(words.join(' '));
   return found ? { bound: found[1] === undefined ? 'least' : 'most', of: found[3] ?? '' } : undefined;
 }
