@@ -67,8 +67,9 @@ export class CatalogColumns implements DerivedSource {
       if (only?.has(key) === false) continue;
       this.bytes += VALUE_BYTES;
       if (row !== undefined) {
-        this.rows.set(values.length, String(row));
-        this.bytes += weigh(String(row)) + ENTRY_BYTES;
+        const text = String(row);
+        this.rows.set(values.length, text);
+        this.bytes += weigh(text) + ENTRY_BYTES;
       }
       const number = this.numberKey(key);
       values.push(number);

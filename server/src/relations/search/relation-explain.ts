@@ -149,15 +149,20 @@ const textsOf = (satisfying: readonly rules.RowedValue[], all: readonly rules.Ro
 export const orient = <Product>(matchType: MatchType, requested: Product, found: Product) =>
   matchType === 'FIRST_WAY' ? { source: requested, target: found } : { source: found, target: requested };
 
+interface FoundProducts extends Omit<LinkedPair, 'identifier'> {
+  readonly requested: UploadedProduct;
+  readonly found: UploadedProduct;
+}
+
 /** Why a relation leads from one product to another. Source: docs/interface.md §12.6 rule 1. */
 export const explainFound = (
   view: RelationView,
   relation: SearchedRelation,
-  pair: Omit<LinkedPair, 'identifier'> & Record<'requested' | 'found', UploadedProduct>,
+  { requested, found, ...pair }: FoundProducts,
 ): rules.RelatedReason =>
   relation.isListed
-    ? explainLinked(view, relation, { ...pair, identifier: pair.requested.identifier })
-    : explainPair(relation.bound, orient(pair.matchType, pair.requested, pair.found));
+    ? explainLinked(view, relation, { ...pair, identifier: requested.identifier })
+    : explainPair(relation.bound, orient(pair.matchType, requested, found));
 
 /** Two products of which one was requested and the other was found, or was looked for. */
 interface LinkedPair {
@@ -252,8 +257,8 @@ export function relateProduct(
   const source = view.findSource(identifier);
   /** Best first; those of a group together. */
   const describeSide = (side: rules.Side) => {
-    const [across, matchType] =
-      side === 'source' ? (['target', 'FIRST_WAY'] as const) : (['source', 'SECOND_WAY'] as const);
+    const across = side === 'source' ? 'target' : 'source';
+    const matchType = side === 'source' ? 'FIRST_WAY' : 'SECOND_WAY';
     const { build, isListed } = relation;
     const stands = isListed
       ? view.listLinked({ build, side: across, identifier }).length > 0

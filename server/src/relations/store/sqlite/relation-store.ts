@@ -7,7 +7,7 @@ import type { Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
 import { type ColumnCache, listRelated } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
-import * as reader from '../relation-reader.ts';
+import * as relationReader from '../relation-reader.ts';
 import { listTargetBuilds } from '../survey-store.ts';
 import { createThreadedRelations, type RelationThreads, writerOperations } from '../threaded-relations.ts';
 import { extendIn, removeRuns } from './membership-store.ts';
@@ -42,11 +42,11 @@ export const relationReaderOperations = (
   files: CatalogFiles,
   payloads: PayloadFiles,
   cached?: ColumnCache,
-): Record<string, Operation> => reader.readerOperations({ ...openCatalogs(files), payloads }, cached);
+): Record<string, Operation> => relationReader.readerOperations({ ...openCatalogs(files), payloads }, cached);
 
-function openCatalogs(files: CatalogFiles): Omit<reader.RelationCatalogs, 'payloads'> {
+function openCatalogs(files: CatalogFiles): Omit<relationReader.RelationCatalogs, 'payloads'> {
   const known = new WeakMap<CatalogFile, CatalogRelations>();
-  const shared = reader.createSharedLists();
+  const shared = relationReader.createSharedLists();
   return {
     read: performIn(files),
     async answer({ input, limit }, work) {
@@ -67,10 +67,10 @@ function openCatalogs(files: CatalogFiles): Omit<reader.RelationCatalogs, 'paylo
     async inspect({ projectId, limit }, work) {
       const file = files.open(projectId);
       // A survey looks at up to 10,000 sources, many of which have the same values.
-      const share = reader.createSharedLists().of(file);
+      const share = relationReader.createSharedLists().of(file);
       return file.snapshot(() =>
         work(
-          reader.toInspected(async (program) => file.perform(program), {
+          relationReader.toInspected(async (program) => file.perform(program), {
             version: readCatalogVersion(file),
             read: async (work, _, ownLimit = limit) => work(createFileView(file, { limit: ownLimit, share })),
           }),
@@ -84,14 +84,14 @@ function openCatalogs(files: CatalogFiles): Omit<reader.RelationCatalogs, 'paylo
 const SHARED = 64 * 1024 * 1024;
 
 /** Whole catalogs in files. The thread must run nothing else meanwhile. */
-export function createSqlitePasses(files: CatalogFiles): reader.CatalogPasses {
+export function createSqlitePasses(files: CatalogFiles): relationReader.CatalogPasses {
   return {
     pass(projectId, work) {
       const file = files.open(projectId);
       return file.snapshot(() => {
-        const share = reader.createSharedLists(SHARED).of(file);
+        const share = relationReader.createSharedLists(SHARED).of(file);
         const view = createFileView(file, { share });
-        const pass = reader.openPass(async (program) => file.perform(program), {
+        const pass = relationReader.openPass(async (program) => file.perform(program), {
           version: readCatalogVersion(file),
           async listRelated(products, searches) {
             const sources = listSources(file, products);
