@@ -1,12 +1,18 @@
 import { describeBriefly } from '../../catalog/browse/browse.ts';
 import * as filters from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
+import type {
+  ExplainedElement,
+  ExplainedMatch,
+  Explanation,
+  RelatedReason,
+} from '../definitions/definitions.ts';
 import * as rules from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import { type MatchType, type SearchedRelation, searchRelated, searchSide } from './related-search.ts';
 import type { RelationView } from './related-view.ts';
 
-type Explained = rules.RelatedReason['source'];
+type Explained = RelatedReason['source'];
 type Condition = Explained['conditions'][number];
 
 /** A group of a filter, or a condition. */
@@ -19,7 +25,7 @@ type ExplainedFilter =
 export function explainPair(
   bound: rules.BoundRule,
   { source, target }: Readonly<Record<rules.Side, UploadedProduct>>,
-): rules.RelatedReason {
+): RelatedReason {
   const find = rules.finderOf(bound);
   const explainSide = (filter: filters.Filter, product: UploadedProduct): Explained => ({
     holds: filters.compileFilter(filter, find)(filters.viewUpload(product)),
@@ -42,7 +48,7 @@ export const explainElements = <More>(
   bound: rules.BoundRule,
   judged: readonly rules.Judgement[],
   say: (judgement: rules.Judgement) => More,
-): (rules.ExplainedElement & More)[] =>
+): (ExplainedElement & More)[] =>
   rules.compileRule(bound).elements.map((element, place) => {
     const written = rules.matchesOf(bound.rule.match[place] as rules.MatchElement);
     const { [place]: whole } = judged as rules.Judgement[];
@@ -57,7 +63,7 @@ export const explainElements = <More>(
       holds: whole?.truth === 1,
       [kind]: explained,
       ...say(whole as rules.Judgement),
-    } as rules.ExplainedElement & More;
+    } as ExplainedElement & More;
   });
 
 /** @returns the judgement of each element of the rule for two products */
@@ -76,7 +82,7 @@ function explainMatch(
   match: rules.CompiledMatch,
   { missing, table, ...written }: rules.Match,
   { truth, values: { target: left, source: right } }: rules.Judgement,
-): rules.ExplainedMatch {
+): ExplainedMatch {
   const ofTarget = left.filter((a) => right.some((b) => rules.isPair(match, b, a)));
   const ofSource = right.filter((b) => left.some((a) => rules.isPair(match, b, a)));
   const termOf = (value: rules.Match['source']) => {
@@ -159,7 +165,7 @@ export const explainFound = (
   view: RelationView,
   relation: SearchedRelation,
   { requested, found, ...pair }: FoundProducts,
-): rules.RelatedReason =>
+): RelatedReason =>
   relation.isListed
     ? explainLinked(view, relation, { ...pair, identifier: requested.identifier })
     : explainPair(relation.bound, orient(pair.matchType, requested, found));
@@ -176,7 +182,7 @@ export function explainLinked(
   view: RelationView,
   { build }: SearchedRelation,
   { identifier, productId, matchType }: LinkedPair,
-): rules.RelatedReason {
+): RelatedReason {
   const isForward = matchType === 'FIRST_WAY';
   const linked = view.listLinked({ build, side: isForward ? 'target' : 'source', identifier });
   const found = linked.find((one) => one.productId === productId);
@@ -203,7 +209,7 @@ export function explainRelation(
   view: RelationView,
   relation: ServedRelation,
   { source, target }: ExplainInput,
-): rules.Explanation | { readonly unknown: string } {
+): Explanation | { readonly unknown: string } {
   const [from, to] = [view.findUpload(source), view.findUpload(target)];
   if (from === undefined || to === undefined) return { unknown: from === undefined ? source : target };
   const { matchType, groups } = searchRelated(view, relation, {
@@ -226,7 +232,7 @@ export function explainRelation(
   };
 }
 
-const holdsThroughout = ({ source, target, match }: rules.RelatedReason) =>
+const holdsThroughout = ({ source, target, match }: RelatedReason) =>
   source.holds && target.holds && match.every(({ holds }) => holds);
 
 function describeExclusion(requested: UploadedProduct, found: UploadedProduct, excludeSameGroup: boolean) {

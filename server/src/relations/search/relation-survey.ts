@@ -1,6 +1,7 @@
 import { describeBriefly } from '../../catalog/browse/browse.ts';
 import type { Comparable } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
+import type { CardProduct, RelationSurvey, SurveyCard } from '../definitions/definitions.ts';
 import * as rules from '../definitions/definitions.ts';
 import { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
 import type { RelationView, StoredUpload } from './related-view.ts';
@@ -77,7 +78,7 @@ export async function surveyRelation(
   catalog: SurveyedCatalog,
   relation: SearchedRelation,
   { limit, searchMs, hasCards = false }: SurveyTime,
-): Promise<rules.RelationSurvey> {
+): Promise<RelationSurvey> {
   const { build } = relation;
   const sources = await catalog.countMembers(build, 'source');
   const every = Math.max(1, Math.ceil(sources / SAMPLE));
@@ -106,7 +107,7 @@ async function readCards(
   catalog: SurveyedCatalog,
   { build, bound, isListed, excludeSameGroup }: SearchedRelation,
   { tally, targets: count }: { tally: Tally; targets: number },
-): Promise<readonly rules.SurveyCard[]> {
+): Promise<readonly SurveyCard[]> {
   // For a list, it is unknown why a product is on it, and what would be nearest.
   if (isListed) return [];
   const shown = tally.listShown();
@@ -239,8 +240,8 @@ function describeCard(
   view: RelationView,
   bound: rules.BoundRule,
   { source, found, others }: OpenCard,
-): rules.SurveyCard {
-  const toCard = (other: UploadedProduct, variants: number): rules.CardProduct => ({
+): SurveyCard {
+  const toCard = (other: UploadedProduct, variants: number): CardProduct => ({
     ...describeBriefly(other),
     variants,
     explain: explainPair(bound, orient(found.matchType, source, other)),
@@ -260,12 +261,11 @@ function readUpload(view: RelationView, identifier: string): UploadedProduct | u
 
 /** @returns the target that fails the fewest matches; among equals, the one whose numbers are off by the smallest share */
 function findNearest(bound: rules.BoundRule, source: UploadedProduct, targets: readonly UploadedProduct[]) {
+  const { elements } = rules.compileRule(bound);
   let best: { target: UploadedProduct; missed: number } | undefined;
   for (const target of targets) {
     const judged = judgeElements(bound, { source, target });
-    const misses = rules
-      .compileRule(bound)
-      .elements.map((one, at) => countMissed(one, judged[at] as rules.Judgement));
+    const misses = elements.map((one, at) => countMissed(one, judged[at] as rules.Judgement));
     const missed = misses.reduce((sum, one) => sum + one, 0);
     if (best === undefined || missed < best.missed) best = { target, missed };
   }
