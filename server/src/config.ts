@@ -78,6 +78,7 @@ const Environment = Type.Object(
     RELATA_CACHE_MIB: Type.Integer({ default: defaultCacheMib(), minimum: 0, maximum: 1_048_576 }),
     /** The target of the continuous backup of the data directory; unset: none. */
     RELATA_BACKUP_URL: Type.Optional(checked(isBackupUrl, 'must be file:///… or s3://bucket/prefix')),
+    /** Encrypts the backup. */
     RELATA_BACKUP_KEY: Type.Optional(
       checked(
         (key) => readSecretKey(key) !== undefined,

@@ -5,7 +5,7 @@
 import * as mcp from '@modelcontextprotocol/server';
 import { allows } from '../kernel/caller.ts';
 import { catalogChanges, compareProducts, findProducts, getProducts } from './product-tools.ts';
-import * as relations from './relation-tools.ts';
+import * as relationTools from './relation-tools.ts';
 import type { ToolContext } from './tool.ts';
 
 export type { ToolContext, ToolParts } from './tool.ts';
@@ -15,13 +15,13 @@ const READING = { readOnlyHint: true, idempotentHint: true, openWorldHint: false
 const TOOLS = [
   findProducts,
   getProducts,
-  relations.relatedProducts,
-  relations.explainRelation,
-  relations.checkFit,
+  relationTools.relatedProducts,
+  relationTools.explainRelation,
+  relationTools.checkFit,
   compareProducts,
-  relations.listRelations,
+  relationTools.listRelations,
   catalogChanges,
-  relations.previewRelation,
+  relationTools.previewRelation,
 ].map((tool) => {
   const { title, description, input, output } = tool;
   const schemas = {

@@ -115,8 +115,8 @@ export async function openParts(
   });
   const cache = createByteCache(config.cacheMib * MIB);
   const { relationSeconds, uploadMaxMib } = config;
-  const work = { threads, cache, buffers, relationSeconds };
-  const { catalogs: catalogStore, relations: relationStore } = stores.openStores(storage, readers, work);
+  const means = { threads, cache, buffers, relationSeconds };
+  const { catalogs: catalogStore, relations: relationStore } = stores.openStores(storage, readers, means);
   // The server waits for every request, and these may take long.
   server.addHook('preClose', () => threads.relationSurveyors.close());
   const { getSettings, getLocale, recallSettings } = projects;

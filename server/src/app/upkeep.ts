@@ -6,6 +6,11 @@ import { resealColumn } from '../storage/secrets/secrets.ts';
 import { listNeededPayloads } from '../transfer/transfer.ts';
 import type { Parts } from './parts.ts';
 
+const SECRETS_PLAIN =
+  'secrets of sources are stored as they were sent: set RELATA_SECRET_KEYS to encrypt them';
+const SECRETS_UNREADABLE =
+  'there are secrets that no key of the service decrypts: add their key to RELATA_SECRET_KEYS, or enter them again';
+
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -34,9 +39,7 @@ export function startUpkeep(parts: Parts) {
   function noteSealed(table: string, { resealed, unreadable }: { resealed: number; unreadable: number }) {
     const facts = { table, resealed, unreadable };
     if (resealed > 0) logger.info(facts, 'secrets were encrypted with the present key');
-    const remedy = 'add their key to RELATA_SECRET_KEYS, or enter them again';
-    if (unreadable > 0)
-      logger.warn(facts, `there are secrets that no key of the service decrypts: ${remedy}`);
+    if (unreadable > 0) logger.warn(facts, SECRETS_UNREADABLE);
   }
 
   return {
@@ -49,9 +52,7 @@ export function startUpkeep(parts: Parts) {
     /** Seals with the present key what is unsealed or sealed with an earlier one. Source: docs/operating.md, "Secrets". */
     async sealSecrets(): Promise<void> {
       const plain = await pipelines.sealPlain();
-      const remedy = 'set RELATA_SECRET_KEYS to encrypt them';
-      if (plain > 0)
-        logger.warn({ pipelines: plain }, `secrets of sources are stored as they were sent: ${remedy}`);
+      if (plain > 0) logger.warn({ pipelines: plain }, SECRETS_PLAIN);
       for (const { column } of [PIPELINE_SECRETS, CHANNEL_SECRETS])
         noteSealed(column.table, await resealColumn(database, parts.secrets, column));
       noteSealed('webhook_endpoint', await webhooks.sealSecrets());

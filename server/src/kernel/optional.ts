@@ -5,6 +5,7 @@ import { Type } from 'typebox';
 const read = <Options extends typebox.TSchemaOptions>(about: Options | string = {} as Options): Options =>
   typeof about === 'string' ? ({ description: about } as Options) : about;
 
+/** Schemas of optional members. */
 export const optional = {
   text: (about?: typebox.TStringOptions | string) => Type.Optional(Type.String(read(about))),
   integer: (about?: typebox.TNumberOptions | string) => Type.Optional(Type.Integer(read(about))),

@@ -87,9 +87,7 @@ export function createStore<Resource, Place>(kind: Table<Resource, Place>) {
       select(rows, sql`${within(place)} and id > ${after} order by id limit ${count}`),
 
     async count(rows: Rows, where: Columns): Promise<number> {
-      const counted = sql<{
-        count: number;
-      }>`select count(*) as count from ${table} where ${areEqual(where)}`;
+      const counted = sql<{ count: number }>`select count(*) as count from ${table} where ${areEqual(where)}`;
       return Number((await counted.execute(rows)).rows[0]?.count);
     },
 

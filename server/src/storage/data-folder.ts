@@ -100,6 +100,7 @@ export const listCatalogs = ({ catalogs }: Pick<DataFolder, 'catalogs'>): number
 export const catalogPath = (folder: Pick<DataFolder, 'catalogs'>, projectId: number): string =>
   join(folder.catalogs, `${projectId}.db`);
 
+/** The last complete backup. */
 export interface LastBackup {
   /** Epoch milliseconds. */
   readonly at: number;

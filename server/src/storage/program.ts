@@ -88,6 +88,7 @@ export function tabled(
   };
 }
 
+/** Inserts a row, given by the names of its columns. */
 export const insertRow = (table: string, values: Readonly<Record<string, SqlValue>>): Sql => {
   const holes = Object.values(values).map((value) => sql`${value}`);
   return sql`${insertInto(table, Object.keys(toSnake(values)).join(', '))} ${joined(holes, ', ')}`;
@@ -180,6 +181,7 @@ export function* rows<Row>(...given: Given): Program<Row[]> {
   return (yield (session) => session.rows(toSql(given))) as Row[];
 }
 
+/** @returns the first row, if there is one */
 export function* row<Row>(...given: Given): Program<Row | undefined> {
   return (yield* rows<Row>(...given))[0];
 }
@@ -259,6 +261,7 @@ export type Calls<Table, Given extends unknown[] = []> = {
 type OfProject<Table> = Calls<Table, [projectId: number]>;
 type AnyProgram = (...input: never[]) => Program<unknown>;
 
+/** Calls on an open state. */
 export const callsOfState = <Table>(
   programs: Programs<Table>,
   perform: <Result>(program: Program<Result>) => Promise<Result>,
@@ -270,6 +273,7 @@ export const callsOfState = <Table>(
         perform(program(...input)),
   ) as Calls<Table>;
 
+/** Calls on the catalogs of projects. */
 export const callsOfProject = <Table>(
   programs: Programs<Table>,
   perform: <Result>(projectId: number, program: Program<Result>) => Promise<Result>,

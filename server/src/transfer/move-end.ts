@@ -92,9 +92,8 @@ export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[])
     async measure(): Promise<UnitSize[]> {
       const units: UnitSize[] = [];
       for (const place of await driver.listPlaces())
-        for (const table of tables)
-          if (engine === 'postgres' || table.isOfCatalog === (place !== SERVICE))
-            units.push(...(await measureTable(driver, place, table)));
+        for (const table of tables.filter((one) => hasTable(driver, place, one)))
+          units.push(...(await measureTable(driver, place, table)));
       return units.sort((one, other) => one.projectId - other.projectId);
     },
 
@@ -145,8 +144,8 @@ export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[])
     beginMove: (identity: string): Promise<number> =>
       driver.transaction(SERVICE, async (tx) => {
         await tx.run(CREATE_PROGRESS);
-        const insert = `insert into ${MOVE_PROGRESS} values (${SERVICE}, '${MOVE_ROW}', 0, $1, 0)`;
-        return tx.run(insert, [identity]);
+        const insert = `insert into ${MOVE_PROGRESS} values ($1, $2, 0, $3, 0)`;
+        return tx.run(insert, [SERVICE, MOVE_ROW, identity]);
       }),
 
     findProgress: ({ table, projectId }: Unit): Promise<Progress | undefined> =>
@@ -173,6 +172,9 @@ export function createMoveEnd(driver: MoveDriver, tables: readonly MovedTable[])
 /** A database has the rows of all projects, a file only its own. */
 const hasProjectColumn = ({ engine }: MoveDriver, { isOfCatalog }: MovedTable): boolean =>
   isOfCatalog && engine === 'postgres';
+
+const hasTable = ({ engine }: MoveDriver, place: number, { isOfCatalog }: MovedTable): boolean =>
+  engine === 'postgres' || isOfCatalog === (place !== SERVICE);
 
 async function measureTable(driver: MoveDriver, place: number, table: MovedTable): Promise<UnitSize[]> {
   const project = hasProjectColumn(driver, table) ? 'project_id' : `cast(${place} as bigint)`;

@@ -167,8 +167,10 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
       if (off !== undefined) await store.switchOff(tx, endpoint.id, { at: now, reason: off });
       return true;
     });
-    const facts = { endpoint: endpoint.id, url: describeUrl(endpoint.url) };
-    if (off !== undefined) logger.warn(facts, `a webhook endpoint is switched off: ${off}`);
+    if (off !== undefined) {
+      const facts = { endpoint: endpoint.id, url: describeUrl(endpoint.url) };
+      logger.warn(facts, `a webhook endpoint is switched off: ${off}`);
+    }
     return isSaved && next.isHeld && off === undefined;
   }
 

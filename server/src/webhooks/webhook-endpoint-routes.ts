@@ -37,8 +37,10 @@ export const webhookEndpointRoutes =
       made,
       create: webhooks.createEndpoint,
     });
-    const read = { summary: 'Read a webhook endpoint; the ETag is for If-Match' };
-    endpoints.read({ ...read, get: webhooks.getEndpoint });
+    endpoints.read({
+      summary: 'Read a webhook endpoint; the ETag is for If-Match',
+      get: webhooks.getEndpoint,
+    });
     endpoints.change({
       method: 'PATCH',
       summary: 'Change a webhook endpoint, or switch it on or off',

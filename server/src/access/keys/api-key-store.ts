@@ -94,6 +94,7 @@ export async function saveUses(database: Database, uses: readonly KeyUse[]): Pro
   }
 }
 
+/** The requests counted within a window. */
 export interface RateWindow {
   readonly count: number;
   readonly msLeft: number;

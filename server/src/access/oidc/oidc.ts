@@ -27,6 +27,7 @@ export interface ProviderSettings {
 const TIMEOUT_SECONDS = 10;
 /** The provider's metadata rarely changes; its keys are fetched again when one is unknown. */
 const DISCOVERY_MS = 3_600_000;
+/** How much of the provider's messages is shown. */
 const SHOWN_CHARACTERS = 300;
 
 /** The company's provider. Every method may fail with provider_unavailable. */

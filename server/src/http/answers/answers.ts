@@ -243,6 +243,7 @@ export const ProjectQuery = Type.Object({
   projectId: projectIdOf('the project; not needed by a key that reaches exactly one'),
 });
 
+/** For paths below a project. */
 export const ProjectParams = Type.Object({ id: Id });
 
 /** Every list is paged. Source: docs/interface.md §8. */
@@ -325,6 +326,7 @@ export function hasAlready(request: FastifyRequest, reply: FastifyReply): boolea
   return namesTag(header, mark);
 }
 
+/** Sends the ETag of the answered state. */
 export function sendMark(reply: FastifyReply, mark: string): void {
   reply.header('etag', `"${mark}"`);
 }

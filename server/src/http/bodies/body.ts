@@ -151,6 +151,7 @@ export interface RawBody {
   readonly beginning?: Uint8Array | undefined;
 }
 
+/** A payload that is written while it is received. */
 export interface IncomingPayload extends PayloadWriter {
   /** The pool that its memory comes from. */
   readonly buffers: BufferPool;

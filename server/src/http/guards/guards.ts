@@ -332,11 +332,8 @@ async function chooseByRoles(
 ): Promise<ChosenProject> {
   const project = await find({ ...caller, scope: callers.reachOf(caller, 'viewer') }, id);
   const required = requiredRole(request);
-  const canChange = await Promise.try(
-    find,
-    { ...caller, scope: callers.reachOf(caller, 'editor') },
-    project.id,
-  ).then(
+  const asEditor = { ...caller, scope: callers.reachOf(caller, 'editor') };
+  const canChange = await Promise.try(find, asEditor, project.id).then(
     () => true,
     (error: unknown) => {
       if (error instanceof ServiceError) return false;

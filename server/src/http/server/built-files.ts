@@ -111,7 +111,8 @@ const CONSOLE_POLICY = policyOf(
 );
 
 /**
- * Serves the console under `/console/`. Its few files are read with the first request. Source: docs/interface.md §14.5.
+ * Serves the console under `/console/`. Its few files are read once, with the first request, so a path can
+ * name no other file. Source: docs/interface.md §14.5.
  * @returns whether it was built
  */
 export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {

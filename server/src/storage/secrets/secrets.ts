@@ -131,18 +131,23 @@ type KeyedRow = Readonly<Record<string, string | number>> & { readonly sealed: s
 export async function resealColumn(
   database: Pick<Database, 'read' | 'write'>,
   secrets: Secrets,
-  of: SealedColumn,
+  sealedColumn: SealedColumn,
 ): Promise<{ resealed: number; unreadable: number }> {
   const counts = { resealed: 0, unreadable: 0 };
   if (secrets.mark === undefined) return counts;
-  for await (const row of listOld(database, secrets.mark, of)) {
-    const text = unsealRow(secrets, of, row);
-    counts[text === undefined ? 'unreadable' : 'resealed'] += 1;
-    if (text === undefined) continue;
-    const conditions = of.key.map((name) => sql`${sql.ref(name)} = ${row[name]}`);
-    const set = sql`update ${sql.table(of.table)} set ${sql.ref(of.column)} = ${secrets.seal(text, placeOf(of, row))}
-      where ${sql.join(conditions, sql` and `)} and ${sql.ref(of.column)} = ${row.sealed}`;
+  const { table, column, key } = sealedColumn;
+  for await (const row of listOld(database, secrets.mark, sealedColumn)) {
+    const text = unsealRow(secrets, sealedColumn, row);
+    if (text === undefined) {
+      counts.unreadable += 1;
+      continue;
+    }
+    const sealed = secrets.seal(text, placeOf(sealedColumn, row));
+    const isThat = key.map((name) => sql`${sql.ref(name)} = ${row[name]}`);
+    const set = sql`update ${sql.table(table)} set ${sql.ref(column)} = ${sealed}
+      where ${sql.join(isThat, sql` and `)} and ${sql.ref(column)} = ${row.sealed}`;
     await database.write('rows', (tx) => set.execute(tx));
+    counts.resealed += 1;
   }
   return counts;
 }

@@ -150,15 +150,17 @@ export class WatchedFolder {
       ...this.databases.map(({ name, path }) => readMain(name, path)),
       ...[...this.others.keys()].map((name) => readOther(name, join(this.folder.root, name))),
     ];
-    for (const read of reads)
+    for (const read of reads) {
       try {
         for await (const entry of read) {
           signal.throwIfAborted();
           yield entry;
         }
       } catch (error) {
+        // A file that is gone meanwhile has nothing more to send.
         if (!isMissing(error)) throw error;
       }
+    }
   }
 
   private stamp = () =>
