@@ -91,6 +91,7 @@ const SHOWN = 20;
 type CheckTexts = (texts: CheckedTexts) => Promise<TextProblems>;
 
 /**
+ * Checks what a schema cannot express. Source: docs/interface.md §13.1.
  * @param now for the schedule
  * @returns the definition with its defaults; masked secrets of its source are not filled in yet
  * @throws request_invalid that names every mistake with its path

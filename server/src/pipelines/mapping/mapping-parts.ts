@@ -31,9 +31,9 @@ export interface MappedValue {
   readonly key: string;
   /** null removes the attribute, in mode partial. */
   readonly value: string | null;
-  userGroups?: readonly string[];
+  readonly userGroups?: readonly string[];
   /** Values of a product with the same row belong together. Source: docs/interface.md §13.8 rule 12. */
-  row?: number;
+  readonly row?: number;
 }
 
 /** Adds its part to a product, or notes why it cannot. */
@@ -196,7 +196,7 @@ function addValues(key: string, { column, userGroups }: ValueSource, { row, prod
   for (const { value, row: number } of readValues(row, column)) {
     const reason = findTextProblem(value, VALUE_LENGTH);
     if (reason !== undefined) note(row, { field: `attributes.${key}`, column, reason });
-    const mapped: MappedValue = { key, value };
+    const mapped: { -readonly [Part in keyof MappedValue]: MappedValue[Part] } = { key, value };
     if (userGroups !== undefined) mapped.userGroups = userGroups;
     if (number !== undefined) mapped.row = number;
     push(product, mapped);

@@ -20,12 +20,17 @@ type PreviewCatalog = NonNullable<Preview['catalog']>;
 
 export interface PreviewOrder extends TriedDefinition {
   readonly projectId: number;
-  /** The file to try an upload source with. If it continues after these bytes, where they end means nothing. */
-  readonly file:
-    | { readonly name: string; readonly bytes: Uint8Array; readonly isBeginning: boolean }
-    | undefined;
+  /** The file to try an upload source with. */
+  readonly file: TriedFile | undefined;
   /** Also tells what the catalog would be; numbers are read as people with this locale write them. */
   readonly catalog: ontology.DraftSettings | undefined;
+}
+
+interface TriedFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  /** The file continues after these bytes, so where they end means nothing. */
+  readonly isBeginning: boolean;
 }
 
 /** Rows that are shown; suggestions and warnings use more. */

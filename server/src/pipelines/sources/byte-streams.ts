@@ -101,8 +101,10 @@ export function undoEncodings(bytes: ByteStream, header: string | undefined, max
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '' && name !== 'identity');
   const unknown = names.find((name) => !Object.hasOwn(createTransforms, name));
-  const text = `The answer is encoded as ${unknown?.slice(0, 30)}, which is not known`;
-  if (unknown !== undefined) throw new SourceProblem('damaged', text);
+  if (unknown !== undefined) {
+    const text = `The answer is encoded as ${unknown.slice(0, 30)}, which is not known`;
+    throw new SourceProblem('damaged', text);
+  }
   if (names.length > ENCODINGS) throw new SourceProblem('damaged', 'The answer is encoded too many times');
   return names.reduceRight((inner, name) => undo(inner, name, maxBytes), bytes);
 }

@@ -123,6 +123,7 @@ function describeStatus({ statusCode = 0 }: IncomingMessage, url: URL): SourcePr
   return new SourceProblem('status', answered + hint);
 }
 
+/** @throws SourceProblem too_large before anything is read; reading throws it too */
 function describeFile(response: IncomingMessage, url: URL, { settings, via }: Fetching): SourceFile {
   const { maxPackedBytes, maxUnpackedBytes } = settings;
   const { 'content-encoding': encoding, 'content-type': contentType } = response.headers;

@@ -43,10 +43,13 @@ export const sftp = defineSource({
 type SftpFile = MatchingFile & { readonly modifiedAt: number };
 
 /** Yields once for each name; undefined for one that does not match. */
-async function* findFiles(sftp: Sftp, path: string): AsyncGenerator<SftpFile | undefined, void> {
+async function* findFiles(sftp: Sftp, path: string): AsyncGenerator<SftpFile | undefined> {
   const names = path.split('/');
   const at = names.findIndex((name) => /[*?]/.test(name));
-  if (at < 0) return yield await findOne(sftp, path);
+  if (at < 0) {
+    yield await findOne(sftp, path);
+    return;
+  }
   const fixed = names.slice(0, at).join('/');
   // A folder has a trailing /; the login folder is empty.
   const start = fixed === '' && !path.startsWith('/') ? '' : `${fixed}/`;

@@ -40,8 +40,8 @@ async function* readXlsx(
   const others = book.sheets.filter((one) => one !== sheet && !one.isHidden);
   if (options.sheet === undefined && others.length > 0) notes.found.otherSheets = describeSheets(others);
   await using texts = await openTextStore(tempDir);
-  const isText = { isChosen: (name: string) => name === 'si', keepsSpace: true };
-  for await (const element of readPart(parts, book.textsPart, isText)) texts.add(readText(element));
+  const choice = { isChosen: (name: string) => name === 'si', keepsSpace: true };
+  for await (const element of readPart(parts, book.textsPart, choice)) texts.add(readText(element));
   const table = format.openTable(notes, { headerRow: options.headerRow, textsOf });
   for await (const rows of readSheetRows(format.cutChunks(parts.read(sheet.part)), { book, texts }))
     yield table.take(rows).map((row) => nameCells(row, table.names));

@@ -234,6 +234,7 @@ function placeOf(name: string): number {
 }
 
 function looksLikeIdentifier({ name, isUnique, values }: ColumnSample): boolean {
+  // An identifier is a short word.
   const isWord = (value: string) => value.length <= 64 && !/\s/.test(value) && !contents.isUrl(value);
   const isOther = (value: string) => contents.isFraction(value) || contents.isDate(value);
   return isUnique && !contents.PRICE_NAME.test(name) && values.every(isWord) && !values.some(isOther);
@@ -243,7 +244,7 @@ function looksLikeName({ name, values }: ColumnSample): boolean {
   const isText = (value: string) =>
     /\p{L}{3}/u.test(value) &&
     value.length <= 200 &&
-    !/</.test(value) &&
+    !value.includes('<') &&
     !contents.isUrl(value) &&
     !contents.isAmount(value);
   const hasWords = values.some((value) => value.includes(' '));
