@@ -49,24 +49,17 @@ function suggestType(
   sampled: SampledAttribute,
   settings: DraftSettings,
 ): schemas.AttributeSuggestion | undefined {
-  const { name, attribute: present, values } = sampled;
+  const { attribute: present, values } = sampled;
   const all = countValues(values);
   const isBetter = (one: Attribute) => countFits(values, one) >= FITTING * all;
-  const readings: Attribute[] = [
-    ...listNumeric(name, values, settings),
-    { id: 0, name, type: 'BOOLEAN_ATTRIBUTE' },
-    { id: 0, name, type: 'DATE_ATTRIBUTE' },
-  ];
-  // Text of the ontology stays text.
-  const asText: Attribute | undefined = present ? undefined : { id: 0, name, type: 'TEXT_ATTRIBUTE' };
-  const drafted = readings.find(isBetter) ?? asText;
+  const drafted = listReadings(sampled, settings).find(isBetter) ?? asText(sampled);
   if (drafted === undefined || (present !== undefined && readsEnough(values, present))) return undefined;
   const synonyms = present?.synonyms;
   const attribute = toDraft({ ...drafted, id: present?.id ?? 0, ...(synonyms && { synonyms }) });
   const misfits = values.filter(({ text }) => !isFact(text, drafted));
   return {
     kind: 'attribute',
-    id: idOf('attribute', [name, drafted.type, drafted.unitName ?? '']),
+    id: idOf('attribute', [sampled.name, drafted.type, drafted.unitName ?? '']),
     evidence: {
       typeNow: present?.type ?? null,
       products: sampled.products,
@@ -88,6 +81,17 @@ const readsEnough = (values: readonly SampledValue[], present: Attribute) =>
   present.type !== 'TEXT_ATTRIBUTE' &&
   present.type !== 'UNTYPED_ATTRIBUTE' &&
   countFits(values, present) >= GOOD_ENOUGH * countValues(values);
+
+/** For an attribute that the ontology lacks and no other type fits; text of the ontology stays text. */
+const asText = ({ name, attribute }: SampledAttribute): Attribute | undefined =>
+  attribute === undefined ? { id: 0, name, type: 'TEXT_ATTRIBUTE' } : undefined;
+
+/** @returns attributes that may read most of the values: numbers in the most frequent unit, true and false, dates */
+const listReadings = ({ name, values }: SampledAttribute, settings: DraftSettings): Attribute[] => [
+  ...listNumeric(name, values, settings),
+  { id: 0, name, type: 'BOOLEAN_ATTRIBUTE' },
+  { id: 0, name, type: 'DATE_ATTRIBUTE' },
+];
 
 /** Judged as in a full update, but only by the values that are measures in one unit, written in one form. */
 function listNumeric(name: string, values: readonly SampledValue[], settings: DraftSettings): Attribute[] {
