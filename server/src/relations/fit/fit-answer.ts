@@ -110,8 +110,8 @@ export async function answerFit(
       `${pairs.length} pairs would be judged, at most ${MOST_PAIRS} are at once: name fewer items, tags or relations`,
     );
   const totals = judge.judgeTotals(set);
-  const ofPairs = [...pairs, ...totals.flatMap(listPairsOf)];
-  const failing = ofPairs.filter(({ verdict }) => verdict === 'does_not_fit');
+  const judgedPairs = [...pairs, ...totals.flatMap(listPairsOf)];
+  const failing = judgedPairs.filter(({ verdict }) => verdict === 'does_not_fit');
   const unfit = new Set(failing.flatMap(({ source, target }) => [source, target]));
   const alternatives =
     input.alternatives === 0 || unfit.size === 0
@@ -132,7 +132,7 @@ export async function answerFit(
     verdict: joinVerdicts(verdicts, unknown.length > 0),
     pairs,
     totals,
-    withoutRule: listUnjudged(set, ofPairs),
+    withoutRule: listUnjudged(set, judgedPairs),
     unknownIdentifiers: unknown,
     alternatives,
     lastUpdateTs: found.length === 0 ? null : Math.max(...found.map(({ updatedAt }) => updatedAt)),

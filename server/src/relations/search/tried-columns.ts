@@ -74,17 +74,22 @@ function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: WorkLimit): s
   };
 }
 
-interface Known extends ReadCatalog, ReturnType<typeof deriveMembers> {
+/** The join index of one rule in memory, with the same lists as the tables of a store. */
+interface Members {
+  readonly places: Readonly<Record<Side, number[]>>;
+  /** By place, as memberships are stored beside a document; '' for a product on no side. */
+  readonly packed: readonly string[];
+  /** Identifiers of products with more combinations of values than the limit. */
+  readonly cut: readonly string[];
+  readonly lists: ReadonlyMap<string, KeyedList>;
+}
+
+interface Known extends ReadCatalog, Members {
   /** By group, as many sources lead to the same ones. */
   readonly variants: Map<string, readonly views.Variant[]>;
 }
 
-/**
- * @returns the join index of one rule in memory, with the same lists as the tables of a store; `packed`: by place,
- * as memberships are stored beside a document, '' for a product on no side
- */
-function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: WorkLimit) {
-  // Products with more combinations of values than the limit.
+function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: WorkLimit): Members {
   const cut: string[] = [];
   const rules = new Memberships([{ build: surveys.TRIED_BUILD, bound }]);
   const batch = rules.openBatch(columns, (identifier) => cut.push(identifier));
