@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
+import { readAll } from '../../../test/support/pipelines/format-reading.ts';
 import { checkBody } from '../../catalog/products/product-check.ts';
 import { type ColumnValue, createColumns, type SourceRow } from '../formats/format.ts';
 import { compileMapping, type Mapping, MappingProblem, MappingSchema, type PipelineMode } from './mapping.ts';
@@ -61,6 +62,20 @@ test('a row becomes a product in the shape of an upload', () => {
     categories: [{ path: ['Tools', 'Drills'] }],
     attributes: [{ key: 'Length', value: '12 in' }],
   });
+});
+
+test('"*" takes the columns of a CSV in the order of the file, those named by numbers too', async () => {
+  const { rows } = await readAll({ type: 'csv' }, 'sku,title,width,2020\nA1,Drill,5,new\n');
+  const mapped = rows.map((row) => compileMapping({ ...base, attributes: '*' }, 'full').mapRow(row));
+  assert.deepEqual(
+    mapped.map((outcome) => 'product' in outcome && outcome.product.attributes),
+    [
+      [
+        { key: 'width', value: '5' },
+        { key: '2020', value: 'new' },
+      ],
+    ],
+  );
 });
 
 test('"*" takes all columns that are not used otherwise, and an object can add them to those it names', () => {
