@@ -174,6 +174,7 @@ function describeList(
 
 /** Runs in reach of a comparison that are sorted: more are read by rank, in a million members 16,000 rows at 0.2 µs. */
 const RUNS_SORTED_AT_MOST = 32;
+/** Most lists have fewer. A row may be a run of up to 64 members, whose 3 KiB are read when its first one is due. */
 const FIRST_ROWS = 16;
 const MOST_ROWS = 500;
 
