@@ -301,6 +301,8 @@ function createPayloadWriter(name: string, open: () => Promise<PieceTarget>) {
   };
 }
 
+const decompress = promisify(zlib.zstdDecompress);
+
 /** The size of one value in PostgreSQL; a part is read and written as one message. */
 const PART_BYTES = 4 * 1024 * 1024;
 /** The size of the packer's output chunks. */
@@ -333,9 +335,7 @@ export function createPayloadRows(postgres: Postgres): PayloadFiles {
       );
       const packed = Buffer.concat(parts.map((part) => part.bytes));
       // Also fails when its rows are missing.
-      return viewOf(
-        await promisify(zlib.zstdDecompress)(packed).catch((cause: unknown) => refuseDamaged(name, cause)),
-      );
+      return viewOf(await decompress(packed).catch((cause: unknown) => refuseDamaged(name, cause)));
     },
     async remove(projectId, name) {
       await postgres.run('delete from payload where project_id = $1 and name = $2', [projectId, name]);
