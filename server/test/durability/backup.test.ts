@@ -464,7 +464,9 @@ for (const at of ['the present one', 'the backup', 'both'] as const) {
 
 /** As in a new or upgraded file. */
 function dropSearch(service: TestService, projectId: number): void {
-  using file = new DatabaseSync(join(service.store.dataDir, 'catalogs', `${projectId}.db`));
+  // The service may write at the same time.
+  const path = join(service.store.dataDir, 'catalogs', `${projectId}.db`);
+  using file = new DatabaseSync(path, { timeout: 10_000 });
   for (const table of ['lexeme', 'entry', 'word', 'progress'])
     file.exec(`drop table if exists search_${table}`);
 }
