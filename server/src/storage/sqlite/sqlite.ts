@@ -75,7 +75,12 @@ export function programSessionOf(
   }
   return {
     rows: (statement) => bind(statement, (prepared, values) => prepared.all(...values)),
-    run: (statement) => bind(statement, (prepared, values) => Number(prepared.run(...values).changes)),
+    run: (statement) =>
+      bind(statement, (prepared, values) => {
+        // For a select too: a program that runs one reads nothing of it. See `CatalogFile.prepare`.
+        prepared.setReadBigInts(true);
+        return Number(prepared.run(...values).changes);
+      }),
     controlRows: readControl,
   };
 }
