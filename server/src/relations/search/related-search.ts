@@ -58,12 +58,19 @@ export function searchRelated(
   relation: SearchedRelation,
   searched: SearchedProduct,
 ): FoundGroups {
-  const found = searchSide(view, relation, { ...searched, side: 'target' });
-  if (found.groups.length > 0 || !relation.twoWay) return { matchType: 'FIRST_WAY', ...found };
-  const back = searchSide(view, relation, { ...searched, side: 'source' });
-  return back.groups.length > 0
-    ? { matchType: 'SECOND_WAY', ...back }
-    : { matchType: 'FIRST_WAY', groups: [] };
+  const find = (side: Side) => searchSide(view, relation, { ...searched, side });
+  const { side, found } = findEitherWay(relation, find, ({ groups }) => groups.length > 0);
+  return { matchType: side === 'source' && found.groups.length > 0 ? 'SECOND_WAY' : 'FIRST_WAY', ...found };
+}
+
+function findEitherWay<Found>(
+  { twoWay }: SearchedRelation,
+  find: (side: Side) => Found,
+  isFound: (found: Found) => boolean,
+): { side: Side; found: Found } {
+  const found = find('target');
+  if (isFound(found) || !twoWay) return { side: 'target', found };
+  return { side: 'source', found: find('source') };
 }
 
 /** `side`: the side of the related products. */
@@ -346,10 +353,9 @@ export const listRelated = (
     view.once(`related ${identifier}`, () => {
       const source = view.findSource(identifier);
       return requested.map(({ relation, limit, direction }) => {
-        const searched = { identifier, source, limit };
-        const there = direction === 'to' ? NONE : listSide(view, relation, { ...searched, side: 'target' });
-        const isBack = direction === 'to' || (relation.twoWay && there.identifiers.length === 0);
-        return isBack ? listSide(view, relation, { ...searched, side: 'source' }) : there;
+        const list = (side: Side) => listSide(view, relation, { identifier, source, limit, side });
+        if (direction === 'to') return list('source');
+        return findEitherWay(relation, list, ({ identifiers }) => identifiers.length > 0).found;
       });
     }),
   );
