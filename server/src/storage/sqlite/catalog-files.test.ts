@@ -35,6 +35,6 @@ test('a statement is done whatever row id the one before it left behind', (t) =>
   file.prepare("update far set name = 'A'").run();
   assert.equal(file.perform(run(sql`update far set name = 'B'`)), 1);
   assert.deepEqual(file.perform(rows(sql`select name from far`)), [{ __proto__: null, name: 'B' }]);
-  // What PostgreSQL is told about plans is a select without rows here.
+  // Settings of PostgreSQL's plans are a select without rows here.
   file.perform(run(sql`select 1 where false`));
 });
