@@ -30,7 +30,7 @@ export class ServiceError extends Error {
 
   /** @param known the facts, or the one detail that is known, which `more` goes with */
   constructor(code: FailureCode, known: FailureFacts | string = {}, more: FailureFacts = {}) {
-    const facts = typeof known === 'string' ? { details: [known], ...more } : known;
+    const facts = { ...(typeof known === 'string' ? { details: [known] } : known), ...more };
     super([code, ...(facts.values ?? []), ...(facts.details ?? [])].join(': '), { cause: facts.cause });
     this.code = code;
     this.facts = facts;
