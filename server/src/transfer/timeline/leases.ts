@@ -49,7 +49,10 @@ export async function takeLease(
   const lease = { holder, from, at: now, renewedAt: now };
   const epoch = (last?.epoch ?? 0) + 1;
   const written = await writeSmall(target, nameOf(epoch), { text: JSON.stringify(lease), isNew: true });
-  return written === undefined ? undefined : { ...lease, epoch };
+  if (written !== undefined) return { ...lease, epoch };
+  // An earlier attempt whose answer was lost may have arrived since the leases were listed.
+  const present = await readLease(target, epoch);
+  return present?.holder === holder ? present : undefined;
 }
 
 export const renewLease = (target: BackupTarget, { epoch, ...lease }: HeldLease) =>

@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/support/task-process.ts';
 import { dataFolderAt, makeStoreFolders, migrate } from '../../storage/storage.ts';
 import { createBackupStream, createStreamState, STATE } from './backup-stream.ts';
+import { takeLease } from './leases.ts';
 import { fillFolder, listBackups } from './restore-timeline.ts';
 import { openTarget } from './target.ts';
 import { stampOf } from './watched-file.ts';
@@ -57,6 +58,15 @@ test('a lease whose answer was lost is its own', async (t) => {
   assert.deepEqual([state[STATE.failures], existsSync(join(target, 'leases', '000001'))], [1, true]);
   await until('there is a base copy', () => Number(state[STATE.basedAt]) > 0);
   await stream.stop();
+});
+
+test('a lease that arrives late, while it is taken again, is its own', async (t) => {
+  const { place } = await createPlace(t);
+  const target = openTarget(place);
+  const own = { holder: 'own', from: 3 };
+  const late = await takeLease(target, undefined, own);
+  assert.deepEqual(await takeLease(target, undefined, own), late);
+  assert.equal(await takeLease(target, undefined, { holder: 'other', from: 3 }), undefined);
 });
 
 test('a directory whose first lease failed does not go on with the backup of another', async (t) => {
