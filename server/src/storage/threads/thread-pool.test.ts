@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ServiceError } from '../../kernel/errors.ts';
-import { createThreadPool, type ThreadPool } from './threads.ts';
+import { createThreadPool, createThreadSupply, type ThreadPool } from './threads.ts';
 
 const ENTRY = `
 import { threadId, workerData } from 'node:worker_threads';
@@ -19,6 +19,7 @@ serveOperations({
   refuse: () => { throw new ServiceError('full_update_other', { values: [3, 4], details: ['why'] }); },
   fail: () => { throw new TypeError('a bug'); },
   die: () => process.exit(1),
+  close: () => {},
   work(ms, stop) {
     const until = performance.now() + ms;
     while (performance.now() < until) if (stop !== undefined && Atomics.load(stop, 0) !== 0) break;
@@ -228,4 +229,21 @@ test('closing stops what can be stopped', async (t) => {
   const underWay = pool.run('work', 600_000, { key: 1, signal: new AbortController().signal });
   await pool.close();
   assert.equal(await underWay, 'stopped');
+});
+
+test('a user who is refused does not wait for what its thread reads ahead, which ends with the supply', async (t) => {
+  const supply = createThreadSupply(entry, { workerData: {} });
+  t.after(() => supply.close());
+  const ended: string[] = [];
+  let ahead: Promise<unknown> | undefined;
+  const refused = supply.use(new AbortController().signal, async (thread) => {
+    await thread.run('echo', {}, { key: 0 });
+    ahead = thread.run('span', { ms: 600_000 }, { key: 0 }).catch(({ message }) => ended.push(message));
+    throw new ServiceError('not_ready');
+  });
+  await assert.rejects(refused, { code: 'not_ready' });
+  assert.deepEqual(ended, []);
+  await supply.close();
+  await ahead;
+  assert.deepEqual(ended, ['the thread was ended']);
 });

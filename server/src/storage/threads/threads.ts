@@ -388,6 +388,8 @@ const IDLE_MS = 60_000;
 export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'size'>) {
   let idle: ThreadPool | undefined;
   let timer: NodeJS.Timeout | undefined;
+  /** Those whose user was refused: what they read ahead may take seconds, for which the refusal does not wait. */
+  const leaving = new Set<ThreadPool>();
 
   function keep(thread: ThreadPool): void {
     if (idle !== undefined) return void thread.end();
@@ -395,9 +397,17 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
     timer = setTimeout(() => void close(), IDLE_MS).unref();
   }
 
+  async function leave(thread: ThreadPool): Promise<void> {
+    leaving.add(thread);
+    const isFree = await letGo(thread);
+    leaving.delete(thread);
+    if (isFree) keep(thread);
+    else await thread.end();
+  }
+
   async function close(): Promise<void> {
     clearTimeout(timer);
-    await idle?.end();
+    await Promise.all([idle, ...leaving].map((thread) => thread?.end()));
     idle = undefined;
   }
 
@@ -417,7 +427,7 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
         return result;
       } catch (error) {
         // A refusal leaves a sound thread behind; after any other error that is unknown.
-        if (error instanceof ServiceError && (await letGo(thread))) keep(thread);
+        if (error instanceof ServiceError) void leave(thread);
         else await thread.end();
         throw error;
       } finally {
