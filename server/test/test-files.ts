@@ -61,7 +61,8 @@ export const listInstalled = (): string[] =>
 const INSTALLED = [
   'postgres-schema',
   'postgres-c',
-  'postgres-r',
+  'postgres-relations',
+  'postgres-rolling',
   'interface-full-',
   'interface-updates',
   'interface-relations',

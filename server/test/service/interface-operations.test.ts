@@ -342,7 +342,7 @@ test('the dashboard and the alerts ask for what /metrics has (§10.3)', async ()
   const catalog = await createCatalog(service());
   await catalog.load({ identifier: 'A' });
   const text = String((await service().call('GET', '/metrics')).body);
-  // Only processes with replicas have it: replicas.test.ts.
+  // Only processes with replicas have it: postgres-replicas.test.ts.
   const metrics = readMetricLabels(`${text}\nrelata_replica_lag_seconds{replica="1"} 0`);
   const queries = listQueries();
   assert.ok(queries.length > 40);
