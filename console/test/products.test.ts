@@ -53,6 +53,47 @@ test('a field of products says nothing of a part of the catalog in which it foun
   assert.equal(parts, 2);
 });
 
+test('Enter in a field of products waits for the search and chooses the first that has the words (§14.3)', async (t) => {
+  const { enter, service } = await shareConsole(t);
+  const id = await makeExampleProject(service, 'Entered');
+  const page = await enter(`#/projects/${id}/fit`);
+  let answer = () => {};
+  const holdSearch = (words: string) =>
+    page.route(`**/products/search?*q=${words}*`, async (route) => {
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      await route.continue();
+    });
+  const field = page.getByLabel('Add a product');
+  await field.fill('BIT-1-04');
+  await page.getByRole('option', { name: /BIT-1-04/ }).waitFor();
+
+  // The product of the words before is still shown, and highlighted.
+  await holdSearch('DRILL-118-BLUE');
+  const search = page.waitForRequest(/q=DRILL-118-BLUE/);
+  await field.fill('DRILL-118-BLUE');
+  await field.press('Enter');
+  await search;
+  await page.getByText('Searching …').waitFor();
+  answer();
+  await page.getByRole('button', { name: 'Remove DRILL-118-BLUE' }).waitFor();
+  assert.equal(await page.getByRole('button', { name: /^Remove / }).count(), 1);
+  await page.getByRole('listbox').waitFor({ state: 'detached' });
+
+  // Other words withdraw it, and words that no product has are taken as an identifier.
+  await holdSearch('BIT-2-04');
+  const withdrawn = page.waitForRequest(/q=BIT-2-04/);
+  await field.fill('BIT-2-04');
+  await field.press('Enter');
+  await withdrawn;
+  await field.fill('NOWHERE');
+  await field.press('Enter');
+  answer();
+  await page.getByRole('button', { name: 'Remove NOWHERE' }).waitFor();
+  assert.equal(await page.getByRole('button', { name: /^Remove / }).count(), 2);
+});
+
 test('the page of a product asks again while a relation is being built (§12.7)', async (t) => {
   const { enter, service } = await shareConsole(t);
   const id = await makeExampleProject(service, 'Being built');

@@ -18,7 +18,7 @@ import {
   useTotal,
 } from '../state/catalog.ts';
 import { linkTo, linkWith, projectLink, useFilters } from '../state/route.ts';
-import { handleSubmit, useIsLate, useOfProject, useProject } from '../state/service.tsx';
+import { useIsLate, useOfProject, useProject } from '../state/service.tsx';
 import { useTasks } from '../updates/updates.tsx';
 
 /** A project at a glance: its relations, its figures, open problems; or the first steps. */
@@ -95,11 +95,7 @@ function Question({ any }: { any: string }) {
 
 function RelatedQuestion({ onAsk }: { onAsk(identifier: string): void }) {
   const [text, setText] = useState('');
-  return (
-    <form onSubmit={handleSubmit(() => text.trim() !== '' && onAsk(text.trim()))}>
-      <ProductField label={t('Product')} value={text} onChange={setText} onPick={onAsk} />
-    </form>
-  );
+  return <ProductField label={t('Product')} value={text} onChange={setText} onPick={onAsk} />;
 }
 
 /** @returns the identifier of a product on a relation's first side, once the catalog is indexed */

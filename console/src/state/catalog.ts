@@ -86,12 +86,12 @@ interface Search {
   readonly isEnabled: boolean;
 }
 
-/** A project's products with these words; until they arrive, those of the words before. */
+/** A project's products with these words; until they arrive, those of the words before, and `isSettled` is false. */
 export function useFoundProducts(projectId: number, { words, limit, isEnabled }: Search) {
   const relata = useRelata();
   const typed = words.trim();
   const q = useSettled(typed, REST_MS);
-  return useQuery({
+  const { data, error, isPlaceholderData } = useQuery({
     queryKey: ['found-products', projectId, q, limit],
     queryFn: ({ signal }) => relata.products.findManaged(projectId, { limit, ...(q && { q }) }, { signal }),
     // No hits in a part of the catalog say nothing yet.
@@ -103,6 +103,8 @@ export function useFoundProducts(projectId: number, { words, limit, isEnabled }:
     refetchOnWindowFocus: false,
     staleTime: 60_000,
   });
+  const isAnswered = !isPlaceholderData && (data !== undefined || error !== null);
+  return { data, error, isSettled: q === typed && isAnswered };
 }
 
 /** The attributes of the project's ontology, to choose from. */

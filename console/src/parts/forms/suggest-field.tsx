@@ -1,6 +1,6 @@
 import { Autocomplete } from '@base-ui/react/autocomplete';
 import type { TableProduct } from '@relata/client';
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { t } from '../../languages/text.ts';
 import { findNearest } from '../../rules/nearest.ts';
 import { useCategories, useFoundProducts, useTableNames } from '../../state/catalog.ts';
@@ -128,28 +128,44 @@ export function TableField({ onChange, ...shape }: Label & { value: string; onCh
 const SHOWN = 8;
 
 interface ProductFieldShape extends TextShape {
-  /** Takes a chosen product in place of `onChange`; Enter then chooses the first. */
+  /** Takes a chosen product in place of `onChange`. Enter chooses the first that is found, or else the text as an identifier. */
   onPick?(identifier: string): void;
 }
 
 /** One product of the project, found by any of its words; the value is its identifier, which may be typed. */
 export function ProductField({ label, value, onChange, onPick }: ProductFieldShape) {
   const id = useId();
-  const project = useProject();
   const [isFocused, setFocused] = useState(false);
+  /** `entered`: Enter was pressed, and waits for the products with these words. */
+  const [list, setList] = useState<'closed' | 'open' | 'entered'>('closed');
+  const isEntered = list === 'entered';
   const search = { words: value, limit: SHOWN, isEnabled: isFocused };
-  const { data: found, error } = useFoundProducts(project.id, search);
-  const none = found ? t('No product has these words') : t('Searching …');
+  const { data: found, error, isSettled } = useFoundProducts(useProject().id, search);
+  /** Whether the highlight is where the user moved it. */
+  const isWalked = useRef(false);
+  useEffect(() => {
+    if (!isEntered || !isSettled) return;
+    setList('closed');
+    onPick?.(found?.[0]?.identifier ?? value.trim());
+  });
+  const none = found && !isEntered ? t('No product has these words') : t('Searching …');
   return (
     <FieldFrame id={id} label={label}>
       <Autocomplete.Root
-        items={found ?? NONE}
+        items={isEntered ? NONE : (found ?? NONE)}
         filter={null}
         itemToStringValue={({ identifier }: TableProduct) => identifier}
         value={value}
-        onValueChange={(next, { reason }) =>
-          reason === 'item-press' && onPick ? onPick(next) : onChange(next)
-        }
+        onValueChange={(next, { reason }) => {
+          if (isEntered) setList('open');
+          const take = reason === 'item-press' && onPick ? onPick : onChange;
+          take(next);
+        }}
+        open={list !== 'closed'}
+        onOpenChange={(isOpen) => setList(isOpen ? 'open' : 'closed')}
+        onItemHighlighted={(product, { reason }) => {
+          isWalked.current = product !== undefined && reason !== 'none';
+        }}
         autoHighlight={onPick !== undefined}
         openOnInputClick
       >
@@ -158,6 +174,14 @@ export function ProductField({ label, value, onChange, onPick }: ProductFieldSha
           className="input"
           placeholder={t('Name, identifier or a value')}
           onFocus={() => setFocused(true)}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || event.nativeEvent.isComposing) return;
+            if (!onPick || value.trim() === '' || isWalked.current) return;
+            // The search may not have answered for these words yet: what is highlighted is the first for the words before.
+            event.preventBaseUIHandler();
+            event.preventDefault();
+            setList('entered');
+          }}
         />
         <Suggestions empty={error ? t('The search is not ready. Type the identifier') : none}>
           {(product: TableProduct) => (
@@ -204,7 +228,12 @@ export function ProductsField({ identifiers, onChange }: ProductsFieldShape) {
           ))}
         </ul>
       )}
-      <ProductField label={t('Add a product')} value={text} onChange={setText} onPick={(one) => add([one])} />
+      <ProductField
+        label={t('Add a product')}
+        value={text}
+        onChange={setText}
+        onPick={(one) => add(one === text.trim() ? typed : [one])}
+      />
       {typed.length > 0 && (
         <Button onClick={() => add(typed)}>
           {t('Add {identifiers}', { identifiers: typed.join(', ') })}

@@ -354,7 +354,7 @@ function useInProject(id: string | undefined, words: string) {
   );
   const isEnabled = id !== undefined && words.trim() !== '';
   const found = useFoundProducts(projectId, { words, limit: PRODUCTS, isEnabled });
-  const products = found.isPlaceholderData ? [] : (found.data ?? []);
+  const products = found.isSettled ? (found.data ?? []) : [];
   return {
     relations: relations.map(({ id: relationId, name }) =>
       toFound(t('Relation'))(['relations', name, 'projects', projectId, 'relations', relationId]),

@@ -19,7 +19,7 @@ import {
   writeSet,
 } from '../../rules/fit.ts';
 import { linkWith, projectLink, useFilters } from '../../state/route.ts';
-import { handleSubmit, useOfProject } from '../../state/service.tsx';
+import { useOfProject } from '../../state/service.tsx';
 import { findMainImage } from '../grid/product-rows.ts';
 
 const ALTERNATIVES = 3;
@@ -133,15 +133,10 @@ function AddProduct({ set, change }: Shape) {
   const [text, setText] = useState('');
   const add = (identifier: string) => {
     setText('');
-    if (identifier.trim() !== '')
-      change(readSet(writeSet([...set, { identifier: identifier.trim(), quantity: 1 }])));
+    change(readSet(writeSet([...set, { identifier, quantity: 1 }])));
   };
   if (set.length >= MOST_ITEMS) return null;
-  return (
-    <form onSubmit={handleSubmit(() => add(text))}>
-      <ProductField label={t('Add a product')} value={text} onChange={setText} onPick={add} />
-    </form>
-  );
+  return <ProductField label={t('Add a product')} value={text} onChange={setText} onPick={add} />;
 }
 
 function SetProduct({ item, product, set, change }: Shape & { item: SetItem; product: Product | undefined }) {
