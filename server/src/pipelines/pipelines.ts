@@ -11,17 +11,12 @@ import type { Base } from '../storage/storage.ts';
 import { AccountPlaces } from './account-places.ts';
 import * as definitions from './definitions/definitions.ts';
 import { createTextChecks } from './mapping/expressions/expressions.ts';
-import {
-  createPipelineRuns,
-  createPipelineSchedule,
-  createPipelineTriggers,
-  type PipelineRunParts,
-} from './runs/runs.ts';
+import * as pipelineRuns from './runs/runs.ts';
 import { listMaskedMembers } from './sources/sources.ts';
 
 export { AccountPlaces } from './account-places.ts';
 
-export interface PipelineParts extends Base, PipelineRunParts {
+export interface PipelineParts extends Base, pipelineRuns.PipelineRunParts {
   readonly projects: Pick<Projects, 'getLocale' | 'recordChange' | 'removeWithProject'>;
 }
 
@@ -32,7 +27,7 @@ export type Pipelines = ReturnType<typeof createPipelines>;
 
 export function createPipelines(parts: PipelineParts) {
   const { database, secrets, clock, threads, projects } = parts;
-  const runs = createPipelineRuns(parts);
+  const runs = pipelineRuns.createPipelineRuns(parts);
   const textChecks = createTextChecks();
   const defined = createDefinitions(parts, definitions.pipelineKind(clock, textChecks));
   const previews = new AccountPlaces(PREVIEWS);
@@ -45,9 +40,9 @@ export function createPipelines(parts: PipelineParts) {
       const what = { id, what: 'trigger-id' };
       return defined.renew(change, what, (state) => ({ ...state, triggerId: definitions.makeTriggerId() }));
     },
-    ...createPipelineTriggers(parts, runs),
+    ...pipelineRuns.createPipelineTriggers(parts, runs),
     /** Started where tasks run. */
-    schedule: createPipelineSchedule(parts, runs),
+    schedule: pipelineRuns.createPipelineSchedule(parts, runs),
     close: () => threads.close(),
 
     /**

@@ -5,15 +5,7 @@ import * as formats from '../formats/formats.ts';
 import * as mappings from '../mapping/mapping.ts';
 import * as suggestions from '../mapping/suggestions/suggestions.ts';
 import { SourceProblem } from '../sources/sources.ts';
-import {
-  describeUnread,
-  judge,
-  openMapper,
-  openReading,
-  type ReadingParts,
-  toSent,
-  translateProblem,
-} from './run-reading.ts';
+import * as readings from './run-reading.ts';
 
 type PreviewRow = Preview['rows'][number];
 type PreviewCatalog = NonNullable<Preview['catalog']>;
@@ -46,7 +38,7 @@ const COUNTED_ROWS = 50_000;
 const COUNTED_MS = 8_000;
 
 /** @throws source_unreadable, format_unreadable, mapping_unfit */
-export async function previewSource(parts: ReadingParts, order: PreviewOrder): Promise<Preview> {
+export async function previewSource(parts: readings.ReadingParts, order: PreviewOrder): Promise<Preview> {
   try {
     const { name = '', bytes } = order.file ?? {};
     const upload = bytes && { name, sizeBytes: bytes.length, bytes: Readable.from([bytes]) };
@@ -54,11 +46,11 @@ export async function previewSource(parts: ReadingParts, order: PreviewOrder): P
     const [first] = opened?.files ?? [];
     if (opened === undefined || first === undefined)
       throw new SourceProblem('no_file', 'There is no file to read');
-    const reading = openReading(parts, order, first);
+    const reading = readings.openReading(parts, order, first);
     await using rows = readOn(reading, order.file?.isBeginning === true);
     return await previewRows(reading, rows, order);
   } catch (error) {
-    throw translateProblem(error);
+    throw readings.translateProblem(error);
   }
 }
 
@@ -70,7 +62,7 @@ async function previewRows(reading: formats.SourceReading, pieces: Pieces, order
   const format = suggestions.suggestFormat(type, columns);
   const tried = { ...order, mapping: order.mapping ?? (suggestion.mapping as mappings.Mapping) };
   // A suggestion may lack what a mapping needs; then only the rows are shown.
-  await using mapper = listMissingParts(tried).length > 0 ? undefined : openMapper(tried);
+  await using mapper = listMissingParts(tried).length > 0 ? undefined : readings.openMapper(tried);
   // Expressions are tried on a few rows only.
   const outcomes = (await mapper?.mapRows(mapper.hasExpressions ? rows.slice(0, SHOWN) : rows)) ?? [];
   const shown = rows.slice(0, SHOWN);
@@ -156,7 +148,7 @@ const warnOfFile = (
     : [{ field: 'sheet', message: `Only the sheet ${sheet} is read. The workbook also has ${otherSheets}` }]),
   ...[...unread]
     .slice(0, SHOWN)
-    .map(([path, count]) => ({ field: path, message: describeUnread(path, count) })),
+    .map(([path, count]) => ({ field: path, message: readings.describeUnread(path, count) })),
 ];
 
 const productsOf = (outcomes: readonly mappings.RowOutcome[]): mappings.MappedProduct[] =>
@@ -207,10 +199,10 @@ const shorten = (text: string) =>
 
 function showOutcome(outcome: mappings.RowOutcome | undefined, { mode }: PreviewOrder): Partial<PreviewRow> {
   if (outcome === undefined) return {};
-  const { product, problems } = judge(outcome, mode);
+  const { product, problems } = readings.judge(outcome, mode);
   if (problems !== undefined) return { ...(product && { product }), problems: [...problems] };
   if (product === undefined) return { isFiltered: true };
-  const sent = toSent(product, mode);
+  const sent = readings.toSent(product, mode);
   return { product: (typeof sent === 'string' ? { identifier: sent } : sent) as mappings.MappedProduct };
 }
 
@@ -287,7 +279,7 @@ function createSketch(mode: PreviewOrder['mode']) {
     /** @returns how many rows there were so far */
     add(outcomes: readonly mappings.RowOutcome[]): number {
       for (const outcome of outcomes) {
-        const { product, problems: [problem] = [] } = judge(outcome, mode);
+        const { product, problems: [problem] = [] } = readings.judge(outcome, mode);
         if (problem !== undefined) reject(outcome.row, problem, product !== undefined);
         else if (product === undefined) filtered += 1;
         else addProduct(product);
