@@ -72,11 +72,11 @@ export interface NextDue {
 /** @returns false if another process has moved it, or the resource was changed */
 export async function moveDue<Resource extends Due, Place>(
   tx: storage.ControlTransaction,
-  { name, keyOf, dueColumn }: DueTable<Resource, Place>,
+  { name, dueColumn }: DueTable<Resource, Place>,
   { resource, next }: { readonly resource: Resource; readonly next: NextDue },
 ): Promise<boolean> {
   const columns = storage.assign({ [dueColumn]: next.dueAt, ...next.columns });
-  const isResource = storage.areEqual(keyOf(resource));
+  const isResource = storage.areEqual(inProjectTable.keyOf(resource));
   const moved = await sql`update ${sql.table(name)} set ${columns} where ${isResource}
     and ${sql.ref(dueColumn)} is not distinct from ${resource.dueAt ?? null}`.execute(tx);
   return Number(moved.numAffectedRows) > 0;

@@ -94,7 +94,6 @@ export interface ProjectPlace extends Reach {
 
 export const PROJECTS = createStore<Project, ProjectPlace>({
   name: 'project',
-  keyOf: ({ id }) => ({ id }),
   within({ deletedAfter, ...reach }) {
     const is = expressionBuilder<ControlSchema, 'project'>();
     const isSeen = is('deleted_at', deletedAfter === undefined ? 'is' : '>', deletedAfter ?? null);
@@ -109,7 +108,6 @@ export const insertProject = (tx: ControlTransaction, project: Omit<Project, 'id
 
 export const GROUPS = createStore<ProjectGroup, Reach>({
   name: 'project_group',
-  keyOf: ({ id }) => ({ id }),
   within({ accountId, scope }) {
     const is = expressionBuilder<ControlSchema, 'project_group'>();
     const parts = listParts(scope);

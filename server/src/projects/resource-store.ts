@@ -10,8 +10,8 @@ export type Columns = Readonly<Record<string, string | number | null | undefined
 
 export interface Table<Resource, Place> {
   readonly name: keyof ControlSchema;
-  /** The fields of the key; for what belongs to a project, `projectId` comes first, by which rows are distributed. */
-  keyOf(resource: Resource): Columns;
+  /** The fields of the key, if not the id alone; of what belongs to a project `projectId` is first, by which rows are distributed. */
+  keyOf?(resource: Resource): Columns;
   /** The rows that a caller can see at a place: those of a project, or those within reach. */
   within(place: Place): Expression<SqlBool>;
   read(row: never): Resource;
@@ -21,15 +21,11 @@ export interface Table<Resource, Place> {
 
 /** A resource with a scope, such as keys and webhook endpoints. */
 interface Scoped {
-  readonly id: number;
   readonly accountId: number;
   readonly scope: Scope;
   readonly createdAt: number;
   readonly createdBy: Actor;
 }
-
-/** The common part of tables of kinds with a scope, of which callers see what is within reach. */
-export const inReachTable = { keyOf: ({ id }: Scoped) => ({ id }), within: isScopeInReach };
 
 type ScopedRow = Pick<Selectable<ControlSchema['api_key']>, 'scope_type' | 'scope_id' | 'created_by'>;
 
@@ -40,7 +36,7 @@ export function readScoped<Row extends ScopedRow>({ scope_type: type, scope_id: 
 }
 
 /** The columns that `readScoped` reads; only an insert writes them. */
-export const toScopedColumns = ({ accountId, scope, createdAt, createdBy }: Omit<Scoped, 'id'>) => ({
+export const toScopedColumns = ({ accountId, scope, createdAt, createdBy }: Scoped) => ({
   accountId,
   scopeType: scope.type,
   scopeId: scope.type === 'account' ? null : scope.id,
@@ -48,8 +44,8 @@ export const toScopedColumns = ({ accountId, scope, createdAt, createdBy }: Omit
   createdBy: JSON.stringify(createdBy),
 });
 
-/** Within reach of the same scope and of higher ones. Source: docs/interface.md §5.2 rule 6 and §6.1. */
-function isScopeInReach({ accountId, scope }: Reach): Expression<SqlBool> {
+/** For kinds with a scope: within reach of the same scope and of higher ones. Source: docs/interface.md §5.2 rule 6 and §6.1. */
+export function isScopeInReach({ accountId, scope }: Reach): Expression<SqlBool> {
   const eb = expressionBuilder<ControlSchema, 'api_key' | 'webhook_endpoint'>();
   const ofAccount = eb('account_id', '=', accountId);
   const parts = listParts(scope);
@@ -67,10 +63,12 @@ function isScopeInReach({ accountId, scope }: Reach): Expression<SqlBool> {
   ]);
 }
 
-export type Store<Resource, Place> = ReturnType<typeof createStore<Resource, Place>>;
+export type Store<Resource extends { readonly id: number }, Place> = ReturnType<
+  typeof createStore<Resource, Place>
+>;
 
-export function createStore<Resource, Place>(kind: Table<Resource, Place>) {
-  const { name, keyOf, within, read, toColumns } = kind;
+export function createStore<Resource extends { readonly id: number }, Place>(kind: Table<Resource, Place>) {
+  const { name, keyOf = ({ id }) => ({ id }), within, read, toColumns } = kind;
   const table = sql.table(name);
   const select = async (rows: Rows, where: RawBuilder<unknown>): Promise<Resource[]> => {
     const found = await sql`select * from ${table} where ${where}`.execute(rows);

@@ -10,7 +10,7 @@ import type { Store } from './resource-store.ts';
 export type Beside<Subject> = (tx: ControlTransaction, subject: Subject) => Promise<void>;
 
 /** The common part of all kinds: rows in a table, ETags of their states, entries in the audit log. */
-interface Kind<Resource, Place> {
+interface Kind<Resource extends { readonly id: number }, Place> {
   readonly store: Store<Resource, Place>;
   /** What a change locks; default: all other changes. */
   lockOf?(place: Place): WriteScope;

@@ -1,14 +1,14 @@
 import { type Selectable, sql } from 'kysely';
 import type { PartScope } from '../kernel/caller.ts';
 import type { PagePlace, Reach, Table } from '../projects/projects.ts';
-import { createStore, inReachTable, readScoped, toScopedColumns } from '../projects/projects.ts';
+import { createStore, isScopeInReach, readScoped, toScopedColumns } from '../projects/projects.ts';
 import type { ControlSchema, ControlTransaction, Database, Rows } from '../storage/storage.ts';
 import { control } from '../storage/storage.ts';
 import { isFree, leaseUntil } from '../tasks/tasks.ts';
 import type { Attempt, Endpoint, SwitchedOff } from './endpoint.ts';
 
 const table: Table<Endpoint, Reach> = {
-  ...inReachTable,
+  within: isScopeInReach,
   name: 'webhook_endpoint',
   read: ({ is_enabled, ...row }: Selectable<ControlSchema['webhook_endpoint']>) => ({
     ...readScoped(row),

@@ -2,13 +2,13 @@ import { type Selectable, sql } from 'kysely';
 import type { PartScope } from '../../kernel/caller.ts';
 import { padToPowerOfTwo } from '../../kernel/padded.ts';
 import type { Reach, Table } from '../../projects/projects.ts';
-import { createStore, inReachTable, readScoped, toScopedColumns } from '../../projects/projects.ts';
+import { createStore, isScopeInReach, readScoped, toScopedColumns } from '../../projects/projects.ts';
 import type { Postgres } from '../../storage/postgres/postgres.ts';
 import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
 import type { ApiKey, SecretHash } from './api-key.ts';
 
 const table: Table<ApiKey, Reach> = {
-  ...inReachTable,
+  within: isScopeInReach,
   name: 'api_key',
   read: ({ hash: _, last_used_in_url_at: usedInUrlAt, ...row }: Selectable<ControlSchema['api_key']>) => ({
     ...readScoped(row),

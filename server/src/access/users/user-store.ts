@@ -33,7 +33,6 @@ const toUser = ({ password_hash: _, subject: __, issuer, ...row }: SafeRow & Par
 /** The users of an account, without the hashes of their passwords. */
 export const USERS = createStore<User, { readonly accountId: number }>({
   name: 'console_user',
-  keyOf: ({ id }) => ({ id }),
   within: ({ accountId }) => sql`account_id = ${accountId}`,
   read: toUser,
   toColumns: ({ name, role, roles }) => ({ name, role, roles: JSON.stringify(roles) }),
@@ -120,7 +119,6 @@ export interface InvitationPlace {
 
 export const INVITATIONS = createStore<Invitation, InvitationPlace>({
   name: 'invitation',
-  keyOf: ({ id }) => ({ id }),
   within: ({ accountId, now }) => sql`account_id = ${accountId} and expires_at > ${now}`,
   read: toInvitation,
   toColumns: ({ role, roles }) => ({ role, roles: JSON.stringify(roles) }),
@@ -194,7 +192,6 @@ interface SessionPlace {
 
 export const SESSIONS = createStore<ConsoleSession, SessionPlace>({
   name: 'console_session',
-  keyOf: ({ id }) => ({ id }),
   within: ({ userId, expiresAfter, usedAfter }) =>
     sql`user_id = ${userId} and expires_at > ${expiresAfter} and used_at > ${usedAfter}`,
   read: ({ hash: _, user_id: __, ...row }: Selectable<ControlSchema['console_session']>) => toCamel(row),
