@@ -1,6 +1,7 @@
+import type { RecordAnswer } from '../http/answers/answers.ts';
 import * as http from '../http/server/server.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Reach } from '../projects/projects.ts';
+import type { Beside, Reach } from '../projects/projects.ts';
 import type { Endpoint, MadeEndpoint } from './endpoint.ts';
 import * as schemas from './webhook-endpoint-schemas.ts';
 import type { Delivery } from './webhook-store.ts';
@@ -71,34 +72,29 @@ export const webhookEndpointRoutes =
       summary: 'List deliveries, newest first',
       description: 'Those that ended are kept for 7 days, and 1,000 of an endpoint.',
       async handle({ caller, params, query }) {
-        const { url } = await webhooks.getEndpoint(caller, params.id);
         const page = await webhooks.listDeliveries(caller, params.id, { limit: 50, ...query });
-        return { ...page, items: page.items.map((delivery) => schemas.toWireDelivery(delivery, url)) };
+        return { ...page, items: page.items.map(schemas.toWireDelivery) };
       },
     });
     const action = { config, tags, answer: { 200: schemas.WireDelivery }, answerOnce } as const;
+    const answerAdded = async (
+      record: RecordAnswer<ReturnType<typeof schemas.toWireDelivery>>,
+      add: (beside: Beside<Delivery>) => Promise<Delivery>,
+    ) => schemas.toWireDelivery(await add((tx, added) => record(tx, schemas.toWireDelivery(added))));
     http.serveOnce(server, `POST ${PATH}/:id/deliveries/:deliveryId/replay`, {
       ...action,
       params: schemas.DeliveryParams,
       summary: 'Send an event again',
       description: 'Once, at once, with the same `webhook-id`; the list of deliveries shows what came of it.',
-      async handle({ caller, params: { id: endpointId, deliveryId: id } }, record) {
-        const { url } = await webhooks.getEndpoint(caller, endpointId);
-        const toWire = (added: Delivery) => schemas.toWireDelivery(added, url);
-        return toWire(
-          await webhooks.replay(caller, { endpointId, id }, (tx, added) => record(tx, toWire(added))),
-        );
-      },
+      handle: ({ caller, params: { id: endpointId, deliveryId: id } }, record) =>
+        answerAdded(record, (beside) => webhooks.replay(caller, { endpointId, id }, beside)),
     });
     http.serveOnce(server, `POST ${PATH}/:id/test`, {
       ...action,
       params: schemas.EndpointParams,
       summary: 'Send a test event',
       description: 'Once, at once, of the type `webhook.test`, also to an endpoint that is switched off.',
-      async handle({ caller, params }, record) {
-        const { url } = await webhooks.getEndpoint(caller, params.id);
-        const toWire = (added: Delivery) => schemas.toWireDelivery(added, url);
-        return toWire(await webhooks.test(caller, params.id, (tx, added) => record(tx, toWire(added))));
-      },
+      handle: ({ caller, params }, record) =>
+        answerAdded(record, (beside) => webhooks.test(caller, params.id, beside)),
     });
   };

@@ -8,7 +8,7 @@ import { toWireScope, WireActor, WireScope } from '../projects/projects.ts';
 import { type Endpoint, type MadeEndpoint, overlapEnd } from './endpoint.ts';
 import type { Delivery } from './webhook-store.ts';
 
-const OptionalInstant = (description: string) => Type.Union([Instant, Type.Null()], { description });
+const OptionalInstant = (description: string) => orNull(Instant, description);
 const Url = Type.String({
   minLength: 1,
   maxLength: URL_LENGTH,
@@ -115,7 +115,7 @@ export const toWireMade = (endpoint: MadeEndpoint, now: number) => ({
   secret: endpoint.secret,
 });
 
-export function toWireDelivery(delivery: Delivery, url: string) {
+export function toWireDelivery(delivery: Delivery) {
   const { message, lastAttempt: last, status } = delivery;
   const timestamp = last && { 'webhook-timestamp': String(last.timestamp) };
   const headers = { 'content-type': 'application/json', 'webhook-id': message.id, ...timestamp };
@@ -132,7 +132,7 @@ export function toWireDelivery(delivery: Delivery, url: string) {
     nextAttemptAt: delivery.dueAt,
     finishedAt: delivery.finishedAt,
     durationMs: last?.durationMs ?? null,
-    request: { url: last?.url ?? url, headers, body: message.body },
+    request: { url: last?.url ?? delivery.url, headers, body: message.body },
     answer: last?.status === undefined ? null : { status: last.status, body: last.answer ?? '' },
     error: last?.error ?? null,
   };

@@ -166,12 +166,13 @@ const selectDeliveries = (rows: Rows, endpointId: number) =>
   rows
     .selectFrom('webhook_delivery as delivery')
     .innerJoin('webhook_message as message', 'message.number', 'delivery.message_number')
+    .innerJoin('webhook_endpoint as endpoint', 'endpoint.id', 'delivery.endpoint_id')
     .leftJoin('webhook_queue as queue', (join) =>
       join.onRef('queue.endpoint_id', '=', 'delivery.endpoint_id').onRef('queue.lane', '=', 'delivery.lane'),
     )
     .select(['delivery.id', 'delivery.endpoint_id as endpointId', 'delivery.lane', 'kind', 'status'])
-    .select(['created_at as createdAt', 'first_attempt_at as firstAttemptAt', 'finished_at as finishedAt'])
-    .select(['attempts', 'last_attempt as lastAttempt', 'due_at as dueAt'])
+    .select(['delivery.created_at as createdAt', 'first_attempt_at as firstAttemptAt', 'url'])
+    .select(['attempts', 'last_attempt as lastAttempt', 'due_at as dueAt', 'finished_at as finishedAt'])
     .select(['number', 'message.id as messageId', 'project_id as projectId', 'type', 'at', 'body'])
     .where('delivery.endpoint_id', '=', endpointId);
 
