@@ -22,14 +22,9 @@ export interface AccessParts extends Pick<Base, 'clock' | 'database'> {
 
 export function createAccess({ database, postgres, clock, projects, oidc }: AccessParts) {
   const lastUse = keys.createLastUse(database);
-  const { dropCache, dropEndedWindows, ...finder } = keys.createKeyFinder({
-    database,
-    postgres,
-    clock,
-    lastUse,
-  });
-  const parts = { database, clock, projects, lastUse, onWritten: dropCache };
-  const { addKey, ...management } = keys.createKeyManagement(parts);
+  const parts = { database, postgres, clock, projects, lastUse };
+  const { dropCache, dropEndedWindows, ...finder } = keys.createKeyFinder(parts);
+  const { addKey, ...management } = keys.createKeyManagement({ ...parts, onWritten: dropCache });
   const { dropEnded, forgetUsers, ...users } = createUsers({ database, clock, projects, oidc });
   projects.whenGone(async (tx, gone) => {
     await keys.removeKeysOf(tx, gone);

@@ -314,20 +314,17 @@ async function refuseWider(tx: ControlTransaction, author: Author, requested: Pa
 export async function refuseLimited(tx: ControlTransaction, author: Author): Promise<void> {
   const { requestsPerMinute = null, expiresAt = null } = (await findOwnLimits(tx, author)) ?? {};
   if (requestsPerMinute === null && expiresAt === null) return;
-  throw new ServiceError(
-    'key_beyond_own',
-    'a key with a rate limit or an end makes no users, who have neither: use a key without, or an owner',
-  );
+  const detail =
+    'a key with a rate limit or an end makes no users, who have neither: use a key without, or an owner';
+  throw new ServiceError('key_beyond_own', detail);
 }
 
 /** @returns the limits that a change touches: a key that already exceeds them may be renamed */
 function listChanged(before: KeyLimits, after: KeyLimits): Partial<KeyLimits> {
-  return {
-    ...(before.expiresAt !== after.expiresAt && { expiresAt: after.expiresAt }),
-    ...(before.requestsPerMinute !== after.requestsPerMinute && {
-      requestsPerMinute: after.requestsPerMinute,
-    }),
-  };
+  const changed = (['expiresAt', 'requestsPerMinute'] as const).filter(
+    (name) => before[name] !== after[name],
+  );
+  return Object.fromEntries(changed.map((name) => [name, after[name]]));
 }
 
 /** Last uses are written only every few seconds, but lists must show them at once. */

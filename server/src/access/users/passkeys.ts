@@ -128,8 +128,7 @@ export const ALGORITHMS = [-7, -8, -257];
 function hostOf(origin: string): string {
   const { hostname } = new URL(origin);
   if (isIP(hostname.replace(/^\[|\]$/g, '')) === 0) return hostname;
-  throw new ServiceError(
-    'request_invalid',
+  throw invalid(
     'browsers take passkeys from a host name alone: use the console at a name, such as localhost',
   );
 }

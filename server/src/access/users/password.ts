@@ -7,6 +7,7 @@ import { Turns } from '../../kernel/turns.ts';
 import { ipv6WordsOf } from '../../outbound/outbound.ts';
 import type { Database } from '../../storage/storage.ts';
 import { hashSecret } from '../keys/keys.ts';
+import { invalid } from './user.ts';
 import { countAttempt, findWindows, forgiveAttempt, type PasswordWindow } from './user-store.ts';
 
 /** Source: OWASP Password Storage Cheat Sheet, Argon2id; reasons in docs/decisions/0014-passwords-and-sessions.md. */
@@ -84,9 +85,7 @@ export function refuseWeakPassword(
   throw weak(field, 'must not be made of your name, your e-mail address or words such as password alone');
 }
 
-function weak(field: string, problem: string): ServiceError {
-  return new ServiceError('request_invalid', `/${field} ${problem}`);
-}
+const weak = (field: string, problem: string) => invalid(`/${field} ${problem}`);
 
 const hashing = new Turns(AT_ONCE);
 
