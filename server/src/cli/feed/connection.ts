@@ -99,23 +99,22 @@ async function sendBytes(url: string, init: RequestInit, bytes: Uint8Array): Pro
 }
 
 /** A service that a person uses, stored so that its address need not be repeated. */
-interface Profile {
-  readonly url?: string;
-  readonly key?: string;
-  readonly project?: string;
-}
+type Profile = Pick<ConnectionFlags, 'url' | 'key' | 'project'>;
 
 const DEFAULT = 'default';
 
 const pathOf = () =>
   join(readClientSettings().configHome ?? join(homedir(), '.config'), 'relata', 'profiles.json');
 
-function readAll(): Record<string, Profile> {
+const readAll = () => readStored<Record<string, Profile>>(pathOf(), '') ?? {};
+
+/** @returns what was written to a file; undefined if there is none. @throws UsageError with a hint, such as `, delete it` */
+export function readStored<Value>(path: string, hint: string): Value | undefined {
   try {
-    return JSON.parse(readFileSync(pathOf(), 'utf8')) as Record<string, Profile>;
+    return JSON.parse(readFileSync(path, 'utf8')) as Value;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw new UsageError(`${pathOf()} cannot be read: ${(error as Error).message}`);
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new UsageError(`${path} cannot be read${hint}: ${(error as Error).message}`);
   }
 }
 

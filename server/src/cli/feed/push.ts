@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { FullUpdatePreview, PushOptions, PushResult, PushState } from '@relata/client';
 import { readClientSettings } from '../../config.ts';
 import { openProgressLine } from '../progress-line.ts';
 import type { Connection, ConnectionFlags } from './connection.ts';
-import { connect, connectWith, PATIENT_RETRIES, UsageError } from './connection.ts';
+import { connect, connectWith, PATIENT_RETRIES, readStored, UsageError } from './connection.ts';
 import { type FileProgress, measureFiles, readProducts } from './product-files.ts';
 import { ask, confirm, countOf, isInteractive, print, say } from './terminal.ts';
 
@@ -210,10 +210,7 @@ export class BatchBody {
   }
 }
 
-interface PushedFiles {
-  readonly url: string;
-  readonly key: string;
-  readonly projectId: number | undefined;
+interface PushedFiles extends Pick<Connection, 'url' | 'key' | 'projectId'> {
   readonly mode: string;
   readonly files: readonly string[];
   readonly size: number;
@@ -223,7 +220,7 @@ interface PushedFiles {
 /** Records the progress of a push on disk before each batch is sent. @returns the record, with the state of an interrupted push to resume */
 function openRecord(pushed: PushedFiles) {
   const path = pushed.files.includes('-') ? undefined : pathOf(pushed);
-  const known = path === undefined ? undefined : read(path);
+  const known = path === undefined ? undefined : readStored<PushState>(path, ', delete it');
   if (pushed.isResumed && known === undefined)
     console.error('No push of these files was broken off: this one begins at the start.');
   if (!pushed.isResumed && known !== undefined && known.batches > 0)
@@ -237,15 +234,6 @@ function openRecord(pushed: PushedFiles) {
     },
     close: () => path !== undefined && rmSync(path, { force: true }),
   };
-}
-
-function read(path: string): PushState | undefined {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as PushState;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new UsageError(`${path} cannot be read, delete it: ${(error as Error).message}`);
-  }
 }
 
 /** A file changed since makes other batches, so it is a different push. */
