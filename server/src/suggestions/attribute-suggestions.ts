@@ -10,6 +10,7 @@ import {
   type Ontology,
   observeValue,
 } from '../catalog/ontology/ontology.ts';
+import { countEach } from '../kernel/count-each.ts';
 import { foldName, idOf, isNear } from './attribute-names.ts';
 import type { CatalogSample, SampledValue } from './catalog-sample.ts';
 import type * as schemas from './suggestion-schemas.ts';
@@ -221,7 +222,8 @@ export function listSampled(sample: CatalogSample, { attributes }: Ontology): Sa
   const byKey = indexByKey(attributes);
   const nameOf = (key: string) => byKey.get(key)?.name ?? key;
   const keys = Map.groupBy(sample.keys, ([key]) => nameOf(key));
-  const products = countProducts(sample, nameOf);
+  const named = sample.products.flatMap(({ values }) => [...new Set(values.map(({ key }) => nameOf(key)))]);
+  const products = countEach(named);
   return [...keys].map(([name, itsKeys]) => ({
     name,
     attribute: byKey.get(name),
@@ -231,15 +233,6 @@ export function listSampled(sample: CatalogSample, { attributes }: Ontology): Sa
 }
 
 const byCount = (a: SampledValue, b: SampledValue) => b.count - a.count || (a.text < b.text ? -1 : 1);
-
-function countProducts(sample: CatalogSample, nameOf: (key: string) => string): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { values } of sample.products) {
-    for (const name of new Set(values.map(({ key }) => nameOf(key))))
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return counts;
-}
 
 const countValues = (values: readonly SampledValue[]): number =>
   values.reduce((sum, { count }) => sum + count, 0);

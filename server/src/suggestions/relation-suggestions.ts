@@ -1,5 +1,6 @@
 import * as filters from '../catalog/filters/filters.ts';
 import { type Attribute, dimensionOf, type Ontology } from '../catalog/ontology/ontology.ts';
+import { countEach } from '../kernel/count-each.ts';
 import { findEdge } from '../relations/search/search.ts';
 import { foldName, idOf, readLimit, wordsOf } from './attribute-names.ts';
 import {
@@ -268,12 +269,8 @@ function listShared([from, to]: Pair, matches: readonly SuggestedMatch[]): Share
     });
 }
 
-function countTexts({ products }: Category, attribute: Attribute): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { values } of products)
-    for (const { text } of values.get(attribute) ?? []) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return counts;
-}
+const countTexts = ({ products }: Category, attribute: Attribute): Map<string, number> =>
+  countEach(products.flatMap(({ values }) => (values.get(attribute) ?? []).map(({ text }) => text)));
 
 /** Chooses the attributes of two categories to compare, before anything is counted. */
 
@@ -321,12 +318,11 @@ function profileCategories(categories: readonly Category[]): Profiles {
 
 /** @returns the attributes of products of any kind; none if there are too few kinds to tell */
 function listGeneral(leaves: readonly Category[]): Set<Attribute> {
-  const counts = new Map<Attribute, number>();
-  for (const leaf of leaves)
-    for (const one of leaf.values.keys())
-      if (shareWith(leaf, one) >= HAS / 2) counts.set(one, (counts.get(one) ?? 0) + 1);
+  const had = leaves.flatMap((leaf) =>
+    [...leaf.values.keys()].filter((one) => shareWith(leaf, one) >= HAS / 2),
+  );
   const least = leaves.length < MANY ? Math.max(FEW, leaves.length) : GENERAL * leaves.length;
-  return new Set([...counts].filter(([, count]) => count >= least).map(([one]) => one));
+  return new Set([...countEach(had)].filter(([, count]) => count >= least).map(([one]) => one));
 }
 
 /** @returns matches by equal values, and by the limits that the source names */

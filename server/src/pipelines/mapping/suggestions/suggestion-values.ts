@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { countEach } from '../../../kernel/count-each.ts';
 import { compileNumber, type NumberFormat } from '../mapping-columns.ts';
 
 export const isUrl = (text: string) => /^https?:\/\/[^\s/]/i.test(text);
@@ -120,8 +121,7 @@ function countListed(
   const several = all.filter(({ length }) => length > 1);
   const listed = several.flat();
   if (several.length < Math.max(least, SHARE * cells.length) || !listed.every(isPart)) return 0;
-  const counts = new Map<string, number>();
-  for (const part of all.flat()) counts.set(part, (counts.get(part) ?? 0) + 1);
+  const counts = countEach(all.flat());
   const again = listed.filter((part) => (counts.get(part) ?? 0) > 1).length;
   return again >= reused * listed.length ? counts.size : 0;
 }
