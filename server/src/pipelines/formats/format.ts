@@ -128,7 +128,7 @@ export const LIMITS = {
   columns: 10_000,
 } as const;
 
-const tooLarge = (message: string, line?: number) => new FormatProblem('too_large', message, { line });
+export const tooLarge = (message: string, line?: number) => new FormatProblem('too_large', message, { line });
 const show = (limit: number) => limit.toLocaleString('en');
 
 export const fieldTooLarge = (where: string, line?: number) =>

@@ -1,4 +1,4 @@
-import { copyText, FormatProblem } from '../format.ts';
+import { copyText, FormatProblem, tooLarge } from '../format.ts';
 import type { XmlElement } from '../xml/xml.ts';
 
 /** The catalog of a wholesaler has some ten thousand groups. */
@@ -108,14 +108,13 @@ export class BmecatIndex {
 
   #addTemplate<Value>(to: Map<string, Value>, id: string, value: Value): void {
     if (id !== '') to.set(this.#keep(id), value);
-    if (to.size > FEATURES) throw tooMany(`${FEATURES.toLocaleString('en')} features or values`);
+    if (to.size > FEATURES) throw tooMany(FEATURES, 'features or values');
   }
 
   /** Copies a text that outlives its element. @throws FormatProblem too_large */
   #keep(text: string): string {
     this.#characters += text.length;
-    if (this.#characters > CHARACTERS)
-      throw tooMany(`${CHARACTERS.toLocaleString('en')} characters of names`);
+    if (this.#characters > CHARACTERS) throw tooMany(CHARACTERS, 'characters of names');
     return copyText(text);
   }
 
@@ -143,7 +142,7 @@ export class BmecatIndex {
 
   #addGroup(id: string, { name, parent, isRoot }: Group): void {
     this.#groups.set(this.#keep(id), { name: this.#keep(name), parent: this.#keep(parent), isRoot });
-    if (this.#groups.size > GROUPS) throw tooMany(`${GROUPS.toLocaleString('en')} groups`);
+    if (this.#groups.size > GROUPS) throw tooMany(GROUPS, 'groups');
   }
 
   #takeMembership(element: XmlElement): void {
@@ -151,7 +150,7 @@ export class BmecatIndex {
     const group = this.#numberOf(this.languages.textOf(element, 'CATALOG_GROUP_ID'));
     const present = this.#memberships.get(product);
     this.#membershipCount += 1;
-    if (this.#membershipCount > MEMBERSHIPS) throw tooMany(`${MEMBERSHIPS.toLocaleString('en')} memberships`);
+    if (this.#membershipCount > MEMBERSHIPS) throw tooMany(MEMBERSHIPS, 'memberships');
     if (present === undefined) this.#memberships.set(this.#keep(product), group);
     else if (typeof present === 'number') this.#memberships.set(product, [present, group]);
     else if (present.length <= GROUPS_OF_PRODUCT) present.push(group);
@@ -191,9 +190,8 @@ export interface Feature {
   readonly unit: string;
 }
 
-function tooMany(what: string): FormatProblem {
-  return new FormatProblem('too_large', `The catalog has more than ${what}`);
-}
+const tooMany = (most: number, what: string): FormatProblem =>
+  tooLarge(`The catalog has more than ${most.toLocaleString('en')} ${what}`);
 
 /** A catalog names a few; a damaged file must not make this grow without bound. */
 const LANGUAGES = 1_000;

@@ -37,8 +37,7 @@ async function* readMagento({ bytes, notes, tempDir }: format.FormatReading, opt
   for await (const rows of readCsv(decode(new format.ReadingNotes()), new format.ReadingNotes(), options)) {
     for (const row of rows) {
       for (const [sku, parent] of listVariants(row)) parents.set(sku, parent);
-      if (parents.size > VARIANTS)
-        throw new format.FormatProblem('too_large', `The file has more than ${VARIANTS} variants`);
+      if (parents.size > VARIANTS) throw format.tooLarge(`The file has more than ${VARIANTS} variants`);
     }
   }
   const rename = (rows: readonly format.SourceRow[]) => rows.map((row) => readProduct(row, parents, notes));

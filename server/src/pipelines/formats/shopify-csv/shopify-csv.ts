@@ -57,7 +57,7 @@ function checkFurther(
 ): void {
   if (product.length > ROWS_OF_PRODUCT + 1) {
     const message = `more than ${ROWS_OF_PRODUCT} rows have the Handle ${textOf(row, 'Handle').slice(0, 100)}`;
-    throw new format.FormatProblem('too_large', message, { line: row.number });
+    throw format.tooLarge(message, row.number);
   }
   if (isVariant(row)) return;
   for (const name in row.values)

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { translateSqliteError } from '../../../storage/storage.ts';
-import { FormatProblem } from '../format.ts';
+import { tooLarge } from '../format.ts';
 
 /** Texts are read nearly in the order in which they were added; cache_size is in KiB. Nothing survives the process. */
 const PRAGMAS = `
@@ -42,7 +42,7 @@ export async function openTextStore(folder: string) {
     /** @throws FormatProblem too_large; ServiceError storage_full */
     add(text: string): void {
       bytes += Buffer.byteLength(text);
-      if (count === TEXTS || bytes > LARGEST_BYTES) throw new FormatProblem('too_large', TOO_MANY);
+      if (count === TEXTS || bytes > LARGEST_BYTES) throw tooLarge(TOO_MANY);
       try {
         insert.run(count, text);
       } catch (error) {

@@ -224,11 +224,8 @@ interface Link {
 
 async function findBookPart(parts: ZipParts): Promise<string> {
   const part = findByKind(await readLinks(parts, ''), 'officeDocument') ?? 'xl/workbook.xml';
-  if (part.endsWith('.bin'))
-    throw new format.FormatProblem(
-      'refused',
-      'The file is a binary workbook (.xlsb). Please save it as .xlsx',
-    );
+  const binary = 'The file is a binary workbook (.xlsb). Please save it as .xlsx';
+  if (part.endsWith('.bin')) throw new format.FormatProblem('refused', binary);
   if (parts.has(part)) return part;
   throw new format.FormatProblem('damaged', 'The file is a zip archive, but no workbook (.xlsx)');
 }
@@ -239,8 +236,7 @@ async function readLinks(parts: ZipParts, ofPart: string): Promise<Link[]> {
   const links: Link[] = [];
   const isChosen = (name: string) => name === 'Relationship';
   for await (const { attributes } of readPart(parts, linksPart, { isChosen })) {
-    if (links.length === LINKS)
-      throw new format.FormatProblem('too_large', 'The workbook has more than 10,000 links');
+    if (links.length === LINKS) throw format.tooLarge('The workbook has more than 10,000 links');
     const target = shorten(attributes.get('Target'));
     links.push({
       id: shorten(attributes.get('Id')),
@@ -272,7 +268,7 @@ async function readStyles(parts: ZipParts, part: string | undefined): Promise<Nu
     if (name === 'xf') formatIds.push(formatId);
     else codes.set(formatId, shorten(attributes.get('formatCode')));
     if (formatIds.length > STYLES || codes.size > STYLES)
-      throw new format.FormatProblem('too_large', 'The workbook has more than 65,536 styles');
+      throw format.tooLarge('The workbook has more than 65,536 styles');
   }
   return formatIds.map((formatId) => readNumberStyle(formatId, codes.get(formatId)));
 }
@@ -397,10 +393,9 @@ const limits: ZipLimits = {
   entries: PARTS,
   check({ fileNameLength, extraFieldLength, fileCommentLength }) {
     if (fileNameLength + extraFieldLength + fileCommentLength > ENTRY_BYTES)
-      throw new format.FormatProblem('too_large', 'A part of the workbook has an endless name');
+      throw format.tooLarge('A part of the workbook has an endless name');
   },
-  tooMany: () =>
-    new format.FormatProblem('too_large', `The workbook has more than ${PARTS.toLocaleString('en')} parts`),
+  tooMany: () => format.tooLarge(`The workbook has more than ${PARTS.toLocaleString('en')} parts`),
   damaged: (cause) =>
     new format.FormatProblem('damaged', `The file is no whole workbook (.xlsx): ${cause.message}`, { cause }),
 };
@@ -438,11 +433,7 @@ async function openParts(file: FileHandle) {
 }
 
 function checkSize(total: number, { compressedSize, fileName }: Entry): void {
-  if (total > PART_BYTES)
-    throw new format.FormatProblem('too_large', `The part ${fileName} is larger than 4 GiB, the limit`);
+  if (total > PART_BYTES) throw format.tooLarge(`The part ${fileName} is larger than 4 GiB, the limit`);
   if (total <= RATIO_FROM_BYTES || total <= compressedSize * RATIO) return;
-  throw new format.FormatProblem(
-    'too_large',
-    `The part ${fileName} unpacks to more than ${RATIO} times its size`,
-  );
+  throw format.tooLarge(`The part ${fileName} unpacks to more than ${RATIO} times its size`);
 }
