@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import { once } from 'node:events';
+import { addAbortListener, once } from 'node:events';
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
@@ -89,7 +89,7 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<http
     ? https.request({ ...options, servername, rejectUnauthorized: true, minVersion: 'TLSv1.2' })
     : http.request(options);
   const stop = () => sent.destroy();
-  request.signal?.addEventListener('abort', stop, { once: true });
+  using _listening = request.signal && addAbortListener(request.signal, stop);
   try {
     const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
       sent.once('response', resolve).on('error', reject);
@@ -105,8 +105,6 @@ export async function sendPinned(url: URL, request: PinnedRequest): Promise<http
     sent.destroy();
     request.signal?.throwIfAborted();
     throw describeConnection(error, url);
-  } finally {
-    request.signal?.removeEventListener('abort', stop);
   }
 }
 
@@ -146,7 +144,7 @@ export async function* readResponse(
   { url, timeouts, signal }: Pick<Outbound, 'timeouts' | 'signal'> & { readonly url: URL },
 ): AsyncGenerator<Uint8Array, undefined> {
   const stop = () => response.destroy();
-  signal?.addEventListener('abort', stop, { once: true });
+  using _listening = signal && addAbortListener(signal, stop);
   const reader = response[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   let total = 0;
   try {
@@ -162,7 +160,6 @@ export async function* readResponse(
     signal?.throwIfAborted();
     throw isBrokenOff(error) ? brokenOff(response, url, total) : describeConnection(error, url);
   } finally {
-    signal?.removeEventListener('abort', stop);
     stop();
   }
 }

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ByteCache, CacheSpace, Origin } from '../../storage/storage.ts';
 import {
@@ -157,9 +158,7 @@ export class LookupAnswers {
   async make(order: AnswerOrder, signal: AbortSignal): Promise<JoinedAnswers> {
     const { projectId, frame } = order;
     const left: StopFlag = new Int32Array(new SharedArrayBuffer(4));
-    const leave = () => void Atomics.store(left, 0, 1);
-    signal.addEventListener('abort', leave, { once: true });
-    if (signal.aborted) leave();
+    using _listening = addAbortListener(signal, () => void Atomics.store(left, 0, 1));
     let loan: Loan | undefined;
     // Taken only when its turn comes, and given back only when the thread has ended, even if the caller has left.
     const takeRoom = () => {
@@ -176,8 +175,6 @@ export class LookupAnswers {
     } catch (error) {
       release();
       throw error;
-    } finally {
-      signal.removeEventListener('abort', leave);
     }
   }
 

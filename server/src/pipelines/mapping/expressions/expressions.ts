@@ -5,7 +5,7 @@
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
-import { on } from 'node:events';
+import { addAbortListener, on } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { constants, setPriority } from 'node:os';
@@ -305,8 +305,7 @@ export async function checkTexts(
   const texts = patterns.texts.slice(0, columns.PATTERNS);
   signal?.throwIfAborted();
   const child = startChild(limits);
-  const stop = () => void child.close();
-  signal?.addEventListener('abort', stop, { once: true });
+  using _listening = signal && addAbortListener(signal, () => void child.close());
   try {
     const { answers, lost } = await loadExpressions(child, expressions, limits);
     const readings = lost === undefined ? await readPatterns(child, texts) : [];
@@ -324,7 +323,6 @@ export async function checkTexts(
     signal?.throwIfAborted();
     throw error;
   } finally {
-    signal?.removeEventListener('abort', stop);
     await child.close();
   }
 }
