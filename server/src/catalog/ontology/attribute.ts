@@ -104,9 +104,7 @@ export interface Ontology {
 }
 
 /** An ontology as stored by either engine. */
-export interface StoredOntology {
-  readonly mode: OntologyMode;
-  readonly revision: number;
+export interface StoredOntology extends Pick<Ontology, 'mode' | 'revision'> {
   /** JSON object. */
   readonly unitAliases: string;
 }

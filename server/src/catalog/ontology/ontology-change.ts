@@ -138,9 +138,8 @@ function findRepeated(
   const first = new Map<string | number, number>();
   return attributes.flatMap((attribute, at) =>
     list(attribute).flatMap((key) => {
-      const before = first.get(key);
-      first.set(key, before ?? at);
-      return before === undefined
+      const before = first.getOrInsert(key, at);
+      return before === at
         ? []
         : [`/attributes/${at} ${verb} ${JSON.stringify(key)} of /attributes/${before}`];
     }),

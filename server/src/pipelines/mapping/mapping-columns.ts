@@ -56,8 +56,7 @@ export class MappingTexts {
 
   /** @returns its index. @throws MappingProblem */
   addExpression(text: string): number {
-    const at = this.#expressions.get(text) ?? this.#expressions.size;
-    this.#expressions.set(text, at);
+    const at = this.#expressions.getOrInsert(text, this.#expressions.size);
     if (at >= EXPRESSIONS)
       throw new MappingProblem(
         `a mapping has at most ${EXPRESSIONS.toLocaleString('en')} different expressions`,
@@ -320,9 +319,8 @@ export class PatternList {
    * @returns the compiled pattern, once `compile` was called
    */
   add(pattern: string, { field, groups = 0 }: { field: string; groups?: number }): Compiled {
-    const requested = this.#requested.get(pattern) ?? { field, groups, compiled: undefined };
+    const requested = this.#requested.getOrInsert(pattern, { field, groups, compiled: undefined });
     requested.groups = Math.max(requested.groups, groups);
-    this.#requested.set(pattern, requested);
     return () => {
       if (requested.compiled === undefined) throw new Error('The patterns of the mapping are not compiled');
       return requested.compiled;

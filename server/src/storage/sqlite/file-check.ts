@@ -103,9 +103,7 @@ export function openDamageMarks(folder: string, moves: MarkMoves) {
     const present = Atomics.load(moves, 0);
     if (present !== seen) known.clear();
     seen = present;
-    const isMarked = known.get(projectId) ?? (own.has(projectId) || existsSync(pathOf(projectId)));
-    known.set(projectId, isMarked);
-    return isMarked;
+    return known.getOrInsertComputed(projectId, () => own.has(projectId) || existsSync(pathOf(projectId)));
   }
 
   return {

@@ -32,11 +32,8 @@ export interface WalEnd {
  */
 const files = new Map<string, number>();
 
-export function openOnce(path: string, flags: 'r' | 'r+' = 'r+'): number {
-  const file = files.get(path) ?? openSync(path, flags);
-  files.set(path, file);
-  return file;
-}
+export const openOnce = (path: string, flags: 'r' | 'r+' = 'r+'): number =>
+  files.getOrInsertComputed(path, () => openSync(path, flags));
 
 /** Closes the files of databases without a log, which goes with the last connection. */
 export function closeUnused(): void {

@@ -95,10 +95,7 @@ export class ScannedProducts {
         const [start, end] = this.spanOf(row, CATEGORIES);
         if (end === 0) return NO_CATEGORIES;
         const number = lists.add(start, end);
-        const categories =
-          parsed.get(number) ?? (JSON.parse(lists.textOf(number)) as DerivedFrom['categories']);
-        parsed.set(number, categories);
-        return categories;
+        return parsed.getOrInsertComputed(number, () => JSON.parse(lists.textOf(number)));
       },
       visitTexts: (row, visit) =>
         this.visitPlaces(row, isRead, (key, at) =>

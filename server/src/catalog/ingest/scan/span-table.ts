@@ -7,10 +7,7 @@ export class TextNumbers {
   private readonly numbers = new Map<string, number>();
 
   add(text: string): number {
-    const known = this.numbers.get(text);
-    if (known !== undefined) return known;
-    this.numbers.set(text, this.texts.length);
-    return this.texts.push(text) - 1;
+    return this.numbers.getOrInsertComputed(text, () => this.texts.push(text) - 1);
   }
 }
 

@@ -25,10 +25,8 @@ const versionsOfTurn = new Map<CatalogFile, number>();
  * simultaneous requests each read took 10 µs, a tenth of the time of a cached answer.
  */
 export function readVersionOfTurn(file: CatalogFile): number {
-  const version = versionsOfTurn.get(file) ?? readCatalogVersion(file);
   if (versionsOfTurn.size === 0) setImmediate(() => versionsOfTurn.clear());
-  versionsOfTurn.set(file, version);
-  return version;
+  return versionsOfTurn.getOrInsertComputed(file, readCatalogVersion);
 }
 
 /** A state that no commit leaves but a damaged file may have, in which such a product would look absent. */
@@ -118,9 +116,8 @@ export function createSqliteCatalogStore({
   }
   /** Lookups that come together wait for the same. */
   function followOnce(projectId: number): Promise<void> {
-    const begun = following.get(projectId) ?? follow(projectId).finally(() => following.delete(projectId));
-    following.set(projectId, begun);
-    return begun;
+    const begin = () => follow(projectId).finally(() => following.delete(projectId));
+    return following.getOrInsertComputed(projectId, begin);
   }
   const writes = operations.createCatalogWrites(writers);
   const reads = operations.createCatalogReads(
