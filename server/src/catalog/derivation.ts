@@ -38,8 +38,11 @@ export interface DerivedSource {
   readOwn(row: number, field: OwnField): string;
   /** @returns the same object for the same categories */
   categoriesOf(row: number): DerivedFrom['categories'];
-  /** Calls `visit` for each value of these attributes: equal numbers are equal texts of one key. */
-  visitTexts(row: number, visit: VisitText): void;
+  /**
+   * Calls `visit` for each value of these attributes: equal numbers are equal texts of one key.
+   * @param isVisited by the number of the key; default: all of `keys`
+   */
+  visitTexts(row: number, visit: VisitText, isVisited?: readonly boolean[]): void;
   textOf(key: number, text: number): string;
 }
 

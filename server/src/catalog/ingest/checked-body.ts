@@ -161,10 +161,11 @@ function numberTexts(
       const { categories } = read(row);
       return byPaths.getOrInsert(JSON.stringify(categories), categories);
     },
-    visitTexts(row, visit) {
+    visitTexts(row, visit, isVisited) {
       for (const { key, value, row: ofRow } of read(row).attributes) {
         const number = numbers.get(key);
-        if (number !== undefined) visit(number, (texts[number] as TextNumbers).add(value), ofRow);
+        if (number === undefined || isVisited?.[number] === false) continue;
+        visit(number, (texts[number] as TextNumbers).add(value), ofRow);
       }
     },
     textOf: (key, text) => texts[key]?.texts[text] as string,

@@ -94,7 +94,16 @@ export class ReadAttribute {
 /** Products that can be looked at, by their rows. */
 export interface LookedAt extends Pick<DerivedSource, 'readOwn' | 'categoriesOf'> {
   /** Adds the values of a product to the attributes. */
-  readTexts(row: number): void;
+  readTexts(row: number, read: ReadAttributes): void;
+  /** @returns at least these attributes: those that share a key are read together */
+  choose(attributes: ReadonlySet<ReadAttribute>): ReadAttributes;
+}
+
+/** What is read of a product. */
+interface ReadAttributes {
+  readonly attributes: readonly ReadAttribute[];
+  /** By the number of the key; undefined: all. */
+  readonly isVisited?: readonly boolean[];
 }
 
 /** The current product, as filters and rules see it: a different one after each `look`. */
@@ -105,11 +114,15 @@ export class NumberedProduct implements ProductView {
   readonly attributes: ReadonlyMap<ComparedAttribute, ReadAttribute>;
   readonly byKey = new Map<string, ReadAttribute[]>();
   private readonly own: readonly (readonly [ReadAttribute, OwnField])[];
+  private readonly all: ReadAttributes;
   private source: LookedAt | undefined;
+  private chosen: ReadAttributes;
   private isRead = false;
 
   constructor(attributes: Iterable<ComparedAttribute>) {
     this.attributes = new Map(Array.from(attributes, (one) => [one, new ReadAttribute(one)]));
+    this.all = { attributes: [...this.attributes.values()] };
+    this.chosen = this.all;
     const all = [...this.attributes];
     this.own = all.flatMap(([{ field }, one]) => (field === undefined ? [] : [[one, field] as const]));
     for (const [{ keys }, one] of all)
@@ -134,7 +147,12 @@ export class NumberedProduct implements ProductView {
     return {
       readOwn: (row, field) => source.readOwn(row, field),
       categoriesOf: (row) => source.categoriesOf(row),
-      readTexts: (row) => source.visitTexts(row, visit),
+      readTexts: (row, { isVisited }) => source.visitTexts(row, visit, isVisited),
+      choose(attributes) {
+        const isVisited = readers.map((all) => all.some(({ read }) => attributes.has(read)));
+        const visited = readers.filter((_, key) => isVisited[key]).flat();
+        return { attributes: [...new Set([...attributes, ...visited.map(({ read }) => read)])], isVisited };
+      },
     };
   }
 
@@ -146,6 +164,7 @@ export class NumberedProduct implements ProductView {
         for (const { key, value, row } of product.attributes)
           for (const one of this.byKey.get(key) ?? []) one.add(one.read(value), row);
       },
+      choose: () => this.all,
     };
   }
 
@@ -153,16 +172,24 @@ export class NumberedProduct implements ProductView {
     this.source = source;
     this.row = row;
     this.isRead = false;
+    this.chosen = this.all;
+  }
+
+  /** Until the next product: the values of others are not read. */
+  choose(read: ReadAttributes): void {
+    this.chosen = read;
   }
 
   /** Most products are on no side: their values are read when they are needed first. */
   read(): void {
     if (this.isRead) return;
     this.isRead = true;
-    for (const one of this.attributes.values()) one.clear();
-    for (const [one, field] of this.own)
+    for (const one of this.chosen.attributes) one.clear();
+    for (const [one, field] of this.own) {
+      one.clear();
       one.add(one.numberOf(this.source?.readOwn(this.row, field) ?? ''), undefined);
-    this.source?.readTexts(this.row);
+    }
+    this.source?.readTexts(this.row, this.chosen);
   }
 
   get identifier(): string {

@@ -127,11 +127,13 @@ export class CatalogColumns implements DerivedSource {
     return this.categories[place] as Categories;
   }
 
-  visitTexts(place: number, visit: Parameters<DerivedSource['visitTexts']>[1]): void {
+  visitTexts(...[place, visit, isVisited]: Parameters<DerivedSource['visitTexts']>): void {
     const { values, rows } = this;
     const end = this.starts[place + 1] as number;
-    for (let at = this.starts[place] as number; at < end; at += 2)
-      visit(values.at(at), values.at(at + 1), rows.get(at));
+    for (let at = this.starts[place] as number; at < end; at += 2) {
+      const key = values.at(at);
+      if (isVisited?.[key] !== false) visit(key, values.at(at + 1), rows.get(at));
+    }
   }
 
   textOf(key: number, text: number): string {

@@ -4,6 +4,7 @@ import { CLIENT_FORMS } from '../../../../test/support/client-json.ts';
 import { createBodies, readStored } from '../../../../test/support/product-bodies.ts';
 import { readCatalog } from '../../../../test/support/real-products.ts';
 import { ServiceError } from '../../../kernel/errors.ts';
+import type { VisitText } from '../../derivation.ts';
 import { type Attribute, createExtractor } from '../../ontology/ontology.ts';
 import { type CheckedBody, type ProductSource, sourceOfScanned, validateBody } from '../checked-body.ts';
 import { ReportWriter } from '../report-writer.ts';
@@ -68,9 +69,11 @@ function listDerivedFrom(source: ProductSource, keys: ReadonlySet<string>): unkn
   return Array.from(source.listIdentifiers(), (_, row) => {
     const [identifier, group, name] = OWN_FIELDS.map((field) => derived.readOwn(row, field));
     const values: unknown[] = [];
-    derived.visitTexts(row, (key, text, ofRow) =>
-      values.push([derived.keys[key], derived.textOf(key, text), ofRow]),
-    );
+    const visit: VisitText = (key, text, ofRow) =>
+      values.push([derived.keys[key], derived.textOf(key, text), ofRow]);
+    derived.visitTexts(row, visit);
+    const isVisited = derived.keys.map((key) => key.length % 2 === 0);
+    derived.visitTexts(row, visit, isVisited);
     return { identifier, group, name, paths: derived.categoriesOf(row).map(({ path }) => path), values };
   });
 }

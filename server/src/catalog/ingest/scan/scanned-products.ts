@@ -97,8 +97,8 @@ export class ScannedProducts {
         const number = lists.add(start, end);
         return parsed.getOrInsertComputed(number, () => JSON.parse(lists.textOf(number)));
       },
-      visitTexts: (row, visit) =>
-        this.visitPlaces(row, isRead, (key, at) =>
+      visitTexts: (row, visit, isVisited = isRead) =>
+        this.visitPlaces(row, isVisited, (key, at) =>
           // Without its quotes.
           visit(
             key,
