@@ -81,6 +81,8 @@ export type RunMember = readonly [
 /** A list: the members of a side with the same key. */
 type List = Pick<MemberRow, 'build' | 'side' | 'key'>;
 
+/** The number of a missing compared value. */
+const NO_VALUE = 0;
 const RUN_MEMBERS = 64;
 /** Fewer are a row each: the bookkeeping of their list would cost as much as the rows. */
 const SHORTEST_RUN = 4;
@@ -106,12 +108,21 @@ function writeColumns(file: CatalogFile, columns: MemberColumns, documents: read
       for (let at = compared + 1; at < compared + width; at += 1) rest = addValue(rest, hexAt(at));
       return { rank, productId, document, text: writeLine(first, rank, rest) };
     });
-    writeMembers(file, { build, side, key: bytesOf(encoded[key] as string) as Buffer }, lines);
+    const findReach: FindReach = (start, end) =>
+      Array.from({ length: width }, (_, column) => {
+        const at = MEMBER_NUMBERS + column;
+        const numbers = places.slice(start, end).map((place) => members[place + at] as number);
+        // Numbers of values sort like the values, and those of no values are infinite.
+        const present = numbers.filter((number) => number !== NO_VALUE);
+        return [encoded[Math.min(...present)] ?? null, encoded[Math.max(...present)] ?? null];
+      }).flat();
+    const list = { build, side, key: bytesOf(encoded[key] as string) as Buffer, findReach };
+    writeMembers(file, list, lines);
   }
 }
 
 /** @param lines in order */
-function writeMembers(file: CatalogFile, list: List, lines: readonly Line[]): void {
+function writeMembers(file: CatalogFile, list: WrittenList, lines: readonly Line[]): void {
   const { build, side, key } = list;
   if (lines.length >= SHORTEST_RUN) {
     writeRuns(file, list, lines);
@@ -171,8 +182,18 @@ const writeProduct = ({ id, productId, group }: GroupedDocument) =>
 const addValue = (text: string, hex: string | null) => `${text},${quote(hex)}`;
 const quote = (hex: string | null) => (hex === null ? 'null' : `"${hex}"`);
 
+/** @returns the least and the largest value of each compared column, in turn, of the lines from `start` to `end` */
+type FindReach = (start: number, end: number) => readonly (string | null)[];
+
+interface WrittenList extends List {
+  /** Default: reads the lines. */
+  readonly findReach?: FindReach;
+}
+
 /** @param lines in order */
-function writeRuns(file: CatalogFile, { build, side, key }: List, lines: readonly Line[]): void {
+function writeRuns(file: CatalogFile, list: WrittenList, lines: readonly Line[]): void {
+  const { build, side, key } = list;
+  const { findReach = (start, end) => listExtremes(lines.slice(start, end)) } = list;
   const insertRun = file.prepare('insert into relation_run (members) values (?)');
   const insertRow = file.prepare(
     `insert into relation_member (${KEY}, group_identifier, least, most, others, run)
@@ -181,7 +202,7 @@ function writeRuns(file: CatalogFile, { build, side, key }: List, lines: readonl
   for (let at = 0; at < lines.length; at += RUN_MEMBERS) {
     const run = lines.slice(at, at + RUN_MEMBERS);
     const [{ rank, productId, document }] = run as [Line];
-    const [least = null, most = null, ...others] = listExtremes(run);
+    const [least = null, most = null, ...others] = findReach(at, at + run.length);
     const { lastInsertRowid } = insertRun.run(run.map(({ text }) => text).join('\n'));
     const place = [build, side, key, bytesOf(rank), productId, document] as const;
     const reach = others.length === 0 ? null : JSON.stringify(others);
@@ -189,7 +210,6 @@ function writeRuns(file: CatalogFile, { build, side, key }: List, lines: readonl
   }
 }
 
-/** @returns the least and the largest value of each compared column, in turn */
 function listExtremes(lines: readonly Line[]): (string | null)[] {
   const extremes: (string | null)[] = [];
   for (const { text } of lines) {
