@@ -402,5 +402,14 @@ export function createByteCache(limitBytes: number) {
       spaces.set(name, { version, id, space });
       return space;
     },
+    /** Lets the entries count for another version of the space too, if they have the present one and `areRight`. */
+    keepFor(
+      version: number,
+      present: { readonly name: string; readonly version: number },
+      areRight: (space: CacheSpace) => boolean,
+    ): void {
+      const known = spaces.get(present.name);
+      if (known?.version === present.version && areRight(known.space)) known.version = version;
+    },
   };
 }

@@ -62,6 +62,33 @@ test('a new ontology shows in every answer as soon as PUT has answered (§11.5 r
   }
 });
 
+test('a new attribute shows in a product that had it before and was left out of the full update (§4.12)', async (t) => {
+  const service = await startTestService(t);
+  const { projectId } = service;
+  const short = product('Short', { First: 'x', Second: 'x', Third: 'x' });
+  await service.loadCatalog([short]);
+  // The serving thread makes answers from the first ones, leaves all to another thread, and caches what that answers.
+  const text = 'x'.repeat(60_000);
+  const long = Array.from({ length: 4 }, (_, at) =>
+    product(`Long ${at}`, { First: text, Second: text, Third: text, ...(at === 3 && { Weight: '1' }) }),
+  );
+  const { task } = await callOf(service, '/products', { products: long });
+  await service.ended(task.id);
+  const namesOf = async (identifiers: string[]) =>
+    (await service.lookUp(identifiers)).map((found) => factsOf(found).map(([name]) => name));
+  const known = ['First', 'Second', 'Third'];
+  assert.deepEqual(await namesOf(long.map(({ identifier }) => identifier)), Array(4).fill(known));
+  await callOf(service, '/products/batch/initiate');
+  const invalid = product('Long 3', { First: 'x'.repeat(70_000) });
+  const products = [short, ...long.slice(0, 3), product('Heavy', { Weight: '2' }), invalid];
+  const path = `/products/batch/upload?projectId=${projectId}&onInvalid=skip`;
+  assert.equal((await service.call('POST', path, { body: { products } })).status, 200);
+  const { data } = await callOf(service, '/products/batch/start');
+  assert.equal((await service.ended(data.task.id)).taskStatus, 'FINISHED');
+  assert.deepEqual(await namesOf(['Short']), [known]);
+  assert.deepEqual(await namesOf(['Long 2', 'Long 3']), [known, [...known, 'Weight']]);
+});
+
 const factsOf = ({ facts }: { facts: { attribute: string; value: string }[] }) =>
   facts.map(({ attribute, value }) => [attribute, value]);
 

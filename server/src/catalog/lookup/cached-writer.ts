@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
+import { AnswerWriter, indexByKey, type Ontology } from '../ontology/ontology.ts';
 
 /** Hexadecimal, so that the number is exact. */
 const EDITION_DIGITS = 13;
@@ -10,12 +10,23 @@ export interface VersionWriter {
   /** A number for the ontology, 52 bits: answers with one edition are from one ontology, even if another writer made them. */
   readonly edition: number;
   readonly writer: AnswerWriter;
+  /** The edition that only lacked attributes, and their keys. */
+  readonly grown?: { readonly from: number; readonly keys: readonly string[] } | undefined;
 }
+
+export const catalogOf = (projectId: number, { version, edition, grown, writer }: VersionWriter) => ({
+  projectId,
+  version,
+  edition,
+  grown,
+  unknownKeys: writer.unknownKeys,
+});
 
 /** The writer of a catalog's answers: it stays, with the categories that it has seen, as long as the ontology does. */
 export class CachedWriter {
   private readonly categoryIdOf: (path: string) => number | undefined;
   private signature: string | undefined;
+  private attributes = 0;
   private followed: VersionWriter | undefined;
 
   constructor(categoryIdOf: CachedWriter['categoryIdOf']) {
@@ -35,13 +46,30 @@ export class CachedWriter {
   follow(version: number, ontology: Ontology): VersionWriter {
     const signature = JSON.stringify(ontology);
     const known = signature === this.signature ? this.followed : undefined;
-    const { edition, writer } = known ?? {
-      edition: Number.parseInt(hash('sha256', signature).slice(0, EDITION_DIGITS), 16),
-      writer: new AnswerWriter(ontology.attributes, this.categoryIdOf),
-    };
+    this.followed = { ...(known ?? this.open(signature, ontology)), version };
     this.signature = signature;
-    this.followed = { version, edition, writer };
+    this.attributes = ontology.attributes.length;
     return this.followed;
+  }
+
+  private open(signature: string, { attributes }: Ontology): Omit<VersionWriter, 'version'> {
+    const grown = this.findGrowth(signature, attributes);
+    const unknownKeys = grown && this.followed?.writer.unknownKeys;
+    return {
+      edition: Number.parseInt(hash('sha256', signature).slice(0, EDITION_DIGITS), 16),
+      writer: new AnswerWriter(attributes, this.categoryIdOf, unknownKeys),
+      grown,
+    };
+  }
+
+  private findGrowth(signature: string, attributes: Ontology['attributes']): VersionWriter['grown'] {
+    const { followed } = this;
+    // The attributes are the end of an ontology, and the newest are the last of them.
+    const isLonger = signature.startsWith(`${this.signature?.slice(0, -']}'.length)},`);
+    if (followed === undefined || !isLonger) return undefined;
+    const keys = [...indexByKey(attributes.slice(this.attributes)).keys()];
+    if (keys.some((key) => followed.writer.byKey.has(key))) return undefined;
+    return { from: followed.edition, keys };
   }
 }
 

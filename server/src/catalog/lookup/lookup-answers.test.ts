@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createByteCache } from '../../storage/storage.ts';
 import { BufferPool, createThreadPool } from '../../storage/threads/threads.ts';
+import type { Attribute } from '../ontology/ontology.ts';
+import { CachedWriter, catalogOf } from './cached-writer.ts';
 import { LookupAnswers } from './lookup-answers.ts';
 
 const MIB = 1024 * 1024;
-const catalog = { projectId: 1, version: 1, edition: 1 };
+const catalog = { projectId: 1, version: 1, edition: 1, unknownKeys: new Set<string>() };
 const frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
 const identifiers = ['a', 'b', 'c', 'd'];
 const product = { id: 1, document: 1, updatedAt: 1 };
@@ -82,4 +84,101 @@ test('after one product changed, only it is read again, and of all others their 
   assert.deepEqual(reads.uploads, ['P8']);
   lookUp(3, 2);
   assert.equal(reads.uploads.length, 1_000, 'answers of another ontology');
+});
+
+const text = (id: number, name: string, synonyms?: string[]): Attribute => ({
+  id,
+  name,
+  type: 'TEXT_ATTRIBUTE',
+  ...(synonyms && { synonyms }),
+});
+
+const upload = (identifier: string, keys: readonly string[]) =>
+  Buffer.from(
+    JSON.stringify({
+      identifier,
+      groupIdentifier: identifier,
+      name: identifier,
+      productUrl: '',
+      images: [],
+      categories: [],
+      attributes: keys.map((key) => ({ key, value: `${key} of ${identifier}` })),
+    }),
+  );
+
+/** A catalog that counts the uploads read by a lookup of all its products. */
+function openCatalog(uploads: Record<string, Buffer>) {
+  const answers = openAnswers(64 * MIB);
+  const names = Object.keys(uploads);
+  const documents = new Map(names.map((name, at) => [name, at + 1]));
+  let cached = new CachedWriter(() => 0);
+  let version = 0;
+  return {
+    change(name: string, raw: Buffer) {
+      uploads[name] = raw;
+      documents.set(name, 1_000 + version);
+    },
+    openAnew() {
+      cached = new CachedWriter(() => 0);
+    },
+    lookUp(attributes: readonly Attribute[]) {
+      version += 1;
+      const present = cached.follow(version, { mode: 'automatic', revision: 0, attributes });
+      const read: string[] = [];
+      present.writer.begin();
+      const store = {
+        findOrigin: (name: string) => ({ document: documents.get(name) as number, at: 1 }),
+        find(name: string) {
+          read.push(name);
+          const answer = present.writer.write(uploads[name] as Buffer);
+          return { id: 1, document: documents.get(name) as number, updatedAt: 1, answer };
+        },
+      };
+      const found = answers.answer(catalogOf(1, present), { identifiers: names, frame }, store);
+      const products = JSON.parse(`[${found?.bytes}]`) as {
+        identifier: string;
+        facts: { value: string }[];
+      }[];
+      return { read, facts: products.map(({ facts }) => facts.map(({ value }) => value)) };
+    },
+  };
+}
+
+test('new attributes leave the answers that cannot have them in memory (§4.2)', () => {
+  const many = openCatalog({
+    A: upload('A', ['Colour']),
+    B: upload('B', ['Colour']),
+    C: upload('C', ['Size']),
+  });
+  const colour = [text(1, 'Colour')];
+  assert.deepEqual(many.lookUp(colour).read, ['A', 'B', 'C']);
+  many.change('B', upload('B', ['Colour', 'Length']));
+  const longer = [...colour, text(2, 'Length')];
+  assert.deepEqual(many.lookUp(longer), {
+    read: ['B'],
+    facts: [['Colour of A'], ['Colour of B', 'Length of B'], []],
+  });
+  const sized = [...longer, text(3, 'Size')];
+  assert.deepEqual(many.lookUp(sized), {
+    read: ['A', 'B', 'C'],
+    facts: [['Colour of A'], ['Colour of B', 'Length of B'], ['Size of C']],
+  });
+  assert.deepEqual(
+    many.lookUp(longer).facts,
+    [['Colour of A'], ['Colour of B', 'Length of B'], []],
+    'one less',
+  );
+  const retyped = [text(1, 'Colour', ['Size']), text(2, 'Length')];
+  assert.deepEqual(many.lookUp(retyped).facts[2], ['Size of C'], 'another one for the same key');
+  const named = [...retyped, text(4, 'Size')];
+  assert.deepEqual(many.lookUp(named).read, ['A', 'B', 'C'], 'a name goes before a synonym');
+});
+
+test('what an earlier writer met counts when a catalog that was opened anew gets attributes', () => {
+  const many = openCatalog({ A: upload('A', ['Colour', 'Size']) });
+  const colour = [text(1, 'Colour')];
+  many.lookUp(colour);
+  many.openAnew();
+  assert.deepEqual(many.lookUp(colour).read, [], 'the same ontology');
+  assert.deepEqual(many.lookUp([...colour, text(2, 'Size')]).facts, [['Colour of A', 'Size of A']]);
 });

@@ -8,8 +8,10 @@ import {
   type StopFlag,
   type ThreadPool,
 } from '../../storage/threads/threads.ts';
+import { MOST_UNKNOWN_KEYS } from '../ontology/ontology.ts';
 import type { AnswerOrder, Frame, JoinedAnswers } from '../port.ts';
 import { createAnswerBuffers } from './answer-buffers.ts';
+import type { VersionWriter } from './cached-writer.ts';
 
 const COMMA = 0x2c;
 const MIB = 1024 * 1024;
@@ -27,6 +29,9 @@ export interface AnsweredCatalog {
   readonly version: number;
   /** The edition of its ontology: with that and its document, an answer stays the same from version to version. */
   readonly edition: number;
+  readonly grown?: VersionWriter['grown'];
+  /** Those of its writer. */
+  readonly unknownKeys: Set<string>;
 }
 
 /** What a store has for the lookup of one product. */
@@ -61,6 +66,7 @@ export interface MadeAnswers {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   /** The products found, in the order of the request, each with its bytes. */
   readonly products: readonly MadeAnswer[];
+  readonly unknownKeys: ReadonlySet<string>;
 }
 
 export interface MadeAnswer {
@@ -82,6 +88,8 @@ export class LookupAnswers {
   private readonly buffers = createAnswerBuffers();
   /** The last known states of catalogs. */
   private readonly catalogs = new Map<number, AnsweredCatalog>();
+  /** The keys that its answers may depend on; undefined when several writers made them. */
+  private readonly unknownKeys = new WeakMap<CacheSpace, ReadonlySet<string> | undefined>();
   private requests = 0;
 
   constructor(parts: LookupParts) {
@@ -178,7 +186,11 @@ export class LookupAnswers {
     }
   }
 
-  private keepMade(projectId: number, frame: Frame, { version, bytes: made, products }: MadeAnswers) {
+  private keepMade(
+    projectId: number,
+    frame: Frame,
+    { version, bytes: made, products, unknownKeys }: MadeAnswers,
+  ) {
     countPassedAtOnce(made.length);
     const bytes = Buffer.from(made.buffer, made.byteOffset, made.length);
     let at = frame.head.length;
@@ -191,6 +203,8 @@ export class LookupAnswers {
     // Another version may also have another ontology.
     if (bytes.length <= JOINED_AT_ONCE_BYTES && catalog?.version === version) {
       const space = this.open(catalog);
+      for (const key of unknownKeys)
+        if (catalog.unknownKeys.size < MOST_UNKNOWN_KEYS) catalog.unknownKeys.add(key);
       for (const [place, made] of products.entries())
         space.keep(made.identifier, parts[place] as Uint8Array, originOf(made, catalog));
     }
@@ -198,10 +212,22 @@ export class LookupAnswers {
   }
 
   private open(catalog: AnsweredCatalog): CacheSpace {
-    const { projectId, edition } = catalog;
+    const { projectId, edition, grown, unknownKeys } = catalog;
+    const { cache } = this.parts;
     if (this.catalogs.size >= KNOWN_CATALOGS) this.catalogs.clear();
     this.catalogs.set(projectId, catalog);
-    return this.parts.cache.of(`answers of ${projectId}`, edition);
+    const name = `answers of ${projectId}`;
+    if (grown !== undefined)
+      cache.keepFor(edition, { name, version: grown.from }, (space) => {
+        const keys = this.unknownKeys.get(space);
+        return (
+          keys !== undefined && keys.size < MOST_UNKNOWN_KEYS && keys.isDisjointFrom(new Set(grown.keys))
+        );
+      });
+    const space = cache.of(name, edition);
+    if (!this.unknownKeys.has(space)) this.unknownKeys.set(space, unknownKeys);
+    else if (this.unknownKeys.get(space) !== unknownKeys) this.unknownKeys.set(space, undefined);
+    return space;
   }
 
   /** `places`: in the cache, or -1 - the index of an answer that was read. Caches what was read only after all is copied, as that may evict some. */

@@ -1,5 +1,5 @@
 import { type Operation, Passed, type StopFlag } from '../../storage/threads/threads.ts';
-import { AnswerWriter, type Ontology } from '../ontology/ontology.ts';
+import { AnswerWriter } from '../ontology/ontology.ts';
 import type { AnswerOrder, CatalogSnapshot, CatalogSnapshots, Frame, MeasuredDocument } from '../port.ts';
 import { createPathIds } from './cached-writer.ts';
 import { type MadeAnswer, type MadeAnswers, refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
@@ -36,7 +36,9 @@ async function makeAnswers(
     found.reduce((sum, { bytes }) => sum + bytes, 0),
     found.length,
   );
-  const write = openAnswers(snapshot, await snapshot.readOntology());
+  const { attributes } = await snapshot.readOntology();
+  const paths = createPathIds();
+  const writer = new AnswerWriter(attributes, paths.idOf);
   const joined = joinProducts(frame, room, found.length === 1);
   for (const portion of portionsOf(found)) {
     if (Atomics.load(left, 0) !== 0) break;
@@ -47,10 +49,17 @@ async function makeAnswers(
       if (row === undefined) throw new Error(`a snapshot lost its document ${document}`);
       const { head, tail } = writeAround(row);
       const about = { identifier, document, updatedAt: row.updatedAt };
-      joined.add(about, [Buffer.from(head), await write(row.text), Buffer.from(tail)]);
+      const raw = Buffer.from(row.text);
+      const make = () => {
+        writer.begin();
+        return writer.write(raw);
+      };
+      const answer = await paths.complete(make, snapshot.findCategories);
+      joined.add(about, [Buffer.from(head), answer, Buffer.from(tail)]);
     }
   }
-  return { version: await snapshot.readCatalogVersion(), ...joined.end() };
+  const version = await snapshot.readCatalogVersion();
+  return { version, unknownKeys: writer.unknownKeys, ...joined.end() };
 }
 
 /** Joins products in a room; `isAlone`: a single product, which may exceed it. */
@@ -104,21 +113,4 @@ function* portionsOf(found: readonly MeasuredDocument[]): Generator<MeasuredDocu
     bytes += one.bytes;
   }
   if (portion.length > 0) yield portion;
-}
-
-/** @returns a function that writes the answer for an upload, valid until the next one */
-function openAnswers(
-  snapshot: CatalogSnapshot,
-  { attributes }: Ontology,
-): (upload: string) => Promise<Buffer> {
-  const paths = createPathIds();
-  const writer = new AnswerWriter(attributes, paths.idOf);
-  return (upload) => {
-    const raw = Buffer.from(upload);
-    const make = () => {
-      writer.begin();
-      return writer.write(raw);
-    };
-    return paths.complete(make, snapshot.findCategories);
-  };
 }

@@ -17,6 +17,8 @@ const COMMA = 0x2c;
 const CLOSING = 0x5d;
 /** Cached lists of categories of one catalog. */
 const CACHED_CATEGORIES = 20_000;
+/** Listed keys that an ontology does not know; a full list may lack some. */
+export const MOST_UNKNOWN_KEYS = 1_000;
 
 const NOTHING = Buffer.alloc(0);
 
@@ -34,20 +36,27 @@ interface KnownAttribute {
  * forms are parsed. Source: docs/interface.md §2.2, §11.4.
  */
 export class AnswerWriter {
-  private readonly byKey: ReadonlyMap<string, Attribute>;
+  readonly byKey: ReadonlyMap<string, Attribute>;
   private readonly known = new Map<Attribute, KnownAttribute>();
   private readonly keys = new products.StoredKeys((stored) => this.know(stored));
   private readonly categories = new Map<string, Buffer>();
   private readonly categoryIdOf: (path: string) => number | undefined;
+  /** Keys in the uploads it has read that the ontology does not know: if it learns others, these answers stay right. */
+  readonly unknownKeys: Set<string>;
   /** The upload, and the same as a string with one character per byte. */
   private bytes: Buffer = NOTHING;
   private text = '';
   private written = 0;
 
   /** `categoryIdOf`: of a path as JSON; undefined is written as 0 and read again. */
-  constructor(attributes: readonly Attribute[], categoryIdOf: (path: string) => number | undefined) {
+  constructor(
+    attributes: readonly Attribute[],
+    categoryIdOf: (path: string) => number | undefined,
+    unknownKeys = new Set<string>(),
+  ) {
     this.byKey = indexByKey(attributes);
     this.categoryIdOf = categoryIdOf;
+    this.unknownKeys = unknownKeys;
   }
 
   /** Begins answers that are used together; earlier ones, of any writer, must no longer be in use. */
@@ -73,6 +82,7 @@ export class AnswerWriter {
     const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
     const fields = JSON.stringify({ identifier, groupId, name, link, images }).slice(1, -1);
     const categories = describeCategories(product.categories, (path) => this.categoryIdOf(path) ?? 0);
+    for (const { key } of product.attributes) this.find(key);
     const facts = describeFacts(listFacts(product.attributes, this.byKey, true));
     return Buffer.from(`${fields},"categories":[${categories}],"facts":[${facts}]`);
   }
@@ -142,8 +152,14 @@ export class AnswerWriter {
   /** @param stored one character per byte */
   private know(stored: string): KnownAttribute | undefined {
     const bytes = Buffer.from(stored, 'latin1');
-    const attribute = this.byKey.get(readStored(bytes, 0, bytes.length));
+    const attribute = this.find(readStored(bytes, 0, bytes.length));
     return attribute && this.known.getOrInsertComputed(attribute, knowAttribute);
+  }
+
+  private find(key: string): Attribute | undefined {
+    const attribute = this.byKey.get(key);
+    if (attribute === undefined && this.unknownKeys.size < MOST_UNKNOWN_KEYS) this.unknownKeys.add(key);
+    return attribute;
   }
 
   /** Includes a trailing comma. */

@@ -160,7 +160,7 @@ function createPostgresAnswers(answers: lookup.LookupAnswers) {
     return { rows, paths, present };
   }
 
-  /** Reads the uploads of products that changed since they were answered, and of all after a change of the ontology. */
+  /** Reads the uploads of products that changed since they were answered, and of all if a new ontology emptied the cache. */
   async function readChanged(
     session: SqlSession,
     last: lookup.AnsweredCatalog | undefined,
@@ -169,6 +169,8 @@ function createPostgresAnswers(answers: lookup.LookupAnswers) {
     const origins = last === undefined ? [] : answers.listOrigins(last, identifiers);
     const found = await read(session, projectId, { identifiers, origins });
     if (last === undefined || found.present.edition === last.edition) return found;
+    const left = answers.listOrigins(lookup.catalogOf(projectId, found.present), identifiers);
+    if (origins.every((origin, at) => origin === undefined || left[at] !== undefined)) return found;
     return read(session, projectId, { identifiers, origins: [] });
   }
 
@@ -192,7 +194,7 @@ function createPostgresAnswers(answers: lookup.LookupAnswers) {
     const made = new Map(await paths.complete(make, find));
     const found = new Map(rows.map((row) => [row.identifier, row]));
     return {
-      catalog: { projectId, version: present.version, edition: present.edition },
+      catalog: lookup.catalogOf(projectId, present),
       findOrigin(identifier: string) {
         const row = found.get(identifier);
         return row && { document: row.document, at: row.updatedAt };

@@ -135,17 +135,17 @@ export function createSqliteCatalogStore({
     ...writes,
     makeAnswers: (order, signal) => answers.make(order, signal),
     async findAnswers({ projectId, identifiers, frame }) {
-      const catalogOf = ({ version, edition }: lookup.VersionWriter) => ({ projectId, version, edition });
       const { file: known, cached: ofKnown } = open(projectId);
       const last = ofKnown.find(readVersionOfTurn(known));
-      const found = last && answers.findCached(catalogOf(last), identifiers, frame);
+      const found = last && answers.findCached(lookup.catalogOf(projectId, last), identifiers, frame);
       if (found !== undefined) return found;
       if (last === undefined) await followOnce(projectId);
       const { file, cached } = open(projectId);
       return file.snapshot(() => {
         const version = readCatalogVersion(file);
         const present = cached.find(version) ?? cached.follow(version, file.perform(readOntology()));
-        return answers.answer(catalogOf(present), { identifiers, frame }, serveFrom(file, present.writer));
+        const catalog = lookup.catalogOf(projectId, present);
+        return answers.answer(catalog, { identifiers, frame }, serveFrom(file, present.writer));
       });
     },
     async removeCatalog(projectId) {
