@@ -60,7 +60,7 @@ test('the empty list that PHP makes of an empty object is one, where an object m
 
 test('a request without a body is refused without compiling a large schema (§4)', () => {
   // Compiling it would throw.
-  const large = { type: 'object', description: 'x'.repeat(40_000), required: ['a'], $ref: 'nowhere' };
+  const large = { type: 'object', description: 'x'.repeat(8_000), required: ['a'], $ref: 'nowhere' };
   for (const none of [undefined, null]) {
     const unread = createBodyChecks()(large);
     assert.equal(unread(none), false);
@@ -69,6 +69,8 @@ test('a request without a body is refused without compiling a large schema (§4)
       [['type', { type: 'object' }]],
     );
   }
+  const optional = createBodyChecks()({ anyOf: [large, { type: 'null' }] });
+  assert.equal(optional(null), true);
 });
 
 test('an integer is one that stores and parsers keep exact, also where its schema says nothing (§7.2)', () => {
