@@ -4,7 +4,7 @@ import type { Outbound, WaitLimits } from '../../outbound/outbound.ts';
 import { allowAddresses, createTimeouts, OutboundProblem } from '../../outbound/outbound.ts';
 import type { CatalogPasses } from '../../relations/store/store.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
-import type { Operation } from '../../storage/threads/threads.ts';
+import { type Operation, shareText } from '../../storage/threads/threads.ts';
 import type { FeedPreview, Snapshot } from '../definitions/definitions.ts';
 import { type Destination, openDestination } from '../destinations/destinations.ts';
 import { planFiles } from '../formats/formats.ts';
@@ -57,7 +57,8 @@ export function channelThreadOperations(parts: BuildThreadParts): Record<string,
       if (building !== undefined) throw new Error('a build cannot be let go of');
     },
     deliver: (order: DeliveryOrder) => deliver(parts, order),
-    preview: (order: PreviewOrder) => previewFeed(parts.passes, order),
+    /** @returns JSON: its values may be long, and the serving thread only sends it */
+    preview: async (order: PreviewOrder) => shareText(JSON.stringify(await previewFeed(parts.passes, order))),
   };
 }
 

@@ -8,7 +8,7 @@ import type { Base, ControlTransaction, Database, ThreadPlace } from '../../stor
 import { readNow, WatchedWrite } from '../../storage/storage.ts';
 import { createThreadSupply } from '../../storage/threads/threads.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
-import type { BuildStart, Channel, FeedPreview, Snapshot } from '../definitions/definitions.ts';
+import type { BuildStart, Channel, Snapshot } from '../definitions/definitions.ts';
 import * as channelStore from '../definitions/definitions.ts';
 import { describeDestination } from '../destinations/destinations.ts';
 import { planFiles } from '../formats/formats.ts';
@@ -225,7 +225,7 @@ export function createBuildThreads(entry: URL, data: ChannelThreadData) {
       const timeUp = AbortSignal.timeout(PREVIEW_MS);
       const either = signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]);
       try {
-        return await previews.use(either, (thread) => thread.run<FeedPreview>('preview', order, { key: 0 }));
+        return await previews.use(either, (thread) => thread.run<Uint8Array>('preview', order, { key: 0 }));
       } catch (error) {
         signal?.throwIfAborted();
         if (!timeUp.aborted) throw error;

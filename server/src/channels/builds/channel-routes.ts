@@ -78,8 +78,10 @@ export const channelRoutes =
     });
     const body = orNull(schemas.SentPreview);
     const description = 'Stores nothing: the first rows, and what products lack.';
-    http.serve(server, `POST ${PATH}/:channelId/preview`, {
+    const why = 'written by the thread of previews';
+    http.serveRaw(server, `POST ${PATH}/:channelId/preview`, {
       ...about,
+      why,
       config: question,
       summary: 'Preview a channel, as it is stored or as it is sent',
       description,
@@ -88,11 +90,15 @@ export const channelRoutes =
       handle: ({ project, params, body: sent }, reply) =>
         whileCallerWaits(reply, async (signal) => {
           const channel = await channels.get(project, params.channelId);
-          return channels.preview(project, sent ?? undefined, { channel, signal });
+          return http.sendJson(
+            reply,
+            await channels.preview(project, sent ?? undefined, { channel, signal }),
+          );
         }),
     });
 
-    http.serve(server, `POST ${PATH}/preview`, {
+    http.serveRaw(server, `POST ${PATH}/preview`, {
+      why,
       tags: ['Channels'],
       params: Type.Object({ id: schemas.ChannelParams.properties.id }),
       config: question,
@@ -102,7 +108,7 @@ export const channelRoutes =
       answer: { 200: schemas.WirePreview },
       handle: ({ project, body: sent }, reply) =>
         whileCallerWaits(reply, async (signal) =>
-          channels.preview(project, sent, { channel: undefined, signal }),
+          http.sendJson(reply, await channels.preview(project, sent, { channel: undefined, signal })),
         ),
     });
   };
