@@ -3,17 +3,20 @@ import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { findLongestPause } from '../support/longest-pause.ts';
+import { findLongestPause, measureSlowdown } from '../support/longest-pause.ts';
 import { createCatalog, type TestCatalog } from '../support/shared-service.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
 
 /** No work blocks the serving thread for long, as lookups of all accounts wait for it. */
 
 /**
- * Limit of uninterrupted processor time. The bench `serving-thread` shows that all work takes less than the 20 ms that none
- * should exceed; next to other tests it takes up to twice as long, as processor caches are shared.
+ * Limit of uninterrupted processor time on an idle machine. Work that exceeds it is repeated, as its first run also loads
+ * code, and a busy machine delays timers, so that several pieces count as one.
  */
-const LONGEST_MS = 50;
+const LONGEST_MS = 20;
+/** Limit of the first run. */
+const FIRST_MS = 50;
+const RUNS = 4;
 const PROJECTS = 1_000;
 const CHANNELS_OF_PROJECT = 10;
 const PRODUCTS = 10_000;
@@ -23,6 +26,7 @@ const IDLE_MS = 3_000;
 interface Call {
   readonly method?: 'GET' | 'POST';
   readonly path: string;
+  /** A text is sent as it is: to write a large body would be work of the watched thread. */
   readonly body?: unknown;
 }
 
@@ -40,7 +44,7 @@ function openCaller(t: TestContext, { address, key }: TestService) {
   const worker = new Worker(CALLER, { eval: true, workerData: { address, key } });
   t.after(() => worker.terminate());
   return async ({ body, ...call }: Call, status = 200): Promise<{ readonly length: number }> => {
-    worker.postMessage({ ...call, body: body && JSON.stringify(body) });
+    worker.postMessage({ ...call, body: typeof body === 'object' ? JSON.stringify(body) : body });
     const [answer] = await once(worker, 'message');
     assert.equal(answer.status, status, `${call.path}: ${answer.text}`);
     return answer;
@@ -77,6 +81,8 @@ const DRILLS = Array.from({ length: PRODUCTS }, (_, at) => ({
   attributes: NUMBERS.map((key) => ({ key, value: 'none' })),
 }));
 
+const UPLOAD = JSON.stringify({ products: DRILLS });
+
 /** 1.9 MB each. */
 const LONG = Array.from({ length: 8 }, (_, at) => ({
   identifier: `Long ${at}`,
@@ -88,12 +94,19 @@ const LONG = Array.from({ length: 8 }, (_, at) => ({
 }));
 
 const PIPELINE = {
-  name: 'Uploads',
   source: { type: 'upload' },
   format: { type: 'csv' },
   mapping: { identifier: 'id', name: 'title' },
   mode: 'incremental',
   trigger: { type: 'manual' },
+};
+
+/** 10,000 rows. */
+const FEED = {
+  name: 'feed.csv',
+  base64: Buffer.from(
+    `id,title\n${DRILLS.map(({ identifier, name }) => `${identifier},${name}\n`).join('')}`,
+  ).toString('base64'),
 };
 
 const CHANNEL = { name: 'Feed', format: { type: 'ndjson' }, trigger: { type: 'manual' } };
@@ -123,12 +136,10 @@ test('reports, long values, previews, idle channels and many projects hold up no
   let committed = '';
 
   const works: Readonly<Record<string, () => Promise<unknown>>> = {
-    'an upload with a report of 100,000 lines': async () => {
+    'an upload with a report of 100,000 lines, its preview and commit': async () => {
       await call({ method: 'POST', path: of('/products/batch/initiate') });
-      await call({ method: 'POST', path: of('/products/batch/upload'), body: { products: DRILLS } });
+      await call({ method: 'POST', path: of('/products/batch/upload'), body: UPLOAD });
       await call({ method: 'POST', path: of('/products/batch/preview') });
-    },
-    'its commit': async () => {
       await call({ method: 'POST', path: of('/products/batch/start') });
       committed = (await catalog.tasks()).at(0).id;
       await service.ended(committed);
@@ -140,15 +151,25 @@ test('reports, long values, previews, idle channels and many projects hold up no
     'a lookup of long values': () =>
       call({ path: `/product-service/products-by-sku?projectId=${long.projectId}&identifiers=${products}` }),
     'a list of long values': () => call({ path: `${root(long)}/products?limit=100` }),
+    'an export of long values': () => call({ path: `${root(long)}/products?format=ndjson` }),
     'a search of long values': () => call({ path: `/search?projectId=${long.projectId}&query=long` }),
     'the preview of a relation': () =>
       call({ method: 'POST', path: `${root(long)}/relations/preview`, body: RELATION }),
+    'the preview of an attribute': () =>
+      call({ method: 'POST', path: `${root(catalog)}/ontology/preview`, body: { attribute: numeric[1] } }),
+    'the preview of a pipeline': () =>
+      call({ method: 'POST', path: `${root(catalog)}/pipelines/preview`, body: { ...PIPELINE, file: FEED } }),
+    'the preview of a channel': () =>
+      call({ method: 'POST', path: `${root(long)}/channels/preview`, body: CHANNEL }),
     'the coverage of an ontology': () => call({ path: `${root(catalog)}/ontology/coverage` }),
     suggestions: () => call({ path: `${root(long)}/suggestions` }),
     'idle channels': () => delay(IDLE_MS),
     'a change that ten channels wait for': () => catalog.update({ identifier: 'P1', name: 'Other' }),
     'a definition of the largest kind': () =>
-      call({ method: 'POST', path: `${root(catalog)}/pipelines`, body: PIPELINE }, 201),
+      call(
+        { method: 'POST', path: `${root(catalog)}/pipelines`, body: { name: 'Uploads', ...PIPELINE } },
+        201,
+      ),
     'a channel': () => call({ method: 'POST', path: `${root(catalog)}/channels`, body: CHANNEL }, 201),
     'a list of projects': () => call({ path: '/management/projects' }),
     'a list of all projects': () => call({ path: '/projects' }),
@@ -160,43 +181,53 @@ test('reports, long values, previews, idle channels and many projects hold up no
   await checkWorks(t, works);
 });
 
-/** @throws AssertionError for work that blocks the serving thread */
+/** @throws AssertionError that lists the works that block the serving thread */
 async function checkWorks(
   t: TestContext,
   works: Readonly<Record<string, () => Promise<unknown>>>,
-  longestMs = LONGEST_MS,
+  scale = 1,
 ): Promise<void> {
+  const blocking: string[] = [];
   for (const [name, work] of Object.entries(works)) {
-    const foundMs = await findLongestPause(async () => void (await work()));
-    t.diagnostic(`${name}: ${foundMs.toFixed(1)} ms`);
-    assert.ok(foundMs < longestMs, `${name}: the serving thread did nothing else for ${foundMs} ms`);
+    const found: number[] = [];
+    do {
+      const ms = await findLongestPause(async () => void (await work()));
+      found.push(ms < LONGEST_MS ? ms : ms / measureSlowdown());
+    } while (Math.min(...found) >= LONGEST_MS * scale && found.length < RUNS);
+    const shown = `${name}: ${found.map((ms) => ms.toFixed(1)).join(', ')} ms`;
+    t.diagnostic(shown);
+    const isShort = Number(found[0]) < FIRST_MS * scale && Math.min(...found) < LONGEST_MS * scale;
+    if (!isShort) blocking.push(shown);
   }
+  assert.deepEqual(blocking, []);
 }
 
 /** The number of attribute names in one full update. */
 const NAMES = 11_400;
 const NAMES_OF_PRODUCT = 6;
 
-const WIDE = Array.from({ length: NAMES / NAMES_OF_PRODUCT }, (_, product) => ({
-  identifier: `W${product}`,
-  name: `Wide ${product}`,
-  attributes: Array.from({ length: NAMES_OF_PRODUCT }, (__, at) => ({
-    key: `Width of side ${product * NAMES_OF_PRODUCT + at}`,
-    value: at % 2 === 0 ? `${at} mm` : 'none',
+const WIDE = JSON.stringify({
+  products: Array.from({ length: NAMES / NAMES_OF_PRODUCT }, (_, product) => ({
+    identifier: `W${product}`,
+    name: `Wide ${product}`,
+    attributes: Array.from({ length: NAMES_OF_PRODUCT }, (__, at) => ({
+      key: `Width of side ${product * NAMES_OF_PRODUCT + at}`,
+      value: at % 2 === 0 ? `${at} mm` : 'none',
+    })),
   })),
-}));
+});
 
 test('an ontology of many attributes holds up nothing, new or not (§8, §11.1)', async (t) => {
   const service = await startTestService(t);
-  const catalog = await createCatalog(service);
+  let catalog = await createCatalog(service);
   const call = openCaller(t, service);
   const of = (path: string) => `${path}?projectId=${catalog.projectId}`;
   const look = () => call({ path: `${of('/product-service/products-by-sku')}&identifiers=["W1","W2"]` });
-  await call({ method: 'POST', path: of('/products/batch/initiate') });
   const works = {
-    'an upload of many new names': () =>
-      call({ method: 'POST', path: of('/products/batch/upload'), body: { products: WIDE } }),
-    'its commit': async () => {
+    'an upload of many new names and its commit': async () => {
+      catalog = await createCatalog(service);
+      await call({ method: 'POST', path: of('/products/batch/initiate') });
+      await call({ method: 'POST', path: of('/products/batch/upload'), body: WIDE });
       await call({ method: 'POST', path: of('/products/batch/start') });
       await service.ended((await catalog.tasks()).at(0).id);
     },
@@ -205,5 +236,5 @@ test('an ontology of many attributes holds up nothing, new or not (§8, §11.1)'
     'the ontology': () => call({ path: `/management/projects/${catalog.projectId}/ontology` }),
   };
   // Next to other tests, garbage collection takes as much again, as many objects are made at once.
-  await checkWorks(t, works, 2 * LONGEST_MS);
+  await checkWorks(t, works, 2);
 });

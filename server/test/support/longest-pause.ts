@@ -33,3 +33,17 @@ export async function findLongestPause(work: () => Promise<void>): Promise<numbe
   await work().finally(pauses.end);
   return pauses.take();
 }
+
+const REFERENCE = JSON.stringify(
+  Array.from({ length: 2_000 }, (_, at) => ({ at, name: `Name ${at}`, values: [at, `${at} mm`] })),
+);
+const REFERENCE_RUNS = 100;
+/** Usual on an idle machine (2 cores). */
+const REFERENCE_MS = 55;
+
+/** @returns how many times as long as on an idle machine the same work takes now, as other programs use the same processor caches */
+export function measureSlowdown(): number {
+  const begun = workedMs();
+  for (let run = 0; run < REFERENCE_RUNS; run += 1) JSON.stringify(JSON.parse(REFERENCE));
+  return Math.max(1, (workedMs() - begun) / REFERENCE_MS);
+}
