@@ -40,7 +40,7 @@ export interface DerivedSource {
   categoriesOf(row: number): DerivedFrom['categories'];
   /**
    * Calls `visit` for each value of these attributes: equal numbers are equal texts of one key.
-   * @param isVisited by the number of the key; default: all of `keys`
+   * @param isVisited by the number of the key, only for keys that are read; default: all that are
    */
   visitTexts(row: number, visit: VisitText, isVisited?: readonly boolean[]): void;
   textOf(key: number, text: number): string;

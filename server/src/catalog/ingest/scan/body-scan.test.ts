@@ -72,7 +72,7 @@ function listDerivedFrom(source: ProductSource, keys: ReadonlySet<string>): unkn
     const visit: VisitText = (key, text, ofRow) =>
       values.push([derived.keys[key], derived.textOf(key, text), ofRow]);
     derived.visitTexts(row, visit);
-    const isVisited = derived.keys.map((key) => key.length % 2 === 0);
+    const isVisited = derived.keys.map((key) => keys.has(key) && key.length % 2 === 0);
     derived.visitTexts(row, visit, isVisited);
     return { identifier, group, name, paths: derived.categoriesOf(row).map(({ path }) => path), values };
   });
