@@ -116,11 +116,16 @@ export interface CatalogStateOperations
   prepareWalk(after: number): PreparedWalk;
   /** @returns products that are in the index of search */
   listHits(query: RequestedUploads): ListedPart<FoundRow>;
-  countHits(counted: CountedTier): CountedHits;
+  /** @returns how many documents a tier finds, those without a product too */
+  countEntries(tier: SearchTier): number;
+  /** @returns how many products a tier finds, at most as many as the limit */
+  countHits(counted: CountedTier & { readonly limit: number }): number;
   /** @returns hits without their uploads, in the order of their documents */
   listPlaces(query: RequestedHits): readonly HitGroup[];
   /** @returns words consisting only of letters that products have had */
   listWords(sought: SoughtWords): readonly string[];
+  /** @returns for some of these beginnings, which end with `*`, all lexemes that begin so: these are found faster */
+  findBegun(beginnings: readonly string[]): SearchTier['begun'];
   /** @returns products with one of the next few documents after this one; undefined if these are large */
   listTail(after: number): readonly PlacedRow[] | undefined;
   listCategoryPaths(range: CategoryRange): readonly ListedCategory[];
@@ -253,6 +258,8 @@ export interface SearchState {
   /** The catalog version when it was last complete; documents of open full updates come without a version. */
   readonly version: number;
   readonly presentVersion: number;
+  /** The documents in the index. */
+  readonly documents: number;
 }
 
 /** A document with its product, and the number of the product's group. */
@@ -287,6 +294,8 @@ export type LexemeGroups = readonly (readonly string[])[];
 export interface SearchTier {
   readonly all: LexemeGroups;
   readonly except: readonly LexemeGroups[];
+  /** What the index is asked for in place of a lexeme that ends with `*`. */
+  readonly begun?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
 export interface CountedTier {
@@ -320,12 +329,8 @@ export interface SoughtWords {
   readonly first: string;
   readonly shortest: number;
   readonly longest: number;
-}
-
-export interface CountedHits {
-  readonly count: number;
-  /** False if there are so many that documents without a product are counted too. */
-  readonly isExact: boolean;
+  /** One of these must match, as by `like`. */
+  readonly patterns: readonly string[];
 }
 
 /** Which category paths to list, of all that products ever had, in text order. */

@@ -69,6 +69,27 @@ test('words are found in any order, without case and accents, each by its beginn
   assert.deepEqual(await find(catalog, { q: '"*\' & | ! : ~ <-> NOT AND' }), [], 'signs mean nothing');
 });
 
+test('long beginnings are found, of one word, of few and of many (§4.13 rule 3)', async () => {
+  const many = Array.from('abcdefghijkl', (end) => product(`C-${end}`, `Fernsehsessel${end}`));
+  const catalog = await fill([
+    ...many,
+    product('M-1', 'Waschmaschine', { Brand: 'Łódźwerkstatt' }),
+    product('M-2', 'Cover', { Fits: 'Waschmaschinen' }),
+  ]);
+  const chairs = many.map(({ identifier }) => identifier);
+  assert.deepEqual(await find(catalog, { q: 'fernsehs' }), chairs);
+  assert.deepEqual(await find(catalog, { q: 'fernsehsesself' }), [
+    'C-f',
+    ...chairs.filter((one) => one !== 'C-f'),
+  ]);
+  assert.deepEqual(await find(catalog, { q: 'waschmas' }), ['M-1', 'M-2']);
+  assert.deepEqual(await find(catalog, { q: 'lodzwerks waschmaschin' }), ['M-1']);
+  assert.deepEqual(await find(catalog, { q: 'waschmaschinenfuss' }), []);
+  await catalog.update(product('M-3', 'Waschmaschinenfuß'));
+  assert.deepEqual(await find(catalog, { q: 'waschmas' }), ['M-1', 'M-3', 'M-2']);
+  assert.deepEqual(await find(catalog, { q: 'waschmaschinenfuss' }), ['M-3']);
+});
+
 test('signs of four bytes are found by their beginnings, and as whole values (§4.13 rules 3, 5)', async () => {
   const catalog = await fill([
     within(['𐌰𐌱', 'Tools'], product('G-1', '𐌰𐌱𐌲 drill', { 𐌺: '𐌻𐌼' })),

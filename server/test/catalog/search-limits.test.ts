@@ -3,10 +3,10 @@ import { type TestContext, test } from 'node:test';
 import { snapshotsOfFiles, snapshotsOfRows } from '../../src/app/stores.ts';
 import { searchThreadOperations } from '../../src/catalog/catalog.ts';
 import type { SearchQuestion } from '../../src/catalog/search/search.ts';
-import { countHits } from '../../src/catalog/store/search-store.ts';
+import { countEntries, countHits } from '../../src/catalog/store/search-store.ts';
 import { ServiceError } from '../../src/kernel/errors.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
-import { performOn, type Storage } from '../../src/storage/storage.ts';
+import { type Program, performOn, type Storage } from '../../src/storage/storage.ts';
 import type { StopFlag } from '../../src/storage/threads/threads.ts';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
@@ -30,7 +30,9 @@ test('a search on PostgreSQL reads the rows of what it finds, however many the p
   if (postgres === undefined) return t.skip('files have an index of their own');
   const tier = { all: [['aw1234']], except: [] };
   await postgres.snapshot(async (session) => {
-    const { count } = await performOn(session, catalog.projectId, countHits({ tier, newer: undefined }));
+    const ask = <Result>(program: Program<Result>) => performOn(session, catalog.projectId, program);
+    assert.equal(await ask(countEntries(tier)), 1);
+    const count = await ask(countHits({ tier, newer: undefined, limit: 10_001 }));
     const [read] = await session.rows<{ rows: number }>(
       `select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname = 'search_entry'`,
     );

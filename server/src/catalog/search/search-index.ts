@@ -78,6 +78,9 @@ export interface OpenIndex {
   readonly isBehind: boolean;
   /** False if there is none yet; `tail` then has the matches in a part of the catalog. */
   readonly isMade: boolean;
+  readonly state: SearchState | undefined;
+  /** @returns the number of products, counted once for each version: of a million that reads 26 MB */
+  countProducts(version: number): Promise<number>;
   readonly stop: StopFlag | undefined;
   readonly limits: SearchLimits;
 }
@@ -92,7 +95,7 @@ export interface Sought extends Pick<WordedSearch, 'words'>, Pick<SearchTiers, '
 export async function openIndex(
   snapshot: CatalogSnapshot,
   { allowIncomplete, sought }: Pick<IndexOrder, 'allowIncomplete'> & { readonly sought: Sought | undefined },
-  ending: Pick<OpenIndex, 'stop' | 'limits'>,
+  parts: Pick<OpenIndex, 'stop' | 'limits' | 'countProducts'>,
 ): Promise<OpenIndex | { readonly missing: string }> {
   const state = await snapshot.readSearchState();
   if (state !== undefined) {
@@ -100,10 +103,10 @@ export async function openIndex(
     const newer = rows === undefined ? state.lastDocument : undefined;
     const found = { tail: (rows ?? []).map(readTail), newer, isBehind: !isUpToDate(state), isMade: true };
     if (rows !== undefined || mayBeIncomplete(state, allowIncomplete))
-      return { snapshot, ...found, ...ending };
+      return { snapshot, state, ...found, ...parts };
   }
   if (sought !== undefined && (await isScanned(snapshot, state, allowIncomplete)))
-    return scanCatalog(snapshot, sought, ending);
+    return scanCatalog(snapshot, sought, { state, ...parts });
   const { lastDocument, newestDocument } = state ?? { lastDocument: 0, newestDocument: 'all' };
   return { missing: `${lastDocument} of ${newestDocument} product versions are in the index` };
 }
@@ -135,9 +138,9 @@ const SCAN_PAGE = 1_000;
 async function scanCatalog(
   snapshot: CatalogSnapshot,
   { words, counted }: Sought,
-  ending: Pick<OpenIndex, 'stop' | 'limits'>,
+  parts: Pick<OpenIndex, 'stop' | 'limits' | 'countProducts' | 'state'>,
 ): Promise<OpenIndex> {
-  const isOver = startPart({ ...ending, limits: { ...ending.limits, longestMs: SCAN_MS } });
+  const isOver = startPart({ ...parts, limits: { ...parts.limits, longestMs: SCAN_MS } });
   const find = (row: ListedRow) => {
     const one = readTail({ ...row, document: row.id });
     return hasWords(row, words) && counted.some((tier) => isInTier(tier, one.lexemes)) ? one : [];
@@ -149,7 +152,7 @@ async function scanCatalog(
     tail.push(...rows.flatMap(find));
     after = rows.at(-1)?.id ?? upTo;
   }
-  return { snapshot, tail, newer: undefined, isBehind: true, isMade: false, ...ending };
+  return { snapshot, tail, newer: undefined, isBehind: true, isMade: false, ...parts };
 }
 
 interface TailProduct {

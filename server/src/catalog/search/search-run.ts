@@ -14,7 +14,7 @@ import { planSearch, type SearchPlan, type SearchQuestion, type SearchSort } fro
 import type { SearchAnswer } from './search-schemas.ts';
 import * as shop from './shop-search.ts';
 import { holdsAll, isInTier, planTiers } from './tiers.ts';
-import { errorsOf, listMeant } from './typing-errors.ts';
+import { errorsOf, listMeant, listPatterns } from './typing-errors.ts';
 import { keyOfGroup } from './words.ts';
 
 type Order<Question> = searchIndex.IndexOrder & { readonly question: Question };
@@ -72,6 +72,11 @@ const PARTIAL = { isTotalExact: false, isComplete: false, nextCursor: null, part
 const GROUPED = 5_000;
 const READ_AT_MOST = 2_000;
 
+/** Hits that are checked one by one, at 2 µs each, if the index has dead entries. */
+const COUNTED = 10_000;
+/** Checking this many hits takes less time than counting the products. */
+const FEW = 1_000;
+
 /** Products that are compared with a filter to count hits, or hits that are sorted. */
 export const EXAMINED = 100_000;
 /** Hits per read: first those of the facets and the next one, which shows that there are more; then many. */
@@ -84,6 +89,7 @@ export function searchOperations(
   snapshots: port.CatalogSnapshots,
   limits: searchIndex.SearchLimits = searchIndex.LIMITS,
 ): Record<string, Operation> {
+  const counted = new Map<number, { readonly version: number; readonly products: number }>();
   interface Work {
     readonly sought?: searchIndex.Sought;
     run(index: searchIndex.OpenIndex): Promise<unknown>;
@@ -97,13 +103,21 @@ export function searchOperations(
       snapshots.read(order.projectId, async (snapshot) => {
         const work = await plan(order, snapshot);
         const scope = { allowIncomplete: order.allowIncomplete, sought: work.sought };
-        const index = await searchIndex.openIndex(snapshot, scope, { stop, limits });
+        const countProducts = async (version: number) => {
+          const known = counted.get(order.projectId);
+          if (known?.version === version) return known.products;
+          const products = await snapshot.countProducts();
+          counted.set(order.projectId, { version, products });
+          return products;
+        };
+        const index = await searchIndex.openIndex(snapshot, scope, { stop, limits, countProducts });
         if ('missing' in index) return index;
         const isComplete = index.isMade && index.newer === undefined;
         return { answer: await work.run(index), isBehind: index.isBehind, isComplete };
       });
   const searchBy = <Answer>(plan: SearchPlan, answer: (search: Search) => Promise<Answer>): Work => {
-    const run = async (index: searchIndex.OpenIndex) => answer(new Search(index, await forgive(plan, index)));
+    const run = async (index: searchIndex.OpenIndex) =>
+      answer(new Search(index, await readWords(plan, index)));
     return { sought: { words: plan.worded.words, counted: plan.tiers.counted }, run };
   };
   const groupBy = async <Answer>(
@@ -160,23 +174,32 @@ function encode(answer: string): Uint8Array {
   return bytes;
 }
 
-/** @returns the plan with the words that those with typing errors may mean */
-async function forgive(
-  plan: SearchPlan,
-  { snapshot, tail, isMade }: searchIndex.OpenIndex,
-): Promise<SearchPlan> {
-  const { words } = plan.worded;
-  if (!isMade || words.every((word) => errorsOf(word) === 0)) return plan;
+/** @returns the plan with the words of the index: what begins as those of the question, and what these may mean */
+async function readWords(plan: SearchPlan, index: searchIndex.OpenIndex): Promise<SearchPlan> {
+  if (!index.isMade) return plan;
+  const asked = plan.tiers.ranked.flatMap(({ all }) => all.flat());
+  const begun = await index.snapshot.findBegun(asked.filter((one) => one.endsWith('*')));
+  return { ...plan, tiers: planTiers({ ...plan.worded, meant: await listAllMeant(plan, index), begun }) };
+}
+
+async function listAllMeant({ worded: { words } }: SearchPlan, { snapshot, tail }: searchIndex.OpenIndex) {
+  if (words.every((word) => errorsOf(word) === 0)) return [];
   const ofTail = tail.flatMap(({ lexemes }) => listForgivable(lexemes));
   const meant: string[][] = [];
   for (const word of words) {
     const most = errorsOf(word);
     const [first = ''] = word;
-    const sought = { first, shortest: word.length - most, longest: word.length + most };
+    const patterns = listPatterns(word);
+    const sought = { first, shortest: word.length - most, longest: word.length + most, patterns };
     meant.push(most === 0 ? [] : listMeant(word, [...(await snapshot.listWords(sought)), ...ofTail]));
   }
-  const isForgiving = meant.some(({ length }) => length > 0);
-  return isForgiving ? { ...plan, tiers: planTiers({ ...plan.worded, meant }) } : plan;
+  return meant;
+}
+
+interface Count {
+  readonly total: number;
+  /** False if there are so many that documents without a product are counted too. */
+  readonly isExact: boolean;
 }
 
 class Search {
@@ -399,17 +422,26 @@ class Search {
     return sorted.page(page);
   }
 
-  private async count(): Promise<{ readonly total: number; readonly isExact: boolean }> {
+  private async count(): Promise<Count> {
     const { counted } = this.plan.tiers;
-    const counts = [];
-    for (const tier of counted)
-      if (this.index.isMade)
-        counts.push(await this.index.snapshot.countHits({ tier, newer: this.index.newer }));
+    const counts: Count[] = [];
+    for (const tier of counted) if (this.index.isMade) counts.push(await this.countTier(tier));
     const ofTail = this.index.tail.filter(({ lexemes }) => counted.some((tier) => isInTier(tier, lexemes)));
     return {
-      total: counts.reduce((sum, { count }) => sum + count, ofTail.length),
+      total: counts.reduce((sum, { total }) => sum + total, ofTail.length),
       isExact: counts.every(({ isExact }) => isExact),
     };
+  }
+
+  private async countTier(tier: port.SearchTier): Promise<Count> {
+    const { snapshot, newer, state } = this.index;
+    const total = await snapshot.countEntries(tier);
+    const isWhole = total > FEW && newer === undefined && state?.version === state?.presentVersion;
+    const dead = isWhole && state ? state.documents - (await this.index.countProducts(state.version)) : total;
+    if (dead === 0) return { total, isExact: true };
+    if (total - dead > COUNTED) return { total, isExact: false };
+    const living = await snapshot.countHits({ tier, newer, limit: COUNTED + 1 });
+    return living <= COUNTED ? { total: living, isExact: true } : { total, isExact: false };
   }
 
   /** Hits after a place: the best tier first, in each the product that was uploaded longest ago. */

@@ -16,9 +16,10 @@ export interface WordedSearch {
   readonly narrowing: LexemeGroups;
   /** What else each word may mean; undefined: no errors are forgiven. */
   readonly meant?: readonly (readonly string[])[] | undefined;
+  readonly begun?: SearchTier['begun'];
 }
 
-export function planTiers({ words, narrowing, meant = [] }: WordedSearch): SearchTiers {
+export function planTiers({ words, narrowing, meant = [], begun }: WordedSearch): SearchTiers {
   if (words.length === 0) {
     const all = [{ all: narrowing, except: [] }];
     return { ranked: all, counted: all };
@@ -45,9 +46,10 @@ export function planTiers({ words, narrowing, meant = [] }: WordedSearch): Searc
     { all: wherever, except: [identity, anywhere, inHead] },
   ];
   const rest = { all: wherever, except: [identity] };
+  const ask = (tier: SearchTier) => ({ ...tier, begun });
   return {
-    ranked: isForgiving ? [...exact, ...forgiven] : exact,
-    counted: [{ all: identity, except: [] }, rest],
+    ranked: (isForgiving ? [...exact, ...forgiven] : exact).map(ask),
+    counted: [{ all: identity, except: [] }, rest].map(ask),
   };
 }
 

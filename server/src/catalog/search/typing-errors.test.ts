@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { countErrors, errorsOf, listPatterns } from './typing-errors.ts';
+
+interface TypingError {
+  readonly at: number;
+  readonly kind: 'added' | 'left out' | 'replaced' | 'swapped';
+  readonly letter: string;
+}
+
+/** The first letter stays. */
+function mistype(word: string, { at, kind, letter }: TypingError): string {
+  const letters = [...word];
+  const place = 1 + (at % letters.length);
+  const written = {
+    added: [letter, ...letters.slice(place, place + 1)],
+    'left out': [],
+    replaced: [letter],
+    swapped: letters.slice(place, place + 2).reverse(),
+  }[kind];
+  letters.splice(place, kind === 'swapped' ? 2 : 1, ...written);
+  return letters.join('');
+}
+
+const isLike = (word: string, pattern: string) =>
+  new RegExp(`^${pattern.replaceAll('%', '.*')}$`, 'su').test(word);
+
+test('each word that may be meant is like one of the patterns (§4.13 rule 4)', () => {
+  // Few letters, so that many words are alike; one is beyond U+FFFF.
+  const letter = fc.constantFrom('a', 'b', 'c', 'é', '\u{10330}');
+  const words = fc.string({ unit: letter, minLength: 3, maxLength: 12 });
+  const kind = fc.constantFrom<TypingError['kind']>('added', 'left out', 'replaced', 'swapped');
+  const errors = fc.array(fc.record({ at: fc.nat(), kind, letter }), { maxLength: 2 });
+  let meant = 0;
+  const check = (word: string, made: readonly TypingError[]) => {
+    const other = made.reduce(mistype, word);
+    const most = errorsOf(word);
+    if (most === 0 || countErrors(word, other, most) > most) return;
+    meant += 1;
+    const patterns = listPatterns(word);
+    assert.ok(
+      patterns.some((pattern) => isLike(other, pattern)),
+      `${other} for ${word}: ${patterns.join(' ')}`,
+    );
+  };
+  fc.assert(fc.property(words, errors, check), { numRuns: 3_000 });
+  assert.ok(meant > 500, `${meant} words were meant`);
+});
