@@ -402,7 +402,7 @@ export function createByteCache(limitBytes: number) {
       spaces.set(name, { version, id, space });
       return space;
     },
-    /** Lets the entries count for another version of the space too, if they have the present one and `areRight`. */
+    /** Lets the entries count for another version of the space from now on, if it has the present one and `areRight`. */
     keepFor(
       version: number,
       present: { readonly name: string; readonly version: number },

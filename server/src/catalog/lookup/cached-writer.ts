@@ -12,14 +12,16 @@ export interface VersionWriter {
   readonly writer: AnswerWriter;
   /** The edition that only lacked attributes, and their keys. */
   readonly grown?: { readonly from: number; readonly keys: readonly string[] } | undefined;
+  /** Those of the writer, and of the writers before it that only lacked attributes. */
+  readonly unknownKeys: WeakRef<Set<string>>;
 }
 
-export const catalogOf = (projectId: number, { version, edition, grown, writer }: VersionWriter) => ({
+export const catalogOf = (projectId: number, { version, edition, grown, unknownKeys }: VersionWriter) => ({
   projectId,
   version,
   edition,
   grown,
-  unknownKeys: writer.unknownKeys,
+  unknownKeys,
 });
 
 /** The writer of a catalog's answers: it stays, with the categories that it has seen, as long as the ontology does. */
@@ -54,11 +56,13 @@ export class CachedWriter {
 
   private open(signature: string, { attributes }: Ontology): Omit<VersionWriter, 'version'> {
     const grown = this.findGrowth(signature, attributes);
-    const unknownKeys = grown && this.followed?.writer.unknownKeys;
+    const before = grown && this.followed;
+    const writer = new AnswerWriter(attributes, this.categoryIdOf, before?.writer.unknownKeys);
     return {
       edition: Number.parseInt(hash('sha256', signature).slice(0, EDITION_DIGITS), 16),
-      writer: new AnswerWriter(attributes, this.categoryIdOf, unknownKeys),
+      writer,
       grown,
+      unknownKeys: before?.unknownKeys ?? new WeakRef(writer.unknownKeys),
     };
   }
 

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { createByteCache } from '../../storage/storage.ts';
 import { BufferPool, createThreadPool } from '../../storage/threads/threads.ts';
 import type { Attribute } from '../ontology/ontology.ts';
@@ -7,7 +10,7 @@ import { CachedWriter, catalogOf } from './cached-writer.ts';
 import { LookupAnswers } from './lookup-answers.ts';
 
 const MIB = 1024 * 1024;
-const catalog = { projectId: 1, version: 1, edition: 1, unknownKeys: new Set<string>() };
+const catalog = { projectId: 1, version: 1, edition: 1, unknownKeys: new WeakRef(new Set<string>()) };
 const frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
 const identifiers = ['a', 'b', 'c', 'd'];
 const product = { id: 1, document: 1, updatedAt: 1 };
@@ -181,4 +184,23 @@ test('what an earlier writer met counts when a catalog that was opened anew gets
   many.openAnew();
   assert.deepEqual(many.lookUp(colour).read, [], 'the same ontology');
   assert.deepEqual(many.lookUp([...colour, text(2, 'Size')]).facts, [['Colour of A', 'Size of A']]);
+});
+
+test('the keys that a writer met leave memory with it, though its answers stay', async () => {
+  const answers = openAnswers(64 * MIB);
+  const lookUp = () => {
+    const known = new CachedWriter(() => 0).follow(1, { mode: 'automatic', revision: 0, attributes: [] });
+    known.writer.begin();
+    const find = () => ({ ...product, answer: known.writer.write(upload('A', ['Colour'])) });
+    answers.answer(catalogOf(1, known), { identifiers: ['A'], frame }, { find });
+    return known.unknownKeys;
+  };
+  const keys = lookUp();
+  assert.deepEqual([...(keys.deref() ?? [])], ['Colour']);
+  await setImmediate();
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  assert.equal(keys.deref(), undefined);
+  const last = answers.lastKnown(1);
+  assert.deepEqual(last && answers.listOrigins(last, ['A']), [{ document: 1, at: 1 }]);
 });
