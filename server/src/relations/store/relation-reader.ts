@@ -268,28 +268,32 @@ export class SurveyCache {
   }
 }
 
+type KnownLists = WeakMap<object, Map<string, readonly unknown[]>>;
+
 /**
- * Lists that products of one version of a catalog share, cached while there are few. `of`: an object that
- * represents the version.
+ * Lists that products of one version of a catalog share. When they take half of `most`, they become the older ones, which
+ * are dropped the next time unless they were requested since. `of`: an object that represents the version.
  * @param most approximate bytes over all catalogs
  */
 export function createSharedLists(most = 32 * 1024 * 1024): { of(version: object): search.ShareLists } {
-  let catalogs = new WeakMap<object, Map<string, readonly unknown[]>>();
+  let older: KnownLists = new WeakMap();
+  let recent: KnownLists = new WeakMap();
   let weight = 0;
   return {
     of:
       (version) =>
       <Item>(key: string, make: () => readonly Item[], weigh: (item: Item) => number) => {
-        const known = catalogs.get(version)?.get(key);
+        const known = recent.get(version)?.get(key);
         if (known !== undefined) return known as readonly Item[];
-        const list = make();
+        const list = (older.get(version)?.get(key) as readonly Item[] | undefined) ?? make();
         const added = list.reduce((sum, item) => sum + weigh(item), 200);
-        if (weight + added > most) {
-          catalogs = new WeakMap();
+        if (weight + added > most / 2) {
+          older = recent;
+          recent = new WeakMap();
           weight = 0;
         }
         weight += added;
-        catalogs.getOrInsertComputed(version, () => new Map<string, readonly unknown[]>()).set(key, list);
+        recent.getOrInsertComputed(version, () => new Map<string, readonly unknown[]>()).set(key, list);
         return list;
       },
   };
