@@ -268,33 +268,58 @@ export class SurveyCache {
   }
 }
 
-type KnownLists = WeakMap<object, Map<string, readonly unknown[]>>;
+/** A list of one version of a catalog. */
+interface SharedList {
+  readonly list: readonly unknown[];
+  readonly weight: number;
+  isRequested: boolean;
+  forget(): void;
+}
 
 /**
- * Lists that products of one version of a catalog share. When they take half of `most`, they become the older ones, which
- * are dropped the next time unless they were requested since. `of`: an object that represents the version.
+ * Lists that products of one version of a catalog share. When there are too many, the one that was made first is dropped,
+ * but one that was requested since goes behind the others (CLOCK). `of`: an object that represents the version.
  * @param most approximate bytes over all catalogs
  */
 export function createSharedLists(most = 32 * 1024 * 1024): { of(version: object): search.ShareLists } {
-  let older: KnownLists = new WeakMap();
-  let recent: KnownLists = new WeakMap();
+  const catalogs = new WeakMap<object, Map<string, SharedList>>();
+  const queue = new Set<SharedList>();
+  // Stays at the first one: a new iterator would pass all places of dropped ones anew.
+  const first = queue.values();
   let weight = 0;
+
+  function makeRoom(added: number): void {
+    while (weight + added > most && queue.size > 0) {
+      const one = first.next().value as SharedList;
+      queue.delete(one);
+      if (one.isRequested) {
+        one.isRequested = false;
+        queue.add(one);
+      } else {
+        one.forget();
+        weight -= one.weight;
+      }
+    }
+  }
+
   return {
-    of:
-      (version) =>
-      <Item>(key: string, make: () => readonly Item[], weigh: (item: Item) => number) => {
-        const known = recent.get(version)?.get(key);
-        if (known !== undefined) return known as readonly Item[];
-        const list = (older.get(version)?.get(key) as readonly Item[] | undefined) ?? make();
-        const added = list.reduce((sum, item) => sum + weigh(item), 200);
-        if (weight + added > most / 2) {
-          older = recent;
-          recent = new WeakMap();
-          weight = 0;
+    of(version) {
+      const known = catalogs.getOrInsertComputed(version, () => new Map<string, SharedList>());
+      return <Item>(key: string, make: () => readonly Item[], weigh: (item: Item) => number) => {
+        const found = known.get(key);
+        if (found !== undefined) {
+          found.isRequested = true;
+          return found.list as readonly Item[];
         }
+        const list = make();
+        const added = list.reduce((sum, item) => sum + weigh(item), 200);
+        makeRoom(added);
         weight += added;
-        recent.getOrInsertComputed(version, () => new Map<string, readonly unknown[]>()).set(key, list);
+        const shared = { list, weight: added, isRequested: false, forget: () => known.delete(key) };
+        known.set(key, shared);
+        queue.add(shared);
         return list;
-      },
+      };
+    },
   };
 }

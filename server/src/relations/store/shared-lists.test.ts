@@ -18,26 +18,46 @@ test('a list is made once for a version of a catalog', () => {
   assert.deepEqual([ask(present), ask(present), ask(next), ask(present)], [1, 1, 2, 1]);
 });
 
-test('when too much is kept, the lists are dropped that were not requested since half of it was full', () => {
-  const half = 1024 * 1024;
-  const share = createSharedLists(2 * half).of(open(1));
+/** @returns a function that asks for lists of a tenth of what is kept, and the names of those that were made */
+function openTenths() {
+  const most = 1024 * 1024;
+  const share = createSharedLists(most).of(open(1));
   const made: string[] = [];
-  const ask = (name: string, bytes: number) => {
+  const ask = (name: string, bytes = most / 10 - 200) => {
     const make = () => {
       made.push(name);
       return [name];
     };
     return share(name, make, () => bytes);
   };
-  ask('rare', 0);
-  ask('frequent', 0);
-  for (const name of ['first', 'second', 'third']) {
-    ask(name, half - 1_000);
-    ask('frequent', 0);
+  return { ask, made, most };
+}
+
+const NAMES = Array.from({ length: 10 }, (_, at) => `list ${at}`);
+
+test('lists that fit are made once, in whatever order they are requested', () => {
+  const { ask, made } = openTenths();
+  for (const name of [NAMES, NAMES.toReversed(), NAMES].flat()) ask(name);
+  assert.deepEqual(made, NAMES);
+});
+
+test('when there are too many lists, the first one is dropped that was not requested again', () => {
+  const { ask, made, most } = openTenths();
+  for (const name of NAMES) ask(name);
+  const [frequent = '', rare = ''] = NAMES;
+  for (let at = 0; at < 100; at += 1) {
+    ask(frequent);
+    ask(`new ${at}`);
   }
-  assert.deepEqual(made, ['rare', 'frequent', 'first', 'second', 'third'], 'the frequent one is made once');
-  ask('rare', 0);
-  assert.equal(made.pop(), 'rare', 'the other one is made again');
-  const large = ask('large', 20 * half);
-  assert.equal(ask('large', 20 * half), large, 'the last one is kept, however large');
+  assert.equal(made.filter((name) => name === frequent).length, 1);
+  ask('new 99');
+  assert.equal(made.at(-1), 'new 99', 'the last one is kept');
+  made.length = 0;
+  ask(rare);
+  assert.deepEqual(made, [rare]);
+  const large = ask('large', 20 * most);
+  assert.equal(ask('large', 20 * most), large, 'the last one is kept, however large');
+  made.length = 0;
+  ask(frequent);
+  assert.deepEqual(made, [frequent], 'there is no room beside it');
 });
