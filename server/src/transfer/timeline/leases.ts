@@ -50,9 +50,10 @@ export async function takeLease(
   const epoch = (last?.epoch ?? 0) + 1;
   const written = await writeSmall(target, nameOf(epoch), { text: JSON.stringify(lease), isNew: true });
   if (written !== undefined) return { ...lease, epoch };
-  // An earlier attempt whose answer was lost may have arrived since the leases were listed.
+  // An earlier attempt whose answer was lost may have arrived since the leases were listed. One from before further segments
+  // were applied is not continued: those would be missing in a restore.
   const present = await readLease(target, epoch);
-  return present?.holder === holder ? present : undefined;
+  return present?.holder === holder && present.from === from ? present : undefined;
 }
 
 export const renewLease = (target: BackupTarget, { epoch, ...lease }: HeldLease) =>

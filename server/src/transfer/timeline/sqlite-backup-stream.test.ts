@@ -66,6 +66,7 @@ test('a lease that arrives late, while it is taken again, is its own', async (t)
   const own = { holder: 'own', from: 3 };
   const late = await takeLease(target, undefined, own);
   assert.deepEqual(await takeLease(target, undefined, own), late);
+  assert.equal(await takeLease(target, undefined, { ...own, from: 4 }), undefined);
   assert.equal(await takeLease(target, undefined, { holder: 'other', from: 3 }), undefined);
 });
 
