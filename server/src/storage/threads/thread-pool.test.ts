@@ -247,3 +247,16 @@ test('a user who is refused does not wait for what its thread reads ahead, which
   await ahead;
   assert.deepEqual(ended, ['the thread was ended']);
 });
+
+test('who comes while an idle thread is being ended gets another one', async (t) => {
+  const supply = createThreadSupply(entry, { workerData: {} });
+  t.after(() => supply.close());
+  const use = () =>
+    supply.use(new AbortController().signal, (thread) =>
+      thread.run<{ threadId: number }>('echo', {}, { key: 0 }),
+    );
+  const first = await use();
+  const closed = supply.close();
+  assert.notEqual((await use()).threadId, first.threadId);
+  await closed;
+});

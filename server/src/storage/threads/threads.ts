@@ -400,15 +400,18 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
   async function leave(thread: ThreadPool): Promise<void> {
     leaving.add(thread);
     const isFree = await letGo(thread);
-    leaving.delete(thread);
-    if (isFree) keep(thread);
+    // `close` takes out what it ends.
+    if (leaving.delete(thread) && isFree) keep(thread);
     else await thread.end();
   }
 
   async function close(): Promise<void> {
     clearTimeout(timer);
-    await Promise.all([idle, ...leaving].map((thread) => thread?.end()));
+    const threads = [idle, ...leaving];
+    // Before they have ended, so that no new user gets one of them.
     idle = undefined;
+    leaving.clear();
+    await Promise.all(threads.map((thread) => thread?.end()));
   }
 
   return {
