@@ -83,6 +83,7 @@ test('long beginnings are found, of one word, of few and of many (§4.13 rule 3)
     ...chairs.filter((one) => one !== 'C-f'),
   ]);
   assert.deepEqual(await find(catalog, { q: 'waschmas' }), ['M-1', 'M-2']);
+  assert.deepEqual(await find(catalog, { q: 'waschmas waschmas' }), ['M-1', 'M-2']);
   assert.deepEqual(await find(catalog, { q: 'lodzwerks waschmaschin' }), ['M-1']);
   assert.deepEqual(await find(catalog, { q: 'waschmaschinenfuss' }), []);
   await catalog.update(product('M-3', 'Waschmaschinenfuß'));

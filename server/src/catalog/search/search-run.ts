@@ -76,6 +76,8 @@ const READ_AT_MOST = 2_000;
 const COUNTED = 10_000;
 /** Checking this many hits takes less time than counting the products. */
 const FEW = 1_000;
+/** Catalogs whose products a thread has counted. */
+const COUNTED_CATALOGS = 10_000;
 
 /** Products that are compared with a filter to count hits, or hits that are sorted. */
 export const EXAMINED = 100_000;
@@ -89,7 +91,7 @@ export function searchOperations(
   snapshots: port.CatalogSnapshots,
   limits: searchIndex.SearchLimits = searchIndex.LIMITS,
 ): Record<string, Operation> {
-  const counted = new Map<number, { readonly version: number; readonly products: number }>();
+  const productCounts = new Map<number, { readonly version: number; readonly products: number }>();
   interface Work {
     readonly sought?: searchIndex.Sought;
     run(index: searchIndex.OpenIndex): Promise<unknown>;
@@ -104,10 +106,11 @@ export function searchOperations(
         const work = await plan(order, snapshot);
         const scope = { allowIncomplete: order.allowIncomplete, sought: work.sought };
         const countProducts = async (version: number) => {
-          const known = counted.get(order.projectId);
+          const known = productCounts.get(order.projectId);
           if (known?.version === version) return known.products;
           const products = await snapshot.countProducts();
-          counted.set(order.projectId, { version, products });
+          if (productCounts.size >= COUNTED_CATALOGS) productCounts.clear();
+          productCounts.set(order.projectId, { version, products });
           return products;
         };
         const index = await searchIndex.openIndex(snapshot, scope, { stop, limits, countProducts });
