@@ -98,9 +98,9 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
   async function relate(made: readonly MadeRow[], isPart: boolean): Promise<ReadRow[]> {
     const going = made.filter(({ made: { isLeftOut } }) => !isLeftOut);
     const found = places.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, places);
-    const identifiers = found.flat().flatMap((list) => list.identifiers);
-    if (isPart) await judge(identifiers);
-    await named?.read(identifiers);
+    const listNamed = () => found.flat().flatMap((list) => list.identifiers);
+    if (isPart) await judge(listNamed());
+    await named?.read(listNamed());
     let at = 0;
     return made.map(({ identifier, made: { isLeftOut, problems, ...values } }) => {
       if (isLeftOut) return { identifier, row: { ...values, related: [] }, problems, isLeftOut, absent: [] };

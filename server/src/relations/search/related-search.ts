@@ -163,13 +163,29 @@ function listGroups(view: RelationView, query: SideSearch): ListedGroup[] {
 
 /**
  * @returns the best product of each group, which is its first candidate: the other variants are not read. Products with
- * the same values share the first candidates, of which each leaves out its own.
+ * the same values share the first candidates; only one that is among the best needs a list of its own.
  */
-function listBest(view: RelationView, query: SideSearch): MatchingCandidate[] {
+function listBest(view: RelationView, query: SideSearch): readonly MatchingCandidate[] {
   if (view.share === undefined) return chooseBest(listMatching(view, query), query);
-  const make = () => takeFirst(view, forAll(query));
-  return chooseBest(view.share(`first ${describeSearch(query)}`, make, weighCandidate), query);
+  const make = (): FirstCandidates[] => {
+    const first = takeFirst(view, forAll(query));
+    return [{ first, best: chooseBest(first, { ...forAll(query), limit: query.limit }) }];
+  };
+  const [{ first, best }] = view.share(`first ${describeSearch(query)}`, make, weighFirst) as [
+    FirstCandidates,
+  ];
+  const isOwn = ({ productId, group }: Candidate) =>
+    productId === query.requested || group === query.excluded;
+  return best.some(isOwn) ? chooseBest(first, query) : best;
 }
+
+interface FirstCandidates {
+  readonly first: readonly MatchingCandidate[];
+  /** For products that are not among them. */
+  readonly best: readonly MatchingCandidate[];
+}
+
+const weighFirst = ({ first }: FirstCandidates) => first.reduce((sum, one) => sum + weighCandidate(one), 100);
 
 /** A candidate with its texts; those of attributes that it is assumed to match by are few. */
 const weighCandidate = ({ group, identifier = '' }: MatchingCandidate) =>

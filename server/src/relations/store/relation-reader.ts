@@ -211,10 +211,12 @@ export interface PassedProduct {
 }
 
 /** One state of a catalog, for a pass over all of it with related products. */
-export interface CatalogPass extends search.TriedCatalog {
+export interface CatalogPass extends Pick<search.TriedCatalog, 'version' | 'findUploads'> {
   readonly attributes: readonly Attribute[];
   /** The relations that give answers. */
   readonly relations: readonly ServedRelation[];
+  /** @returns products by id, after `after` */
+  listUploads(after: number, limit: number): Promise<readonly search.StoredUpload[]>;
   /**
    * @param products by id
    * @returns, for each product and each requested relation, what it leads to
@@ -232,14 +234,13 @@ export interface CatalogPasses {
 
 export const openPass = async (
   perform: Perform,
-  { version, listRelated }: Pick<CatalogPass, 'version' | 'listRelated'>,
+  own: Pick<CatalogPass, 'version' | 'listRelated'> & Partial<CatalogPass>,
 ): Promise<CatalogPass> => ({
-  version,
-  listRelated,
   attributes: (await perform(readOntology())).attributes,
   relations: (await perform(listBuilt())).filter(({ definition }) => definition.enabled),
   findUploads: (identifiers) => perform(findUploads(identifiers)),
   listUploads: (after, limit) => perform(listUploads(after, limit)),
+  ...own,
 });
 
 /** Limits in characters, of all remembered surveys and of a single one: most have 5,000. */

@@ -11,7 +11,7 @@ import * as relationReader from '../relation-reader.ts';
 import { listTargetBuilds } from '../survey-store.ts';
 import { createThreadedRelations, type RelationThreads, writerOperations } from '../threaded-relations.ts';
 import { extendIn, removeRuns } from './membership-store.ts';
-import { createFileView, listSources } from './search-store.ts';
+import { createFileView, listSources, listUploads } from './search-store.ts';
 
 /** The operations of the writing threads for relations. */
 export const relationWriterOperations = (files: CatalogFiles): Record<string, Operation> =>
@@ -93,6 +93,7 @@ export function createSqlitePasses(files: CatalogFiles): relationReader.CatalogP
         const view = createFileView(file, { share });
         const pass = relationReader.openPass(async (program) => file.perform(program), {
           version: readCatalogVersion(file),
+          listUploads: async (after, limit) => listUploads(file, after, limit),
           async listRelated(products, searches) {
             const sources = listSources(file, products);
             const identifiers = products.map(({ identifier }) => identifier);

