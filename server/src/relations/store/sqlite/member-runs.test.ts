@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Operator } from '../../../catalog/filters/filters.ts';
 import { createCatalogFiles } from '../../../storage/sqlite/sqlite.ts';
-import type { Membership } from '../../memberships/memberships.ts';
+import type { MemberColumns, Membership } from '../../memberships/memberships.ts';
 import { extendIn, relationDerivation } from './membership-store.ts';
 import { createFileView } from './search-store.ts';
 
@@ -215,6 +215,56 @@ test('a step of a merge reads a bounded number of members, whichever lists they 
   assert.ok(again.length >= 10 && Math.max(...again) < 4_100, JSON.stringify(again));
   const members = file.prepare('select count(*) as count from relation_entry').get()?.count;
   assert.equal(members, 5 * 6_000);
+});
+
+test('numbers become the same runs, with the same extremes, as the members that they stand for', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'relata-runs-'));
+  const files = createCatalogFiles(folder);
+  t.after(() => {
+    files.closeAll();
+    rmSync(folder, { recursive: true });
+  });
+  const random = startRandom(5);
+  const texts = ['00', '0000', '01', '0100', '01ff', '7f', '80', '8000', 'fe', 'ff', 'ff00'];
+  const key = texts.indexOf('01') + 1;
+  const listed = Array.from({ length: 150 }, (_, row) => {
+    const value = () => (random(3) === 0 ? 0 : 1 + random(texts.length));
+    // Of the last column, most runs have no value.
+    return { row, rank: 1 + Math.floor(row / 15), values: [value(), value(), row < 20 ? value() : 0] };
+  });
+  const widths = [0, 1, 2, 3];
+  const columns: MemberColumns = {
+    lists: Uint32Array.from(widths.flatMap((width) => [width + 1, 1, key, width, listed.length])),
+    members: Uint32Array.from(
+      widths.flatMap((width) =>
+        listed.flatMap(({ row, rank, values }) => [row, rank, ...values.slice(0, width)]),
+      ),
+    ),
+    ends: Uint32Array.from([0, ...texts], (_, at) => texts.slice(0, at).join('').length / 2),
+    bytes: Uint8Array.from(Buffer.from(texts.join(''), 'hex')),
+  };
+  const numbered = files.open(1);
+  const documents = listed.map(({ row }) => ({ row, id: row + 1, productId: row + 1, derived: 'g\0[]' }));
+  numbered.transaction(() => relationDerivation().place(numbered, { documents, columns }));
+
+  const textOf = (number: number) => texts[number - 1] ?? null;
+  const extended = listed.map(({ row, rank, values }) => {
+    const memberships = widths.map((width) => ({
+      ...describe(textOf(rank) ?? '', values.slice(0, width).map(textOf)),
+      build: width + 1,
+    }));
+    return { id: row + 1, productId: row + 1, group: 'g', memberships, added: memberships };
+  });
+  const written = files.open(2);
+  written.transaction(() => written.perform(extendIn(written)(extended)));
+
+  const read = ({ database }: typeof numbered) => [
+    database.prepare('select * from relation_member order by build_id, rank, product_id').all(),
+    database.prepare('select * from relation_run order by id').all(),
+    database.prepare('select * from relation_list order by build_id').all(),
+  ];
+  assert.equal(read(numbered)[1]?.length, 4 * 3);
+  assert.deepEqual(read(numbered), read(written));
 });
 
 test('a merge that an earlier version left under way goes on to leave out members that are gone', (t) => {
