@@ -15,7 +15,6 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/channels/etim-xchange.test.ts':
     'what a format makes of products; of relations see channel-related.test.ts',
   'test/channels/shop-lists.test.ts': 'what a format makes of relations; see channel-related.test.ts',
-  'test/channels/ucp.test.ts': 'a protocol over searches and lookups, which other tests ask both stores',
   'test/clients/php-client.test.ts': 'a client, which sees answers and no store',
   'test/durability/backup.test.ts': 'PostgreSQL is backed up with its own tools',
   'test/durability/damaged-backup.test.ts': 'PostgreSQL is backed up with its own tools',
