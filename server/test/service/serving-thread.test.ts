@@ -14,9 +14,9 @@ import { startTestService, type TestService } from '../support/test-service.ts';
  * code, and a busy machine delays timers, so that several pieces count as one.
  */
 const LONGEST_MS = 20;
-/** Limit of the first run. */
-const FIRST_MS = 50;
-const RUNS = 4;
+/** Limit of the first run: beside other tests, a collection of garbage and late timers took one of 12 ms to 62. */
+const FIRST_MS = 200;
+const RUNS = 6;
 const PROJECTS = 1_000;
 const CHANNELS_OF_PROJECT = 10;
 const PRODUCTS = 10_000;
