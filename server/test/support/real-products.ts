@@ -33,10 +33,10 @@ export function findRealCatalog(): string | undefined {
 }
 
 /**
- * The real catalog, or that many generated products: the default makes several batches. RELATA_TEST_PRODUCTS limits the
+ * The real catalog, or that many generated products: the default makes several batches. `most` and RELATA_TEST_PRODUCTS limit the
  * number; the products are taken from all over the catalog.
  */
-export function readCatalog(generated = DEMO_PRODUCTS): ReadCatalog {
+export function readCatalog(generated = DEMO_PRODUCTS, most = Number.POSITIVE_INFINITY): ReadCatalog {
   const folder = findRealCatalog();
   if (folder === undefined)
     return {
@@ -48,7 +48,7 @@ export function readCatalog(generated = DEMO_PRODUCTS): ReadCatalog {
     .toString()
     .split('\n')
     .filter((line) => line !== '');
-  const step = Math.max(1, Math.ceil(lines.length / MOST_PRODUCTS));
+  const step = Math.max(1, Math.ceil(lines.length / Math.min(most, MOST_PRODUCTS)));
   const units = JSON.parse(readFileSync(join(folder, 'pc-parts.units.json'), 'utf8')) as Record<
     string,
     string
