@@ -14,6 +14,7 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/channels/channel-formats.test.ts': 'what a format makes of products',
   'test/channels/etim-xchange.test.ts':
     'what a format makes of products; of relations see channel-related.test.ts',
+  'test/channels/ucp.test.ts': 'a protocol over what other tests ask both stores',
   'test/channels/shop-lists.test.ts': 'what a format makes of relations; see channel-related.test.ts',
   'test/clients/php-client.test.ts': 'a client, which sees answers and no store',
   'test/durability/backup.test.ts': 'PostgreSQL is backed up with its own tools',
@@ -21,6 +22,8 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/durability/file-modes.test.ts': 'PostgreSQL keeps its own files',
   'test/durability/newer-files.test.ts': 'the versions of files; of PostgreSQL see postgres-schema.test.ts',
   'test/pipelines/feed-files.test.ts': 'what a format makes of a file',
+  'test/catalog/interface-legacy-items.test.ts':
+    'what bodies of another form become, before anything is stored',
   'test/catalog/long-reports.test.ts':
     'how reports pass between threads; of their rows see interface-tasks.test.ts',
   'test/pipelines/interface-pipeline-runs.test.ts': 'what a run says; pipeline-runs.test.ts stores runs',

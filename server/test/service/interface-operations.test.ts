@@ -77,53 +77,60 @@ function runProgram(t: TestContext, settings: Record<string, string>, command = 
   };
 }
 
-test('each start shows an owner link until there is an owner, and a command makes one (§14.5)', async (t) => {
-  const dataDir = await makeFolder(t);
-  const settings = {
-    RELATA_DATA_DIR: dataDir,
-    RELATA_ACCOUNT_KEY: 'a-key-of-at-least-thirty-two-characters',
-  };
-  const linkPattern = /"link":"(http:[^"]+)\/console\/#\/welcome\/([\w-]{43})"/;
-  const serve = async () => {
-    const program = runProgram(t, settings);
-    const link = program.waitFor(linkPattern).catch(() => []);
-    const [, address = ''] = await program.waitFor(/"address":"(http:[^"]+)"/);
-    return { program, address, link };
-  };
-  const signUp = (address: string, token: string, email: string) =>
-    fetch(`${address}/management/owner`, {
-      method: 'POST',
-      body: JSON.stringify({ token, email, name: 'Ada', password: 'long enough for Ada' }),
-    });
-  const silent = runProgram(t, { ...settings, RELATA_OWNER_LINK: 'false' });
-  await silent.waitFor(/"relata serves"/);
-  silent.child.kill('SIGTERM');
-  assert.doesNotMatch((await silent.ended).output, /welcome/, 'it is switched off');
+const sameOnEach = embeddedOnly('the program has a data folder of its own, whichever store the file has');
 
-  const first = await serve();
-  const [, base, unused = ''] = await first.link;
-  assert.equal(base, first.address);
-  first.program.child.kill('SIGTERM');
-  await first.program.ended;
+test(
+  'each start shows an owner link until there is an owner, and a command makes one (§14.5)',
+  sameOnEach,
+  async (t) => {
+    const dataDir = await makeFolder(t);
+    const settings = {
+      RELATA_DATA_DIR: dataDir,
+      RELATA_ACCOUNT_KEY: 'a-key-of-at-least-thirty-two-characters',
+    };
+    const linkPattern = /"link":"(http:[^"]+)\/console\/#\/welcome\/([\w-]{43})"/;
+    const serve = async () => {
+      const program = runProgram(t, settings);
+      const link = program.waitFor(linkPattern).catch(() => []);
+      const [, address = ''] = await program.waitFor(/"address":"(http:[^"]+)"/);
+      return { program, address, link };
+    };
+    const signUp = (address: string, token: string, email: string) =>
+      fetch(`${address}/management/owner`, {
+        method: 'POST',
+        body: JSON.stringify({ token, email, name: 'Ada', password: 'long enough for Ada' }),
+      });
+    const silent = runProgram(t, { ...settings, RELATA_OWNER_LINK: 'false' });
+    await silent.waitFor(/"relata serves"/);
+    silent.child.kill('SIGTERM');
+    assert.doesNotMatch((await silent.ended).output, /welcome/, 'it is switched off');
 
-  const second = await serve();
-  const [, , token = ''] = await second.link;
-  assert.notEqual(token, unused);
-  const made = runProgram(t, { ...settings, RELATA_PUBLIC_URL: 'https://relata.example' }, 'owner-link');
-  const { code, output } = await made.ended;
-  assert.equal(code, 0, output);
-  const byCommand = /^https:\/\/relata\.example\/console\/#\/welcome\/([\w-]{43})$/m.exec(output)?.[1] ?? '';
-  assert.equal((await signUp(second.address, byCommand, 'ada@shop.example')).status, 200);
-  for (const ended of [token, unused, byCommand]) {
-    assert.equal((await signUp(second.address, ended, 'eve@shop.example')).status, 400);
-  }
-  second.program.child.kill('SIGTERM');
-  await second.program.ended;
+    const first = await serve();
+    const [, base, unused = ''] = await first.link;
+    assert.equal(base, first.address);
+    first.program.child.kill('SIGTERM');
+    await first.program.ended;
 
-  const third = await serve();
-  third.program.child.kill('SIGTERM');
-  assert.doesNotMatch((await third.program.ended).output, /welcome/, 'there is an owner now');
-});
+    const second = await serve();
+    const [, , token = ''] = await second.link;
+    assert.notEqual(token, unused);
+    const made = runProgram(t, { ...settings, RELATA_PUBLIC_URL: 'https://relata.example' }, 'owner-link');
+    const { code, output } = await made.ended;
+    assert.equal(code, 0, output);
+    const byCommand =
+      /^https:\/\/relata\.example\/console\/#\/welcome\/([\w-]{43})$/m.exec(output)?.[1] ?? '';
+    assert.equal((await signUp(second.address, byCommand, 'ada@shop.example')).status, 200);
+    for (const ended of [token, unused, byCommand]) {
+      assert.equal((await signUp(second.address, ended, 'eve@shop.example')).status, 400);
+    }
+    second.program.child.kill('SIGTERM');
+    await second.program.ended;
+
+    const third = await serve();
+    third.program.child.kill('SIGTERM');
+    assert.doesNotMatch((await third.program.ended).output, /welcome/, 'there is an owner now');
+  },
+);
 
 test('live answers as soon as the process runs, ready only while requests are served (§10.3)', async (t) => {
   const config = readConfig({
@@ -530,35 +537,43 @@ for (const { why, folderOf } of [
   { why: 'below a file', folderOf: (folder: string) => join(folder, 'file', 'data') },
   { why: 'where nothing can be made', folderOf: () => '/proc/nope/data' },
 ]) {
-  test(`a data folder that is ${why} ends the start with a line that names its setting (§10.1 rule 2)`, async (t) => {
-    const folder = await makeFolder(t);
-    await writeFile(join(folder, 'file'), '');
-    const dataDir = folderOf(folder);
-    for (const command of ['serve', 'owner-link']) {
-      const program = runProgram(t, { RELATA_DATA_DIR: dataDir }, command);
-      const timer = setTimeout(() => program.child.kill('SIGKILL'), 20_000);
-      const { code, output } = await program.ended;
-      clearTimeout(timer);
-      assert.equal(code, 1, `${command}: ${output}`);
-      assert.match(output, /^The data folder .* RELATA_DATA_DIR\.\n$/);
-      assert.ok(output.includes(dataDir), output);
-    }
-    assert.deepEqual(await readdir(folder), ['file']);
-  });
+  test(
+    `a data folder that is ${why} ends the start with a line that names its setting (§10.1 rule 2)`,
+    sameOnEach,
+    async (t) => {
+      const folder = await makeFolder(t);
+      await writeFile(join(folder, 'file'), '');
+      const dataDir = folderOf(folder);
+      for (const command of ['serve', 'owner-link']) {
+        const program = runProgram(t, { RELATA_DATA_DIR: dataDir }, command);
+        const timer = setTimeout(() => program.child.kill('SIGKILL'), 20_000);
+        const { code, output } = await program.ended;
+        clearTimeout(timer);
+        assert.equal(code, 1, `${command}: ${output}`);
+        assert.match(output, /^The data folder .* RELATA_DATA_DIR\.\n$/);
+        assert.ok(output.includes(dataDir), output);
+      }
+      assert.deepEqual(await readdir(folder), ['file']);
+    },
+  );
 }
 
-test('a port that is taken ends the start before a first key is made, with a line that names it (§10.1 rule 2)', async (t) => {
-  const dataDir = await makeFolder(t);
-  const { host, hostname, port } = new URL(service().address);
-  const settings = { RELATA_DATA_DIR: dataDir, RELATA_HOST: hostname, RELATA_PORT: port };
-  const { code, output } = await runProgram(t, settings).ended;
-  assert.equal(code, 1);
-  assert.equal(output, `The address ${host} is taken: set RELATA_PORT, or stop what listens there.\n`);
-  assert.ok(!(await readdir(dataDir)).includes('first-account-key'));
-  const app = await createApp({ config: readConfig({ ...settings, RELATA_LOG_LEVEL: 'silent' }) });
-  await assert.rejects(app.start(), /is taken: set RELATA_PORT/, 'also when it is taken in between');
-  await app.stop();
-});
+test(
+  'a port that is taken ends the start before a first key is made, with a line that names it (§10.1 rule 2)',
+  sameOnEach,
+  async (t) => {
+    const dataDir = await makeFolder(t);
+    const { host, hostname, port } = new URL(service().address);
+    const settings = { RELATA_DATA_DIR: dataDir, RELATA_HOST: hostname, RELATA_PORT: port };
+    const { code, output } = await runProgram(t, settings).ended;
+    assert.equal(code, 1);
+    assert.equal(output, `The address ${host} is taken: set RELATA_PORT, or stop what listens there.\n`);
+    assert.ok(!(await readdir(dataDir)).includes('first-account-key'));
+    const app = await createApp({ config: readConfig({ ...settings, RELATA_LOG_LEVEL: 'silent' }) });
+    await assert.rejects(app.start(), /is taken: set RELATA_PORT/, 'also when it is taken in between');
+    await app.stop();
+  },
+);
 
 /** A task that only ends when it is handed back. */
 const blocker: TaskDefinition<object> = {
@@ -640,13 +655,18 @@ const WRONG: readonly { why: string; settings: Record<string, string>; names: re
   { why: 'an unknown name', settings: { RELATA_DATADIR: '/tmp' }, names: ['RELATA_DATADIR'] },
 ];
 for (const { why, settings, names } of WRONG) {
-  test(`${why} in the settings end the start with a message that names them (§10.1 rule 2)`, async (t) => {
-    const { code, output } = await runProgram(t, { RELATA_DATA_DIR: await makeFolder(t), ...settings }).ended;
-    assert.equal(code, 1);
-    for (const name of names) assert.match(output, new RegExp(`\\b${name}\\b`));
-    assert.doesNotMatch(output, new RegExp(SECRET), 'a value can be secret');
-    assert.doesNotMatch(output, /^\s+at /m, 'a mistake of the owner has no stack');
-  });
+  test(
+    `${why} in the settings end the start with a message that names them (§10.1 rule 2)`,
+    sameOnEach,
+    async (t) => {
+      const { code, output } = await runProgram(t, { RELATA_DATA_DIR: await makeFolder(t), ...settings })
+        .ended;
+      assert.equal(code, 1);
+      for (const name of names) assert.match(output, new RegExp(`\\b${name}\\b`));
+      assert.doesNotMatch(output, new RegExp(SECRET), 'a value can be secret');
+      assert.doesNotMatch(output, /^\s+at /m, 'a mistake of the owner has no stack');
+    },
+  );
 }
 
 const keyFile = embeddedOnly('on one of several machines nobody finds the file');
@@ -671,26 +691,30 @@ test(
   },
 );
 
-test('a second signal ends the process at once, also another one (docs/operating.md, Stopping)', async (t) => {
-  const program = runProgram(t, { RELATA_DATA_DIR: await makeFolder(t) });
-  const [, address = ''] = await program.waitFor(/"address":"(http:[^"]+)"[^\n]*"relata serves"/);
-  // Its body never ends: the service waits for it half a minute.
-  const slow = connect(Number(new URL(address).port), '127.0.0.1');
-  t.after(() => slow.destroy());
-  const head = ['POST /management/owner HTTP/1.1', 'host: a', 'content-type: application/json'];
-  slow.write([...head, 'content-length: 99', 'expect: 100-continue', '', '{'].join('\r\n'));
-  assert.match(String((await once(slow, 'data'))[0]), /100 Continue/);
-  program.child.kill('SIGTERM');
-  const isReady = () =>
-    fetch(`${address}/health/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  while (await isReady()) await delay(20);
-  program.child.kill('SIGINT');
-  // By its own exit: the kernel does not end the first process of a container by an unhandled signal.
-  assert.equal((await program.ended).code, 130);
-});
+test(
+  'a second signal ends the process at once, also another one (docs/operating.md, Stopping)',
+  sameOnEach,
+  async (t) => {
+    const program = runProgram(t, { RELATA_DATA_DIR: await makeFolder(t) });
+    const [, address = ''] = await program.waitFor(/"address":"(http:[^"]+)"[^\n]*"relata serves"/);
+    // Its body never ends: the service waits for it half a minute.
+    const slow = connect(Number(new URL(address).port), '127.0.0.1');
+    t.after(() => slow.destroy());
+    const head = ['POST /management/owner HTTP/1.1', 'host: a', 'content-type: application/json'];
+    slow.write([...head, 'content-length: 99', 'expect: 100-continue', '', '{'].join('\r\n'));
+    assert.match(String((await once(slow, 'data'))[0]), /100 Continue/);
+    program.child.kill('SIGTERM');
+    const isReady = () =>
+      fetch(`${address}/health/ready`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    while (await isReady()) await delay(20);
+    program.child.kill('SIGINT');
+    // By its own exit: the kernel does not end the first process of a container by an unhandled signal.
+    assert.equal((await program.ended).code, 130);
+  },
+);
 
 test('the line of a request has its id as the answer names it, project, key and bytes (docs/operating.md, "Logs")', async () => {
   const { projectId, key, call, log } = service();
@@ -713,19 +737,27 @@ test('the line of a request has its id as the answer names it, project, key and 
   assert.ok(log.every((line) => !line.includes(key) && !line.includes('"reqId"')));
 });
 
-test('a file of keys that is not there ends the start with a line that names its setting (docs/operating.md, "Secrets")', async (t) => {
-  const folder = await makeFolder(t);
-  const program = runProgram(t, { RELATA_DATA_DIR: folder, RELATA_SECRET_KEYS_FILE: join(folder, 'away') });
-  const [line] = await program.waitFor(/RELATA_SECRET_KEYS_FILE: .*/);
-  assert.match(line, /ENOENT.*away/);
-  assert.equal((await program.ended).code, 1);
-});
+test(
+  'a file of keys that is not there ends the start with a line that names its setting (docs/operating.md, "Secrets")',
+  sameOnEach,
+  async (t) => {
+    const folder = await makeFolder(t);
+    const program = runProgram(t, { RELATA_DATA_DIR: folder, RELATA_SECRET_KEYS_FILE: join(folder, 'away') });
+    const [line] = await program.waitFor(/RELATA_SECRET_KEYS_FILE: .*/);
+    assert.match(line, /ENOENT.*away/);
+    assert.equal((await program.ended).code, 1);
+  },
+);
 
-test('a stop is in the log, where it begins and where it ends (docs/operating.md, "Stopping")', async (t) => {
-  const program = runProgram(t, { RELATA_DATA_DIR: await makeFolder(t) });
-  await program.waitFor(/relata serves/);
-  program.child.kill('SIGTERM');
-  await program.waitFor(/"signal":"SIGTERM"[^\n]*"relata stops/);
-  await program.waitFor(/"relata has stopped"/);
-  assert.equal((await program.ended).code, 0);
-});
+test(
+  'a stop is in the log, where it begins and where it ends (docs/operating.md, "Stopping")',
+  sameOnEach,
+  async (t) => {
+    const program = runProgram(t, { RELATA_DATA_DIR: await makeFolder(t) });
+    await program.waitFor(/relata serves/);
+    program.child.kill('SIGTERM');
+    await program.waitFor(/"signal":"SIGTERM"[^\n]*"relata stops/);
+    await program.waitFor(/"relata has stopped"/);
+    assert.equal((await program.ended).code, 0);
+  },
+);
