@@ -16,7 +16,7 @@ export interface Console {
 }
 
 /** As long as anything on a page may take: the machine that tests may be busy. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 let launched: Promise<Browser> | undefined;
 after(async () => (await launched)?.close());
