@@ -58,7 +58,7 @@ const GENERATED = {
 /** The number of random cases that finds an outright broken rule. */
 const FEW = { RELATA_TEST_BODIES: '5000', RELATA_TEST_RUNS: '20' };
 /** More cases of the tests of which `npm test` runs a few. */
-const MORE = { RELATA_TEST_BODIES: '15000' };
+const MORE = { RELATA_TEST_BODIES: '10000' };
 /** The whole catalog is for the embedded store; for PostgreSQL's statements a few batches and fewer random cases suffice. */
 const FEWER = {
   RELATA_TEST_PRODUCTS: '12000',

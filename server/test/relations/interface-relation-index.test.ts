@@ -320,14 +320,14 @@ test('beside updates, deletes and restores every answer is of one catalog that w
   });
   const writer = (async () => {
     try {
-      for (let version = 1; version < 40; version += 1) await write(catalog, version);
+      for (let version = 1; version < 30; version += 1) await write(catalog, version);
     } finally {
       isWriting = false;
     }
   })();
   await Promise.all([writer, ...readers]);
   assert.ok(seen.size > 5, `${seen.size} versions were seen`);
-  assert.equal(await watch(catalog, relation), 37);
+  assert.equal(await watch(catalog, relation), 27);
 });
 
 test('answers of 1,000 products and several relations are complete (§4.8 rule 17)', async () => {
@@ -339,7 +339,7 @@ test('answers of 1,000 products and several relations are complete (§4.8 rule 1
   await catalog.load(...sources.map((one, at) => product(one, 'Source', { Size: `${at % 2}` })), ...targets);
   const made: AnyBody[] = [];
   const match = [{ target: 'Size', operator: 'equals', source: 'Size' }];
-  for (const twoWay of [false, true, false, true, false])
+  for (const twoWay of [false, true, false])
     made.push(await catalog.relate({ source: under('Source'), target: under('Target'), match, twoWay }));
   const included = { includeTags: [{ tag: 'accessories', limitPerRelation: 20 }] };
   const expected = [0, 1].map((rest) =>
@@ -363,7 +363,7 @@ test('updates take effect beside a flood of changes of relations, and what they 
   const { catalog } = await createDrill();
   let isImporting = true;
   const imports = (async () => {
-    for (const count of [60, 1, 60])
+    for (const count of [40, 1, 40])
       await catalog.manage('POST', '/import', {
         relations: numbered(count, 'R').map((name) => rule({ ...FITS, name, tag: name })),
       });
@@ -380,7 +380,7 @@ test('updates take effect beside a flood of changes of relations, and what they 
   await imports;
   await catalog.settled();
   const { body } = await catalog.manage('GET');
-  assert.equal(body.items.length, 60);
+  assert.equal(body.items.length, 40);
   const expected = ['B2', 'B3', 'B1', ...Array.from({ length: last }, (_, at) => `N${at}`)].slice(0, 100);
   for (const relation of body.items.slice(0, 20)) {
     const found = await listOf(catalog, 'D', relation);

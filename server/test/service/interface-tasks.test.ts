@@ -265,7 +265,7 @@ async function readCatalog(catalog: TestCatalog): Promise<Record<string, Record<
   );
 }
 
-for (const seed of [1, 2, 3, 4]) {
+for (const seed of [1, 2]) {
   test(`changes sent without waiting take effect in order of acceptance, seed ${seed} (§3.2 rule 3)`, async () => {
     const catalog = await createCatalog(service());
     const model: Model = { products: new Map(), undo: undefined };

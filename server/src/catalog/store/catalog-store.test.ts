@@ -304,7 +304,7 @@ for (const [name, steps] of Object.entries(RARE)) {
 }
 
 /** A step takes 1 ms in memory, and 20 ms over a connection. */
-const RUNS = testedStore === 'embedded' ? 80 : 10;
+const RUNS = testedStore === 'embedded' ? 40 : 10;
 
 for (const undoDepth of [0, 1, 3]) {
   test(`any sequence of changes leaves what the model says, with an undo depth of ${undoDepth}`, async () => {

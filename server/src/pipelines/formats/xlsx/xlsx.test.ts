@@ -321,7 +321,7 @@ test('a part that unpacks to far more than it should is given up early, and so a
         name: 'a',
         rows: [
           header(['id']),
-          ...Array.from({ length: 300 }, () => `<row r="2">${' '.repeat(1_000_000)}</row>`),
+          ...Array.from({ length: 100 }, () => `<row r="2">${' '.repeat(1_000_000)}</row>`),
         ],
       },
     ],
