@@ -76,8 +76,9 @@ const READ_AT_MOST = 2_000;
 const COUNTED = 10_000;
 /** Checking this many hits takes less time than counting the products. */
 const FEW = 1_000;
-/** Catalogs whose products a thread has counted. */
-const COUNTED_CATALOGS = 10_000;
+/** For the next pages and for what many ask; at most 10 MB. */
+const KEPT_COUNTS = 10_000;
+const LONGEST_KEY = 1_000;
 
 /** Products that are compared with a filter to count hits, or hits that are sorted. */
 export const EXAMINED = 100_000;
@@ -91,9 +92,9 @@ export function searchOperations(
   snapshots: port.CatalogSnapshots,
   limits: searchIndex.SearchLimits = searchIndex.LIMITS,
 ): Record<string, Operation> {
-  const productCounts = new Map<number, { readonly version: number; readonly products: number }>();
+  const keep = createKeptCounts();
   interface Work {
-    readonly sought?: searchIndex.Sought;
+    readonly sought?: SearchPlan;
     run(index: searchIndex.OpenIndex): Promise<unknown>;
   }
   /** @param plan refuses what cannot be answered, even if there is no index yet */
@@ -105,15 +106,9 @@ export function searchOperations(
       snapshots.read(order.projectId, async (snapshot) => {
         const work = await plan(order, snapshot);
         const scope = { allowIncomplete: order.allowIncomplete, sought: work.sought };
-        const countProducts = async (version: number) => {
-          const known = productCounts.get(order.projectId);
-          if (known?.version === version) return known.products;
-          const products = await snapshot.countProducts();
-          if (productCounts.size >= COUNTED_CATALOGS) productCounts.clear();
-          productCounts.set(order.projectId, { version, products });
-          return products;
-        };
-        const index = await searchIndex.openIndex(snapshot, scope, { stop, limits, countProducts });
+        const countOnce: searchIndex.OpenIndex['countOnce'] = (what, count) =>
+          keep(`${order.projectId} ${what}`, count);
+        const index = await searchIndex.openIndex(snapshot, scope, { stop, limits, countOnce });
         if ('missing' in index) return index;
         const isComplete = index.isMade && index.newer === undefined;
         return { answer: await work.run(index), isBehind: index.isBehind, isComplete };
@@ -121,7 +116,7 @@ export function searchOperations(
   const searchBy = <Answer>(plan: SearchPlan, answer: (search: Search) => Promise<Answer>): Work => {
     const run = async (index: searchIndex.OpenIndex) =>
       answer(new Search(index, await readWords(plan, index)));
-    return { sought: { words: plan.worded.words, counted: plan.tiers.counted }, run };
+    return { sought: plan, run };
   };
   const groupBy = async <Answer>(
     snapshot: port.CatalogSnapshot,
@@ -158,12 +153,25 @@ export function searchOperations(
     listFound: onIndex(
       async ({ question, form }: Order<SearchQuestion> & { form: browse.ListForm }, snapshot) => {
         const plan = planSearch(question, await readAttributes(snapshot));
-        return { run: (index) => new Search(index, plan).list(question, form) };
+        const run = async (index: searchIndex.OpenIndex) =>
+          new Search(index, await readWords(plan, index, false)).list(question, form);
+        return { run };
       },
     ),
     listCategories: onIndex(({ question }: Order<CategoryQuestion>) => ({
       run: (index) => listCategories(index, question),
     })),
+  };
+}
+
+function createKeptCounts() {
+  const kept = new Map<string, unknown>();
+  return async <Count>(key: string, count: () => Promise<Count>): Promise<Count> => {
+    if (kept.has(key)) return kept.get(key) as Count;
+    const made = await count();
+    if (kept.size >= KEPT_COUNTS) kept.clear();
+    if (key.length <= LONGEST_KEY) kept.set(key, made);
+    return made;
   };
 }
 
@@ -177,12 +185,13 @@ function encode(answer: string): Uint8Array {
   return bytes;
 }
 
-/** @returns the plan with the words of the index: what begins as those of the question, and what these may mean */
-async function readWords(plan: SearchPlan, index: searchIndex.OpenIndex): Promise<SearchPlan> {
+/** @returns the plan with the words of the index: what begins as those of the question, and, if errors are forgiven, what these may mean */
+async function readWords(plan: SearchPlan, index: searchIndex.OpenIndex, isForgiving = true) {
   if (!index.isMade) return plan;
   const asked = plan.tiers.ranked.flatMap(({ all }) => all.flat());
   const begun = await index.snapshot.findBegun(asked.filter((one) => one.endsWith('*')));
-  return { ...plan, tiers: planTiers({ ...plan.worded, meant: await listAllMeant(plan, index), begun }) };
+  const meant = isForgiving ? await listAllMeant(plan, index) : [];
+  return { ...plan, tiers: planTiers({ ...plan.worded, meant, begun }) };
 }
 
 async function listAllMeant({ worded: { words } }: SearchPlan, { snapshot, tail }: searchIndex.OpenIndex) {
@@ -437,14 +446,18 @@ class Search {
   }
 
   private async countTier(tier: port.SearchTier): Promise<Count> {
-    const { snapshot, newer, state } = this.index;
-    const total = await snapshot.countEntries(tier);
-    const isWhole = total > FEW && newer === undefined && state?.version === state?.presentVersion;
-    const dead = isWhole && state ? state.documents - (await this.index.countProducts(state.version)) : total;
-    if (dead === 0) return { total, isExact: true };
-    if (total - dead > COUNTED) return { total, isExact: false };
-    const living = await snapshot.countHits({ tier, newer, limit: COUNTED + 1 });
-    return living <= COUNTED ? { total: living, isExact: true } : { total, isExact: false };
+    const { snapshot, newer, state, countOnce } = this.index;
+    const isWhole = newer === undefined && state?.version === state?.presentVersion;
+    const count = async (): Promise<Count> => {
+      const total = await snapshot.countEntries(tier);
+      const countProducts = () => countOnce(String(state?.version), snapshot.countProducts);
+      const dead = isWhole && state && total > FEW ? state.documents - (await countProducts()) : total;
+      if (dead === 0) return { total, isExact: true };
+      if (total - dead > COUNTED) return { total, isExact: false };
+      const living = await snapshot.countHits({ tier, newer, limit: COUNTED + 1 });
+      return living <= COUNTED ? { total: living, isExact: true } : { total, isExact: false };
+    };
+    return isWhole ? countOnce(JSON.stringify([state, tier.all, tier.except]), count) : count();
   }
 
   /** Hits after a place: the best tier first, in each the product that was uploaded longest ago. */

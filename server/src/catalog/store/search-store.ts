@@ -30,7 +30,7 @@ import { type CatalogState, planForLexemes, planForParts } from './state-store.t
 /** The index of search: FTS5 in a file, tsvector with GIN in PostgreSQL. */
 
 /** PostgreSQL has everything in one table, created by a migration. */
-const NOTHING = text('select 1 where false');
+const NOTHING = text('');
 
 /**
  * A file gets its tables at the first search, so that a catalog without searches has none. Lexemes without positions,
