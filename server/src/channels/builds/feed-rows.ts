@@ -37,6 +37,12 @@ export type FeedRows = ReturnType<typeof openFeedRows>;
 
 /** A page of related products is one statement on PostgreSQL; a page of large products is some MB. */
 const PAGE = 200;
+/**
+ * The first pages are smaller: PAGE products fill the young generation of a new thread, where all of them then survive, and V8
+ * allocates what survives in the old generation ever after (docs/decisions/0010).
+ */
+const FIRST_PAGE = 20;
+const PAGE_GROWTH = 1.2;
 
 /** The kind and relation of the identifiers at one place of an answer. */
 type RelatedPlace = RelatedSearch & { readonly as: RelatedAs };
@@ -80,7 +86,12 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
     return made;
   }
 
-  const readAfter = async (after: number) => (await pass.listUploads(after, PAGE)).map(toRead);
+  let size = FIRST_PAGE;
+  async function readAfter(after: number): Promise<ReadProduct[]> {
+    const page = await pass.listUploads(after, size);
+    size = Math.min(PAGE, Math.ceil(size * PAGE_GROWTH));
+    return page.map(toRead);
+  }
 
   /** Makes the rows of all products after `after`, to find out which of them are not in the file. */
   async function survey(after: number): Promise<void> {
