@@ -6,7 +6,7 @@ import {
   findBarriers,
   makeExamplePipeline,
   makeExampleProject,
-  startConsole,
+  shareConsole,
 } from './harness.ts';
 import { enterAsOwner } from './people.ts';
 import { listViews, OPEN_VIEWS, showView, type View } from './views.ts';
@@ -18,7 +18,7 @@ const LOOKS = [
 ] as const;
 
 test('axe finds nothing on any view, in light, in dark and on a phone, and no view is wider than a phone', async (t) => {
-  const console = await startConsole(t);
+  const console = await shareConsole(t);
   const { open, service } = console;
   const { page: owner } = await enterAsOwner(console);
   const storageState = await owner.context().storageState();
@@ -40,7 +40,7 @@ test('axe finds nothing on any view, in light, in dark and on a phone, and no vi
 const DOCS = { light: 'tutorial', dark: '', phone: 'operating' } as const;
 
 test('axe finds nothing on pages of the documentation, and its search leads to a heading', async (t) => {
-  const { open, enter, service } = await startConsole(t);
+  const { open, enter, service } = await shareConsole(t);
   const found: string[] = [];
   const owner = await enter();
   const opened = owner.context().waitForEvent('page');

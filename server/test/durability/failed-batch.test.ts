@@ -1,19 +1,27 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startPostgres } from '../support/postgres/postgres-server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { type ProcessAnswer, type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { shareService } from '../support/shared-service.ts';
 import { startTestService } from '../support/test-service.ts';
 import { createTestStore, postgresStoreOn, testedStore } from '../support/test-store.ts';
 
-test('a batch refused over its key’s rate is a failed batch: the commit waits for it (§3.1, §5.3)', async (t) => {
-  const service = await startTestService(t);
+const shared = shareService();
+
+/** The service of the file, with a project of its own. */
+async function open() {
+  return { ...shared(), projectId: await shared().createProject('Full updates') };
+}
+
+test('a batch refused over its key’s rate is a failed batch: the commit waits for it (§3.1, §5.3)', async () => {
+  const { projectId, ...service } = await open();
   const made = await service.call('POST', '/management/api-keys', {
     body: { name: 'Slow', scope: { type: 'account' }, rateLimit: { requestsPerMinute: 2 } },
   });
-  const path = (step: string) => `/products/batch/${step}?projectId=${service.projectId}`;
+  const path = (step: string) => `/products/batch/${step}?projectId=${projectId}`;
   const batch = (identifier: string) => ({
     body: { products: [{ identifier, name: identifier }] },
     key: made.body.key,
@@ -26,9 +34,9 @@ test('a batch refused over its key’s rate is a failed batch: the commit waits 
   assert.match(refused.body.message, /last batch of the full update failed/);
 });
 
-test('a batch for another full update leaves the open one as it is (§4.4 rule 20)', async (t) => {
-  const service = await startTestService(t);
-  const path = (step: string) => `/products/batch/${step}?projectId=${service.projectId}`;
+test('a batch for another full update leaves the open one as it is (§4.4 rule 20)', async () => {
+  const { projectId, ...service } = await open();
+  const path = (step: string) => `/products/batch/${step}?projectId=${projectId}`;
   const { body } = await service.call('POST', path('initiate'));
   const products = [{ identifier: 'A', name: 'A' }];
   assert.equal((await service.call('POST', path('upload'), { body: { products } })).status, 200);
@@ -41,9 +49,9 @@ const batchOf = (...identifiers: string[]) => ({
   body: { products: identifiers.map((identifier) => ({ identifier, name: identifier })) },
 });
 
-test('a request without a right to the project says nothing about its batches (§3.1 rule 10)', async (t) => {
-  const service = await startTestService(t);
-  const path = (step: string) => `/products/batch/${step}?projectId=${service.projectId}`;
+test('a request without a right to the project says nothing about its batches (§3.1 rule 10)', async () => {
+  const { projectId, ...service } = await open();
+  const path = (step: string) => `/products/batch/${step}?projectId=${projectId}`;
   await service.call('POST', path('initiate'));
   assert.equal((await service.call('POST', path('upload'), batchOf('A'))).status, 200);
   for (const key of [null, 'a-key-that-nobody-has-been-given-here']) {
@@ -52,9 +60,9 @@ test('a request without a right to the project says nothing about its batches (�
   assert.equal((await service.call('POST', path('start'))).status, 200);
 });
 
-test('a commit is refused when it holds other batches or products than the caller says (§4.4 rule 29)', async (t) => {
-  const service = await startTestService(t);
-  const path = (step: string) => `/products/batch/${step}?projectId=${service.projectId}`;
+test('a commit is refused when it holds other batches or products than the caller says (§4.4 rule 29)', async () => {
+  const { projectId, ...service } = await open();
+  const path = (step: string) => `/products/batch/${step}?projectId=${projectId}`;
   await service.call('POST', path('initiate'));
   assert.equal((await service.call('POST', path('upload'), batchOf('A', 'B'))).status, 200);
   assert.equal((await service.call('POST', path('upload'), batchOf('C'))).status, 200);
@@ -70,9 +78,9 @@ test('a commit is refused when it holds other batches or products than the calle
   assert.equal((await service.call('POST', `${path('start')}&batches=2&products=3`)).status, 200);
 });
 
-test('a batch repeated with its Idempotency-Key neither fails nor mends a full update (§7.5)', async (t) => {
-  const service = await startTestService(t);
-  const path = (step: string) => `/products/batch/${step}?projectId=${service.projectId}`;
+test('a batch repeated with its Idempotency-Key neither fails nor mends a full update (§7.5)', async () => {
+  const { projectId, ...service } = await open();
+  const path = (step: string) => `/products/batch/${step}?projectId=${projectId}`;
   const headers = { 'idempotency-key': 'first' };
   await service.call('POST', path('initiate'));
   const repeat = () => service.call('POST', path('upload'), { ...batchOf('A'), headers });
@@ -158,19 +166,23 @@ const MOST = CATALOG.slice(0, 80);
 const REST = CATALOG.slice(80);
 
 /** A catalog of 100 products; a session has accepted 80 of them while a batch with the others arrives. */
-async function sendMost(t: TestContext) {
-  const service = await startTestService(t);
-  await service.loadCatalog(CATALOG.map((identifier) => ({ identifier })));
-  const path = (step: string) => `/products/batch/${step}?projectId=${service.projectId}`;
+async function sendMost() {
+  const { projectId, ...service } = await open();
+  await service.loadCatalog(
+    CATALOG.map((identifier) => ({ identifier })),
+    projectId,
+  );
+  const path = (step: string) => `/products/batch/${step}?projectId=${projectId}`;
   const start = () => service.call('POST', path('start'));
   await service.call('POST', path('initiate'));
   const rest = await sendHalf(service, path('upload'), { identifiers: REST });
   assert.equal((await service.call('POST', path('upload'), batchOf(...MOST))).status, 200);
-  return { service, path, start, rest };
+  const find = async () => (await service.lookUp(CATALOG, projectId)).length;
+  return { service, path, start, rest, find };
 }
 
-test('a commit waits for a batch that is arriving, and holds its products (§3.1 rule 10)', async (t) => {
-  const { service, start, rest } = await sendMost(t);
+test('a commit waits for a batch that is arriving, and holds its products (§3.1 rule 10)', async () => {
+  const { service, start, rest, find } = await sendMost();
   const starting = start();
   assert.match(await rest.finish(), /200 OK/);
   let started = await starting;
@@ -178,11 +190,11 @@ test('a commit waits for a batch that is arriving, and holds its products (§3.1
   while (started.status === 503) started = await start();
   assert.equal(started.status, 200, JSON.stringify(started.body));
   await service.ended(started.body.data.task.id);
-  assert.equal((await service.lookUp(CATALOG)).length, 100);
+  assert.equal(await find(), 100);
 });
 
-test('a commit is refused while a batch keeps arriving: it says how many, and deletes nothing (§3.1 rule 10)', async (t) => {
-  const { service, path, start, rest } = await sendMost(t);
+test('a commit is refused while a batch keeps arriving: it says how many, and deletes nothing (§3.1 rule 10)', async () => {
+  const { service, path, start, rest, find } = await sendMost();
   const other = await sendHalf(service, path('upload'), { identifiers: ['Q'], count: 2 });
   const refused = await start();
   assert.equal(refused.status, 503, JSON.stringify(refused.body));
@@ -199,20 +211,20 @@ test('a commit is refused while a batch keeps arriving: it says how many, and de
   const failed = await startInTime(service, path('start'));
   assert.equal(failed.status, 400);
   assert.match(failed.body.message, /last batch of the full update failed/);
-  assert.equal((await service.lookUp(CATALOG)).length, 100);
+  assert.equal(await find(), 100);
   assert.equal((await service.call('POST', path('upload'), batchOf(...REST))).status, 200);
   assert.equal((await start()).status, 200);
 });
 
-test('a batch belongs to the full update in which it began: a later one neither takes nor misses it (§3.1 rule 10)', async (t) => {
-  const { service, path, start, rest } = await sendMost(t);
+test('a batch belongs to the full update in which it began: a later one neither takes nor misses it (§3.1 rule 10)', async () => {
+  const { service, path, start, rest, find } = await sendMost();
   assert.equal((await service.call('POST', path('initiate'))).status, 200);
   assert.equal((await service.call('POST', path('upload'), batchOf(...MOST))).status, 200);
   assert.match(await rest.finish(), /400 Bad Request/);
   const started = await start();
   assert.equal(started.status, 200, JSON.stringify(started.body));
   await service.ended(started.body.data.task.id);
-  assert.equal((await service.lookUp(CATALOG)).length, 80);
+  assert.equal(await find(), 80);
 });
 
 test('a full update that saw a process go needs a batch or a count (§3.1 rule 11)', async (t) => {

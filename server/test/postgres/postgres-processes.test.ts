@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
-import { type TestContext, test } from 'node:test';
+import { after, suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Migration, readMigrations } from '../../src/storage/migrate.ts';
 import { migratePostgres, openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { Browser, PASSWORD } from '../support/browser.ts';
 import { listWaiting, makeProject, passOverHung } from '../support/postgres/hung-process.ts';
-import { query, startPostgres } from '../support/postgres/postgres-server.ts';
+import { type PostgresServer, query, startPostgres } from '../support/postgres/postgres-server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { startTestService, type TestService } from '../support/test-service.ts';
-import { createTestStore, findServer, postgresStoreOn, testedStore } from '../support/test-store.ts';
+import {
+  createTestStore,
+  findServer,
+  makeTestStore,
+  postgresStoreOn,
+  testedStore,
+} from '../support/test-store.ts';
 
 /** Several processes on one database: the guarantees to callers, one by one, whichever process answers. */
 
@@ -40,213 +46,230 @@ async function untilHolds(what: string, holds: () => Promise<boolean>, withinMs:
   }
 }
 
-test('what one process accepted every process shows once the task has ended', onlyShared, async (t) => {
-  const { first, second, projectId } = await startTwo(t);
-  for (let round = 1; round <= 10; round += 1) {
-    const body = { products: [{ identifier: 'A', name: `round ${round}` }] };
-    const [asked, other] = round % 2 === 0 ? [first, second] : [second, first];
-    const { body: answer } = await asked.call('POST', `/products?projectId=${projectId}`, { body });
-    await other.ended(answer.task.id);
-    for (const service of [first, second]) {
-      const [product] = await service.lookUp(['A'], projectId);
-      assert.equal(product.name, `round ${round}`);
+suite('two services answer as one', () => {
+  let shared: Promise<Awaited<ReturnType<typeof startTwo>>> | undefined;
+  after(async () => (await shared)?.store.remove());
+
+  /** The same two for all tests that look at a project of their own. */
+  async function shareTwo() {
+    shared ??= (async () => {
+      const store = await makeTestStore();
+      const context = { after: () => {} } as unknown as TestContext;
+      const first = await startTestService(context, { store });
+      return { store, first, second: await startTestService(context, { store }), projectId: first.projectId };
+    })();
+    const { first, second } = await shared;
+    return { first, second, projectId: await first.createProject('Project') };
+  }
+
+  test('what one process accepted every process shows once the task has ended', onlyShared, async () => {
+    const { first, second, projectId } = await shareTwo();
+    for (let round = 1; round <= 10; round += 1) {
+      const body = { products: [{ identifier: 'A', name: `round ${round}` }] };
+      const [asked, other] = round % 2 === 0 ? [first, second] : [second, first];
+      const { body: answer } = await asked.call('POST', `/products?projectId=${projectId}`, { body });
+      await other.ended(answer.task.id);
+      for (const service of [first, second]) {
+        const [product] = await service.lookUp(['A'], projectId);
+        assert.equal(product.name, `round ${round}`);
+      }
     }
-  }
-});
+  });
 
-test('a full update may send its batches to any process', onlyShared, async (t) => {
-  const { first, second, projectId } = await startTwo(t);
-  const services = [first, second];
-  const pick = (at: number) => services[at % 2] as TestService;
-  const post = async (at: number, path: string, body?: object) => {
-    const answer = await pick(at).call('POST', `/products/batch/${path}?projectId=${projectId}`, { body });
-    assert.equal(answer.status, 200, JSON.stringify(answer.body));
-    return answer.body;
-  };
-  await post(0, 'initiate');
-  for (let batch = 0; batch < 6; batch += 1) await post(batch, 'upload', productsOf(`B${batch}`, 'shared'));
-  const preview = await post(1, 'preview');
-  assert.equal(preview.created.count, 7);
-  const started = await post(1, 'start');
-  await first.ended(started.data.task.id);
-  assert.equal((await second.lookUp(['shared', 'B0', 'B5'], projectId)).length, 3);
-});
-
-test('updates of one project take effect in order whoever accepted them (§3.3)', onlyShared, async (t) => {
-  const { first, second, projectId } = await startTwo(t);
-  const ids: string[] = [];
-  for (let at = 0; at < 30; at += 1) {
-    const service = at % 2 === 0 ? first : second;
-    const body = { products: [{ identifier: 'A', name: `${at}` }] };
-    const answer = await service.call('POST', `/products?projectId=${projectId}`, { body });
-    ids.push(answer.body.task.id);
-  }
-  for (const id of ids) assert.equal((await first.ended(id)).taskStatus, 'FINISHED');
-  const [product] = await second.lookUp(['A'], projectId);
-  assert.equal(product.name, '29');
-  const finished = await Promise.all(ids.map((id) => second.ended(id)));
-  const times = finished.map(({ finishTime }) => finishTime);
-  assert.deepEqual(
-    times,
-    [...times].sort((a, b) => Number(a) - Number(b)),
-  );
-});
-
-test(
-  'a deleted key is refused everywhere within a second, at once where it was deleted (§5)',
-  onlyShared,
-  async (t) => {
-    const { first, second } = await startTwo(t);
-    const wanted = { name: 'short-lived', scope: { type: 'account' } };
-    const { body: key } = await first.call('POST', '/management/api-keys', { body: wanted });
-    const ask = async (service: TestService) =>
-      (await service.call('GET', '/projects', { key: key.key })).status;
-    assert.deepEqual([await ask(first), await ask(second)], [200, 200]);
-    await first.call('DELETE', `/management/api-keys/${key.id}`);
-    assert.equal(await ask(first), 401);
-    const passed = await untilHolds('the deletion', async () => (await ask(second)) === 401, 10_000);
-    t.diagnostic(`the other process refused it after ${Math.round(passed)} ms`);
-  },
-);
-
-test(
-  'sessions hold in every process, and their ends and roles within a second (§5.6 rule 6)',
-  onlyShared,
-  async (t) => {
-    const { first, second } = await startTwo(t);
-    const owner = await signUp(first);
-    const elsewhere = (browser: Browser) => {
-      const other = new Browser(second.address);
-      other.cookie = browser.cookie;
-      other.csrfToken = browser.csrfToken;
-      return other;
+  test('a full update may send its batches to any process', onlyShared, async () => {
+    const { first, second, projectId } = await shareTwo();
+    const services = [first, second];
+    const pick = (at: number) => services[at % 2] as TestService;
+    const post = async (at: number, path: string, body?: object) => {
+      const answer = await pick(at).call('POST', `/products/batch/${path}?projectId=${projectId}`, { body });
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      return answer.body;
     };
-    const statusOf = async (browser: Browser) => (await browser.call('GET', '/management/session')).status;
-    assert.equal(await statusOf(elsewhere(owner)), 200);
+    await post(0, 'initiate');
+    for (let batch = 0; batch < 6; batch += 1) await post(batch, 'upload', productsOf(`B${batch}`, 'shared'));
+    const preview = await post(1, 'preview');
+    assert.equal(preview.created.count, 7);
+    const started = await post(1, 'start');
+    await first.ended(started.data.task.id);
+    assert.equal((await second.lookUp(['shared', 'B0', 'B5'], projectId)).length, 3);
+  });
 
-    const wish = { email: 'eve@shop.example', role: 'viewer' };
-    const { link } = await owner.succeed('POST', '/management/invitations', wish);
-    const eve = new Browser(first.address);
-    const given = { token: link.split('/').at(-1), name: 'Eve', password: PASSWORD };
-    const { user } = await eve.succeed('POST', '/management/invitations/accept', given);
-    const eveThere = elsewhere(eve);
-    const write = async () =>
-      (await eveThere.call('POST', '/management/project-groups', { body: { name: 'x' } })).status;
-    assert.equal(await write(), 403);
-    await owner.succeed('PATCH', `/management/users/${user.id}`, { role: 'editor' });
-    const promoted = await untilHolds('the role', async () => (await write()) === 201, 3_000);
-    await owner.succeed('PATCH', `/management/users/${user.id}`, { role: 'viewer' });
-    const demoted = await untilHolds('the role', async () => (await write()) === 403, 3_000);
-    await owner.succeed('DELETE', `/management/users/${user.id}`);
-    const deleted = await untilHolds('the deletion', async () => (await statusOf(eveThere)) === 401, 3_000);
-    const ownerThere = elsewhere(owner);
-    assert.equal(await statusOf(ownerThere), 200);
-    await owner.succeed('DELETE', '/management/session');
-    const out = await untilHolds('the end', async () => (await statusOf(ownerThere)) === 401, 3_000);
-    t.diagnostic(
-      `the other process knew after ${[promoted, demoted, deleted, out].map(Math.round).join(', ')} ms`,
-    );
-  },
-);
-
-test('attempts with a password are counted over all processes (§5.6 rule 9)', onlyShared, async (t) => {
-  const { first, second } = await startTwo(t);
-  await signUp(first);
-  const body = { email: 'ada@shop.example', password: 'wrong' };
-  const asked = Array.from({ length: 30 }, (_, at) =>
-    new Browser((at % 2 === 0 ? first : second).address).call('POST', '/management/session', { body }),
-  );
-  const statuses = (await Promise.all(asked)).map(({ status }) => status);
-  assert.equal(statuses.filter((status) => status === 401).length, 10);
-  assert.equal(statuses.filter((status) => status === 429).length, 20);
-});
-
-test('a link that is used at two processes at once lets one in (§14.5, §14.6)', onlyShared, async (t) => {
-  const { first, second } = await startTwo(t);
-  const token = await first.app.access.makeOwnerLink(1, 'test');
-  const use = (path: string, body: object) =>
-    Promise.all(
-      [first, second, first, second].map(({ address }, at) =>
-        new Browser(address).call('POST', path, { body: { ...body, email: `user${at}@shop.example` } }),
-      ),
-    );
-  const given = { name: 'Ada', password: PASSWORD };
-  const owners = (await use('/management/owner', { ...given, token })).map(({ status }) => status);
-  assert.deepEqual(owners.sort(), [200, 400, 400, 400]);
-});
-
-/** The owner of the first account, signed in at one process. */
-async function signUp({ app, address }: TestService): Promise<Browser> {
-  const browser = new Browser(address);
-  const token = await app.access.makeOwnerLink(1, 'test');
-  const body = { token, email: 'ada@shop.example', name: 'Ada', password: PASSWORD };
-  await browser.succeed('POST', '/management/owner', body);
-  return browser;
-}
-
-test("a key's limit is counted over all processes (§5.3)", onlyShared, async (t) => {
-  const { first, second } = await startTwo(t);
-  const wanted = { name: 'limited', scope: { type: 'account' }, rateLimit: { requestsPerMinute: 20 } };
-  const { body: key } = await first.call('POST', '/management/api-keys', { body: wanted });
-  const asked = Array.from({ length: 40 }, (_, at) =>
-    (at % 2 === 0 ? first : second).call('GET', '/projects', { key: key.key }),
-  );
-  const statuses = (await Promise.all(asked)).map(({ status }) => status);
-  assert.equal(statuses.filter((status) => status === 200).length, 20);
-  assert.equal(statuses.filter((status) => status === 429).length, 20);
-});
-
-test('one Idempotency-Key at two processes at once is done once (§7.5)', onlyShared, async (t) => {
-  const { first, second, projectId } = await startTwo(t);
-  for (let round = 1; round <= 10; round += 1) {
-    const request = { body: productsOf(`I${round}`), headers: { 'idempotency-key': `round ${round}` } };
-    const answers = await Promise.all(
-      [first, second].map((service) => service.call('POST', `/products?projectId=${projectId}`, request)),
-    );
+  test('updates of one project take effect in order whoever accepted them (§3.3)', onlyShared, async () => {
+    const { first, second, projectId } = await shareTwo();
+    const ids: string[] = [];
+    for (let at = 0; at < 30; at += 1) {
+      const service = at % 2 === 0 ? first : second;
+      const body = { products: [{ identifier: 'A', name: `${at}` }] };
+      const answer = await service.call('POST', `/products?projectId=${projectId}`, { body });
+      ids.push(answer.body.task.id);
+    }
+    for (const id of ids) assert.equal((await first.ended(id)).taskStatus, 'FINISHED');
+    const [product] = await second.lookUp(['A'], projectId);
+    assert.equal(product.name, '29');
+    const finished = await Promise.all(ids.map((id) => second.ended(id)));
+    const times = finished.map(({ finishTime }) => finishTime);
     assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 200],
-      JSON.stringify(answers.map(({ body }) => body)),
+      times,
+      [...times].sort((a, b) => Number(a) - Number(b)),
     );
-    assert.equal(answers[0]?.body.task.id, answers[1]?.body.task.id, 'both have the first answer');
+  });
+
+  test(
+    'a deleted key is refused everywhere within a second, at once where it was deleted (§5)',
+    onlyShared,
+    async (t) => {
+      const { first, second } = await shareTwo();
+      const wanted = { name: 'short-lived', scope: { type: 'account' } };
+      const { body: key } = await first.call('POST', '/management/api-keys', { body: wanted });
+      const ask = async (service: TestService) =>
+        (await service.call('GET', '/projects', { key: key.key })).status;
+      assert.deepEqual([await ask(first), await ask(second)], [200, 200]);
+      await first.call('DELETE', `/management/api-keys/${key.id}`);
+      assert.equal(await ask(first), 401);
+      const passed = await untilHolds('the deletion', async () => (await ask(second)) === 401, 10_000);
+      t.diagnostic(`the other process refused it after ${Math.round(passed)} ms`);
+    },
+  );
+
+  test(
+    'sessions hold in every process, and their ends and roles within a second (§5.6 rule 6)',
+    onlyShared,
+    async (t) => {
+      const { first, second } = await startTwo(t);
+      const owner = await signUp(first);
+      const elsewhere = (browser: Browser) => {
+        const other = new Browser(second.address);
+        other.cookie = browser.cookie;
+        other.csrfToken = browser.csrfToken;
+        return other;
+      };
+      const statusOf = async (browser: Browser) => (await browser.call('GET', '/management/session')).status;
+      assert.equal(await statusOf(elsewhere(owner)), 200);
+
+      const wish = { email: 'eve@shop.example', role: 'viewer' };
+      const { link } = await owner.succeed('POST', '/management/invitations', wish);
+      const eve = new Browser(first.address);
+      const given = { token: link.split('/').at(-1), name: 'Eve', password: PASSWORD };
+      const { user } = await eve.succeed('POST', '/management/invitations/accept', given);
+      const eveThere = elsewhere(eve);
+      const write = async () =>
+        (await eveThere.call('POST', '/management/project-groups', { body: { name: 'x' } })).status;
+      assert.equal(await write(), 403);
+      await owner.succeed('PATCH', `/management/users/${user.id}`, { role: 'editor' });
+      const promoted = await untilHolds('the role', async () => (await write()) === 201, 3_000);
+      await owner.succeed('PATCH', `/management/users/${user.id}`, { role: 'viewer' });
+      const demoted = await untilHolds('the role', async () => (await write()) === 403, 3_000);
+      await owner.succeed('DELETE', `/management/users/${user.id}`);
+      const deleted = await untilHolds('the deletion', async () => (await statusOf(eveThere)) === 401, 3_000);
+      const ownerThere = elsewhere(owner);
+      assert.equal(await statusOf(ownerThere), 200);
+      await owner.succeed('DELETE', '/management/session');
+      const out = await untilHolds('the end', async () => (await statusOf(ownerThere)) === 401, 3_000);
+      t.diagnostic(
+        `the other process knew after ${[promoted, demoted, deleted, out].map(Math.round).join(', ')} ms`,
+      );
+    },
+  );
+
+  test('attempts with a password are counted over all processes (§5.6 rule 9)', onlyShared, async (t) => {
+    const { first, second } = await startTwo(t);
+    await signUp(first);
+    const body = { email: 'ada@shop.example', password: 'wrong' };
+    const asked = Array.from({ length: 30 }, (_, at) =>
+      new Browser((at % 2 === 0 ? first : second).address).call('POST', '/management/session', { body }),
+    );
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 401).length, 10);
+    assert.equal(statuses.filter((status) => status === 429).length, 20);
+  });
+
+  test('a link that is used at two processes at once lets one in (§14.5, §14.6)', onlyShared, async (t) => {
+    const { first, second } = await startTwo(t);
+    const token = await first.app.access.makeOwnerLink(1, 'test');
+    const use = (path: string, body: object) =>
+      Promise.all(
+        [first, second, first, second].map(({ address }, at) =>
+          new Browser(address).call('POST', path, { body: { ...body, email: `user${at}@shop.example` } }),
+        ),
+      );
+    const given = { name: 'Ada', password: PASSWORD };
+    const owners = (await use('/management/owner', { ...given, token })).map(({ status }) => status);
+    assert.deepEqual(owners.sort(), [200, 400, 400, 400]);
+  });
+
+  /** The owner of the first account, signed in at one process. */
+  async function signUp({ app, address }: TestService): Promise<Browser> {
+    const browser = new Browser(address);
+    const token = await app.access.makeOwnerLink(1, 'test');
+    const body = { token, email: 'ada@shop.example', name: 'Ada', password: PASSWORD };
+    await browser.succeed('POST', '/management/owner', body);
+    return browser;
   }
-  const { body } = await first.call('GET', `/tasks?projectId=${projectId}&limit=1000`);
-  assert.equal(body.tasks.length, 10);
-});
 
-test('changes of the ontology and of relations hold on every process', onlyShared, async (t) => {
-  const { first, second, projectId } = await startTwo(t);
-  const products = ['A', 'B'].map((identifier) => ({
-    identifier,
-    name: identifier,
-    attributes: [{ key: 'Width', value: '10 mm' }],
-  }));
-  await first.loadCatalog(products);
-  const relation = { name: 'All', tag: 'all', source: { all: [] }, target: { all: [] } };
-  const path = `/management/projects/${projectId}`;
-  assert.equal((await second.call('POST', `${path}/relations`, { body: relation })).status, 201);
-  const tasksOf = async (service: TestService) =>
-    (await service.call('GET', `/tasks?projectId=${projectId}&limit=100`)).body.tasks;
-  for (const { id } of await tasksOf(first)) await first.ended(id);
-  const tags = encodeURIComponent(JSON.stringify([{ tag: 'all' }]));
-  const related = async (service: TestService) => {
-    const { body } = await service.call(
-      'GET',
-      `/search/relations/result?projectId=${projectId}&identifier=A&includeTags=${tags}`,
+  test("a key's limit is counted over all processes (§5.3)", onlyShared, async () => {
+    const { first, second } = await shareTwo();
+    const wanted = { name: 'limited', scope: { type: 'account' }, rateLimit: { requestsPerMinute: 20 } };
+    const { body: key } = await first.call('POST', '/management/api-keys', { body: wanted });
+    const asked = Array.from({ length: 40 }, (_, at) =>
+      (at % 2 === 0 ? first : second).call('GET', '/projects', { key: key.key }),
     );
-    return body.tags?.[0]?.relations[0]?.searchResult.length;
-  };
-  assert.deepEqual([await related(first), await related(second)], [1, 1]);
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 200).length, 20);
+    assert.equal(statuses.filter((status) => status === 429).length, 20);
+  });
 
-  const { body: ontology } = await first.call('GET', `${path}/ontology`);
-  const attributes = ontology.attributes.map((attribute: object) => ({
-    ...attribute,
-    type: 'TEXT_ATTRIBUTE',
-    unitName: undefined,
-  }));
-  const changed = await second.call('PUT', `${path}/ontology`, { body: { mode: 'own', attributes } });
-  assert.equal(changed.status, 200, JSON.stringify(changed.body));
-  assert.equal((await first.call('GET', `${path}/ontology`)).body.mode, 'own');
+  test('one Idempotency-Key at two processes at once is done once (§7.5)', onlyShared, async () => {
+    const { first, second, projectId } = await shareTwo();
+    for (let round = 1; round <= 10; round += 1) {
+      const request = { body: productsOf(`I${round}`), headers: { 'idempotency-key': `round ${round}` } };
+      const answers = await Promise.all(
+        [first, second].map((service) => service.call('POST', `/products?projectId=${projectId}`, request)),
+      );
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200, 200],
+        JSON.stringify(answers.map(({ body }) => body)),
+      );
+      assert.equal(answers[0]?.body.task.id, answers[1]?.body.task.id, 'both have the first answer');
+    }
+    const { body } = await first.call('GET', `/tasks?projectId=${projectId}&limit=1000`);
+    assert.equal(body.tasks.length, 10);
+  });
+
+  test('changes of the ontology and of relations hold on every process', onlyShared, async () => {
+    const { first, second, projectId } = await shareTwo();
+    const products = ['A', 'B'].map((identifier) => ({
+      identifier,
+      name: identifier,
+      attributes: [{ key: 'Width', value: '10 mm' }],
+    }));
+    await first.loadCatalog(products, projectId);
+    const relation = { name: 'All', tag: 'all', source: { all: [] }, target: { all: [] } };
+    const path = `/management/projects/${projectId}`;
+    assert.equal((await second.call('POST', `${path}/relations`, { body: relation })).status, 201);
+    const tasksOf = async (service: TestService) =>
+      (await service.call('GET', `/tasks?projectId=${projectId}&limit=100`)).body.tasks;
+    for (const { id } of await tasksOf(first)) await first.ended(id);
+    const tags = encodeURIComponent(JSON.stringify([{ tag: 'all' }]));
+    const related = async (service: TestService) => {
+      const { body } = await service.call(
+        'GET',
+        `/search/relations/result?projectId=${projectId}&identifier=A&includeTags=${tags}`,
+      );
+      return body.tags?.[0]?.relations[0]?.searchResult.length;
+    };
+    assert.deepEqual([await related(first), await related(second)], [1, 1]);
+
+    const { body: ontology } = await first.call('GET', `${path}/ontology`);
+    const attributes = ontology.attributes.map((attribute: object) => ({
+      ...attribute,
+      type: 'TEXT_ATTRIBUTE',
+      unitName: undefined,
+    }));
+    const changed = await second.call('PUT', `${path}/ontology`, { body: { mode: 'own', attributes } });
+    assert.equal(changed.status, 200, JSON.stringify(changed.body));
+    assert.equal((await first.call('GET', `${path}/ontology`)).body.mode, 'own');
+  });
 });
 
 test(
@@ -495,6 +518,12 @@ test(
   },
 );
 
+let durable: Promise<PostgresServer> | undefined;
+after(async () => (await durable)?.stop());
+
+/** A server of the file, which its tests may stop and suspend. */
+const startDurable = () => (durable ??= startPostgres({ isDurable: true }));
+
 /** Seconds without a database; the full 30 would take too long in every run. */
 const AWAY_S = Number(process.env.RELATA_TEST_AWAY_S ?? 8);
 
@@ -502,8 +531,7 @@ test(
   `a database that is away for ${AWAY_S} s is told with 503, and all goes on afterwards`,
   onlyShared,
   async (t) => {
-    const server = await startPostgres({ isDurable: true });
-    t.after(() => server.stop());
+    const server = await startDurable();
     const database = await createDatabase(server.url);
     const store = postgresStoreOn(database, '/nonexistent');
     const service = await startTestService(t, { store: { ...store, remove: async () => {} } });
@@ -550,8 +578,7 @@ test(
   'requests that wait for a database that hangs are answered 503 soon (§10.4 rule 5)',
   onlyShared,
   async (t) => {
-    const server = await startPostgres({ isDurable: true });
-    t.after(() => server.stop());
+    const server = await startDurable();
     const database = await createDatabase(server.url);
     const store = postgresStoreOn(database, '/nonexistent');
     const service = await startTestService(t, { store: { ...store, remove: async () => {} } });
