@@ -47,6 +47,9 @@ interface HostileRoute {
 // biome-ignore lint/suspicious/noExplicitAny: a document that is read field by field.
 type Schema = any;
 
+/** The same call as DELETE /products, which takes as much. */
+const ALIAS = 'POST /products/delete';
+
 /** @returns every route that takes JSON */
 async function listRoutes({ projectId }: TestCatalog): Promise<HostileRoute[]> {
   const { body: document } = await service().call('GET', '/openapi.json');
@@ -62,6 +65,7 @@ async function listRoutes({ projectId }: TestCatalog): Promise<HostileRoute[]> {
         .filter(([, { type }]) => type === 'array')
         .map(([name]) => name);
       const name = `${method.toUpperCase()} ${path}`;
+      if (name === ALIAS) return [];
       const filled = path.replace('{id}', String(projectId)).replace(/\{\w+\}/g, '1');
       const bytes = largestMib(name) * MIB - 64;
       return { name, method: method.toUpperCase(), path: filled, bytes, list };
@@ -122,7 +126,7 @@ for (const [kind, make] of Object.entries(bodies)) {
 
 test('5 deletes at once that unpack to as much as a delete may be hold up nobody (§8)', async () => {
   const { projectId } = await createCatalog(service());
-  const bytes = largestMib('POST /products/delete') * MIB - 64;
+  const bytes = largestMib(ALIAS) * MIB - 64;
   const spaces = gzipSync(`{"identifiers":["A"${' '.repeat(bytes - 64)}]}`);
   const sent = { body: spaces, headers: { 'content-encoding': 'gzip' } };
   const pause = await findLongestPause(async () => {
