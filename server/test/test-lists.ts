@@ -53,7 +53,13 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
 };
 
 /** Tests next to their subjects that take too long for `npm test`. */
-export const DEEP_UNITS: readonly string[] = ['src/pipelines/formats/format-memory.test.ts'];
+export const DEEP_UNITS: readonly string[] = [
+  'src/http/server/answer-encoding.test.ts',
+  'src/pipelines/formats/format-memory.test.ts',
+  'src/pipelines/formats/xlsx/xlsx.test.ts',
+  'src/pipelines/mapping/mapping-rows.test.ts',
+  'src/relations/store/sqlite/member-runs.test.ts',
+];
 
 /** Random tests that `npm test` runs with few cases, and `npm run test:deep` again with all. */
 export const TRIES_MORE: readonly string[] = [
