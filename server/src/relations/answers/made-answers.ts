@@ -38,7 +38,7 @@ export interface RelateOutput {
   readonly version: number;
   /** `{"tags":[…]}` for each of the first identifiers, concatenated. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
-  readonly ends: Uint32Array<SharedArrayBuffer>;
+  readonly ends: Uint32Array;
 }
 
 /** What answers need of one version of a catalog besides its products. */
@@ -116,27 +116,23 @@ export class CatalogRelations {
   }
 
   relate(view: RelationView, input: RelateInput) {
-    const answers: Buffer[] = [];
+    const answers: string[] = [];
+    const ends: number[] = [];
     let length = 0;
     for (const identifier of input.identifiers) {
       if (length >= STEP_BYTES) break;
       const answer = view.once(`answer ${identifier}`, () => {
         const requested = { identifier, source: view.findSource(identifier) };
-        return Buffer.from(this.answer(view, requested, input));
+        return this.answer(view, requested, input);
       });
       answers.push(answer);
-      length += answer.length;
+      length += Buffer.byteLength(answer);
+      ends.push(length);
     }
     // Shared: V8 counts transferred memory, and would collect the whole heap of both threads for it.
-    const bytes = new Uint8Array(new SharedArrayBuffer(length));
-    const ends = new Uint32Array(new SharedArrayBuffer(4 * answers.length));
-    let end = 0;
-    for (const [at, answer] of answers.entries()) {
-      bytes.set(answer, end);
-      end += answer.length;
-      ends[at] = end;
-    }
-    return { version: this.version, bytes, ends } satisfies RelateOutput;
+    const bytes = Buffer.from(new SharedArrayBuffer(length));
+    for (const [at, answer] of answers.entries()) bytes.write(answer, ends[at - 1] ?? 0);
+    return { version: this.version, bytes, ends: Uint32Array.from(ends) } satisfies RelateOutput;
   }
 
   /** Omits a relation whose target side is empty (§4.8 rule 5), and a tag without relations. */

@@ -123,7 +123,7 @@ async function* answerInSteps(
     const read = (missing: RelateInput) => store.relate({ ...missing, ...met }, signal);
     const found = await memory.find(step, met.version, read);
     const head = at === 0 ? begin : ',';
-    at += found.count;
+    at += found.length;
     yield memory.join(found, step, { head, tail: at === identifiers.length ? close : '' });
   } while (at < identifiers.length);
 }
@@ -233,12 +233,10 @@ function checkSize(identifiers: number, limits: number): void {
   );
 }
 
-/** Answers of the first products of a step, concatenated. */
-interface FoundAnswers {
-  readonly count: number;
-  readonly bytes: number;
-  /** Writes an answer at a position. @returns its length */
-  write(at: number, joined: Buffer, end: number): number;
+/** The answer of a product. */
+interface FoundAnswer {
+  readonly length: number;
+  write(joined: Buffer, at: number): void;
 }
 
 /** Requests that differ only in their products share a number: answers are stored by number and product. */
@@ -249,8 +247,8 @@ class AnswerMemory {
   private readonly cache: ByteCache;
   private readonly buffers = createAnswerBuffers();
   private readonly signatures = new Map<string, number>();
-  /** The numbers of a plan, by what else an answer depends on. */
-  private readonly numbers = new WeakMap<readonly RequestedTag[], Map<string, number>>();
+  /** The tags of plans as JSON. */
+  private readonly texts = new WeakMap<readonly RequestedTag[], string>();
   private lastNumber = 0;
 
   constructor(cache: ByteCache) {
@@ -265,12 +263,12 @@ class AnswerMemory {
     whole: RelateInput,
     version: number,
     read: (input: RelateInput) => Promise<RelateOutput>,
-  ): Promise<FoundAnswers> {
+  ): Promise<FoundAnswer[]> {
     const space = this.cache.of(`relations of ${whole.projectId}`, version);
     const number = this.numberOf(whole);
     const allKeys = whole.identifiers.map((identifier) => `${number} ${identifier}`);
     const places = takeFirst(space, space.findAll(allKeys));
-    if (!places.includes(-1)) return joinCached(space, places);
+    if (!places.includes(-1)) return Array.from(places, (place) => cachedAt(space, place));
     const request = { ...whole, identifiers: whole.identifiers.slice(0, places.length) };
     // Copied now, as reads and writes in between may evict it.
     const cached = Array.from(places, (place) => (place < 0 ? undefined : copyOut(space, place)));
@@ -279,7 +277,7 @@ class AnswerMemory {
     countPassedAtOnce(found.bytes.length);
     // The catalog has changed, or the reader lags; one answer must be of one version.
     if (found.version !== version)
-      return joinParts(splitAnswers(missing.length < cached.length ? await read(request) : found));
+      return splitAnswers(missing.length < cached.length ? await read(request) : found).map(toFound);
     const answers = splitAnswers(found);
     const parts: Uint8Array[] = [];
     let next = 0;
@@ -289,26 +287,28 @@ class AnswerMemory {
       if (bytes === undefined) space.keep(allKeys[at] as string, part);
       parts.push(part);
     }
-    return joinParts(parts);
+    return parts.map(toFound);
   }
 
   /** @returns the answers between `head` and `tail`, separated by commas, in the bulk form each after its identifier */
   join(
-    { count, bytes, write }: FoundAnswers,
+    found: readonly FoundAnswer[],
     { identifiers, form }: RelateInput,
     { head, tail }: { head: string; tail: string },
   ): RelatedBytes {
     const labels = identifiers
-      .slice(0, count)
+      .slice(0, found.length)
       .map((identifier, at) =>
         Buffer.from(form === 'bulk' ? `${at > 0 ? ',' : ''}${JSON.stringify(identifier)}:` : ''),
       );
-    const length = labels.reduce((sum, label) => sum + label.length, head.length + bytes + tail.length);
+    const length = [...labels, ...found].reduce((sum, one) => sum + one.length, head.length + tail.length);
     const { buffer, release } = this.buffers.take(length);
     let end = buffer.write(head, 'latin1');
     for (const [at, label] of labels.entries()) {
       end += label.copy(buffer, end);
-      end += write(at, buffer, end);
+      const one = found[at] as FoundAnswer;
+      one.write(buffer, end);
+      end += one.length;
     }
     buffer.write(tail, end, 'latin1');
     return { bytes: buffer.subarray(0, length), release };
@@ -316,19 +316,10 @@ class AnswerMemory {
 
   private numberOf(input: RelateInput): number {
     const { tags, form, explain, assumed, brandAttribute } = input;
-    const numbers = this.numbers.getOrInsertComputed(tags, () => new Map<string, number>());
-    const rest = `${form} ${explain} ${assumed} ${brandAttribute}`;
-    return numbers.getOrInsertComputed(rest, () => this.findNumber(input));
-  }
-
-  private findNumber({ tags, form, explain, assumed, brandAttribute }: RelateInput): number {
-    const signature = JSON.stringify([tags, form, explain, assumed, brandAttribute]);
-    const known = this.signatures.get(signature);
-    if (known !== undefined) return known;
-    if (this.signatures.size >= SIGNATURES) this.signatures.clear();
-    this.lastNumber += 1;
-    this.signatures.set(signature, this.lastNumber);
-    return this.lastNumber;
+    const text = this.texts.getOrInsertComputed(tags, (one) => JSON.stringify(one));
+    if (this.signatures.size > SIGNATURES) this.signatures.clear();
+    const signature = `${form} ${explain} ${assumed} ${text} ${brandAttribute}`;
+    return this.signatures.getOrInsertComputed(signature, () => ++this.lastNumber);
   }
 }
 
@@ -350,22 +341,16 @@ function copyOut(space: CacheSpace, place: number): Uint8Array {
   return bytes;
 }
 
-const joinParts = (parts: readonly Uint8Array[]): FoundAnswers => ({
-  count: parts.length,
-  bytes: parts.reduce((sum, { length }) => sum + length, 0),
-  write(at, joined, end) {
-    const part = parts[at] as Uint8Array;
-    joined.set(part, end);
-    return part.length;
-  },
+const toFound = (bytes: Uint8Array): FoundAnswer => ({
+  length: bytes.length,
+  write: (joined, at) => joined.set(bytes, at),
 });
 
-const joinCached = (space: CacheSpace, places: Int32Array): FoundAnswers => ({
-  count: places.length,
-  bytes: places.reduce((sum, place) => sum + space.lengthAt(place), 0),
-  write(at, joined, end) {
-    space.mark(places[at] as number, 1);
-    return space.copy(places[at] as number, joined, end);
+const cachedAt = (space: CacheSpace, place: number): FoundAnswer => ({
+  length: space.lengthAt(place),
+  write(joined, at) {
+    space.mark(place, 1);
+    space.copy(place, joined, at);
   },
 });
 
