@@ -35,6 +35,8 @@ export interface DerivedFrom extends Pick<products.UploadedProduct, OwnField> {
 export interface DerivedSource {
   /** The keys that are read, in the order of their numbers: reading all of a product takes five times as long. */
   readonly keys: readonly string[];
+  /** Numbers of texts are the same in all sources with the same of this. */
+  readonly texts: object;
   readOwn(row: number, field: OwnField): string;
   /** @returns the same object for the same categories */
   categoriesOf(row: number): DerivedFrom['categories'];
@@ -49,7 +51,7 @@ export interface DerivedSource {
 export type VisitText = (key: number, text: number, ofRow: string | number | undefined) => void;
 
 /**
- * Pure. `open` takes the keys of the attributes to read; `report` is called for a product with something to report.
+ * Pure. `open` takes the keys of the attributes to read, the same set for as long as their texts are known; `report` is called for a product with something to report.
  * @returns undefined if nothing is derived
  */
 export type Derive = (
@@ -61,9 +63,9 @@ export type Derive = (
 export interface DerivedBatch {
   /**
    * @param place of the product among the packed rows
-   * @returns text to store with the product; '' if none
+   * @param into gets the text to store with the product, if any
    */
-  add(row: number, place: number): string;
+  add(row: number, place: number, into: products.ProductPacker): void;
   /** @returns what is derived besides the texts */
   finish(): products.DerivedColumns | undefined;
 }

@@ -11,7 +11,7 @@ export function readStored(source: ProductSource): string[] {
   for (const [row, identifier] of rows.entries()) {
     packer.begin(identifier);
     source.write(row, packer);
-    packer.endFresh({ product: 0, hash: packer.hashRaw(), document: 0 }, '');
+    packer.endFresh({ product: 0, hash: packer.hashRaw(), document: 0 });
   }
   const packed = packer.pack();
   return rows.map((_, row) => Buffer.from(rawOf(packed, row)).toString());

@@ -156,6 +156,7 @@ function numberTexts(
   const byPaths = new Map<string, DerivedFrom['categories']>();
   return {
     keys,
+    texts,
     readOwn: (row, field) => read(row)[field],
     categoriesOf(row) {
       const { categories } = read(row);

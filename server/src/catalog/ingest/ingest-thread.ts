@@ -371,7 +371,8 @@ function packFrom(source: ProductSource, { extractor, derive, draftNames, report
       packer.endPresent({ product: id, hash, document, gains });
       return;
     }
-    packer.endFresh({ product: present?.id ?? 0, hash, document: 0 }, batch?.add(row, packer.count) ?? '');
+    batch?.add(row, packer.count, packer);
+    packer.endFresh({ product: present?.id ?? 0, hash, document: 0 });
   };
   return { add, finish: () => batch?.finish() };
 }

@@ -86,6 +86,7 @@ export class ProductPacker {
   private buffer: Buffer<SharedArrayBuffer>;
   private used = 0;
   private rawStart = 0;
+  private rawEnd = 0;
 
   /** @param room memory for rows while they fit */
   constructor(room = new SharedArrayBuffer(4096)) {
@@ -110,8 +111,12 @@ export class ProductPacker {
     this.used += end - start;
   }
 
-  /** @returns 128 bits of the SHA-256 of the raw upload, in hexadecimal: equal hashes are taken for equal uploads */
+  /**
+   * Ends the raw upload; derived text may follow.
+   * @returns 128 bits of its SHA-256, in hexadecimal: equal hashes are taken for equal uploads
+   */
   hashRaw(): string {
+    this.rawEnd = this.used;
     const raw = this.buffer.subarray(this.rawStart, this.used);
     return computeHash('sha256', raw, 'hex').slice(0, 2 * HASH_BYTES);
   }
@@ -119,17 +124,24 @@ export class ProductPacker {
   /** Ends a row whose document exists already. */
   endPresent(row: Row): void {
     this.used = this.rawStart;
-    this.end(row, this.used);
+    this.rawEnd = this.rawStart;
+    this.endFresh(row);
   }
 
-  endFresh(row: Row, derived: string): void {
-    const rawEnd = this.used;
-    this.addText(derived);
-    this.end(row, rawEnd);
+  endFresh(row: Row): void {
+    this.rows.push(row);
+    this.offsets.push(this.rawStart, this.rawEnd, this.used);
   }
 
   get count(): number {
     return this.rows.length;
+  }
+
+  /** @returns the text that was added, which is in no row */
+  takeText(): string {
+    const text = this.buffer.toString('utf8', 0, this.used);
+    this.used = 0;
+    return text;
   }
 
   /** @param found what the rows were compared with; default: nothing */
@@ -148,11 +160,6 @@ export class ProductPacker {
       products: Float64Array.from(rows, ({ product }) => product),
       ...found,
     };
-  }
-
-  private end(row: Row, rawEnd: number): void {
-    this.rows.push(row);
-    this.offsets.push(this.rawStart, rawEnd, this.used);
   }
 
   private grow(bytes: number): void {

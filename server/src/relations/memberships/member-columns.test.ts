@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { createSeededRandom, type SeededRandom } from '../../../test/support/demo-shop/seeded-random.ts';
 import { type Filter, toCompared } from '../../catalog/filters/filters.ts';
 import { openBody } from '../../catalog/ingest/checked-body.ts';
+import { ProductPacker } from '../../catalog/products/products.ts';
 import type { BoundRule, Match, MatchElement } from '../definitions/definitions.ts';
 import type { RelationRule } from '../definitions/relation.ts';
 import { placeMembers } from './member-columns.ts';
@@ -116,7 +117,11 @@ function deriveBatch(memberships: Memberships, body: object, ids: readonly numbe
   const batch = memberships.openBatch(source.openDerived(memberships.keys), (identifier) =>
     cut.push(identifier),
   );
-  const texts = Array.from(source.listIdentifiers(), (_, row) => batch.add(row, row));
+  const packer = new ProductPacker();
+  const texts = Array.from(source.listIdentifiers(), (_, row) => {
+    batch.add(row, row, packer);
+    return packer.takeText();
+  });
   const documents = texts.map((text, row) => {
     const productId = ids[row] as number;
     return { id: 1_000 + row, productId, ...splitDerived(text) };

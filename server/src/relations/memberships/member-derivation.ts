@@ -1,6 +1,6 @@
 import type { DerivedBatch, DerivedFrom, DerivedSource } from '../../catalog/catalog.ts';
 import type { Comparable, ComparedAttribute, Operator, ProductTest } from '../../catalog/filters/filters.ts';
-import type { DerivedColumns } from '../../catalog/products/products.ts';
+import type { DerivedColumns, ProductPacker } from '../../catalog/products/products.ts';
 import * as definitions from '../definitions/definitions.ts';
 import { encodeKey, encodeRank, encodeValue } from './index-key.ts';
 import { createColumns, type DescribedMember, SideMembers } from './member-columns.ts';
@@ -42,7 +42,7 @@ export class Memberships {
 
   /** Keys of an upload that rules look at. */
   get keys(): ReadonlySet<string> {
-    return new Set(this.numbered.product.byKey.keys());
+    return this.numbered.product.keys;
   }
 
   /** @returns by rule, the source side first */
@@ -132,7 +132,7 @@ class RuleSide implements DescribedMember {
   /** Keys of an index of its own, by their components. */
   private readonly named = new Map<string, number>();
   private readonly comparedValues = new Map<Comparable, number>();
-  private readonly head: string;
+  private readonly head: Buffer;
   // Overwritten for each member: a list that is emptied and refilled takes new memory each time.
   private readonly rankTuple: number[];
   private readonly keyTuple: number[];
@@ -173,7 +173,7 @@ class RuleSide implements DescribedMember {
     this.rankTuple = this.sorts.map(() => NONE);
     this.keyTuple = this.equalities.map(() => NONE);
     this.decided = this.comparisons.map(() => NONE);
-    this.head = `[${build},${side === 'source' ? 0 : 1},`;
+    this.head = Buffer.from(`[${build},${side === 'source' ? 0 : 1},`);
   }
 
   /** @param product the current one */
@@ -276,27 +276,34 @@ class RuleSide implements DescribedMember {
     };
   }
 
-  /** @returns the membership as `packMemberships` would write it */
-  toText(): string {
-    const { memberKeys, memberCompared, values } = this;
-    const compared = joinQuoted(memberCompared, this.compared);
-    const keys = joinQuoted(memberKeys, this.keys);
-    const end = values === undefined ? ']]' : `],"${values}"]`;
-    return `${this.head}${this.ranks.quoted[this.rank]}${compared === '' ? NOTHING_COMPARED : `,[${compared}],[`}${keys}${end}`;
+  /** Writes the membership as `packMemberships` would. */
+  write(into: ProductPacker): void {
+    const { values } = this;
+    put(this.head, into);
+    this.ranks.quote(this.rank, into);
+    put(COMPARED, into);
+    addQuoted(this.memberCompared, this.compared, into);
+    put(KEYS, into);
+    addQuoted(this.memberKeys, this.keys, into);
+    put(values === undefined ? END : Buffer.from(`],"${values}"]`), into);
   }
 }
 
-/** Whole: joined for each member, it takes 32 bytes of 160. */
-const NOTHING_COMPARED = ',[],[';
+const [COMMA, NULL, COMPARED] = [Buffer.from(','), Buffer.from('null'), Buffer.from(',[')];
+const [KEYS, END] = [Buffer.from('],['), Buffer.from(']]')];
+
+const put = (text: Buffer, into: ProductPacker) => into.addBytes(text, 0, text.length);
 
 /** No text contains a NUL, and a number is distinct from a text that looks like it. */
 const nameValue = (value: Comparable) => (typeof value === 'string' ? `"${value}` : `${value}`);
 
-function joinQuoted(numbers: readonly number[], { quoted }: Encodings): string {
-  const [first] = numbers;
-  if (first === undefined) return '';
-  if (numbers.length === 1 && first !== NONE) return quoted[first] as string;
-  return numbers.map((number) => (number === NONE ? 'null' : quoted[number])).join(',');
+function addQuoted(numbers: readonly number[], encodings: Encodings, into: ProductPacker): void {
+  for (let at = 0; at < numbers.length; at += 1) {
+    const number = numbers[at] as number;
+    if (at > 0) put(COMMA, into);
+    if (number === NONE) put(NULL, into);
+    else encodings.quote(number, into);
+  }
 }
 
 function combine(lists: readonly (readonly number[])[]): (readonly number[])[] {
@@ -338,28 +345,26 @@ class MembershipBatch implements DerivedBatch {
     this.members = numbered.sides.map((side) => new SideMembers(side));
   }
 
-  add(row: number, place: number): string {
+  add(row: number, place: number, into: ProductPacker): void {
     const { numbered, source } = this;
     numbered.product.look(source, row);
     const { candidates, read } = this.findCandidates(source.categoriesOf(row));
     numbered.product.choose(read);
-    const text = this.describe(row, place, candidates);
-    return text === '' ? '' : `${source.readOwn(row, 'groupIdentifier')}\0[${text}]`;
-  }
-
-  private describe(row: number, place: number, candidates: readonly Candidate[]): string {
-    const { product } = this.numbered;
-    let text = '';
+    const { product } = numbered;
+    let isAny = false;
     let cut: number | undefined;
     for (const { side, members, isCertain } of candidates) {
       if (!isCertain && !side.test(product)) continue;
       members.add(place, side.describe(product));
-      text += text === '' ? side.toText() : `,${side.toText()}`;
+      if (isAny) put(COMMA, into);
+      else into.addText(`${source.readOwn(row, 'groupIdentifier')}\0[`);
+      isAny = true;
+      side.write(into);
       if (side.memberKeys.length < indexes.ENTRIES_PER_PRODUCT || side.build === cut) continue;
       cut = side.build;
-      this.report(this.source.readOwn(row, 'identifier'), cut);
+      this.report(source.readOwn(row, 'identifier'), cut);
     }
-    return text;
+    if (isAny) into.addText(']');
   }
 
   finish(): DerivedColumns | undefined {

@@ -14,6 +14,8 @@ export const NO_NUMBERS: readonly number[] = [];
 /** An attribute with the values that were read of it, equal ones with the same number, and those of the current product. */
 export class ReadAttribute {
   readonly values: Comparable[] = [];
+  /** Numbers of texts that were looked up. */
+  spellings = 0;
   present = NO_NUMBERS;
   /** By the position of the value; undefined if none has one. */
   rows: (string | undefined)[] | undefined;
@@ -30,7 +32,7 @@ export class ReadAttribute {
   }
 
   get size(): number {
-    return this.byText.size + this.values.length;
+    return this.spellings + this.byText.size + this.values.length;
   }
 
   /** @returns NONE for a text that makes no fact */
@@ -99,6 +101,9 @@ export interface LookedAt extends Pick<DerivedSource, 'readOwn' | 'categoriesOf'
   choose(attributes: ReadonlySet<ReadAttribute>): ReadAttributes;
 }
 
+/** An attribute with the numbers of its values by those of texts of one key. */
+type Reader = Readonly<{ read: ReadAttribute; numbers: Numbers }>;
+
 /** What is read of a product. */
 interface ReadAttributes {
   readonly attributes: readonly ReadAttribute[];
@@ -113,8 +118,10 @@ export class NumberedProduct implements ProductView {
   isInspected = false;
   readonly attributes: ReadonlyMap<ComparedAttribute, ReadAttribute>;
   readonly byKey = new Map<string, ReadAttribute[]>();
+  readonly keys: ReadonlySet<string>;
   private readonly own: readonly (readonly [ReadAttribute, OwnField])[];
   private readonly all: ReadAttributes;
+  private readonly readers = new WeakMap<object, Map<string, Reader[]>>();
   private source: LookedAt | undefined;
   private chosen: ReadAttributes;
   private isRead = false;
@@ -127,18 +134,22 @@ export class NumberedProduct implements ProductView {
     this.own = all.flatMap(([{ field }, one]) => (field === undefined ? [] : [[one, field] as const]));
     for (const [{ keys }, one] of all)
       for (const key of keys) this.byKey.set(key, [...(this.byKey.get(key) ?? []), one]);
+    this.keys = new Set(this.byKey.keys());
   }
 
   /** @returns the products of a source; the results of reading its texts are cached by their numbers */
   open(source: DerivedSource): LookedAt {
+    const known = this.readers.getOrInsertComputed(source.texts, () => new Map());
+    const create = (read: ReadAttribute): Reader => ({ read, numbers: new Numbers(UNKNOWN) });
     const readers = source.keys.map((key) =>
-      (this.byKey.get(key) ?? []).map((read) => ({ read, numbers: new Numbers(UNKNOWN) })),
+      known.getOrInsertComputed(key, () => (this.byKey.get(key) ?? []).map(create)),
     );
     const visit = (key: number, text: number, row: string | number | undefined) => {
-      for (const { read, numbers } of readers[key] as (typeof readers)[number]) {
+      for (const { read, numbers } of readers[key] as readonly Reader[]) {
         let number = numbers.at(text);
         if (number === UNKNOWN) {
           number = read.read(source.textOf(key, text));
+          read.spellings += 1;
           numbers.set(text, number);
         }
         read.add(number, row);

@@ -1,3 +1,5 @@
+import type { ProductPacker } from '../../catalog/products/products.ts';
+
 /**
  * Numbers for values, for combinations of values, and for the bytes that represent them in the index: most
  * repeat, so a product is read, encoded and sorted by numbers that were made once.
@@ -86,8 +88,9 @@ export class Encodings {
   first = 0;
   /** One character per byte, so that they sort like the bytes. */
   readonly bytes: string[] = [];
-  /** Their base64 as JSON. */
-  readonly quoted: string[] = [];
+  /** Their base64 as JSON, each from where the previous one ends. */
+  private readonly quoted = new Numbers();
+  private texts = Buffer.alloc(1_024);
   private readonly known = new Map<string, number>();
 
   get size(): number {
@@ -99,7 +102,12 @@ export class Encodings {
     const known = this.known.get(bytes);
     if (known !== undefined) return known;
     const number = this.bytes.push(bytes) - 1;
-    this.quoted.push(`"${encoded.toString('base64')}"`);
+    const start = this.quoted.at(number);
+    const text = `"${encoded.toString('base64')}"`;
+    const end = start + text.length;
+    if (end > this.texts.length) this.texts = Buffer.concat([this.texts], 2 * end);
+    this.texts.write(text, start, 'latin1');
+    this.quoted.set(number + 1, end);
     this.known.set(bytes, number);
     return number;
   }
@@ -126,6 +134,11 @@ export class Encodings {
 
   /** @returns the form used in `Membership` */
   base64(number: number): string {
-    return (this.quoted[number] as string).slice(1, -1);
+    return this.texts.toString('latin1', this.quoted.at(number) + 1, this.quoted.at(number + 1) - 1);
+  }
+
+  /** Adds it as JSON, without a string. */
+  quote(number: number, into: ProductPacker): void {
+    into.addBytes(this.texts, this.quoted.at(number), this.quoted.at(number + 1));
   }
 }

@@ -35,7 +35,7 @@ export class CatalogColumns implements DerivedSource {
   private readonly byPaths = new Map<string, Categories>();
   private readonly keyNumbers = new Map<string, number>();
   /** By key, as readers have a list of numbers for each, as long as the texts of its key. */
-  private readonly texts: string[][] = [];
+  readonly texts: string[][] = [];
   private textNumbers: Map<string, number>[] = [];
   /** The index of the first value of each product. */
   private readonly starts: number[] = [0];

@@ -1,5 +1,5 @@
 import { describeBriefly } from '../../catalog/browse/browse.ts';
-import type { UploadedProduct } from '../../catalog/products/products.ts';
+import { ProductPacker, type UploadedProduct } from '../../catalog/products/products.ts';
 import {
   type BoundRule,
   compileRule,
@@ -93,12 +93,14 @@ function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: WorkLim
   const cut: string[] = [];
   const rules = new Memberships([{ build: surveys.TRIED_BUILD, bound }]);
   const batch = rules.openBatch(columns, (identifier) => cut.push(identifier));
+  const packer = new ProductPacker();
   const packed: string[] = [];
   const documents: GroupedDocument[] = [];
   const members: number[] = [];
   for (let place = 0; place < columns.count; place += 1) {
     if (place % CHECKED === 0) limit.check();
-    const text = splitDerived(batch.add(place, place)).packed;
+    batch.add(place, place, packer);
+    const text = splitDerived(packer.takeText()).packed;
     packed.push(text);
     if (text === '') continue;
     members.push(place);

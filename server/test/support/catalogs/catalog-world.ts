@@ -726,7 +726,10 @@ function pack(
   packer.addText(raw);
   const row = { product: present?.id ?? 0, hash: packer.hashRaw(), document: 0 };
   if (present?.hash === row.hash) packer.endPresent({ ...row, document: present.document, gains });
-  else packer.endFresh(row, 'derived');
+  else {
+    packer.addText('derived');
+    packer.endFresh(row);
+  }
 }
 
 /** The last accepted batch wins. */

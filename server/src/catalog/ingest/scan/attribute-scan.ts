@@ -53,7 +53,7 @@ export class AttributeScan {
   /** Start and end of the values' rows, by the index of the value in `values`. */
   private readonly rows = new Map<number, readonly [start: number, end: number]>();
   private readonly bytes: Buffer;
-  private readonly numbers: SpanNumbers;
+  private readonly numbers = new SpanNumbers();
   private readonly keys: ScannedKey[] = [];
   private readonly byName = new Map<string, ScannedKey>();
   private readonly first = createKey('', readers.UNCERTAIN);
@@ -67,7 +67,6 @@ export class AttributeScan {
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
-    this.numbers = new SpanNumbers(bytes);
     const readRow = readers.readerOf(bytes, { ...RowSchema, type: ['string', 'integer'] }, new Map());
     const noting = new Map<object, readers.Reader>([
       [KeySchema, (at) => this.afterKey(at)],
@@ -145,7 +144,7 @@ export class AttributeScan {
 
   private afterKey(at: number): number {
     const end = readers.afterText(this.bytes, at, KEY);
-    const number = end < 0 ? readers.UNCERTAIN : this.numbers.add(at, end);
+    const number = end < 0 ? readers.UNCERTAIN : this.numbers.add(this.bytes, at, end);
     if (number < 0 || number >= MOST_KEYS) return readers.UNCERTAIN;
     this.found = this.keys[number] ?? this.addKey(at, end);
     this.keyEnd = end;

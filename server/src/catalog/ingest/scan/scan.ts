@@ -43,7 +43,7 @@ const IMAGE_SCHEMAS: readonly object[] = [image, images.items];
  */
 export function scanBody(bytes: Buffer): ScannedBody | undefined {
   if (!isUtf8(bytes)) return undefined;
-  const identifiers = new SpanNumbers(bytes);
+  const identifiers = new SpanNumbers();
   const attributes = new AttributeScan(bytes);
   const categories = scanCategories(bytes);
   const products = new ScannedProducts(bytes, attributes);
@@ -61,8 +61,9 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
     };
   const afterIdentifier: readers.Reader = (at) => {
     const end = readers.afterText(bytes, at, IDENTIFIER);
-    // Identifiers chosen to collide get larger numbers.
-    if (end < 0 || identifiers.add(at, end) >= PRODUCTS_PER_REQUEST) return readers.UNCERTAIN;
+    if (end < 0) return readers.UNCERTAIN;
+    identifiers.add(bytes, at, end);
+    if (identifiers.isCrowded) return readers.UNCERTAIN;
     isEscaped ||= readers.hasEscape(bytes, at, end);
     return end;
   };
@@ -116,7 +117,7 @@ const { path, categoryId } = CategorySchema.properties;
 
 /** Reads the categories of products, and stores the paths that came without an id. */
 function scanCategories(bytes: Buffer) {
-  const numbers = new SpanNumbers(bytes);
+  const numbers = new SpanNumbers();
   /** Numbers of paths, each once, in the order in which they came. */
   const unnumbered = new Set<number>();
   let last = readers.NO_SPAN;
@@ -132,7 +133,7 @@ function scanCategories(bytes: Buffer) {
     const before = readers.irregularities.count;
     const end = readPath(at);
     if (end < 0) return readers.UNCERTAIN;
-    number = numbers.add(at, end);
+    number = numbers.add(bytes, at, end);
     last = { start: at, length: end - at, irregularities: readers.irregularities.count - before };
     return end;
   };

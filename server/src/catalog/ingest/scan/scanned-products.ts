@@ -29,6 +29,8 @@ const OWN_MEMBERS: Readonly<Record<OwnField, number>> = {
   groupIdentifier: GROUP,
   name: 2,
 };
+/** By the set of keys that are read, with which those who ask cease. */
+const knownTexts = new WeakMap<ReadonlySet<string>, Map<string, SpanNumbers>>();
 const NO_CATEGORIES: DerivedFrom['categories'] = [];
 const NUMBERS = new Map(MEMBERS.map(({ name }, number) => [name, number]));
 const CLOSES = Buffer.from('}');
@@ -85,16 +87,20 @@ export class ScannedProducts {
     const { bytes } = this;
     const { values } = this.attributes;
     const isRead = names.map((name) => read.has(name));
-    const texts = isRead.map((one) => (one ? new SpanNumbers(bytes) : undefined));
-    const lists = new SpanNumbers(bytes);
+    const known = knownTexts.getOrInsertComputed(read, () => new Map<string, SpanNumbers>());
+    const texts = names.map((name) =>
+      read.has(name) ? known.getOrInsertComputed(name, () => new SpanNumbers()) : undefined,
+    );
+    const lists = new SpanNumbers();
     const parsed = new Map<number, DerivedFrom['categories']>();
     return {
       keys: names,
+      texts: known,
       readOwn: (row, field) => this.readText(row, OWN_MEMBERS[field]),
       categoriesOf: (row) => {
         const [start, end] = this.spanOf(row, CATEGORIES);
         if (end === 0) return NO_CATEGORIES;
-        const number = lists.add(start, end);
+        const number = lists.add(bytes, start, end);
         return parsed.getOrInsertComputed(number, () => JSON.parse(lists.textOf(number)));
       },
       visitTexts: (row, visit, isVisited = isRead) =>
@@ -102,7 +108,7 @@ export class ScannedProducts {
           // Without its quotes.
           visit(
             key,
-            (texts[key] as SpanNumbers).add(values.at(at + 1) + 1, values.at(at + 2) - 1),
+            (texts[key] as SpanNumbers).add(bytes, values.at(at + 1) + 1, values.at(at + 2) - 1),
             this.attributes.rowAt(at),
           ),
         ),

@@ -1,5 +1,6 @@
 /** Entries that a lookup may pass before it gives up: bytes can be chosen so that all collide. */
 const MOST_PROBES = 64;
+const NO_SLOT = -1;
 
 /** Numbers distinct texts from 0. */
 export class TextNumbers {
@@ -16,57 +17,60 @@ export class TextNumbers {
 }
 
 /**
- * Numbers the distinct spans of a body from 0; two spellings get two numbers. It makes no strings, as a Map of them takes five
- * times as long. Spans are compared with adjacent copies: comparing those scattered over the body takes three times as long.
+ * Numbers the distinct spans of bodies from 0; two spellings get two numbers. It makes no strings, as a Map of them takes five
+ * times as long. Spans are compared with adjacent copies: comparing those scattered over a body takes three times as long.
  */
 export class SpanNumbers {
-  private readonly bytes: Buffer;
   private copies = Buffer.allocUnsafe(1_024);
   /** By number, the start of its copy, which is the end of the previous one. */
   private readonly starts = [0];
   private readonly hashes: number[] = [];
   /** The number of a span plus 1, by its hash; half of the slots are free. */
   private slots = new Int32Array(256);
-  /** Spans that the slots do not take. */
-  private readonly others = new TextNumbers();
-
-  constructor(bytes: Buffer) {
-    this.bytes = bytes;
-  }
+  /** The numbers of spans that the slots do not take. */
+  private readonly others = new Map<string, number>();
 
   get size(): number {
-    return this.hashes.length + this.others.texts.length;
+    return this.hashes.length;
   }
 
-  add(start: number, end: number): number {
-    const { slots, hashes } = this;
-    const hash = hashSpan(this.bytes, start, end);
+  /** Whether spans were chosen to collide. */
+  get isCrowded(): boolean {
+    return this.others.size > 0;
+  }
+
+  add(bytes: Buffer, start: number, end: number): number {
+    const { slots, hashes, starts } = this;
+    const hash = hashSpan(bytes, start, end);
     const mask = slots.length - 1;
+    let slot = hash & mask;
     for (let probe = 0; probe < MOST_PROBES; probe += 1) {
-      const slot = (hash + probe) & mask;
       const number = (slots[slot] as number) - 1;
-      if (number < 0) return this.insert(start, end, { slot, hash });
-      if (hashes[number] === hash && this.isSame(number, start, end)) return number;
+      if (number < 0) return this.insert(bytes, start, { end, hash, slot });
+      const isAsLong = (starts[number + 1] as number) - (starts[number] as number) === end - start;
+      if (isAsLong && hashes[number] === hash && this.isAt(bytes, start, number)) return number;
+      slot = (slot + 1) & mask;
     }
-    return FIRST_OTHER + this.others.add(this.bytes.toString('utf8', start, end));
+    return this.insert(bytes, start, { end, hash, slot: NO_SLOT });
   }
 
   /** @returns the span as written */
   textOf(number: number): string {
-    if (number >= FIRST_OTHER) return this.others.texts[number - FIRST_OTHER] as string;
     return this.copies.toString('utf8', this.starts[number], this.starts[number + 1]);
   }
 
-  private isSame(number: number, start: number, end: number): boolean {
-    const { bytes, copies, starts } = this;
-    const first = starts[number] as number;
-    if ((starts[number + 1] as number) - first !== end - start) return false;
-    for (let at = start; at < end; at += 1) if (bytes[at] !== copies[first + at - start]) return false;
+  private isAt(bytes: Buffer, start: number, number: number): boolean {
+    const { copies, starts } = this;
+    const [first, end] = [starts[number] as number, starts[number + 1] as number];
+    for (let at = first; at < end; at += 1) if (bytes[start + at - first] !== copies[at]) return false;
     return true;
   }
 
-  private insert(start: number, end: number, { slot, hash }: { slot: number; hash: number }): number {
-    const { bytes, starts, hashes } = this;
+  private insert(bytes: Buffer, start: number, { end, hash, slot }: Record<'end' | 'hash' | 'slot', number>) {
+    const { starts, hashes, others } = this;
+    const text = slot === NO_SLOT || this.isCrowded ? bytes.toString('utf8', start, end) : '';
+    const known = others.get(text);
+    if (known !== undefined) return known;
     const number = hashes.length;
     const first = starts[number] as number;
     const needed = first + end - start;
@@ -75,24 +79,22 @@ export class SpanNumbers {
     for (let at = start; at < end; at += 1) copies[first + at - start] = bytes[at] as number;
     starts.push(needed);
     hashes.push(hash);
-    this.slots[slot] = number + 1;
+    if (slot === NO_SLOT) others.set(text, number);
+    else this.slots[slot] = number + 1;
     if (2 * hashes.length > this.slots.length) this.grow();
     return number;
   }
 
   private grow(): void {
     const slots = new Int32Array(4 * this.slots.length);
-    for (const [number, hash] of this.hashes.entries()) {
-      let slot = hash & (slots.length - 1);
+    for (const taken of this.slots.filter(Number)) {
+      let slot = (this.hashes[taken - 1] as number) & (slots.length - 1);
       while (slots[slot] !== 0) slot = (slot + 1) & (slots.length - 1);
-      slots[slot] = number + 1;
+      slots[slot] = taken;
     }
     this.slots = slots;
   }
 }
-
-/** Above the numbers of spans in slots. */
-const FIRST_OTHER = 2 ** 20;
 
 /** FNV-1a. */
 function hashSpan(bytes: Uint8Array, start: number, end: number): number {
