@@ -23,6 +23,7 @@ const shown = (paths: readonly string[]) => paths.map((path) => relative(root, p
 
 /** The reasons why a file may only open one kind of store. */
 const ONE_SIDED: Readonly<Record<string, string>> = {
+  'src/catalog/store/sqlite/search-entries.test.ts': 'the index of FTS5; PostgreSQL has another',
   'src/relations/store/sqlite/member-runs.test.ts': 'runs of members, which PostgreSQL has as rows',
   'src/storage/migrate.test.ts': 'the versions of files; of PostgreSQL see postgres-schema.test.ts',
   'src/storage/sqlite/catalog-files.test.ts':
