@@ -14,7 +14,6 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/channels/channel-formats.test.ts': 'what a format makes of products',
   'test/channels/etim-xchange.test.ts':
     'what a format makes of products; of relations see channel-related.test.ts',
-  'test/channels/ucp.test.ts': 'a protocol over what other tests ask both stores',
   'test/channels/shop-lists.test.ts': 'what a format makes of relations; see channel-related.test.ts',
   'test/clients/php-client.test.ts': 'a client, which sees answers and no store',
   'test/durability/backup.test.ts': 'PostgreSQL is backed up with its own tools',

@@ -8,7 +8,7 @@ import { createTestStore } from '../support/test-store.ts';
 
 /** RELATA_TEST_SEED repeats a run. */
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-/** One per mode on each store; `npm run bench -- crashes` plays more of what is below. */
+/** One per mode on each store; RELATA_TEST_KILLS plays more. */
 const KILLS = Number(process.env.RELATA_TEST_KILLS ?? 3);
 /** Two batches, so that a run has several writes. */
 const PRODUCTS = 10_500;
