@@ -542,21 +542,24 @@ test(
     const before = await Promise.all(Array.from({ length: 20 }, (_, at) => update(`B${at}`)));
     await server.halt();
 
-    const until = performance.now() + AWAY_S * 1_000;
-    while (performance.now() < until) {
-      const refused = await Promise.all([
-        update('C'),
-        service.call('GET', `/product-service/products-by-sku?projectId=${projectId}&identifiers=A`),
-        service.call('GET', '/health/ready'),
-      ]);
-      for (const { status, headers, body } of refused) {
-        assert.equal(status, 503, JSON.stringify(body));
-        assert.ok(Number(headers.get('retry-after')) >= 1);
+    try {
+      const until = performance.now() + AWAY_S * 1_000;
+      while (performance.now() < until) {
+        const refused = await Promise.all([
+          update('C'),
+          service.call('GET', `/product-service/products-by-sku?projectId=${projectId}&identifiers=A`),
+          service.call('GET', '/health/ready'),
+        ]);
+        for (const { status, headers, body } of refused) {
+          assert.equal(status, 503, JSON.stringify(body));
+          assert.ok(Number(headers.get('retry-after')) >= 1);
+        }
+        assert.equal((await service.call('GET', '/health/live')).status, 200);
+        await delay(250);
       }
-      assert.equal((await service.call('GET', '/health/live')).status, 200);
-      await delay(250);
+    } finally {
+      await server.start();
     }
-    await server.start();
 
     await untilHolds(
       'readiness',
@@ -579,6 +582,8 @@ test(
   onlyShared,
   async (t) => {
     const server = await startDurable();
+    // Also if it fails: a service could not stop, and no other test use the server.
+    t.after(() => server.continue());
     const database = await createDatabase(server.url);
     const store = postgresStoreOn(database, '/nonexistent');
     const service = await startTestService(t, { store: { ...store, remove: async () => {} } });
