@@ -99,28 +99,27 @@ export const threadEntry = (name: string) =>
 /** The stores that a thread opens by itself. */
 export function threadPlaceOf({ database }: Config, { place }: Storage): ThreadPlace {
   if (place.kind === 'embedded') return place;
-  return {
-    ...place,
-    connections: THREAD_CONNECTIONS,
-    replicaUrls: database?.replicaUrls ?? [],
-    replicaMaxDelayMs: database?.replicaMaxDelayMs ?? 0,
-  };
+  return { replicaUrls: [], replicaMaxDelayMs: 0, ...database, ...place, connections: THREAD_CONNECTIONS };
+}
+
+/** What threads ask and tell about the project that they work for. */
+interface ThreadUses {
+  accountOf(projectId: number): number;
+  onCatalogWritten(projectId: number): void;
+  readonly guardWrite?: Backup['write'];
 }
 
 /** Reports the project of each operation that has ended, even if it failed, as it may have committed before. */
 const tellWrites = (
   threads: ThreadPool,
-  {
-    onCatalogWritten: onWritten,
-    guardWrite = (change) => change(),
-  }: { onCatalogWritten(projectId: number): void; guardWrite?: Backup['write'] },
+  { onCatalogWritten, guardWrite = (change) => change() }: ThreadUses,
 ): ThreadPool => ({
   ...threads,
   async run(operation, input, options) {
     try {
       return (await guardWrite(() => threads.run(operation, input, options))) as never;
     } finally {
-      if (typeof options?.key === 'number') onWritten(options.key);
+      if (typeof options?.key === 'number') onCatalogWritten(options.key);
     }
   },
 });
@@ -132,19 +131,15 @@ const UPDATE_YOUNG_MIB = 12;
 export function openThreads(
   { parserThreads, writerThreads, readerThreads }: Config,
   workerData: ThreadPlace,
-  on: {
-    accountOf(projectId: number): number;
-    onCatalogWritten(projectId: number): void;
-    guardWrite?: Backup['write'];
-  },
+  uses: ThreadUses,
 ) {
-  const { accountOf } = on;
+  const { accountOf } = uses;
   const open = (name: string, size: number, settings: Partial<PoolSettings> = {}) =>
     createThreadPool(threadEntry(name), { size, ...settings, workerData });
   const young = { youngMib: UPDATE_YOUNG_MIB };
   return {
     parsers: open('ingest-worker', parserThreads, young),
-    writers: tellWrites(open('store-worker', writerThreads, young), on),
+    writers: tellWrites(open('store-worker', writerThreads, young), uses),
     scanners: open('scan-worker', 1, { accountOf }),
     // One more than an account may use, so that no account keeps the others waiting.
     relationReaders: open('relation-worker', readerThreads + 1, { share: readerThreads, accountOf }),

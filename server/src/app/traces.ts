@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { context, type DiagLogFunction, DiagLogLevel, diag, propagation, trace } from '@opentelemetry/api';
 import type { TraceSettings } from '../config.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -48,11 +49,7 @@ async function startSdk(settings: TraceSettings, { logger, version }: TraceParts
   trace.setGlobalTracerProvider(provider);
   return {
     /** Sends what has not been sent yet. */
-    close: () =>
-      Promise.race([
-        provider.shutdown(),
-        new Promise<void>((resolve) => void setTimeout(resolve, CLOSE_MS).unref()),
-      ]),
+    close: () => Promise.race([provider.shutdown(), delay(CLOSE_MS, undefined, { ref: false })]),
   };
 }
 

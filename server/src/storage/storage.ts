@@ -105,25 +105,19 @@ function openEmbeddedStorage(
   root: string,
   { keepsLog = false, follows = sqlite.createFollows() }: { keepsLog?: boolean; follows?: sqlite.Follows },
 ): Storage {
-  const folder = dataFolderAt(root);
-  for (const path of [folder.root, folder.catalogs, folder.payloads]) makeDataFolder(path);
+  const { control, catalogs, payloads } = dataFolderAt(root);
+  for (const path of [root, catalogs, payloads]) makeDataFolder(path);
   {
-    using first = sqlite.openSqlite(folder.control, sqlite.CONTROL_PRAGMAS);
+    using first = sqlite.openSqlite(control, sqlite.CONTROL_PRAGMAS);
     migrate(first, 'control');
     performNow(refuseUnfinishedMove('The data directory'), sqlite.programSessionOf(first));
   }
-  const database = sqlite.openControlDatabase(folder.control, keepsLog);
+  const database = sqlite.openControlDatabase(control, keepsLog);
+  const markMoves = sqlite.createMarkMoves();
   return {
-    place: {
-      kind: 'embedded',
-      catalogs: folder.catalogs,
-      payloads: folder.payloads,
-      markMoves: sqlite.createMarkMoves(),
-      keepsLog,
-      follows,
-    },
+    place: { kind: 'embedded', catalogs, payloads, markMoves, keepsLog, follows },
     database,
-    payloads: createPayloadFiles(folder.payloads),
+    payloads: createPayloadFiles(payloads),
     postgres: undefined,
     isReachable: async () => true,
     close: () => database.close(),

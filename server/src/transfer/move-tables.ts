@@ -57,18 +57,18 @@ interface ColumnRow {
 /** @throws Error when the two schemas do not have the same tables and columns */
 export async function describeMove(postgres: SqlSession): Promise<readonly MovedTable[]> {
   const theirs = Map.groupBy(await readPostgresColumns(postgres), ({ table }) => table);
-  return [...readEmbeddedColumns()].map(([name, table]) => describeTable(name, table, theirs.get(name)));
+  return readEmbeddedTables().map((table) => describeTable(table, theirs.get(table.name)));
 }
 
 interface EmbeddedTable {
+  readonly name: string;
   readonly isOfCatalog: boolean;
   readonly columns: readonly ColumnRow[];
 }
 
 /** Lists the tables in the order of their creation, so that a row comes after those that it refers to. */
-function readEmbeddedColumns(): Map<string, EmbeddedTable> {
-  const tables = new Map<string, EmbeddedTable>();
-  for (const kind of ['control', 'catalog'] as const) {
+function readEmbeddedTables(): EmbeddedTable[] {
+  return (['control', 'catalog'] as const).flatMap((kind) => {
     using database = new DatabaseSync(':memory:');
     migrate(database, kind);
     if (kind === 'catalog') showCatalogRow(database);
@@ -81,11 +81,9 @@ function readEmbeddedColumns(): Map<string, EmbeddedTable> {
          order by t.rowid, c.cid`,
       )
       .all() as unknown as ColumnRow[];
-    for (const [name, columns] of Map.groupBy(rows, ({ table }) => table)) {
-      tables.set(name, { isOfCatalog: kind === 'catalog', columns });
-    }
-  }
-  return tables;
+    const tables = [...Map.groupBy(rows, ({ table }) => table)];
+    return tables.map(([name, columns]) => ({ name, isOfCatalog: kind === 'catalog', columns }));
+  });
 }
 
 /** Columns of `catalog` without an entry in `meta`: the file counts them by its sequences or from its rows. */
@@ -140,8 +138,7 @@ async function readPostgresColumns(postgres: SqlSession): Promise<ColumnRow[]> {
 }
 
 function describeTable(
-  name: string,
-  { isOfCatalog, columns }: EmbeddedTable,
+  { name, isOfCatalog, columns }: EmbeddedTable,
   present: readonly ColumnRow[] = [],
 ): MovedTable {
   const isMoved = ({ column }: ColumnRow) => !NOT_MOVED_COLUMNS.has(`${name}.${column}`);

@@ -144,12 +144,9 @@ function replaceMeta(database: DatabaseSync): void {
 
   const followed = Number(read('backup', 'ontology_revision'));
   const revision = highest('ontology_revision') + 1;
-  database
-    .prepare('update product set ontology_revision = ? where ontology_revision = ?')
-    .run(revision, followed);
-  database
-    .prepare('update undo_change set revision_before = ? where revision_before = ?')
-    .run(revision, followed);
+  const revisions = { product: 'ontology_revision', undo_change: 'revision_before' };
+  for (const [table, column] of Object.entries(revisions))
+    database.prepare(`update ${table} set ${column} = ? where ${column} = ?`).run(revision, followed);
   write('ontology_revision', revision);
   for (const name of ['ontology_mode', 'unit_aliases']) write(name, String(read('backup', name)));
   write('catalog_version', highest('catalog_version') + 1);

@@ -145,14 +145,11 @@ export function describeSchemaErrors(reported: readonly SchemaError[]): string[]
 
 /** Each value of a choice reports a mismatch, and so does the choice itself: joins them to one mistake with all values. */
 function joinChoices(errors: readonly SchemaError[]): SchemaError[] {
-  const values = new Map<string, unknown[]>();
-  for (const { keyword, instancePath, params } of errors) {
-    if (keyword !== 'const') continue;
-    values.set(instancePath, [...(values.get(instancePath) ?? []), params?.allowedValue]);
-  }
+  const choices = errors.filter(({ keyword }) => keyword === 'const');
+  const byPath = Map.groupBy(choices, ({ instancePath }) => instancePath);
   const reported = new Set<string>();
   return errors.flatMap((error) => {
-    const allowedValues = values.get(error.instancePath);
+    const allowedValues = byPath.get(error.instancePath)?.map(({ params }) => params?.allowedValue);
     if (allowedValues === undefined || !OF_CHOICES.has(error.keyword)) return [error];
     if (reported.has(error.instancePath)) return [];
     reported.add(error.instancePath);

@@ -14,9 +14,6 @@ import { syncFolder } from '../data-folder.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import { translateSqliteError } from '../sqlite-errors.ts';
 
-/** How a body was packed by its sender. */
-export type BodyEncoding = 'identity' | 'gzip' | 'zstd' | 'br';
-
 const MIB = 1024 * 1024;
 // A window of 8 MiB is the largest that RFC 9659 allows; Node would accept one of 128 MiB.
 const ZSTD = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
@@ -38,20 +35,19 @@ const UNPACKERS = {
   },
 };
 
-const NAMES: Readonly<Record<string, BodyEncoding>> = {
-  '': 'identity',
-  identity: 'identity',
-  gzip: 'gzip',
-  'x-gzip': 'gzip',
-  zstd: 'zstd',
-  br: 'br',
-};
+/** How a body was packed by its sender. */
+export type BodyEncoding = keyof typeof UNPACKERS;
+
+const OTHER_NAMES = new Map([
+  ['', 'identity'],
+  ['x-gzip', 'gzip'],
+]);
 
 /** @throws body_encoding */
 export function readEncoding(header: string | undefined): BodyEncoding {
   const name = header?.trim().toLowerCase() ?? '';
-  const known = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
-  if (known !== undefined) return known;
+  const encoding = OTHER_NAMES.get(name) ?? name;
+  if (Object.hasOwn(UNPACKERS, encoding)) return encoding as BodyEncoding;
   throw new ServiceError('body_encoding', `Content-Encoding ${name} is not known`);
 }
 
@@ -361,10 +357,7 @@ function packRows(insert: (packed: Buffer) => Promise<void>): PieceTarget {
   // The writer receives the error.
   packer.on('error', () => {});
   return {
-    write: (piece) =>
-      new Promise((resolve, reject) =>
-        packer.write(piece, (error) => (error == null ? resolve() : reject(error))),
-      ),
+    write: promisify((piece: Uint8Array, done: (error?: Error | null) => void) => packer.write(piece, done)),
     async close() {
       packer.end();
       await finished(packer);

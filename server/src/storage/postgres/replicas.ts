@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import { openPostgres, type Postgres, type PostgresSettings } from './connections.ts';
 
@@ -86,11 +87,8 @@ export function createReaders(
       // By then every process has seen that a replica without this beat lags too far behind.
       const until = performance.now() + maxDelayMs + 3 * BEAT_EVERY_MS;
       while (replicas.some((one) => one.beat < newest) && performance.now() < until) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        await Promise.race([
-          Promise.all(replicas.map(checkReplica)),
-          new Promise((resolve) => setTimeout(resolve, BEAT_EVERY_MS)),
-        ]);
+        await delay(20);
+        await Promise.race([Promise.all(replicas.map(checkReplica)), delay(BEAT_EVERY_MS)]);
       }
     },
     /** In the order of the settings; infinite while a replica does not answer. */

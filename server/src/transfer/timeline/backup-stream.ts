@@ -291,12 +291,8 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
       state[STATE.behindSince] = 0;
       return false;
     }
-    if (state[STATE.behindSince] === 0) state[STATE.behindSince] = Date.now();
+    state[STATE.behindSince] ||= Date.now();
     const cut = inData(() => folder.findCut());
-    return sendCut(cut, held);
-  }
-
-  async function sendCut(cut: Cut, held: leasing.HeldLease): Promise<boolean> {
     const begun = Date.now();
     try {
       const isEmpty = cut.changes.length + cut.opened.length + cut.gone.length === 0;

@@ -118,8 +118,8 @@ export class FollowedFiles {
     const path = join(this.root, file);
     const connection = this.connections.get(file) ?? connect(path, 1_000);
     if (connection !== undefined) this.connections.set(file, connection);
-    const appender = this.appenders.get(file) ?? new WalAppender(path, pageSize, randomBytes(8));
-    this.appenders.set(file, appender);
+    const begin = () => new WalAppender(path, pageSize, randomBytes(8));
+    const appender = this.appenders.getOrInsertComputed(file, begin);
     for (const [at, page] of pages.entries())
       appender.add(page, Buffer.from(bytes.subarray(at * pageSize, (at + 1) * pageSize)));
   }

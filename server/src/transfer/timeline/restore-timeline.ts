@@ -53,24 +53,16 @@ interface RestoreOptions {
  * The same, for a caller that holds the lock of the directory.
  * @returns `lostAt`: the last of the later instants that the target names but that a missing object makes unreachable
  */
-export async function fillFolder(target: BackupTarget, root: string, { key, at, url }: RestoreOptions) {
-  const plan = await findPlan(target, at);
+export async function fillFolder(target: BackupTarget, root: string, { key, url, ...until }: RestoreOptions) {
+  const { spans, epoch, to: seq, at, lostAt } = await findPlan(target, until.at);
   const { catalogs, payloads } = dataFolderAt(root);
   const files = new FollowedFiles(root);
   try {
-    for (const span of plan.spans)
-      for await (const entry of readSpanObject(target, span, key)) files.apply(entry);
+    for (const span of spans) for await (const entry of readSpanObject(target, span, key)) files.apply(entry);
     const count = files.publish();
     for (const path of [catalogs, payloads, root]) await syncFolder(path);
-    writeLocalState(root, {
-      holder: makeHolder(),
-      epoch: plan.epoch,
-      seq: plan.to,
-      at: plan.at,
-      files: listSent(root),
-      url,
-    });
-    return { at: plan.at, files: count, lostAt: plan.lostAt };
+    writeLocalState(root, { holder: makeHolder(), epoch, seq, at, files: listSent(root), url });
+    return { at, files: count, lostAt };
   } finally {
     files.close();
   }

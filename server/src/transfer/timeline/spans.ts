@@ -97,19 +97,14 @@ export const spansOf = (spans: readonly Span[], leases: readonly Lease[], epoch:
 export function findPath(line: readonly Span[], { from: position }: Pick<Span, 'from'>): Span[] {
   const path: Span[] = [];
   const steps = line.filter(({ kind }) => kind !== 'bases').sort((a, b) => a.from - b.from);
-  let next: Span | undefined;
-  let reached = position;
-  let at = 0;
-  do {
-    next = undefined;
+  for (let [reached, at] = [position, 0]; ; ) {
+    let next: Span | undefined;
     for (; at < steps.length && (steps[at] as Span).from <= reached; at += 1)
       if ((steps[at] as Span).to > reached) next = furthest(next, steps[at] as Span);
-    if (next !== undefined) {
-      path.push(next);
-      reached = next.to;
-    }
-  } while (next !== undefined);
-  return path;
+    if (next === undefined) return path;
+    path.push(next);
+    reached = next.to;
+  }
 }
 
 /** @returns the segments and hours at whose instants the directory can be restored, in order */

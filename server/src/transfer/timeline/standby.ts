@@ -147,16 +147,13 @@ export async function promote(
   } catch {
     return promoteStandby(root);
   }
-  try {
-    const target = openTarget({ url: url ?? local.url, s3 });
-    const last = (await leasing.listLeases(target)).at(-1);
-    const own = { holder: local.holder, from: local.seq };
-    if (last?.holder !== local.holder && (await leasing.takeLease(target, last, own)) === undefined)
-      throw new Error('Another one was promoted at the same time');
-    return { at: local.at };
-  } finally {
-    lock.close();
-  }
+  using _lock = lock;
+  const target = openTarget({ url: url ?? local.url, s3 });
+  const last = (await leasing.listLeases(target)).at(-1);
+  const own = { holder: local.holder, from: local.seq };
+  if (last?.holder !== local.holder && (await leasing.takeLease(target, last, own)) === undefined)
+    throw new Error('Another one was promoted at the same time');
+  return { at: local.at };
 }
 
 /** The process that serves the directory does the work. */
