@@ -159,6 +159,8 @@ test('only one build of a channel goes on, and its definition stays while it is 
   const project = await createProject();
   await project.load(...Array.from({ length: 2_000 }, (_, at) => sold(`P${at}`)));
   const slow = { name: { expression: '$join([1..200].$string($), name)' } };
+  const preview = await project.manage('POST', '/preview', { body: { name: 'P', format: { type: 'csv' } } });
+  assert.deepEqual(preview.body.looked, { products: 1_000, taken: 1_000, leftOut: 0 }, '§16.5 rule 3');
   const channel = await project.create({ name: 'Slow', format: { type: 'csv' }, mapping: slow });
   const { body } = await project.manage('POST', `/${channel.id}/build`);
   const again = await project.manage('POST', `/${channel.id}/build`);

@@ -76,7 +76,7 @@ const READ_AT_MOST = 2_000;
 const COUNTED = 10_000;
 /** Checking this many hits takes less time than counting the products. */
 const FEW = 1_000;
-/** For the next pages and for what many ask; at most 10 MB. */
+/** For the next pages and for what many ask; at most 20 MB a thread, as a character may take two bytes. */
 const KEPT_COUNTS = 10_000;
 const LONGEST_KEY = 1_000;
 

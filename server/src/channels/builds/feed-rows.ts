@@ -124,8 +124,16 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
     });
   }
 
-  /** @returns, with `stops`, where it stopped because a product of the next page is not in the file */
-  async function* readAll({ isPart = false, stops = false }): AsyncGenerator<ReadPage, number | undefined> {
+  /**
+   * @param firstPage of a preview: it looks at five full pages. Rows made anew come in the same pages again, as reports count by these.
+   * @returns, with `stops`, where it stopped because a product of the next page is not in the file
+   */
+  async function* readAll({
+    isPart = false,
+    stops = false,
+    firstPage = FIRST_PAGE,
+  }): AsyncGenerator<ReadPage, number | undefined> {
+    size = firstPage;
     for (let page = await readAfter(0), after = 0; page.length > 0; page = await readAfter(after)) {
       const made = await makeRows(named === undefined ? page : named.takeFirst(page));
       if (stops && absent.size > 0) return after;
@@ -154,7 +162,8 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
      * @param isPart whether few pages are read, whose related products are checked one by one
      */
     async *pages(isPart = false): AsyncGenerator<ReadPage> {
-      if (isPart || places.length === 0) return yield* readAll({ isPart });
+      if (isPart) return yield* readAll({ isPart, firstPage: PAGE });
+      if (places.length === 0) return yield* readAll({});
       // A group has one row, but any of its products may be related.
       const stoppedAt = named === undefined ? yield* readAll({ stops: true }) : 0;
       if (stoppedAt === undefined) return;
