@@ -181,3 +181,23 @@ test('a product with more combinations than count is told of once for a rule (§
   assert.deepEqual(cut, ['P45']);
   assert.equal(members.length, 2 * (44 * 44 + 2_000));
 });
+
+test('long texts are forgotten after few bodies, short ones are not', () => {
+  const match: Match = { target: 'Colour', operator: 'equals', source: 'Colour' };
+  const rule: RelationRule = { source: { all: [] }, target: { all: [] }, match: [match], sort: [] };
+  const memberships = new Memberships([{ build: 3, bound: bind(rule) }]);
+  const ids = Array.from({ length: 100 }, (_, at) => at + 1);
+  const derive = (ending: string) => {
+    const products = ids.map((id) => ({
+      identifier: `P${id}`,
+      name: '',
+      attributes: [{ key: 'Colour', value: `${id}${ending}` }],
+    }));
+    return { known: memberships.keys, ...deriveBatch(memberships, { products }, ids) };
+  };
+  const [short, long, again] = [derive(''), derive('x'.repeat(60_000)), derive('')];
+  assert.equal(long.known, short.known);
+  assert.notEqual(again.known, long.known);
+  assert.deepEqual(again.documents, short.documents);
+  assert.deepEqual(again.members, short.members);
+});

@@ -6,7 +6,7 @@ import { encodeKey, encodeRank, encodeValue } from './index-key.ts';
 import { createColumns, type DescribedMember, SideMembers } from './member-columns.ts';
 import { type Membership, packValues } from './membership.ts';
 import { type LookedAt, NO_NUMBERS, NumberedProduct, type ReadAttribute } from './numbered-product.ts';
-import { Encodings, NONE, Tuples, UNKNOWN } from './numbering.ts';
+import { Encodings, NONE, Tuples, UNKNOWN, weigh } from './numbering.ts';
 import * as indexes from './rule-index.ts';
 
 /** A rule whose index is complete or being built. */
@@ -15,7 +15,7 @@ export interface BuildRule {
   readonly bound: definitions.BoundRule;
 }
 
-/** How many numbers are given to the values of a catalog before all are given anew; each takes about 150 bytes. */
+/** How many numbers are given to the values of a catalog before all are given anew; long texts count as several. */
 const MOST_NUMBERS = 100_000;
 
 /**
@@ -256,7 +256,10 @@ class RuleSide implements DescribedMember {
 
   private findNamed(key: readonly Comparable[]): number {
     const name = key.map(nameValue).join('\0');
-    return this.named.getOrInsertComputed(name, () => this.keys.add(encodeKey(key)));
+    return this.named.getOrInsertComputed(name, () => {
+      this.keys.size += weigh(name);
+      return this.keys.add(encodeKey(key));
+    });
   }
 
   private findCompared(value: Comparable | null): number {

@@ -7,15 +7,15 @@ import {
   readComparable,
 } from '../../catalog/filters/filters.ts';
 import { encodeValue } from './index-key.ts';
-import { type Encodings, NONE, Numbers, UNKNOWN } from './numbering.ts';
+import { type Encodings, NONE, Numbers, UNKNOWN, weigh } from './numbering.ts';
 
 export const NO_NUMBERS: readonly number[] = [];
 
 /** An attribute with the values that were read of it, equal ones with the same number, and those of the current product. */
 export class ReadAttribute {
   readonly values: Comparable[] = [];
-  /** Numbers of texts that were looked up. */
-  spellings = 0;
+  /** Of values, texts, and numbers of texts that were looked up. */
+  size = 0;
   present = NO_NUMBERS;
   /** By the position of the value; undefined if none has one. */
   rows: (string | undefined)[] | undefined;
@@ -31,10 +31,6 @@ export class ReadAttribute {
     this.attribute = attribute;
   }
 
-  get size(): number {
-    return this.spellings + this.byText.size + this.values.length;
-  }
-
   /** @returns NONE for a text that makes no fact */
   read(text: string): number {
     const known = this.byText.get(text);
@@ -42,6 +38,7 @@ export class ReadAttribute {
     const value = readComparable(text, this.attribute);
     const number = value === undefined ? NONE : this.numberOf(value);
     this.byText.set(text, number);
+    this.size += weigh(text);
     return number;
   }
 
@@ -52,6 +49,7 @@ export class ReadAttribute {
     this.alone.push([number]);
     this.valuesAlone.push([value]);
     this.byValue.set(value, number);
+    this.size += weigh(value);
     return number;
   }
 
@@ -148,8 +146,9 @@ export class NumberedProduct implements ProductView {
       for (const { read, numbers } of readers[key] as readonly Reader[]) {
         let number = numbers.at(text);
         if (number === UNKNOWN) {
-          number = read.read(source.textOf(key, text));
-          read.spellings += 1;
+          const spelled = source.textOf(key, text);
+          number = read.read(spelled);
+          read.size += weigh(spelled);
           numbers.set(text, number);
         }
         read.add(number, row);

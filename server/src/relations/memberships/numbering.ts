@@ -10,6 +10,13 @@ export const NONE = -1;
 /** Not looked up yet. */
 export const UNKNOWN = -2;
 
+/** What a number of a dictionary takes, with a short text. */
+const NUMBER_BYTES = 150;
+
+/** @returns how many numbers of short texts take as much as that of a value */
+export const weigh = (value: string | number): number =>
+  typeof value === 'number' ? 1 : 1 + Math.floor(value.length / NUMBER_BYTES);
+
 /** Integers by index; grows by doubling. */
 export class Numbers {
   length = 0;
@@ -80,6 +87,7 @@ export class Tuples {
 
 /** Bytes of the index by number, equal ones with the same number. */
 export class Encodings {
+  size = 0;
   /** The numbers that a batch uses, see `use`. */
   readonly used: number[] = [];
   /** For each of them its place among all that the batch uses, once they are listed; 0 if not used. */
@@ -93,10 +101,6 @@ export class Encodings {
   private texts = Buffer.alloc(1_024);
   private readonly known = new Map<string, number>();
 
-  get size(): number {
-    return this.bytes.length;
-  }
-
   add(encoded: Buffer): number {
     const bytes = encoded.toString('latin1');
     const known = this.known.get(bytes);
@@ -109,6 +113,7 @@ export class Encodings {
     this.texts.write(text, start, 'latin1');
     this.quoted.set(number + 1, end);
     this.known.set(bytes, number);
+    this.size += weigh(text);
     return number;
   }
 
