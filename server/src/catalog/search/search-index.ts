@@ -26,7 +26,7 @@ export interface SearchWalk {
 export const NEW_WALK: SearchWalk = { lastDocument: 0, version: 0, documents: 0, untidied: 0, tidiedUpTo: 0 };
 /** Documents per step: about 200 ms, in which an update of the project waits. */
 export const SEARCH_STEP = 2_000;
-/** Entries per step of tidying; after it FTS5 merges as many pages for each level of its parts: 0.7 s at most. */
+/** Entries per step of tidying; after it FTS5 merges as many pages for each level of its parts: up to 0.7 s, of 200,000 entries. */
 export const TIDY_STEP = 500;
 /** The most documents beyond the index that a search scans itself. */
 export const TAIL = 500;
