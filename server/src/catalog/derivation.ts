@@ -35,7 +35,7 @@ export interface DerivedFrom extends Pick<products.UploadedProduct, OwnField> {
 export interface DerivedSource {
   /** The keys that are read, in the order of their numbers: reading all of a product takes five times as long. */
   readonly keys: readonly string[];
-  /** Numbers of texts are the same in all sources with the same of this. */
+  /** Sources with the same object give a text of a key the same number. */
   readonly texts: object;
   readOwn(row: number, field: OwnField): string;
   /** @returns the same object for the same categories */

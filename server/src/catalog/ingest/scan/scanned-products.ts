@@ -29,7 +29,7 @@ const OWN_MEMBERS: Readonly<Record<OwnField, number>> = {
   groupIdentifier: GROUP,
   name: 2,
 };
-/** By the set of keys that are read, with which those who ask cease. */
+/** The texts of each key, from body to body, for as long as the set of keys that are read is in use. */
 const knownTexts = new WeakMap<ReadonlySet<string>, Map<string, SpanNumbers>>();
 const NO_CATEGORIES: DerivedFrom['categories'] = [];
 const NUMBERS = new Map(MEMBERS.map(({ name }, number) => [name, number]));
@@ -88,8 +88,8 @@ export class ScannedProducts {
     const { values } = this.attributes;
     const isRead = names.map((name) => read.has(name));
     const known = knownTexts.getOrInsertComputed(read, () => new Map<string, SpanNumbers>());
-    const texts = names.map((name) =>
-      read.has(name) ? known.getOrInsertComputed(name, () => new SpanNumbers()) : undefined,
+    const texts = names.map((name, key) =>
+      isRead[key] ? known.getOrInsertComputed(name, () => new SpanNumbers()) : undefined,
     );
     const lists = new SpanNumbers();
     const parsed = new Map<number, DerivedFrom['categories']>();
