@@ -169,14 +169,11 @@ async function lookUp({ catalog, project, signal }: tool.ToolContext, identifier
 }
 
 /** Parses one by one, as each product of a long answer takes a while. */
-async function parseEach(products: readonly Uint8Array[]): Promise<LookedUp[]> {
-  const parsed: LookedUp[] = [];
-  for (const product of products) {
-    parsed.push(JSON.parse(Buffer.from(product).toString()) as LookedUp);
+const parseEach = (products: readonly Uint8Array[]): Promise<LookedUp[]> =>
+  Array.fromAsync(products, async (product) => {
     await nextTurn();
-  }
-  return parsed;
-}
+    return JSON.parse(Buffer.from(product).toString()) as LookedUp;
+  });
 
 const listValues = ({ facts }: LookedUp): [string, string[]][] => [
   ...Map.groupBy(facts, ({ attribute }) => attribute)

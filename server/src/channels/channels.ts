@@ -9,7 +9,7 @@ import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { createTextChecks } from '../pipelines/mapping/expressions/expressions.ts';
 import { AccountPlaces } from '../pipelines/pipelines.ts';
-import type { Projects } from '../projects/projects.ts';
+import { makeToken, type Projects } from '../projects/projects.ts';
 import type { Relations } from '../relations/relations.ts';
 import type { Base } from '../storage/storage.ts';
 import type { Tasks } from '../tasks/tasks.ts';
@@ -21,10 +21,9 @@ import {
   createChannelSchedule,
   dropPieces,
   findServedFile,
-  isToken,
 } from './builds/builds.ts';
 import type { Channel, SentChannel, Snapshot } from './definitions/definitions.ts';
-import { BUILDS, CHANNELS, channelKind, checkChannel, makeToken } from './definitions/definitions.ts';
+import { BUILDS, CHANNELS, channelKind, checkChannel } from './definitions/definitions.ts';
 import { getFormat } from './formats/formats.ts';
 import { createUcp, type UcpChannel } from './ucp/ucp.ts';
 
@@ -85,7 +84,7 @@ export function createChannels(parts: ChannelParts) {
     ucp: createUcp(parts),
     /** @returns the channel with this token, which the protocol serves @throws not_found */
     async findUcp(token: string): Promise<UcpChannel> {
-      const found = isToken(token) ? await CHANNELS.findBy(database.read, 'token', token) : undefined;
+      const found = await CHANNELS.findByToken(database.read, 'token', token);
       if (found?.resource.definition.format.type !== 'ucp') throw new ServiceError('not_found');
       return { project: found.project, definition: found.resource.definition };
     },

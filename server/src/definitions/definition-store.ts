@@ -91,10 +91,7 @@ interface RunTable {
 }
 
 /** A resource that runs. */
-interface RunKey {
-  readonly projectId: number;
-  readonly id: number;
-}
+type RunKey = Pick<Due, 'projectId' | 'id'>;
 
 /** The task of a run, and what started it. */
 export interface RunPlace {

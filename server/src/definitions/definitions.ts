@@ -51,7 +51,7 @@ export interface DefinitionKind<Sent, Definition extends { readonly name: string
     readonly busy: FailureCode;
   };
   /** @returns by id what answers show besides definitions and last runs; all resources are of one project */
-  see?(resources: readonly Defined<Definition, State>[]): Promise<ReadonlyMap<number, Seen>>;
+  see?(resources: readonly Defined<Definition, State>[]): Promise<ReadonlyMap<number, Seen | undefined>>;
   /** Removes rows that belong to a resource. @returns what to do once that is durable */
   removing?(tx: ControlTransaction, resource: Defined<Definition, State>): Promise<() => Promise<void>>;
 }

@@ -6,7 +6,7 @@
 import { createDefinitions, openStored, type SentChange, type Shown } from '../definitions/definitions.ts';
 import type { ChosenProject } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
-import type { Projects } from '../projects/projects.ts';
+import { makeToken, type Projects } from '../projects/projects.ts';
 import type { Base } from '../storage/storage.ts';
 import { AccountPlaces } from './account-places.ts';
 import * as definitions from './definitions/definitions.ts';
@@ -38,7 +38,7 @@ export function createPipelines(parts: PipelineParts) {
     /** Gives the webhook a new URL; the old one is 404 from then on. @throws not_found */
     renewTriggerId(change: SentChange<Shown<definitions.Pipeline>>, { id }: { readonly id: number }) {
       const what = { id, what: 'trigger-id' };
-      return defined.renew(change, what, (state) => ({ ...state, triggerId: definitions.makeTriggerId() }));
+      return defined.renew(change, what, (state) => ({ ...state, triggerId: makeToken() }));
     },
     ...pipelineRuns.createPipelineTriggers(parts, runs),
     /** Started where tasks run. */

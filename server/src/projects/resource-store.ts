@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Expression, RawBuilder, Selectable, SqlBool } from 'kysely';
 import { expressionBuilder, sql } from 'kysely';
 import { type ChosenProject, listParts, type PartScope, type Scope } from '../kernel/caller.ts';
@@ -99,11 +100,17 @@ export function createStore<Resource extends { readonly id: number }, Place>(kin
     remove: (tx: ControlTransaction, resource: Resource): Promise<unknown> =>
       control.remove(tx, name, keyOf(resource)),
 
-    /** By a column that is unique over all projects, such as the token of an address. */
-    findBy: async (rows: Rows, column: string, value: string): Promise<Found<Resource> | undefined> =>
-      (await selectFound(rows, kind, sql`${sql.ref(`${name}.${column}`)} = ${value}`))[0],
+    /** By the token of an address, which is unique over all projects. */
+    async findByToken(rows: Rows, column: string, token: string): Promise<Found<Resource> | undefined> {
+      // Nothing else is a token, nor accepted as text by every store.
+      if (!/^[\w-]{1,64}$/.test(token)) return undefined;
+      return (await selectFound(rows, kind, sql`${sql.ref(`${name}.${column}`)} = ${token}`))[0];
+    },
   };
 }
+
+/** For an address: 192 random bits. */
+export const makeToken = () => randomBytes(24).toString('base64url');
 
 /** A resource found without naming it in a call, with its project. */
 export interface Found<Resource> {

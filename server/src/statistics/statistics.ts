@@ -155,12 +155,8 @@ class MinuteCounts<Count> {
   of(subject: string, now: number, begun: (at: number) => Count): Mutable<Count> {
     const at = now - (now % MINUTE_MS);
     const place = `${subject} ${at}`;
-    const known = this.counts.get(place);
-    if (known !== undefined) return known;
-    if (this.counts.size >= MOST_COUNTS) this.counts.clear();
-    const added = begun(at);
-    this.counts.set(place, added);
-    return added;
+    if (this.counts.size >= MOST_COUNTS && !this.counts.has(place)) this.counts.clear();
+    return this.counts.getOrInsertComputed(place, () => begun(at));
   }
 
   take(): Count[] {

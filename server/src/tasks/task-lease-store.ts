@@ -19,12 +19,6 @@ export const leaseUntil = ({ now }: Database, leaseMs = LEASE_MS) =>
 export const isFree = ({ now }: Database) => sql<boolean>`(lease_until is null or lease_until <= ${now})`;
 const isLeasedBy = (owner: string) => sql<boolean>`task.leased_by = ${owner}`;
 
-/** @returns the columns of a task that is leased from the moment it is inserted */
-export const heldBy = (database: Database, owner: string) => ({
-  leasedBy: owner,
-  leaseUntil: leaseUntil(database),
-});
-
 /** @returns lanes whose first task can be claimed, in the order in which these were accepted */
 export async function listClaimable(
   database: Database,

@@ -53,10 +53,10 @@ export function createTasks(parts: TaskParts) {
     ): Promise<Task> {
       parts.refuseProject?.(request.project.id);
       const { project, isHeld = false, alongside } = request;
-      const lease = isHeld ? leaseStore.heldBy(database, work.owner) : undefined;
+      const lease = isHeld && { leasedBy: work.owner, leaseUntil: leaseStore.leaseUntil(database) };
       const task = await database.write(project.id, async (tx) => {
         const described = describeTask(definition, request, clock.now());
-        const accepted = await taskStore.insertTask(tx, described, lease);
+        const accepted = await taskStore.insertTask(tx, described, lease || undefined);
         await alongside?.(tx, accepted);
         return accepted;
       });
@@ -139,13 +139,12 @@ function createTaskParts(work: TaskWork) {
       const parts = await database.write(task.projectId, async (tx) => {
         const known = await taskStore.listParts(tx, task);
         if (known.length > 0) return known;
-        const accepted: Task[] = [];
-        for (const { definition, payload, alongside } of requests) {
+        const accepted = await Array.fromAsync(requests, async ({ definition, payload, alongside }) => {
           const request = { project, payload, origin: task.origin, parent: task };
           const part = await taskStore.insertTask(tx, describeTask(definition, request, clock.now()));
           await alongside?.(tx, part);
-          accepted.push(part);
-        }
+          return part;
+        });
         await note(tx);
         return accepted;
       });
@@ -154,17 +153,14 @@ function createTaskParts(work: TaskWork) {
     },
 
     /** @returns the ended parts @throws PartFailed, PartCancelled; AbortError when the run must stop */
-    async waitFor(run: TaskRun, parts: readonly Task[]): Promise<Task[]> {
-      const ended: Task[] = [];
-      for (const part of parts) {
+    waitFor: (run: TaskRun, parts: readonly Task[]): Promise<Task[]> =>
+      Array.fromAsync(parts, async (part, at) => {
         const done = await waitForPart(work, part, run.signal);
         if (done.status === 'CANCELLED') throw new PartCancelled();
         if (done.failure !== undefined) throw new PartFailed(done.failure);
-        ended.push(done);
-        await run.progress(60 + (40 * ended.length) / parts.length);
-      }
-      return ended;
-    },
+        await run.progress(60 + (40 * (at + 1)) / parts.length);
+        return done;
+      }),
 
     /** Passes on what a part logged and reported. */
     async tell(run: TaskRun, part: Task, passOn: (lines: string) => Promise<void>): Promise<void> {

@@ -5,6 +5,7 @@ import type { Reach, Table } from '../../projects/projects.ts';
 import { createStore, isScopeInReach, readScoped, toScopedColumns } from '../../projects/projects.ts';
 import type { Postgres } from '../../storage/postgres/postgres.ts';
 import type { ControlSchema, ControlTransaction, Database, Rows } from '../../storage/storage.ts';
+import { control } from '../../storage/storage.ts';
 import type { ApiKey, SecretHash } from './api-key.ts';
 
 const table: Table<ApiKey, Reach> = {
@@ -56,10 +57,8 @@ export async function countAccountKeys(rows: Rows, now: number): Promise<number>
   return Number(count);
 }
 
-export async function removeKeysOf(tx: ControlTransaction, { type, id }: PartScope): Promise<void> {
-  const ofPart = tx.deleteFrom('api_key').where('scope_type', '=', type).where('scope_id', '=', id);
-  await ofPart.execute();
-}
+export const removeKeysOf = (tx: ControlTransaction, { type, id }: PartScope) =>
+  control.remove(tx, 'api_key', { scopeType: type, scopeId: id });
 
 /** When a key was used; `inUrlAt` null when it did not come in the URL. */
 export interface KeyUse {

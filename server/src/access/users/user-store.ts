@@ -276,10 +276,8 @@ export async function listPasskeys(rows: Rows, userId: number): Promise<Passkey[
 }
 
 /** Looks in all accounts. */
-export async function hasCredential(rows: Rows, credentialId: string): Promise<boolean> {
-  const query = rows.selectFrom('passkey').select('id').where('credential_id', '=', credentialId);
-  return (await query.executeTakeFirst()) !== undefined;
-}
+export const hasCredential = async (rows: Rows, credentialId: string): Promise<boolean> =>
+  (await control.find(rows, 'passkey', { credentialId })) !== undefined;
 
 export async function insertPasskey(tx: ControlTransaction, passkey: Omit<Passkey, 'id' | 'usedAt'>) {
   const row = await control.insert(tx, 'passkey', {

@@ -6,4 +6,4 @@
 export { channelThreadOperations } from './build-thread.ts';
 export * from './channel-builds.ts';
 export { createChangeNotices, createChannelSchedule } from './schedule.ts';
-export { findServedFile, isToken } from './served-files.ts';
+export { findServedFile } from './served-files.ts';

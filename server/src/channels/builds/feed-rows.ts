@@ -99,18 +99,12 @@ export function openFeedRows(pass: CatalogPass, definition: ChannelDefinition) {
       await makeRows(page);
   }
 
-  /** The same for related products only. */
-  async function judge(identifiers: readonly string[]): Promise<void> {
-    const all = [...new Set(identifiers)];
-    for (let at = 0; at < all.length; at += PAGE)
-      await makeRows((await pass.findUploads(all.slice(at, at + PAGE))).map(toRead));
-  }
-
   async function relate(made: readonly MadeRow[], isPart: boolean): Promise<ReadRow[]> {
     const going = made.filter(({ made: { isLeftOut } }) => !isLeftOut);
     const found = places.length === 0 || going.length === 0 ? [] : await pass.listRelated(going, places);
     const listNamed = () => found.flat().flatMap((list) => list.identifiers);
-    if (isPart) await judge(listNamed());
+    // As a survey, of related products only.
+    if (isPart) for await (const page of findPages(pass, listNamed())) await makeRows(page);
     await named?.read(listNamed());
     let at = 0;
     return made.map(({ identifier, made: { isLeftOut, problems, ...values } }) => {
@@ -187,6 +181,12 @@ const toRead = ({ productId, raw }: { productId: number; raw: string }) => ({
   upload: new StoredUpload(raw),
 });
 
+async function* findPages(pass: CatalogPass, identifiers: readonly string[]): AsyncGenerator<ReadProduct[]> {
+  const all = [...new Set(identifiers)];
+  for (let at = 0; at < all.length; at += PAGE)
+    yield (await pass.findUploads(all.slice(at, at + PAGE))).map(toRead);
+}
+
 const lastOf = (page: readonly ReadProduct[]): number => page.at(-1)?.productId ?? 0;
 
 /** Products that the filter excludes may be in another feed of the shop. */
@@ -216,13 +216,9 @@ function openGroupNames(pass: CatalogPass) {
     takeFirst: (products: readonly ReadProduct[]) =>
       products.filter(({ upload: { groupIdentifier } }) => taken.size < taken.add(groupIdentifier).size),
     async read(identifiers: readonly string[]): Promise<void> {
-      const all = [...new Set(identifiers)];
       groups = new Map();
-      for (let at = 0; at < all.length; at += PAGE)
-        for (const { raw } of await pass.findUploads(all.slice(at, at + PAGE))) {
-          const { identifier, groupIdentifier } = new StoredUpload(raw);
-          groups.set(identifier, groupIdentifier);
-        }
+      for await (const page of findPages(pass, identifiers))
+        for (const { upload } of page) groups.set(upload.identifier, upload.groupIdentifier);
     },
     nameAll: (lists: readonly RelatedList[]): RelatedList[] =>
       lists.map(({ identifiers }) => ({

@@ -17,17 +17,13 @@ const INDEX = 'index.json';
 /** 192 bits, unique for each file. */
 const ETAG_DIGITS = 48;
 
-/** Nothing else is a token, nor accepted as text by every store. */
-export const isToken = (text: string): boolean => /^[\w-]{1,64}$/.test(text);
-
 /** @returns a file of the snapshot that the channel with this token now serves */
 export async function findServedFile(
   { database, payloads }: Pick<Base, 'database' | 'payloads'>,
   token: string,
   fileName: string,
 ): Promise<ServedFile | undefined> {
-  if (!isToken(token)) return undefined;
-  const found = await CHANNELS.findBy(database.read, 'token', token);
+  const found = await CHANNELS.findByToken(database.read, 'token', token);
   const snapshot = found && (await findPublished(database.read, found.resource));
   if (snapshot === undefined) return undefined;
   if (fileName === INDEX) return serveIndex(snapshot);

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import * as filters from '../../catalog/filters/filters.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import type { DefinitionKind, SecretPart } from '../../definitions/definitions.ts';
@@ -6,6 +5,7 @@ import { checkSchedule, findNextRun, sealedColumnOf } from '../../definitions/de
 import { ServiceError } from '../../kernel/errors.ts';
 import type { TextChecks } from '../../pipelines/mapping/expressions/expressions.ts';
 import { NO_PATTERNS } from '../../pipelines/mapping/mapping.ts';
+import { makeToken } from '../../projects/projects.ts';
 import type { Relation } from '../../relations/definitions/definitions.ts';
 import type { Base } from '../../storage/storage.ts';
 import * as destinations from '../destinations/destinations.ts';
@@ -13,6 +13,7 @@ import { type ChannelFormat, getFormat } from '../formats/formats.ts';
 import type { ChannelMapping, FieldSource } from '../mapping/mapping.ts';
 import { findIdentifying, listNames, OWN_FIELDS, readTemplate } from '../mapping/mapping.ts';
 import type {
+  Channel,
   ChannelDefinition,
   ChannelRelation,
   ChannelState,
@@ -37,9 +38,6 @@ export const CHANNEL_SECRETS: SecretPart<ChannelDefinition> = {
     return { ...sent, destinations: filled };
   },
 };
-
-/** 192 random bits. */
-export const makeToken = () => randomBytes(24).toString('base64url');
 
 interface ChannelKindParts extends Pick<Base, 'clock' | 'database'> {
   readonly textChecks: TextChecks;
@@ -74,12 +72,8 @@ export const channelKind = ({
   trigger: { of: ({ trigger }) => trigger, planNext: ({ trigger }, now) => planNext(trigger, now, 0) },
   runs: { ...BUILDS, busy: 'channel_busy' },
   async see(channels) {
-    const published = new Map<number, Snapshot>();
-    for (const channel of channels) {
-      const snapshot = await findPublished(read, channel);
-      if (snapshot !== undefined) published.set(channel.id, snapshot);
-    }
-    return published;
+    const published = async (channel: Channel) => [channel.id, await findPublished(read, channel)] as const;
+    return new Map(await Array.fromAsync(channels, published));
   },
   async removing(tx, channel) {
     const snapshots = await listSnapshots(tx, channel);

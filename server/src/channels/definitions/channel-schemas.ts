@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
 import { byType, closedAs, Id, Instant, Name, orNull, pageOf, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
@@ -297,16 +298,7 @@ export interface Snapshot {
   readonly createdAt: number;
 }
 
-export const NO_COUNTS: BuildCounts = {
-  products: 0,
-  filtered: 0,
-  rows: 0,
-  leftOut: 0,
-  related: 0,
-  relatedLeftOut: 0,
-  files: 0,
-  bytes: 0,
-};
+export const NO_COUNTS: BuildCounts = Value.Create(Counts);
 
 /** Source: docs/interface.md §16.1. */
 export function toWireChannel(

@@ -5,7 +5,7 @@
 
 import type { ChannelFormat, FeedRow, Field, FieldKind, WriterOptions } from './format.ts';
 import { choice, required, searched, text } from './format.ts';
-import { csvCell, writeDelimited } from './plain-formats.ts';
+import { writeDelimited } from './plain-formats.ts';
 
 const of = (kind: FieldKind, ...names: string[]): Field[] => names.map((name) => ({ name, kind }));
 
@@ -22,10 +22,8 @@ const FIELDS: readonly Field[] = [
   ...of('boolean', 'is_eligible_search', 'is_eligible_checkout', 'is_ads_eligible', 'listing_has_variations'),
   ...of('boolean', 'accepts_returns', 'accepts_exchanges', 'is_digital'),
   { name: 'group_id', kind: 'identifier', maxLength: 100 },
-  ...['offer_id', 'mpn', 'product_category', 'material', 'color', 'size', 'size_system'].map((name) =>
-    text(name),
-  ),
-  ...['marketplace_seller', 'shipping', 'dimensions_unit', 'item_weight_unit'].map((name) => text(name)),
+  ...of('text', 'offer_id', 'mpn', 'product_category', 'material', 'color', 'size', 'size_system'),
+  ...of('text', 'marketplace_seller', 'shipping', 'dimensions_unit', 'item_weight_unit'),
   { name: 'gtin', kind: 'gtin' },
   choice('condition', 'new', 'refurbished', 'used'),
   choice('gender', 'male', 'female', 'unisex'),
@@ -68,9 +66,6 @@ function openJsonl({ columns }: WriterOptions) {
 
 const openCsv = (options: WriterOptions) =>
   writeDelimited(options, {
-    separator: ',',
-    cell: csvCell,
-    join: (values) => values.join(','),
     related: { names: options.as.length > 0 ? RELATED : [], cells: listRelated },
   });
 

@@ -23,9 +23,6 @@ const REMOVED = 'removed';
 
 const openCsv = (options: WriterOptions) =>
   writeDelimited(options, {
-    separator: ',',
-    cell: csvCell,
-    join: (values) => values.join(','),
     related: {
       names: options.changes ? [...options.as, REMOVED] : options.as,
       cells: (row) => options.as.map((as) => relatedBy(row, as).join(',')),
@@ -77,10 +74,11 @@ export const ndjson: ChannelFormat = {
   },
 };
 
+/** By default, values and cells are separated by commas. */
 interface Dialect {
-  join(values: readonly string[]): string;
-  cell(text: string): string;
-  readonly separator: string;
+  join?(values: readonly string[]): string;
+  cell?(text: string): string;
+  readonly separator?: string;
   readonly related: {
     readonly names: readonly string[];
     cells(row: FeedRow): readonly string[];
@@ -91,7 +89,7 @@ interface Dialect {
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /** Source: RFC 4180. */
-export const csvCell = (text: string): string =>
+const csvCell = (text: string): string =>
   NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
 /** Tab-separated text has no quotes: anything that would end a cell becomes a space. */
@@ -101,7 +99,7 @@ export const tsvCell = (text: string): string =>
 const ENDS_CELL = /[\t\r\n]/;
 
 export function writeDelimited({ columns, identifiedBy }: WriterOptions, dialect: Dialect): RowWriter {
-  const { join, cell, separator, related } = dialect;
+  const { join = (values) => values.join(','), cell = csvCell, separator = ',', related } = dialect;
   const names = [...columns.map(({ name }) => name), ...related.names];
   const write = (values: readonly string[]): string => {
     if (values.length === 0) return '';

@@ -1,5 +1,5 @@
 import { type ChannelFormat, type FeedRow, INSTEAD, type RelatedAs, required, text } from './format.ts';
-import { csvCell, relatedBy, writeDelimited } from './plain-formats.ts';
+import { relatedBy, writeDelimited } from './plain-formats.ts';
 
 /** Files that shops can import themselves, with the lists of products shown beside a product. */
 
@@ -31,8 +31,6 @@ function defineShopList(dialect: ShopDialect): ChannelFormat {
         mediaType: 'text/csv; charset=utf-8',
         open(options) {
           const writer = writeDelimited(options, {
-            separator: ',',
-            cell: csvCell,
             join: (values) => values.join(', '),
             related: {
               names: lists.map(({ column }) => column),

@@ -60,30 +60,22 @@ export function openVariants(
       price,
       ...(listPrice !== undefined && listPrice.amount > price.amount && { list_price: listPrice }),
       ...(status !== undefined && { availability: { available: status !== 'out_of_stock', status } }),
-      ...listed<'options', UcpOption>(
-        'options',
-        labelled.filter(({ label }) => label !== ''),
-      ),
-      ...listed(
-        'media',
-        toUris(valuesOf('media')).map((one) => ({ type: 'image' as const, url: one })),
-      ),
-      ...listed(
-        'barcodes',
-        valuesOf('gtin').map((value) => ({ type: 'GTIN', value })),
-      ),
-      ...listed(
-        'categories',
-        categories.map(({ path }) => ({ value: path.join(CATEGORY_LEVEL), taxonomy: 'merchant' as const })),
-      ),
-      ...listed('tags', valuesOf('tags')),
+      ...omitEmpty({
+        options: labelled.filter(({ label }) => label !== ''),
+        media: toUris(valuesOf('media')).map((one) => ({ type: 'image' as const, url: one })),
+        barcodes: valuesOf('gtin').map((value) => ({ type: 'GTIN', value })),
+        categories: categories.map(({ path }) => ({
+          value: path.join(CATEGORY_LEVEL),
+          taxonomy: 'merchant' as const,
+        })),
+        tags: valuesOf('tags'),
+      }),
     };
   };
 }
 
-/** Omits an empty list. */
-const listed = <Name extends string, One>(name: Name, list: readonly One[]) =>
-  (list.length === 0 ? {} : { [name]: list }) as Partial<Record<Name, readonly One[]>>;
+const omitEmpty = <Lists extends Record<string, readonly unknown[]>>(lists: Lists) =>
+  Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0)) as Partial<Lists>;
 
 /** As required by RFC 3986: letters beyond ASCII are percent-encoded. */
 const toUris = (texts: readonly string[]): string[] =>

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import * as definitions from '../../definitions/definitions.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { describeMasked } from '../../outbound/outbound.ts';
+import { makeToken } from '../../projects/projects.ts';
 import type { Secrets } from '../../storage/secrets/secrets.ts';
 import type { Database } from '../../storage/storage.ts';
 import { getFormat } from '../formats/formats.ts';
@@ -31,9 +31,6 @@ export const PIPELINE_SECRETS: definitions.SecretPart<PipelineDefinition> = {
   fill: (sent, stored) => fillSource(sent, stored?.source),
 };
 
-/** 192 random bits. */
-export const makeTriggerId = () => randomBytes(24).toString('base64url');
-
 /** Source: docs/interface.md §13.1. */
 export const pipelineKind = (
   clock: Clock,
@@ -43,7 +40,7 @@ export const pipelineKind = (
   store: PIPELINES,
   check: (sent, { accountId }, signal) =>
     checkPipeline(sent, { now: clock.now(), checkTexts: textChecks({ accountId, signal }) }),
-  createState: () => ({ triggerId: makeTriggerId(), stamp: undefined }),
+  createState: () => ({ triggerId: makeToken(), stamp: undefined }),
   changeState: ({ definition, state }, after) =>
     isDeepStrictEqual(readingOf(definition), readingOf(after)) ? state : { ...state, stamp: undefined },
   secrets: PIPELINE_SECRETS,

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
 import * as wire from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
@@ -275,16 +276,7 @@ export interface UploadedFile {
   readonly pieces: readonly string[];
 }
 
-export const NO_COUNTS: RunCounts = {
-  rows: 0,
-  products: 0,
-  filtered: 0,
-  rejected: 0,
-  created: 0,
-  changed: 0,
-  unchanged: 0,
-  deleted: 0,
-};
+export const NO_COUNTS: RunCounts = Value.Create(Counts);
 
 /** A definition to try; without a mapping one is suggested. */
 export type TriedDefinition = Pick<PipelineDefinition, 'source' | 'format' | 'mapping' | 'mode'>;

@@ -233,8 +233,8 @@ function planProduct(
   if (isNameNeeded && mapping.name === undefined) throw new MappingProblem(`name is needed in mode ${mode}`);
   const { named, takesRest } = readAttributes(mapping);
   const removesEmpty = mode === 'partial' && mapping.emptyCells === 'remove';
-  const planValues = ([key, specs]: (typeof named)[number]) => {
-    const sources = specs.map((spec) => compileValues(key, spec, compile));
+  const planValues = ([key, spec]: (typeof named)[number]) => {
+    const sources = [spec].flat().map((one) => compileValues(key, one, compile));
     return mapAttribute(key, sources, removesEmpty);
   };
   const parts = [
@@ -275,14 +275,10 @@ function planFields(
 }
 
 /** The key `*` with the value `*` means the rest; with a column as its value it is an ordinary key. */
-function readAttributes({ attributes = {} }: Mapping): {
-  named: [string, AttributeSpec[]][];
-  takesRest: boolean;
-} {
-  if (typeof attributes === 'string') return { named: [], takesRest: true };
-  const all = Object.entries(attributes);
+function readAttributes({ attributes = {} }: Mapping) {
+  const all = Object.entries(typeof attributes === 'string' ? { '*': attributes } : attributes);
   const named = all.filter(([key, spec]) => key !== '*' || spec !== '*');
-  return { named: named.map(([key, spec]) => [key, [spec].flat()]), takesRest: named.length < all.length };
+  return { named, takesRest: named.length < all.length };
 }
 
 function compileImage(spec: ImageSpec, compile: Compile) {

@@ -281,9 +281,7 @@ export function createPipelineTriggers({ database, payloads }: Base, runs: Pipel
 
     /** @returns the pipeline that a webhook starts; undefined if there is none, or it has another trigger now */
     async findWebhook(triggerId: string): Promise<Found<Pipeline> | undefined> {
-      // Nothing else is an id, nor accepted as text by every store.
-      if (!/^[\w-]{1,64}$/.test(triggerId)) return undefined;
-      const found = await PIPELINES.findBy(database.read, 'trigger_id', triggerId);
+      const found = await PIPELINES.findByToken(database.read, 'trigger_id', triggerId);
       return found?.resource.definition.trigger.type === 'webhook' ? found : undefined;
     },
 

@@ -46,10 +46,7 @@ type SftpFile = MatchingFile & { readonly modifiedAt: number };
 async function* findFiles(sftp: Sftp, path: string): AsyncGenerator<SftpFile | undefined> {
   const names = path.split('/');
   const at = names.findIndex((name) => /[*?]/.test(name));
-  if (at < 0) {
-    yield await findOne(sftp, path);
-    return;
-  }
+  if (at < 0) return yield await findOne(sftp, path);
   const fixed = names.slice(0, at).join('/');
   // A folder has a trailing /; the login folder is empty.
   const start = fixed === '' && !path.startsWith('/') ? '' : `${fixed}/`;
