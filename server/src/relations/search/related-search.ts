@@ -17,6 +17,7 @@ import {
   type CandidateSearch,
   type FoundSource,
   mergeRanked,
+  placeOf,
   type RelationView,
   type Variant,
 } from './related-view.ts';
@@ -136,6 +137,12 @@ function describeSearch({ build, side, limit, opposite }: CandidateSearch): stri
   return `${build} ${side} ${limit} ${opposite.keys.join()} ${compared.join()}`;
 }
 
+/** The keys of an index of its own are not those that products have. */
+const basisOf = ({ index, opposite, ...side }: SideSearch, products: readonly number[]) => ({
+  products,
+  places: (index === undefined ? opposite.keys : ['']).map((key) => placeOf(side, key)),
+});
+
 interface ListedGroup {
   readonly group: string;
   /** Product ids. */
@@ -147,8 +154,14 @@ interface ListedGroup {
 function listWhole(view: RelationView, query: SideSearch): readonly ListedGroup[] {
   if (query.isAmong || view.share === undefined) return listGroups(view, query);
   const make = () => listGroups(view, forAll(query));
+  const weigh = ({ products }: ListedGroup) => 100 + 48 * products.length;
+  const describe = (list: readonly ListedGroup[]) =>
+    basisOf(
+      query,
+      list.flatMap(({ products }) => products),
+    );
   return view
-    .share(describeSearch(query), make, ({ products }) => 100 + 8 * products.length)
+    .share(describeSearch(query), make, { weigh, describe })
     .filter(({ group }) => group !== query.excluded)
     .slice(0, query.limit);
 }
@@ -171,9 +184,10 @@ function listBest(view: RelationView, query: SideSearch): readonly MatchingCandi
     const first = takeFirst(view, forAll(query));
     return [{ first, best: chooseBest(first, { ...forAll(query), limit: query.limit }) }];
   };
-  const [{ first, best }] = view.share(`first ${describeSearch(query)}`, make, weighFirst) as [
-    FirstCandidates,
-  ];
+  const describe = ([found]: readonly FirstCandidates[]) =>
+    basisOf(query, found?.first.map(({ productId }) => productId) ?? []);
+  const how = { weigh: weighFirst, describe };
+  const [{ first, best }] = view.share(`first ${describeSearch(query)}`, make, how) as [FirstCandidates];
   const isOwn = ({ productId, group }: Candidate) =>
     productId === query.requested || group === query.excluded;
   return best.some(isOwn) ? chooseBest(first, query) : best;
@@ -189,7 +203,7 @@ const weighFirst = ({ first }: FirstCandidates) => first.reduce((sum, one) => su
 
 /** A candidate with its texts; those of attributes that it is assumed to match by are few. */
 const weighCandidate = ({ group, identifier = '' }: MatchingCandidate) =>
-  120 + group.length + identifier.length;
+  160 + group.length + identifier.length;
 
 const toListed = ({ group, productId, assumed = [] }: MatchingCandidate): ListedGroup => ({
   group,

@@ -39,12 +39,22 @@ export interface CatalogMark {
   readonly scale: number;
 }
 
-/** `weigh`: the approximate size of an item in bytes. */
+/** `weigh`: the approximate size of an item in bytes; `describe`: for a list that may outlive its version of the catalog. */
 export type ShareLists = <Item>(
   key: string,
   make: () => readonly Item[],
-  weigh: (item: Item) => number,
+  how: { weigh(item: Item): number; describe?(list: readonly Item[]): ListBasis },
 ) => readonly Item[];
+
+/** A list stays the same while its products keep their documents and no new document stands in its places. */
+export interface ListBasis {
+  readonly products: readonly number[];
+  readonly places: readonly string[];
+}
+
+/** @param key empty: anywhere on the side */
+export const placeOf = ({ build, side }: Pick<Membership, 'build' | 'side'>, key: string) =>
+  `${build} ${side} ${key}`;
 
 /** A requested product, with its place in relations. */
 export interface FoundSource {

@@ -269,20 +269,24 @@ export class SurveyCache {
   }
 }
 
-/** A list of one version of a catalog. */
 interface SharedList {
   readonly list: readonly unknown[];
   readonly weight: number;
   isRequested: boolean;
+  /** Whether it would be the same if it were made now. */
+  holds(): boolean;
   forget(): void;
 }
 
 /**
- * Lists that products of one version of a catalog share. When there are too many, the one that was made first is dropped,
- * but one that was requested since goes behind the others (CLOCK). `of`: an object that represents the version.
+ * Lists that products of a catalog share. When there are too many, the one that was made first is dropped,
+ * but one that was requested since goes behind the others (CLOCK). `of`: an object that represents the version, or
+ * those in which `watch` says of each list whether it holds.
  * @param most approximate bytes over all catalogs
  */
-export function createSharedLists(most = 32 * 1024 * 1024): { of(version: object): search.ShareLists } {
+export function createSharedLists(most = 32 * 1024 * 1024): {
+  of(version: object, watch?: (basis?: search.ListBasis) => () => boolean): search.ShareLists;
+} {
   const catalogs = new WeakMap<object, Map<string, SharedList>>();
   const queue = new Set<SharedList>();
   // Stays at the first one: a new iterator would pass all places of dropped ones anew.
@@ -304,19 +308,21 @@ export function createSharedLists(most = 32 * 1024 * 1024): { of(version: object
   }
 
   return {
-    of(version) {
+    of(version, watch = () => () => true) {
       const known = catalogs.getOrInsertComputed(version, () => new Map<string, SharedList>());
-      return <Item>(key: string, make: () => readonly Item[], weigh: (item: Item) => number) => {
+      return (key, make, { weigh, describe }) => {
         const found = known.get(key);
-        if (found !== undefined) {
+        if (found?.holds()) {
           found.isRequested = true;
-          return found.list as readonly Item[];
+          return found.list as ReturnType<typeof make>;
         }
+        if (found !== undefined && queue.delete(found)) weight -= found.weight;
         const list = make();
         const added = list.reduce((sum, item) => sum + weigh(item), 200);
         makeRoom(added);
         weight += added;
-        const shared = { list, weight: added, isRequested: false, forget: () => known.delete(key) };
+        const holds = watch(describe?.(list));
+        const shared = { list, weight: added, isRequested: false, holds, forget: () => known.delete(key) };
         known.set(key, shared);
         queue.add(shared);
         return list;

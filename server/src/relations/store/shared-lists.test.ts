@@ -14,8 +14,19 @@ test('a list is made once for a version of a catalog', () => {
     made += 1;
     return [made];
   };
-  const ask = (relations: CatalogRelations) => lists.of(relations)('list', make, () => 0)[0];
+  const ask = (relations: CatalogRelations) => lists.of(relations)('list', make, { weigh: () => 0 })[0];
   assert.deepEqual([ask(present), ask(present), ask(next), ask(present)], [1, 1, 2, 1]);
+});
+
+test('a watched list is made anew once it does not hold', () => {
+  let isSame = true;
+  const share = createSharedLists().of({}, () => () => isSame);
+  let made = 0;
+  const make = () => [++made];
+  const ask = () => share('list', make, { weigh: () => 0 })[0];
+  assert.deepEqual([ask(), ask()], [1, 1]);
+  isSame = false;
+  assert.equal(ask(), 2);
 });
 
 /** @returns a function that asks for lists of a tenth of what is kept, and the names of those that were made */
@@ -28,7 +39,7 @@ function openTenths() {
       made.push(name);
       return [name];
     };
-    return share(name, make, () => bytes);
+    return share(name, make, { weigh: () => bytes });
   };
   return { ask, made, most };
 }

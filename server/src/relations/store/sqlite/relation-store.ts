@@ -11,7 +11,7 @@ import * as relationReader from '../relation-reader.ts';
 import { listTargetBuilds } from '../survey-store.ts';
 import { createThreadedRelations, type RelationThreads, writerOperations } from '../threaded-relations.ts';
 import { extendIn, removeRuns } from './membership-store.ts';
-import { createFileView, listSources, listUploads } from './search-store.ts';
+import { createFileView, followCatalog, listSources, listUploads } from './search-store.ts';
 
 /** The operations of the writing threads for relations. */
 export const relationWriterOperations = (files: CatalogFiles): Record<string, Operation> =>
@@ -44,8 +44,13 @@ export const relationReaderOperations = (
   cached?: ColumnCache,
 ): Record<string, Operation> => relationReader.readerOperations({ ...openCatalogs(files), payloads }, cached);
 
+interface FollowedCatalog {
+  readonly relations: CatalogRelations;
+  readonly changes: ReturnType<typeof followCatalog>;
+}
+
 function openCatalogs(files: CatalogFiles): Omit<relationReader.RelationCatalogs, 'payloads'> {
-  const known = new WeakMap<CatalogFile, CatalogRelations>();
+  const catalogs = new WeakMap<CatalogFile, FollowedCatalog>();
   const shared = relationReader.createSharedLists();
   return {
     read: performIn(files),
@@ -53,15 +58,18 @@ function openCatalogs(files: CatalogFiles): Omit<relationReader.RelationCatalogs
       const file = files.open(input.projectId);
       return file.snapshot(() => {
         const version = readCatalogVersion(file);
-        let relations = known.get(file);
-        if (relations?.version !== version) {
+        let known = catalogs.get(file);
+        if (known?.relations.version !== version) {
           const { attributes } = file.perform(readOntology());
           const hasTargets = (build: number) => file.perform(listTargetBuilds([build])).length > 0;
           const rules = { version, attributes, relations: file.perform(listBuilt()), hasTargets };
-          relations = new CatalogRelations(rules, relations);
-          known.set(file, relations);
+          const changes = known?.changes.follow(version) ? known.changes : followCatalog(file, version);
+          known = { relations: new CatalogRelations(rules, known?.relations), changes };
+          catalogs.set(file, known);
         }
-        return work(relations, createFileView(file, { limit, share: shared.of(relations) }));
+        const { watch, findDocument } = known.changes;
+        const view = createFileView(file, { limit, share: shared.of(known.changes, watch) });
+        return work(known.relations, { ...view, findDocument });
       });
     },
     async inspect({ projectId, limit }, work) {

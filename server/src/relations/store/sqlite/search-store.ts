@@ -29,7 +29,7 @@ export function createFileView(
     listVariants(group) {
       limit?.check();
       const read = () => listVariants(file, group);
-      return share === undefined ? read() : share(`group ${group}`, read, weighVariant);
+      return share === undefined ? read() : share(`group ${group}`, read, { weigh: weighVariant });
     },
     listLinked({ build, side, identifier }) {
       limit?.check();
@@ -37,8 +37,6 @@ export function createFileView(
       const search = { build: sql`${build}`, identifier: sql`${identifier}`, side };
       return file.perform(rows<searches.LinkedProduct>(describeLinked(search)));
     },
-    findDocument: (productId) =>
-      file.prepare('select document_id as id from product where id = ?').get(productId)?.id as number,
     findRaw: (productId) => findRaw(file, productId),
     findCategoryId: (path) => findCategoryId(file, path) ?? 0,
     findIdentifier: (productId) =>
@@ -48,6 +46,68 @@ export function createFileView(
 }
 
 const weighVariant = ({ packed }: searches.Variant) => 100 + packed.length;
+
+/** More new documents are an update of the whole catalog: to read them would cost more than the lists. */
+const MOST_ADDED = 1_000;
+/** Places, and documents, that are remembered, at 50 bytes each. */
+const MOST_KNOWN = 100_000;
+
+/** The second one changes when something other than new documents may have come to be present. */
+const STATE = `select coalesce((select max(document_id) from relation_document), 0),
+  (select value from meta where name = 'derivation_revision') || ' ' ||
+    coalesce((select max(catalog_version) from undo_log), iif(exists (select 1 from staged_batch), null, 0))`;
+
+/**
+ * Follows a file from version to version, to say which lists still hold. Documents get ever higher ids, so those that came since
+ * are above the highest one seen, except by a commit of what was staged before and by a restore: both change the newest entry
+ * of the undo log. A catalog that is restored from a backup gets another revision of its derivation.
+ */
+export function followCatalog(file: CatalogFile, since: number) {
+  const readState = () =>
+    file.prepareArrays(STATE).get() as unknown as readonly [newest: number, basis: string | null];
+  let version = since;
+  let [newest, basis] = readState();
+  /** By place, the last version in which a document came there. */
+  const gained = new Map<string, number>();
+  /** Of this version, by product. */
+  const documents = new Map<number, number | undefined>();
+  const select = file.prepareArrays('select document_id from product where id = ?');
+  const listAdded = `select memberships from relation_document where document_id > ? limit ${MOST_ADDED + 1}`;
+
+  function findDocument(productId: number): number | undefined {
+    if (documents.size >= MOST_KNOWN) documents.clear();
+    return documents.getOrInsertComputed(productId, (id) => select.get(id)?.[0] as number | undefined);
+  }
+
+  return {
+    findDocument,
+    /** @returns false if lists may have changed in another way: begin anew */
+    follow(next: number): boolean {
+      const added = file.prepareArrays(listAdded).all(newest) as unknown as [string][];
+      const before = basis;
+      [newest, basis] = readState();
+      if (basis === null || basis !== before || added.length > MOST_ADDED) return false;
+      for (const one of added.flatMap(([packed]) => unpackMemberships(packed)))
+        for (const key of ['', ...one.keys]) gained.set(searches.placeOf(one, key), next);
+      documents.clear();
+      version = next;
+      return gained.size <= MOST_KNOWN;
+    },
+    /** @returns a function that says whether a list that was made now still holds, without a basis until the next version */
+    watch(made?: searches.ListBasis): () => boolean {
+      let seen = version;
+      const before = made?.products.map(findDocument);
+      return () => {
+        if (seen === version) return true;
+        const isSame =
+          made?.places.every((place) => (gained.get(place) ?? 0) <= seen) === true &&
+          made.products.every((id, at) => findDocument(id) === before?.[at]);
+        if (isSame) seen = version;
+        return isSame;
+      };
+    },
+  };
+}
 
 type SourceRow = readonly [productId: number, group: string, packed: string];
 

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { relationReaderOperations } from '../../src/relations/store/sqlite/sqlite.ts';
+import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
+import { openPayloads } from '../../src/storage/storage.ts';
+import { createRelationCatalog, product, under } from '../support/relations/relation-catalog.ts';
+import { shareService } from '../support/shared-service.ts';
+
+const service = shareService();
+
+/** RELATA_TEST_SEED repeats a run. */
+const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const STEPS = Number(process.env.RELATA_TEST_KEPT_STEPS ?? 120);
+const PRODUCTS = 24;
+
+/** @returns integers below a number, the same for the same seed */
+function createDice(seed: number) {
+  let state = seed >>> 0;
+  return (below: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const sameColour = { target: 'Colour', operator: 'equals', source: 'Colour' };
+const shorter = { target: 'Length', operator: 'less', source: 'Length' };
+const RULES = [
+  { match: [sameColour], sort: [{ attribute: 'Length', direction: 'asc' }] },
+  { match: [sameColour, shorter], sort: [{ attribute: 'Length', direction: 'desc' }] },
+  { source: under('Drills'), target: under('Bits'), match: [], excludeSameGroup: true },
+  { source: under('Bits'), target: under('Drills'), match: [{ any: [sameColour, shorter] }], twoWay: true },
+].map((one, at) => ({ name: `Rule ${at}`, ...one }));
+
+/** The operations of a thread; what it keeps lasts as long as they do. */
+function openReader(dataDir: string) {
+  const files = createCatalogFiles(join(dataDir, 'catalogs'));
+  const payloads = openPayloads({
+    kind: 'embedded',
+    catalogs: join(dataDir, 'catalogs'),
+    payloads: join(dataDir, 'payloads'),
+  } as Parameters<typeof openPayloads>[0]);
+  const { relate = assert.fail } = relationReaderOperations(files, payloads);
+  return {
+    close: () => files.closeAll(),
+    async ask(input: object): Promise<string> {
+      const { bytes } = (await relate(input as never)) as { bytes: Uint8Array };
+      return Buffer.from(bytes).toString();
+    },
+  };
+}
+
+const REQUEST = {
+  form: 'bulk',
+  explain: false,
+  assumed: false,
+  brandAttribute: 'Colour',
+  version: 0,
+  scale: 0,
+  limitMs: 20_000,
+};
+
+test('lists that a thread keeps from version to version are those that it would make anew (§3.3 rule 2)', async (t) => {
+  t.diagnostic(`seed ${SEED}`);
+  const dice = createDice(SEED);
+  const catalog = await createRelationCatalog(service(), { keptCommits: dice(4), maxDeletePercent: 100 });
+  const { dataDir } = service().store;
+  const numeric = { name: 'Length', type: 'NUMERIC_ATTRIBUTE', unitName: 'mm' };
+  await catalog.putOntology('own', { name: 'Colour', type: 'TEXT_ATTRIBUTE' }, numeric);
+  const identifiers = Array.from({ length: PRODUCTS }, (_, at) => `P${at}`);
+  const colour = () => ['red', 'green', 'blue'].slice(dice(3), 1 + dice(3));
+  const draw = (identifier = `P${dice(PRODUCTS)}`) =>
+    product(identifier, dice(2) === 0 ? 'Drills' : 'Bits', {
+      group: `G${dice(8)}`,
+      Colour: colour(),
+      ...(dice(6) > 0 && { Length: `${dice(9)} mm` }),
+    });
+  const drawAll = () => identifiers.filter(() => dice(4) > 0).map(draw);
+  await catalog.load(...drawAll());
+  const relations: number[] = [];
+  for (const one of RULES.slice(1)) relations.push((await catalog.relate(one)).id);
+
+  let isOpen = false;
+  const changes: readonly (() => Promise<unknown>)[] = [
+    () => catalog.update(draw()),
+    () => catalog.update(draw(), draw()),
+    () => catalog.patch({ identifier: `P${dice(PRODUCTS)}`, attributes: { Length: `${dice(9)} mm` } }),
+    async () => {
+      const answer = await catalog.call('DELETE', '/products', { body: [`P${dice(PRODUCTS)}`] });
+      // It may be gone already.
+      if (answer.status === 200) await catalog.done(answer);
+    },
+    () => catalog.load(...drawAll()).then(() => (isOpen = false)),
+    async () => {
+      // Staged now, and committed after other changes.
+      if (isOpen) await catalog.done(await catalog.post('/products/batch/start'));
+      else {
+        await catalog.post('/products/batch/initiate');
+        const sent = await catalog.post('/products/batch/upload', { products: drawAll() });
+        assert.equal(sent.status, 200, JSON.stringify(sent.body));
+      }
+      isOpen = !isOpen;
+    },
+    () => catalog.post('/products/batch/restore').then(({ body }) => body.task && catalog.settled()),
+    async () => {
+      if (relations.length < RULES.length) relations.push((await catalog.relate(RULES[0] as object)).id);
+      else await catalog.manage('DELETE', `/${relations.pop()}`);
+    },
+  ];
+
+  const kept = openReader(dataDir);
+  t.after(kept.close);
+  for (let step = 0; step < STEPS; step += 1) {
+    // Small updates more often than the rest.
+    await changes[dice(3) > 0 ? dice(3) : dice(changes.length)]?.();
+    if (dice(3) === 0) continue;
+    const input = {
+      ...REQUEST,
+      projectId: catalog.projectId,
+      identifiers: identifiers.filter(() => dice(2) === 0),
+      tags: [{ tag: 'accessories', relations: relations.map((id) => ({ id, limit: 1 + dice(2) * 3 })) }],
+      form: dice(2) === 0 ? 'bulk' : 'single',
+    };
+    const fresh = openReader(dataDir);
+    assert.equal(await kept.ask(input), await fresh.ask(input), `seed ${SEED}, step ${step}`);
+    fresh.close();
+  }
+});
+
+test('kept lists show what was staged before, and what a restore brings back (§4.4, §4.5)', async (t) => {
+  const catalog = await createRelationCatalog(service(), { keptCommits: 3, maxDeletePercent: 100 });
+  const red = (identifier: string) => product(identifier, 'Bits', { Colour: 'red' });
+  await catalog.load(red('A'), red('B'), red('Z'));
+  const { id } = await catalog.relate({ name: 'Same colour', match: [sameColour] });
+  const { dataDir } = service().store;
+  const kept = openReader(dataDir);
+  t.after(kept.close);
+  const ask = async () => {
+    const tags = [{ tag: 'accessories', relations: [{ id, limit: 10 }] }];
+    const input = { ...REQUEST, projectId: catalog.projectId, identifiers: ['A'], tags };
+    return [...(await kept.ask(input)).matchAll(/"identifier":"(\w)"/g)].map(([, found]) => found).sort();
+  };
+  assert.deepEqual(await ask(), ['B', 'Z']);
+
+  await catalog.post('/products/batch/initiate');
+  await catalog.post('/products/batch/upload', { products: ['A', 'B', 'C', 'Z'].map(red) });
+  const isStaged = async () =>
+    (await service().store.readCatalog(catalog.projectId, 'select 1 from staged_batch')).length > 0;
+  while (!(await isStaged())) await setTimeout(20);
+  // The lists of this version have seen the documents that are only staged.
+  await catalog.patch({ identifier: 'Z', attributes: { Length: '1 mm' } });
+  assert.deepEqual(await ask(), ['B', 'Z']);
+  await catalog.done(await catalog.post('/products/batch/start'));
+  assert.deepEqual(await ask(), ['B', 'C', 'Z']);
+
+  await catalog.load(red('A'), red('Z'));
+  assert.deepEqual(await ask(), ['Z']);
+  await catalog.done(await catalog.post('/products/batch/restore'));
+  assert.deepEqual(await ask(), ['B', 'C', 'Z']);
+});
