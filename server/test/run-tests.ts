@@ -8,7 +8,9 @@ import { findInstalled, hasPackage } from './support/postgres/postgres-binaries.
 import { type PostgresServer, startPostgres } from './support/postgres/postgres-server.ts';
 import { findRealCatalog } from './support/real-products.ts';
 import {
+  divideDeep,
   findWork,
+  groupFiles,
   listCluster,
   listConsoleSmoke,
   listDeep,
@@ -19,25 +21,32 @@ import {
   listReadingCatalog,
   listWorkspace,
 } from './test-files.ts';
-import { type Outcome, runScript, runTestFile } from './test-process.ts';
+import { type GroupOutcome, type Outcome, runScript, runTestFiles } from './test-process.ts';
 import { type Job, runJobs } from './test-schedule.ts';
 
 /**
  * `node server/test/run-tests.ts` shows within minutes that the program works: checks, units, every rule of the interface on the embedded
- * store, a smoke test of PostgreSQL and of the console. `deep` runs everything else: both stores, an installed PostgreSQL of an older version,
- * crashes, generated data, the whole console, the package. Names of passes or test files run only those. All passes share the slots of one
- * schedule.
+ * store, a smoke test of PostgreSQL and of the console. `deep` adds both stores, crashes, real data, most of the console, the package; `long` the
+ * rest: what takes longest (LATER), all cases of what runs with fewer before, an installed PostgreSQL of an older version, generated
+ * data. Names of passes or test files run only those. All passes share the slots of one schedule.
  */
+
+const TIERS = ['first', 'deep', 'long'] as const;
+type Tier = (typeof TIERS)[number];
 
 interface Pass {
   readonly name: string;
-  /** Whether it runs only with `deep` (true) or only without (false); undefined: always. */
-  readonly isDeep?: boolean;
+  /** The run to which it belongs; undefined: each. */
+  readonly tier?: Tier;
   readonly files: readonly string[];
+  /** Whether each file has a process of its own. */
+  readonly isApart?: boolean;
   /** The folder of PostgreSQL's programs; `npm`: the package's; undefined: the embedded store. */
   readonly postgres?: string;
   /** A running coordinator of Citus. */
   readonly cluster?: string;
+  /** A module whose hooks run before and after all files of a process. */
+  readonly first?: string;
   /** Settings for its tests only. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Scripts of package.json, run in order. */
@@ -56,9 +65,15 @@ const GENERATED = {
   RELATA_TEST_RUNS: '1',
 };
 /** The number of random cases that finds an outright broken rule. */
-const FEW = { RELATA_TEST_BODIES: '5000', RELATA_TEST_RUNS: '20' };
-/** More cases of the tests of which `npm test` runs a few. */
-const MORE = { RELATA_TEST_BODIES: '10000' };
+const FEW = { RELATA_TEST_BODIES: '3000', RELATA_TEST_RUNS: '10' };
+/** More cases of the tests of which `npm test` runs a few; `long` runs each with all. */
+const MORE = {
+  RELATA_TEST_BODIES: '10000',
+  RELATA_TEST_LOSSES: '1',
+  RELATA_TEST_CUTS: '2',
+  RELATA_TEST_KEPT_STEPS: '60',
+  RELATA_TEST_LOOKS: '1',
+};
 /** The whole catalog is for the embedded store; for PostgreSQL's statements a few batches and fewer random cases suffice. */
 const FEWER = {
   RELATA_TEST_PRODUCTS: '12000',
@@ -73,6 +88,9 @@ const NEWEST = 17;
 const CHECK_SECONDS = 60;
 /** Files of one run that may fail at first and are repeated; the deep tests have about 300. */
 const MOST_REPEATED = 4;
+
+/** Has the browser and the service of the files of a process. */
+const CONSOLE_HARNESS = resolve('console/test/harness.ts');
 
 /** The last file of each part of `npm run build`. */
 const BUILT = [
@@ -90,34 +108,51 @@ function isBuilt(): boolean {
   return listed.status === 0 && BUILT.every((path) => writtenAt(path) > newest);
 }
 
-/** @param isDeep  whether `npm test` may have built the program */
-function listPasses(isDeep = false): Pass[] {
+function listPasses(tier: Tier = 'first'): Pass[] {
   const given = process.env.RELATA_TEST_POSTGRES_BIN;
   const installed = given || findOldest();
   const postgres = hasPackage() ? 'npm' : (given ?? 'npm');
   const smoke = new Set([...listPostgresSmoke(), ...listConsoleSmoke()]);
   const without = (files: readonly string[]) => files.filter((file) => !smoke.has(file));
+  const { soon, later } = divideDeep({
+    embedded: listDeep(),
+    postgres: without(listPostgres()),
+    console: without(listWorkspace('console')),
+  });
   const hasCatalog = findRealCatalog() !== undefined;
   const cluster = process.env.RELATA_TEST_CITUS;
   const hasInstalled = installed !== undefined && existsSync(installed);
   return [
-    { name: 'build', files: [], scripts: [...(isDeep && isBuilt() ? [] : ['build']), 'browser'] },
-    { name: 'check', isDeep: false, files: [], scripts: ['check'] },
-    { name: 'embedded', isDeep: false, files: listFirst(), settings: FEW },
-    { name: 'postgres-smoke', isDeep: false, files: listPostgresSmoke(), postgres, settings: FEWER },
-    { name: 'client', isDeep: false, files: listWorkspace('client') },
-    { name: 'console-smoke', isDeep: false, files: listConsoleSmoke() },
-    { name: 'embedded-deep', isDeep: true, files: listDeep(), settings: MORE },
-    { name: 'postgres', isDeep: true, files: without(listPostgres()), postgres, settings: FEWER },
+    { name: 'build', files: [], scripts: [...(tier !== 'first' && isBuilt() ? [] : ['build']), 'browser'] },
+    { name: 'check', tier: 'first', files: [], scripts: ['check'] },
+    { name: 'embedded', tier: 'first', files: listFirst(), settings: FEW },
+    { name: 'postgres-smoke', tier: 'first', files: listPostgresSmoke(), postgres, settings: FEWER },
+    { name: 'client', tier: 'first', files: listWorkspace('client') },
+    { name: 'console-smoke', tier: 'first', files: listConsoleSmoke(), first: CONSOLE_HARNESS },
+    { name: 'embedded-deep', tier: 'deep', files: soon.embedded, settings: MORE },
+    { name: 'postgres', tier: 'deep', files: soon.postgres, postgres, settings: FEWER },
+    { name: 'console', tier: 'deep', files: soon.console, settings: MORE, first: CONSOLE_HARNESS },
+    { name: 'package', tier: 'deep', files: listWorkspace('package') },
+    { name: 'embedded-long', tier: 'long', files: later.embedded },
+    { name: 'postgres-long', tier: 'long', files: later.postgres, postgres, settings: FEWER },
+    { name: 'console-long', tier: 'long', files: later.console, first: CONSOLE_HARNESS },
     ...(hasInstalled
-      ? [{ name: 'installed', isDeep: true, files: listInstalled(), postgres: installed }]
+      ? [
+          {
+            name: 'installed',
+            tier: 'long' as const,
+            files: listInstalled(),
+            postgres: installed,
+            settings: FEWER,
+          },
+        ]
       : []),
-    ...(cluster ? [{ name: 'citus', isDeep: true, files: listCluster(), cluster, settings: FEWER }] : []),
+    ...(cluster
+      ? [{ name: 'citus', tier: 'long' as const, files: listCluster(), cluster, settings: FEWER }]
+      : []),
     ...(hasCatalog
-      ? [{ name: 'generated', isDeep: true, files: listReadingCatalog(), settings: GENERATED }]
+      ? [{ name: 'generated', tier: 'long' as const, files: listReadingCatalog(), settings: GENERATED }]
       : []),
-    { name: 'console', isDeep: true, files: without(listWorkspace('console')) },
-    { name: 'package', isDeep: true, files: listWorkspace('package') },
   ];
 }
 
@@ -128,10 +163,11 @@ function findOldest(): string | undefined {
 
 function choosePasses(named: readonly string[]): readonly Pass[] {
   const files = named.filter((name) => name.endsWith('.test.ts')).map((path) => resolve(path));
-  if (files.length > 0) return [{ name: 'files', files }];
-  const isDeep = named.includes('deep');
-  return listPasses(isDeep).filter((pass) =>
-    named.length === 0 || isDeep ? (pass.isDeep ?? isDeep) === isDeep : named.includes(pass.name),
+  if (files.length > 0) return [{ name: 'files', files, isApart: true }];
+  const tier = TIERS.find((one) => named.includes(one)) ?? 'first';
+  const isWhole = named.length === 0 || named.includes(tier);
+  return listPasses(tier).filter((pass) =>
+    isWhole ? (pass.tier ?? tier) === tier : named.includes(pass.name),
   );
 }
 
@@ -141,7 +177,7 @@ interface RunningPass extends Pass {
   readonly env: NodeJS.ProcessEnv;
   readonly server?: PostgresServer;
   /** By path of a file, or by the command of scripts. */
-  readonly outcomes: Map<string, Outcome>;
+  readonly outcomes: Map<string, Omit<Outcome, 'said'>>;
   open: number;
 }
 
@@ -149,7 +185,7 @@ async function openPass(pass: Pass): Promise<RunningPass> {
   const { name, postgres, cluster, settings, files, scripts = [] } = pass;
   const common = {
     ...pass,
-    outcomes: new Map<string, Outcome>(),
+    outcomes: new Map<string, Omit<Outcome, 'said'>>(),
     open: files.length + Math.sign(scripts.length),
   };
   const { RELATA_TEST_POSTGRES_BIN: _, ...env } = process.env;
@@ -183,43 +219,52 @@ function makeJobs(passes: readonly RunningPass[]): Job[] {
   // A service that starts during a build of the console would find files that then disappear.
   const built = scripts.get('build');
   const jobs = passes.flatMap((pass) =>
-    pass.files.map((file) => ({
-      ...findWork(file),
+    (pass.isApart ? pass.files.map((file) => [file]) : groupFiles(pass.files)).map((files) => ({
+      ...findWork(files),
       ...(built && { after: [built] }),
-      run: () => runFile(pass, file),
+      run: () => runFiles(pass, files),
     })),
   );
   return [...scripts.values(), ...jobs];
 }
 
-const runFile = (pass: RunningPass, file: string) =>
-  conclude(pass, relative(process.cwd(), file), () => runTestFile(file, pass.env));
+const toPath = (file: string) => relative(process.cwd(), file);
 
-const runScripts = (pass: RunningPass) =>
-  conclude(pass, `npm run ${pass.scripts?.join(' && npm run ')}`, async () => {
-    const outcomes: Outcome[] = [];
-    for (const script of pass.scripts ?? []) outcomes.push(await runScript(script));
-    return {
-      ...addUp(outcomes),
-      failures: outcomes.flatMap(({ failures }) => failures),
-      said: outcomes.map(({ said }) => said).join(''),
-    };
+const runFiles = (pass: RunningPass, files: readonly string[]) =>
+  conclude(pass, files.map(toPath), async () => {
+    const { outcomes, said } = await runTestFiles({ files, first: pass.first }, pass.env);
+    return { said, outcomes: new Map([...outcomes].map(([file, outcome]) => [toPath(file), outcome])) };
   });
 
-/** Reports the outcome of a file and, after the last file of a pass, the sum of the pass. */
-async function conclude(pass: RunningPass, what: string, work: () => Promise<Outcome>): Promise<void> {
+function runScripts(pass: RunningPass) {
+  const what = `npm run ${pass.scripts?.join(' && npm run ')}`;
+  return conclude(pass, [what], async () => {
+    const ran: Outcome[] = [];
+    for (const script of pass.scripts ?? []) ran.push(await runScript(script));
+    const failures = ran.flatMap((one) => one.failures);
+    return {
+      outcomes: new Map([[what, { ...addUp(ran), failures }]]),
+      said: ran.map(({ said }) => said).join(''),
+    };
+  });
+}
+
+/** Reports the outcome of files that ran together and, after the last file of a pass, the sum of the pass. */
+async function conclude(
+  pass: RunningPass,
+  paths: readonly string[],
+  work: () => Promise<GroupOutcome>,
+): Promise<void> {
   const begun = performance.now();
-  const outcome = await work().catch((error: Error) => ({
-    passed: 0,
-    failed: 1,
-    skipped: 0,
-    failures: [`${what}: ${error.message}`],
-    said: `${error.stack}\n`,
-  }));
-  pass.outcomes.set(what, outcome);
+  const { outcomes, said } = await work().catch((error: Error) => {
+    const failed = { passed: 0, failed: 1, skipped: 0, failures: [error.message] };
+    return { outcomes: new Map(paths.map((path) => [path, failed])), said: `${error.stack}\n` };
+  });
+  for (const [path, outcome] of outcomes) pass.outcomes.set(path, outcome);
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
-  say(`\n${pass.title}: ${what}: ${describe(outcome)} in ${seconds} s\n${outcome.said.trimEnd()}`);
-  pass.open -= 1;
+  const sum = describe(addUp([...outcomes.values()]));
+  say(`\n${pass.title}: ${paths.join(', ')}: ${sum} in ${seconds} s\n${said.trimEnd()}`);
+  pass.open -= paths.length;
   if (pass.open === 0)
     say(`\n${pass.title}: ${pass.files.length} files, ${describe(addUp([...pass.outcomes.values()]))}`);
 }
@@ -234,14 +279,14 @@ async function conclude(pass: RunningPass, what: string, work: () => Promise<Out
 async function repeatFailed(passes: readonly RunningPass[], ended: ReadonlySet<string>): Promise<string[]> {
   const failed = passes.flatMap((pass) =>
     pass.files
-      .map((file) => ({ pass, file, path: relative(process.cwd(), file) }))
+      .map((file) => ({ pass, file, path: toPath(file) }))
       .filter(({ path }) => (pass.outcomes.get(path)?.failed ?? 0) > 0 && !ended.has(path)),
   );
   if (failed.length > MOST_REPEATED) return [];
   const unsteady: string[] = [];
   for (const { pass, file, path } of failed) {
     const failures = pass.outcomes.get(path)?.failures ?? [];
-    await runFile(pass, file);
+    await runFiles(pass, [file]);
     if (pass.outcomes.get(path)?.failed === 0)
       unsteady.push(`${pass.title}: ${path} passed in its second run: ${failures.join('; ')}`);
   }
@@ -283,7 +328,9 @@ async function runPasses(
     for (const { server } of passes) await server?.stop();
   }
   const failed = passes.flatMap(({ title, outcomes }) =>
-    [...outcomes.values()].flatMap(({ failures }) => failures.map((failure) => `${title}: ${failure}`)),
+    [...outcomes].flatMap(([path, { failures }]) =>
+      failures.map((failure) => `${title}: ${path}: ${failure}`),
+    ),
   );
   const counts = addUp(passes.flatMap(({ outcomes }) => [...outcomes.values()]));
   return { failures: [...hungry.values(), ...failed], unsteady, counts };
@@ -295,11 +342,11 @@ const named = process.argv.slice(2);
 const chosen = choosePasses(named);
 if (chosen.length === 0)
   say(
-    `There are no tests named ${named.join(' ')}: deep ${listPasses()
+    `There are no tests named ${named.join(' ')}: deep long ${listPasses()
       .map(({ name }) => name)
       .join(' ')}.`,
   );
-if (named.includes('deep') && !process.env.RELATA_TEST_CITUS)
+if (named.includes('long') && !process.env.RELATA_TEST_CITUS)
   say('citus: not run, as RELATA_TEST_CITUS names no coordinator');
 const begun = performance.now();
 const { failures, unsteady, counts } = await runPasses(chosen);

@@ -3,11 +3,14 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   CONSOLE_SMOKE,
-  DEEP_UNITS,
+  DEEP_FIRST,
+  LATER,
   LONG_WORK,
+  OWN_PROCESS,
   POSTGRES_SMOKE,
   RULES_ABOVE_THE_STORES,
   TRIES_MORE,
+  WITH_ALL_CASES,
 } from './test-lists.ts';
 
 /**
@@ -38,7 +41,7 @@ export const listFirst = (): string[] =>
   listEmbedded().filter(
     (path) =>
       (!path.startsWith(join(ROOT, 'test/')) || basename(path).startsWith('interface-')) &&
-      !DEEP_UNITS.includes(nameOf(path)),
+      !DEEP_FIRST.includes(nameOf(path)),
   );
 
 /** @returns the files that listFirst leaves out, and those that try more cases if there is time */
@@ -46,6 +49,23 @@ export const listDeep = (): string[] => {
   const first = new Set(listFirst());
   return listEmbedded().filter((path) => !first.has(path) || TRIES_MORE.includes(nameOf(path)));
 };
+
+type ByPass = Readonly<Record<keyof typeof LATER, readonly string[]>>;
+
+/** @returns the files of `npm run test:deep`, and those of `npm run test:long`: some are in both, with fewer cases in the first */
+export function divideDeep(all: ByPass): { soon: ByPass; later: ByPass } {
+  const choose = (pass: keyof typeof LATER, isIn: (name: string) => boolean) =>
+    all[pass].filter((path) => isIn(nameOf(path)));
+  const divide = (isIn: (pass: keyof typeof LATER) => (name: string) => boolean): ByPass => ({
+    embedded: choose('embedded', isIn('embedded')),
+    postgres: choose('postgres', isIn('postgres')),
+    console: choose('console', isIn('console')),
+  });
+  return {
+    soon: divide((pass) => (name) => !LATER[pass].includes(name)),
+    later: divide((pass) => (name) => LATER[pass].includes(name) || WITH_ALL_CASES[pass].includes(name)),
+  };
+}
 
 /** @returns files that show whether PostgreSQL works at all */
 export const listPostgresSmoke = (): string[] => POSTGRES_SMOKE.map((name) => join(ROOT, name));
@@ -123,6 +143,18 @@ export function listImports(path: string): string[] {
   return [...imports].map(([, target = '']) => resolve(dirname(path), target));
 }
 
-/** The listed cost of a file, or a default. */
-export const findWork = (path: string) =>
-  LONG_WORK[nameOf(path)] ?? { kind: 'computes' as const, seconds: 5 };
+/** Files of one process at most; what each leaves in memory stays until its end. */
+const MOST_TOGETHER = 6;
+
+/** @returns the files of each process: long ones, and those about a process itself, have their own */
+export function groupFiles(files: readonly string[]): string[][] {
+  const isOwn = (file: string) => nameOf(file) in LONG_WORK || OWN_PROCESS.includes(nameOf(file));
+  const [own, short] = [files.filter(isOwn), files.filter((file) => !isOwn(file))];
+  const count = Math.ceil(short.length / MOST_TOGETHER);
+  const groups = Array.from({ length: count }, (_, at) => short.filter((_, index) => index % count === at));
+  return [...own.map((file) => [file]), ...groups];
+}
+
+/** The listed cost of the files of a process, or a default. */
+export const findWork = (files: readonly string[]) =>
+  LONG_WORK[nameOf(files[0] ?? '')] ?? { kind: 'computes' as const, seconds: 5 * files.length };

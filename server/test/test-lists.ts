@@ -51,20 +51,56 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
     'spans, which are made above the stores; the column of tasks is in all tests of tasks',
 };
 
-/** Tests next to their subjects that take too long for `npm test`. */
-export const DEEP_UNITS: readonly string[] = [
+/** Tests next to their subjects, and of the interface, that take too long for `npm test`. */
+export const DEEP_FIRST: readonly string[] = [
   'src/http/server/answer-encoding.test.ts',
   'src/pipelines/formats/format-memory.test.ts',
   'src/pipelines/formats/xlsx/xlsx.test.ts',
   'src/pipelines/mapping/mapping-rows.test.ts',
   'src/relations/store/sqlite/member-runs.test.ts',
+  'test/relations/interface-relation-index.test.ts',
+  'test/service/interface-operations.test.ts',
 ];
 
-/** Random tests that `npm test` runs with few cases, and `npm run test:deep` again with all. */
+/** Random tests that `npm test` runs with few cases, and `npm run test:deep` again with more. */
 export const TRIES_MORE: readonly string[] = [
   'src/catalog/ingest/scan/body-scan.test.ts',
   'src/catalog/store/catalog-store.test.ts',
 ];
+
+/**
+ * Files that only `npm run test:long` runs: those that take longest, of which others show the most important part. `npm ci` and a
+ * build are what `.ci/run` begins with; on PostgreSQL, what the embedded store shows before it.
+ */
+export const LATER: Readonly<Record<'embedded' | 'postgres' | 'console', readonly string[]>> = {
+  embedded: ['test/service/first-start.test.ts', 'test/service/command-line.test.ts'],
+  postgres: [
+    'test/durability/chaos.test.ts',
+    'test/durability/failed-batch.test.ts',
+    'test/pipelines/pipeline-crash.test.ts',
+    'test/relations/interface-relation-index.test.ts',
+  ],
+  console: [
+    '../console/test/channels.test.ts',
+    '../console/test/drafts.test.ts',
+    '../console/test/edits.test.ts',
+    '../console/test/manners.test.ts',
+    '../console/test/pipelines.test.ts',
+    '../console/test/products.test.ts',
+  ],
+};
+
+/** Files that run before with fewer cases, and in `npm run test:long` with all. */
+export const WITH_ALL_CASES: typeof LATER = {
+  embedded: [
+    'src/catalog/ingest/scan/body-scan.test.ts',
+    'test/durability/sqlite-continuous-backup.test.ts',
+    'test/durability/sqlite-power-cut.test.ts',
+    'test/relations/sqlite-kept-lists.test.ts',
+  ],
+  postgres: [],
+  console: ['../console/test/views.test.ts'],
+};
 
 /** The schema, an update, a lookup and a relation. */
 export const POSTGRES_SMOKE: readonly string[] = [
@@ -80,6 +116,9 @@ export const CONSOLE_SMOKE: readonly string[] = [
   'tasks.test.ts',
   'texts.test.ts',
 ];
+
+/** Files that look at their process, or change it: its memory, threads, settings or clock. */
+export const OWN_PROCESS: readonly string[] = ['test/service/serving-thread.test.ts'];
 
 /** `seconds`: when run alone, on the slower store. */
 type Work = Pick<Job, 'kind' | 'seconds'>;

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { relative } from 'node:path';
+import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec, type TestEvent } from 'node:test/reporters';
+import { fileURLToPath } from 'node:url';
 
 /** The result of a test file or a command. */
 export interface Outcome {
@@ -19,27 +20,71 @@ export interface Outcome {
 /** Long enough for a test with a thousand crashes; one that hangs has to end. */
 const TIMEOUT_MS = 900_000;
 
-/** Runs a test file in a process of its own, as `node --test` does. */
-export async function runTestFile(file: string, env: NodeJS.ProcessEnv): Promise<Outcome> {
-  // The console and the tests of the client use the client's source, so no build is needed.
-  const events = run({ files: [file], timeout: TIMEOUT_MS, env, execArgv: ['--conditions=relata-source'] });
-  let counts = { passed: 0, failed: 1, skipped: 0 };
-  const failures: string[] = [];
-  events.on('test:fail', ({ name, details }) => {
-    const { failureType } = details.error as { failureType?: string };
-    if (failureType !== 'subtestsFailed') failures.push(`${relative(process.cwd(), file)}: ${name}`);
+/** Test files that share a process. */
+export interface Group {
+  readonly files: readonly string[];
+  /** A module whose hooks run before and after all of them. */
+  readonly first?: string;
+}
+
+/** By path of a file; `said` is of all together. */
+export interface GroupOutcome {
+  readonly outcomes: ReadonlyMap<string, Omit<Outcome, 'said'>>;
+  readonly said: string;
+}
+
+const GROUP = fileURLToPath(new URL('test-group.ts', import.meta.url));
+
+/**
+ * Runs test files in a process: one as `node --test` does, several as suites one after another. The first start of the service in
+ * a process takes 2.7 s of processor time more than the next ones, which is most of what a short file takes.
+ */
+export async function runTestFiles(group: Group, env: NodeJS.ProcessEnv): Promise<GroupOutcome> {
+  const { files } = group;
+  const isOne = files.length === 1;
+  const outcomes = new Map(
+    files.map((path) => [path, { passed: 0, failed: 0, skipped: 0, failures: [] as string[] }]),
+  );
+  const events = run({
+    files: isOne ? files : [GROUP],
+    timeout: TIMEOUT_MS,
+    env: isOne ? env : { ...env, RELATA_TEST_GROUP: JSON.stringify(group) },
+    // The console and the tests of the client use the client's source, so no build is needed.
+    execArgv: ['--conditions=relata-source'],
   });
-  events.on('test:summary', ({ file: one, counts: found }) => {
-    // The file and the run each have a summary.
-    if (one !== undefined) return;
-    const { tests, passed, skipped } = found;
-    counts = { passed, failed: tests - passed - skipped, skipped };
+  let outermost = '';
+  /** @returns the outcomes of the file of an event; of all files when the process itself failed */
+  const find = (name: string, nesting: number) => {
+    const found = outcomes.get(isOne ? (files[0] ?? '') : resolve(nesting === 0 ? name : outermost));
+    return found === undefined ? [...outcomes.values()] : [found];
+  };
+  events.on('test:start', ({ name, nesting }) => {
+    if (nesting === 0) outermost = name;
+  });
+  events.on('test:pass', ({ name, nesting, skip, details }) => {
+    for (const one of details.type === 'suite' ? [] : find(name, nesting)) {
+      if (skip === undefined || skip === false) one.passed += 1;
+      else one.skipped += 1;
+    }
+  });
+  events.on('test:fail', ({ name, nesting, details }) => {
+    const { failureType } = details.error as { failureType?: string };
+    const isOfParts = failureType === 'subtestsFailed';
+    for (const one of find(name, nesting)) {
+      if (details.type !== 'suite' || !isOfParts) one.failed += 1;
+      if (!isOfParts) one.failures.push(name);
+    }
   });
   let said = '';
   await pipeline(events, leaveOutCounts, new spec(), async (reported) => {
     said = await text(reported);
   });
-  return { ...counts, failures, said };
+  for (const one of outcomes.values()) {
+    if (one.passed + one.failed + one.skipped > 0) continue;
+    one.failed = 1;
+    one.failures.push('did not run');
+  }
+  return { outcomes, said };
 }
 
 /** Drops the counts of a file, which are in its heading. */

@@ -4,6 +4,8 @@ import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
+  divideDeep,
+  groupFiles,
   listCluster,
   listConsoleSmoke,
   listDeep,
@@ -15,8 +17,17 @@ import {
   listPostgres,
   listPostgresSmoke,
   listReadingCatalog,
+  listWorkspace,
 } from '../test-files.ts';
-import { DEEP_UNITS, LONG_WORK, RULES_ABOVE_THE_STORES, TRIES_MORE } from '../test-lists.ts';
+import {
+  DEEP_FIRST,
+  LATER,
+  LONG_WORK,
+  OWN_PROCESS,
+  RULES_ABOVE_THE_STORES,
+  TRIES_MORE,
+  WITH_ALL_CASES,
+} from '../test-lists.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const shown = (paths: readonly string[]) => paths.map((path) => relative(root, path));
@@ -100,13 +111,37 @@ test('the first run has the tests beside their subjects and those of the interfa
   ];
   assert.deepEqual(
     all.filter((path) => /^src\/|\/interface-/.test(path) && !first.includes(path)),
-    [...DEEP_UNITS].sort(),
+    [...DEEP_FIRST].sort(),
   );
   assert.deepEqual([...new Set([...first, ...deep])].sort(), [...all].sort());
   assert.deepEqual(
     first.filter((path) => deep.includes(path)),
     [...TRIES_MORE].sort(),
   );
+});
+
+test('what the deep run leaves out the long run has, and both know their files', () => {
+  const all = { embedded: listDeep(), postgres: listPostgres(), console: listWorkspace('console') };
+  const { soon, later } = divideDeep(all);
+  for (const pass of ['embedded', 'postgres', 'console'] as const) {
+    const listed = [...LATER[pass], ...WITH_ALL_CASES[pass]].sort();
+    assert.deepEqual([...shown(later[pass])].sort(), listed, pass);
+    assert.deepEqual([...new Set([...soon[pass], ...later[pass]])].sort(), [...all[pass]].sort(), pass);
+    assert.deepEqual(
+      later[pass].filter((path) => soon[pass].includes(path)).length,
+      WITH_ALL_CASES[pass].length,
+      pass,
+    );
+  }
+});
+
+test('each file runs in one process, and those that need their own have it', () => {
+  const all = listEmbedded();
+  const groups = groupFiles(all);
+  assert.deepEqual(groups.flat().sort(), all);
+  const own = groups.flatMap((files) => (files.length === 1 ? files : []));
+  for (const name of [...OWN_PROCESS, ...Object.keys(LONG_WORK)])
+    if (shown(all).includes(name)) assert.ok(shown(own).includes(name), name);
 });
 
 test('the files of the smokes are there, those of PostgreSQL among what it runs', () => {

@@ -49,7 +49,7 @@ export function createProductSearch({
     incompleteSince.set(projectId, since);
     const completed = index.complete(projectId);
     const leftMs = since + waitMs - now;
-    return leftMs > 0 && Promise.race([completed, setTimeout(leftMs, false)]);
+    return leftMs > 0 && Promise.race([completed, setTimeout(leftMs, false, { ref: false })]);
   }
 
   /** @param isWhole whether an answer must be complete @throws search_not_ready if that needs an index which is not expected soon */
