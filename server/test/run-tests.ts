@@ -81,8 +81,9 @@ const FEWER = {
   RELATA_TEST_SOURCES: '60',
   RELATA_TEST_PAIRS: '10000',
 };
-/** One file keeps a core busy, with a little to spare; a waiting file leaves most of it to others. */
-const SLOTS = { computes: Math.min(availableParallelism() + 1, 8), waits: 2 };
+/** One file keeps a core busy, with a little to spare, as in those of the interface; a waiting file leaves most of it to others. */
+const SPARE = { first: 2, deep: 1, long: 1 };
+const slotsOf = (tier: Tier) => ({ computes: Math.min(availableParallelism() + SPARE[tier], 8), waits: 2 });
 const OLDEST = 14;
 const NEWEST = 17;
 const CHECK_SECONDS = 60;
@@ -114,11 +115,9 @@ function listPasses(tier: Tier = 'first'): Pass[] {
   const postgres = hasPackage() ? 'npm' : (given ?? 'npm');
   const smoke = new Set([...listPostgresSmoke(), ...listConsoleSmoke()]);
   const without = (files: readonly string[]) => files.filter((file) => !smoke.has(file));
-  const { soon, later } = divideDeep({
-    embedded: listDeep(),
-    postgres: without(listPostgres()),
-    console: without(listWorkspace('console')),
-  });
+  const embedded = divideDeep('embedded', listDeep());
+  const ofPostgres = divideDeep('postgres', without(listPostgres()));
+  const ofConsole = divideDeep('console', without(listWorkspace('console')));
   const hasCatalog = findRealCatalog() !== undefined;
   const cluster = process.env.RELATA_TEST_CITUS;
   const hasInstalled = installed !== undefined && existsSync(installed);
@@ -129,13 +128,13 @@ function listPasses(tier: Tier = 'first'): Pass[] {
     { name: 'postgres-smoke', tier: 'first', files: listPostgresSmoke(), postgres, settings: FEWER },
     { name: 'client', tier: 'first', files: listWorkspace('client') },
     { name: 'console-smoke', tier: 'first', files: listConsoleSmoke(), first: CONSOLE_HARNESS },
-    { name: 'embedded-deep', tier: 'deep', files: soon.embedded, settings: MORE },
-    { name: 'postgres', tier: 'deep', files: soon.postgres, postgres, settings: FEWER },
-    { name: 'console', tier: 'deep', files: soon.console, settings: MORE, first: CONSOLE_HARNESS },
+    { name: 'embedded-deep', tier: 'deep', files: embedded.soon, settings: MORE },
+    { name: 'postgres', tier: 'deep', files: ofPostgres.soon, postgres, settings: FEWER },
+    { name: 'console', tier: 'deep', files: ofConsole.soon, settings: MORE, first: CONSOLE_HARNESS },
     { name: 'package', tier: 'deep', files: listWorkspace('package') },
-    { name: 'embedded-long', tier: 'long', files: later.embedded },
-    { name: 'postgres-long', tier: 'long', files: later.postgres, postgres, settings: FEWER },
-    { name: 'console-long', tier: 'long', files: later.console, first: CONSOLE_HARNESS },
+    { name: 'embedded-long', tier: 'long', files: embedded.later },
+    { name: 'postgres-long', tier: 'long', files: ofPostgres.later, postgres, settings: FEWER },
+    { name: 'console-long', tier: 'long', files: ofConsole.later, first: CONSOLE_HARNESS },
     ...(hasInstalled
       ? [
           {
@@ -161,10 +160,9 @@ function findOldest(): string | undefined {
   return [...findInstalled()].find(([version]) => version >= OLDEST && version <= NEWEST)?.[1];
 }
 
-function choosePasses(named: readonly string[]): readonly Pass[] {
+function choosePasses(named: readonly string[], tier: Tier): readonly Pass[] {
   const files = named.filter((name) => name.endsWith('.test.ts')).map((path) => resolve(path));
   if (files.length > 0) return [{ name: 'files', files, isApart: true }];
-  const tier = TIERS.find((one) => named.includes(one)) ?? 'first';
   const isWhole = named.length === 0 || named.includes(tier);
   return listPasses(tier).filter((pass) =>
     isWhole ? (pass.tier ?? tier) === tier : named.includes(pass.name),
@@ -310,6 +308,7 @@ function say(text: string): void {
 /** @returns failures and files that passed only in the second run, one line each, and the sum */
 async function runPasses(
   chosen: readonly Pass[],
+  tier: Tier,
 ): Promise<{ failures: string[]; unsteady: string[]; counts: Counts }> {
   const passes: RunningPass[] = [];
   const hungry = new Map<string, string>();
@@ -321,7 +320,7 @@ async function runPasses(
   let unsteady: string[] = [];
   try {
     for (const pass of chosen) passes.push(await openPass(pass));
-    await runJobs(makeJobs(passes), SLOTS);
+    await runJobs(makeJobs(passes), slotsOf(tier));
     unsteady = await repeatFailed(passes, new Set(hungry.keys()));
   } finally {
     unwatch();
@@ -339,7 +338,8 @@ async function runPasses(
 Object.assign(process.env, await prepareProgram());
 
 const named = process.argv.slice(2);
-const chosen = choosePasses(named);
+const tier = TIERS.find((one) => named.includes(one)) ?? 'first';
+const chosen = choosePasses(named, tier);
 if (chosen.length === 0)
   say(
     `There are no tests named ${named.join(' ')}: deep long ${listPasses()
@@ -349,7 +349,7 @@ if (chosen.length === 0)
 if (named.includes('long') && !process.env.RELATA_TEST_CITUS)
   say('citus: not run, as RELATA_TEST_CITUS names no coordinator');
 const begun = performance.now();
-const { failures, unsteady, counts } = await runPasses(chosen);
+const { failures, unsteady, counts } = await runPasses(chosen, tier);
 for (const line of unsteady) say(`⚠ ${line}`);
 for (const failure of failures) say(`✖ ${failure}`);
 say(`\n${Math.round((performance.now() - begun) / 1000)} s`);

@@ -50,20 +50,17 @@ export const listDeep = (): string[] => {
   return listEmbedded().filter((path) => !first.has(path) || TRIES_MORE.includes(nameOf(path)));
 };
 
-type ByPass = Readonly<Record<keyof typeof LATER, readonly string[]>>;
-
-/** @returns the files of `npm run test:deep`, and those of `npm run test:long`: some are in both, with fewer cases in the first */
-export function divideDeep(all: ByPass): { soon: ByPass; later: ByPass } {
-  const choose = (pass: keyof typeof LATER, isIn: (name: string) => boolean) =>
-    all[pass].filter((path) => isIn(nameOf(path)));
-  const divide = (isIn: (pass: keyof typeof LATER) => (name: string) => boolean): ByPass => ({
-    embedded: choose('embedded', isIn('embedded')),
-    postgres: choose('postgres', isIn('postgres')),
-    console: choose('console', isIn('console')),
-  });
+/** @returns the files of a pass of `npm run test:deep`, and those of `npm run test:long`: some are in both, with fewer cases in the first */
+export function divideDeep(
+  pass: keyof typeof LATER,
+  all: readonly string[],
+): { soon: string[]; later: string[] } {
+  const { files, folders } = LATER[pass];
+  const isLater = (path: string) => files.includes(nameOf(path)) || folders?.test(nameOf(path)) === true;
+  const isAgain = (path: string) => WITH_ALL_CASES.includes(nameOf(path));
   return {
-    soon: divide((pass) => (name) => !LATER[pass].includes(name)),
-    later: divide((pass) => (name) => LATER[pass].includes(name) || WITH_ALL_CASES[pass].includes(name)),
+    soon: all.filter((path) => !isLater(path)),
+    later: all.filter((path) => isLater(path) || (pass !== 'postgres' && isAgain(path))),
   };
 }
 
