@@ -143,10 +143,18 @@ export const CONSOLE_SMOKE: readonly string[] = [
   'texts.test.ts',
 ];
 
-/** Files that look at their process, or change it: its memory, threads, settings or clock. */
+/** Files that look at their process, or change it: what it holds, or its processor time. */
 export const OWN_PROCESS: readonly string[] = [
+  'src/http/server/query.test.ts',
+  'src/pipelines/mapping/mapping-rows.test.ts',
+  'src/pipelines/sources/http-source.test.ts',
+  'src/pipelines/sources/unpack.test.ts',
+  'src/storage/byte-cache.test.ts',
   'test/catalog/long-reports.test.ts',
+  'test/pipelines/pipeline-limits.test.ts',
+  'test/service/anonymous-answers.test.ts',
   'test/service/serving-thread.test.ts',
+  'test/suggestions/suggestion-rules.test.ts',
 ];
 
 /** `seconds`: when run alone, on the slower store. */
@@ -166,6 +174,7 @@ export const LONG_WORK: Readonly<Record<string, Work>> = {
   'test/durability/disk-full.test.ts': { kind: 'waits', seconds: 40 },
   'test/durability/sqlite-failing-disk.test.ts': { kind: 'waits', seconds: 40 },
   'test/catalog/real-catalog.test.ts': { kind: 'computes', seconds: 65 },
+  'test/catalog/interface-product-list.test.ts': { kind: 'computes', seconds: 60 },
   // Kills a worker used by other files of its pass.
   'test/postgres/postgres-cluster.test.ts': { kind: 'alone', seconds: 110 },
   // Measures how long a page does not respond.
