@@ -135,15 +135,7 @@ function listPasses(tier: Tier = 'first'): Pass[] {
     { name: 'postgres-long', tier: 'long', files: ofPostgres.later, postgres, settings: FEWER },
     { name: 'console-long', tier: 'long', files: ofConsole.later, first: CONSOLE_HARNESS },
     ...(hasInstalled
-      ? [
-          {
-            name: 'installed',
-            tier: 'long' as const,
-            files: listInstalled(),
-            postgres: installed,
-            settings: FEWER,
-          },
-        ]
+      ? [{ name: 'installed', tier: 'long' as const, files: listInstalled(), postgres: installed }]
       : []),
     ...(cluster
       ? [{ name: 'citus', tier: 'long' as const, files: listCluster(), cluster, settings: FEWER }]

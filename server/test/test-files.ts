@@ -41,7 +41,7 @@ export const listFirst = (): string[] =>
   listEmbedded().filter(
     (path) =>
       (!path.startsWith(join(ROOT, 'test/')) || basename(path).startsWith('interface-')) &&
-      !DEEP_FIRST.includes(nameOf(path)),
+      ![...DEEP_FIRST, ...LATER.embedded.files].includes(nameOf(path)),
   );
 
 /** @returns the files that listFirst leaves out, and those that try more cases if there is time */

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { relationReaderOperations } from '../../src/relations/store/sqlite/sqlite.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
 import { openPayloads } from '../../src/storage/storage.ts';
+import { createRandom } from '../support/catalogs/catalog-model.ts';
 import { createRelationCatalog, product, under } from '../support/relations/relation-catalog.ts';
 import { shareService } from '../support/shared-service.ts';
 
@@ -14,15 +15,6 @@ const service = shareService();
 const SEED = Number(process.env.RELATA_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const STEPS = Number(process.env.RELATA_TEST_KEPT_STEPS ?? 120);
 const PRODUCTS = 24;
-
-/** @returns integers below a number, the same for the same seed */
-function createDice(seed: number) {
-  let state = seed >>> 0;
-  return (below: number) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 const sameColour = { target: 'Colour', operator: 'equals', source: 'Colour' };
 const shorter = { target: 'Length', operator: 'less', source: 'Length' };
@@ -63,7 +55,8 @@ const REQUEST = {
 
 test('lists that a thread keeps from version to version are those that it would make anew (§3.3 rule 2)', async (t) => {
   t.diagnostic(`seed ${SEED}`);
-  const dice = createDice(SEED);
+  const random = createRandom(SEED);
+  const dice = (below: number) => Math.floor(random() * below);
   const catalog = await createRelationCatalog(service(), { keptCommits: dice(4), maxDeletePercent: 100 });
   const { dataDir } = service().store;
   const numeric = { name: 'Length', type: 'NUMERIC_ATTRIBUTE', unitName: 'mm' };
