@@ -112,6 +112,15 @@ async function seesPages(address: string): Promise<void> {
     assert.equal((await fetch(`${address}${path}`)).status, 200, path);
 }
 
+/** Pastes the two lines that the demo prints into a shell in another folder. */
+async function answersPastedCommand(printed: string): Promise<void> {
+  const lines = /^ {3}(export RELATA_URL=.*)\n {3}(.* related BIKE-0001)$/m.exec(printed);
+  assert.ok(lines, printed);
+  const { failed, out } = await run('sh', ['-c', `${lines[1]}\n${lines[2]}`], tmpdir());
+  assert.equal(failed, false, out);
+  assert.match(out, /Tyres for this bicycle/);
+}
+
 async function stops(child: ChildProcess): Promise<void> {
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'exit'), [0, null]);
@@ -157,6 +166,7 @@ test('installed into an empty folder it serves, with the Node that it brings', a
   const seen = await preview.text();
   const { rows } = JSON.parse(seen) as { rows?: { product?: { name: string } }[] };
   assert.equal(rows?.[0]?.product?.name, 'L0CK', seen);
+  await answersPastedCommand(said);
   await stops(demo);
 
   const [service, log] = await start(t, [RELATA, 'serve'], '"relata serves"');

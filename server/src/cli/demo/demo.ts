@@ -102,7 +102,7 @@ Relata serves the demo catalog. Open it in a browser and sign up, within the hou
 
 Ask what goes with a bicycle, in a second terminal:
    export RELATA_URL=${address} RELATA_API_KEY=${key} RELATA_PROJECT=${projectId}
-   ${RELATA} related ${first?.identifier}
+   ${describeCommand(process.argv[1] ?? '')} related ${first?.identifier}
 
 A page of a shop that shows it: ${address}${SHOP}/shop.html?${new URLSearchParams(shown)}
 The tutorial asks more: ${address}/docs/tutorial
@@ -110,10 +110,18 @@ Press Ctrl+C to stop; this deletes the demo catalog.
 `;
 }
 
-/** How to call the command from where this program is: in a clone by npm. */
-const RELATA = fs.existsSync(new URL('../../../../package/relata.js', import.meta.url))
-  ? 'npm run -s relata --'
-  : 'relata';
+const IN_PACKAGE = join('dist', 'server', 'src', 'main.mjs');
+
+/**
+ * @param program the script that this process runs, `process.argv[1]`
+ * @returns the command that calls `relata` again from any second terminal. An installed package is called by its path,
+ *   because `relata` is on the PATH neither after `npx` nor after a local `npm install`. A clone is called by npm.
+ */
+export function describeCommand(program: string): string {
+  const path = fs.realpathSync(program);
+  if (path.endsWith(IN_PACKAGE)) return `node '${join(path, '../../../../package/relata.js')}'`;
+  return path.endsWith('relata.js') ? `node '${path}'` : 'npm run -s relata --';
+}
 
 /** A product in the form of an upload request. Source: docs/interface.md §2.3. */
 export interface DemoProduct {
