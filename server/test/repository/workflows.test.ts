@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 
-/** Workflows have rights on the repository: actions are pinned to commits, and jobs have no unneeded rights. */
+/** Workflows have rights on the repository. They pin actions to commits, and their jobs have no unneeded rights. */
 
 const FOLDER = new URL('../../../.github/workflows/', import.meta.url);
 
@@ -14,6 +14,7 @@ interface Workflow {
 }
 
 interface Job {
+  readonly strategy?: { readonly matrix: { readonly include: readonly { os: string; node: number }[] } };
   readonly permissions?: Readonly<Record<string, string>> | string;
   readonly 'timeout-minutes'?: number;
   readonly steps: readonly Step[];
@@ -68,14 +69,35 @@ function lintStep(name: string, { uses = '', run = '', with: given }: Step): str
   ];
 }
 
-test('workflows name actions by their commits, have the least rights and a limit of time', () => {
+const read = (name: string) => parse(readFileSync(new URL(name, FOLDER), 'utf8')) as Workflow;
+
+test('every workflow names actions by their commits, and has the least rights and a time limit', () => {
   const names = readdirSync(FOLDER).sort();
-  assert.deepEqual(names, ['audit.yml', 'codeql.yml', 'release.yml', 'scorecard.yml']);
+  for (const needed of Object.keys(WRITES)) assert.ok(names.includes(needed.split(' ')[0] ?? ''), needed);
   const found = names.flatMap((name) => lint(name, readFileSync(new URL(name, FOLDER), 'utf8')));
   assert.deepEqual(found, []);
 });
 
-test('what a workflow must not have is found where it is planted', () => {
+test('each push and pull request runs npm test on every supported outer Node and on macOS', () => {
+  const { on, jobs } = read('check.yml');
+  assert.deepEqual(Object.keys(on).sort(), ['pull_request', 'push', 'schedule']);
+  const machines = jobs.test?.strategy?.matrix.include ?? [];
+  const nodesOf = (os: RegExp) => machines.filter((machine) => os.test(machine.os)).map(({ node }) => node);
+  assert.deepEqual(nodesOf(/^ubuntu-/), [20, 22, 24]);
+  assert.equal(nodesOf(/^macos-/).length, 1);
+  assert.equal(jobs.test?.steps.at(-1)?.run, 'npm ci && npm test');
+  assert.equal(jobs.deep?.steps.at(-1)?.run, 'npm run test:deep');
+});
+
+test('a bot proposes updates of the pinned packages, actions and base image', () => {
+  const bot = parse(readFileSync(new URL('../dependabot.yml', FOLDER), 'utf8')) as {
+    readonly updates: readonly { 'package-ecosystem': string }[];
+  };
+  const updated = bot.updates.map((update) => update['package-ecosystem']).sort();
+  assert.deepEqual(updated, ['docker', 'github-actions', 'npm']);
+});
+
+test('the lint of workflows finds each planted fault', () => {
   const planted = `on: { pull_request_target: {} }
 permissions: write-all
 jobs:
@@ -89,7 +111,7 @@ jobs:
 });
 
 test('a release fails on a known vulnerability of severity high before anything is built or published', () => {
-  const { jobs } = parse(readFileSync(new URL('release.yml', FOLDER), 'utf8')) as Workflow;
+  const { jobs } = read('release.yml');
   const runs = jobs.publish?.steps.map(({ run = '' }) => run) ?? [];
   const audit = runs.indexOf('node package/audit.ts');
   const install = runs.indexOf('npm ci');
