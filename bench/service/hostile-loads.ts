@@ -378,6 +378,8 @@ export const HOSTILE_LOADS: readonly HostileLoad[] = [
   anonymous('openapi', '/openapi.json', '/openapi.json'),
   anonymous('docs', '/docs/api', '/docs/api'),
   anonymous('404', '404s with addresses of 8 KB', `/nowhere/${'long/'.repeat(1_600)}`),
+  anonymous('404-escapes', '404s with addresses of 80 KB of escapes', `/nowhere/${'%25/'.repeat(20_000)}`),
+  anonymous('404-query', '404s with queries of 80 KB of spaces', `/nowhere?${'+'.repeat(80_000)}`),
   anonymous('query', 'addresses of 60,000 parameters', `/health/live?${'a&'.repeat(60_000)}`),
   anonymous('health', '/health/live', '/health/live'),
 ];

@@ -41,6 +41,7 @@ export const RULES_ABOVE_THE_STORES: Readonly<Record<string, string>> = {
   'test/clients/python-client.test.ts': 'a client, which sees answers and no store',
   'test/agents/fit-questions.test.ts': 'a protocol over what interface-fit.test.ts asks both stores',
   'test/pipelines/pipeline-schedules.test.ts': 'when a pipeline runs; pipeline-runs.test.ts stores runs',
+  'test/service/long-addresses.test.ts': 'addresses that are refused before the store is read',
   'test/service/long-answers.test.ts': 'how long answers are sent; of rows see interface-lookup.test.ts',
   'test/service/interface-no-body.test.ts': 'bodies that are refused before a route is asked',
   'test/relations/lens-mounts.test.ts':
@@ -148,6 +149,7 @@ export const OWN_PROCESS: readonly string[] = [
   'test/catalog/long-reports.test.ts',
   'test/pipelines/pipeline-limits.test.ts',
   'test/service/anonymous-answers.test.ts',
+  'test/service/long-addresses.test.ts',
   'test/service/serving-thread.test.ts',
   'test/suggestions/suggestion-rules.test.ts',
 ];

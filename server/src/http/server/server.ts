@@ -17,6 +17,7 @@ import * as guarding from '../guards/guards.ts';
 import { createAnswerMemory, packForCaller } from './answer-encoding.ts';
 import * as connections from './connections.ts';
 import type { Server } from './endpoint.ts';
+import { isPathTooLong, KnownPaths } from './known-paths.ts';
 import { RequestLog } from './request-log.ts';
 
 export * from './built-files.ts';
@@ -64,6 +65,7 @@ export function createServer(
   guards: guarding.Guards,
   readElsewhere: bodies.ReadElsewhere = async (input) => bodies.jsonOperations().readJson(input).output,
 ): Server {
+  const paths = new KnownPaths();
   const server: Server = Fastify({
     logger: {
       level: settings.logLevel,
@@ -80,6 +82,7 @@ export function createServer(
     trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
     http: { ...connections.connectionOptions, maxHeaderSize: MAX_HEADER_BYTES },
     connectionTimeout: settings.readerMs ?? connections.READER_MS,
+    rewriteUrl: (request) => paths.shorten(request),
     routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: false, querystringParser: readLazily },
     requestTimeout: 0,
     forceCloseConnections: 'idle',
@@ -99,7 +102,7 @@ export function createServer(
   server.addHook('preParsing', guarding.createPathProjectHook(guards));
   readParameters(server);
   readBodies(server, bodies.createMemoryBudget(settings.bodyBudgetMib * bodies.MIB), readElsewhere);
-  answerUnknownPaths(server);
+  answerUnknownPaths(server, paths);
   if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
   const cookie = guarding.createSessionCookie(settings.publicUrl);
   server.addHook('onRequest', guarding.createGuardHook(guards, cookie));
@@ -291,21 +294,20 @@ function afterAnswer({ rawReply }: FastifyRequest, release: () => void): void {
 const SEARCHES = /^\/(suggest|suggestions)\/?$|^\/search\/suggest\/?$/;
 
 /** Unknown path: 404. Known path, other method: 405 with Allow. Source: docs/interface.md §7.2. */
-function answerUnknownPaths(server: Server): void {
-  const known = new Map<string, { path: RegExp; methods: Set<string>; hidden: boolean }>();
-  server.addHook('onRoute', ({ url, method, config }: RouteOptions) => {
-    if (url.includes('*')) return;
-    const path = new RegExp(`^${url.replace(/[.]/g, '\\.').replace(/:[^/]+/g, '[^/]+')}$`);
-    const hidden = config?.hidesOtherMethods === true;
-    const { methods } = known.getOrInsertComputed(path.source, () => ({ path, methods: new Set(), hidden }));
-    for (const one of [method].flat()) methods.add(one);
-  });
+function answerUnknownPaths(server: Server, paths: KnownPaths): void {
+  server.addHook('onRoute', (route) => paths.add(route));
+  server.addHook(
+    'onRequest',
+    guarding.requestHook(({ originalUrl }) => {
+      if (isPathTooLong(originalUrl)) throw new ServiceError('not_found');
+    }),
+  );
   server.setNotFoundHandler((request) => {
     const path = request.url.split('?', 1)[0] ?? '';
-    const entry = known.values().find((one) => one.path.test(path));
+    const known = paths.find(path);
     if (SEARCHES.test(path)) throw new ServiceError('search_absent');
-    if (entry === undefined || entry.hidden) throw new ServiceError('not_found');
-    throw new ServiceError('method_not_allowed', { allow: [...entry.methods].sort() });
+    if (known === undefined || known.isHidden) throw new ServiceError('not_found');
+    throw new ServiceError('method_not_allowed', { allow: [...known.methods].sort() });
   });
 }
 
@@ -391,7 +393,11 @@ type Query = Record<string | symbol, string | string[]>;
 /** Parsed at once, from any sender. */
 const SHORT_CHARACTERS = 4_096;
 /** The parameters that guards need. */
-const OF_GUARDS = /(?<=^|&)(?:apiKey|projectId)(?:=[^&]*)?(?=&|$)/g;
+const OF_GUARDS = ['apiKey', 'projectId'] as const;
+/** A list of two values is refused like a longer one. */
+const MOST_VALUES = 2;
+/** Characters of a value that are decoded: a longer one is invalid as a key and as a number, cut or not. */
+const LONGEST_VALUE = 1_024;
 
 /**
  * Reads the query of an address. Of a long one it reads only the key and the project, and the rest when any of it is used,
@@ -399,7 +405,7 @@ const OF_GUARDS = /(?<=^|&)(?:apiKey|projectId)(?:=[^&]*)?(?=&|$)/g;
  */
 export function readLazily(text: string): Query {
   if (text.length <= SHORT_CHARACTERS) return readQuery(text);
-  const query = readQuery((text.match(OF_GUARDS) ?? []).join('&'));
+  const query = readQuery(OF_GUARDS.flatMap((name) => findParts(text, name)).join('&'));
   let isRead = false;
   function readRest(): Query {
     if (!isRead) Object.assign(query, readQuery(text));
@@ -413,6 +419,19 @@ export function readLazily(text: string): Query {
     ownKeys: () => Reflect.ownKeys(readRest()),
     getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(find(name), name),
   });
+}
+
+/** @returns the first parts of a query with this name, long ones cut */
+function findParts(text: string, name: string): string[] {
+  const found: string[] = [];
+  for (let at = text.indexOf(name); at >= 0 && found.length < MOST_VALUES; at = text.indexOf(name, at + 1)) {
+    const sign = text[at + name.length] ?? '&';
+    if ((at > 0 && text[at - 1] !== '&') || !'=&'.includes(sign)) continue;
+    const end = text.indexOf('&', at);
+    const part = text.slice(at, end < 0 ? undefined : end);
+    found.push(part.slice(0, name.length + 1 + LONGEST_VALUE));
+  }
+  return found;
 }
 
 /**
