@@ -106,17 +106,20 @@ function* deleteAbsent(fullUpdateId: number, undo: Undo): Program<void> {
   yield* run`delete from ${absent}`;
 }
 
-/** @returns by batch the products that a later batch has too: the last accepted one wins, docs/interface.md §4.4 */
+/**
+ * One pass over the sorted list: a join would depend on statistics, and SQLite would scan the list again for each product.
+ * @returns by batch the products that a later batch has too: the last accepted one wins, docs/interface.md §4.4
+ */
 function* findRepeated(
   fullUpdateId: number,
   { isRepeated }: Counts,
 ): Program<ReadonlyMap<number, readonly number[]>> {
   if (!isRepeated) return new Map();
   yield* planForWholeTables();
-  const listed = batches.stagedList(fullUpdateId, 'products');
-  const found = yield* rows<{ batch: number; id: number }>`select s.batch, s.value as id
-    from ${listed} join (select s.value, max(s.batch) as last from ${listed}
-    group by s.value having count(*) > 1) r on r.value = s.value and r.last > s.batch`;
+  const found = yield* rows<{ batch: number; id: number }>`select r.batch, r.id
+    from (select s.batch, s.value as id, max(s.batch) over (partition by s.value) as last
+      from ${batches.stagedList(fullUpdateId, 'products')}) r
+    where r.batch < r.last`;
   const byBatch = Map.groupBy(found, ({ batch }) => batch);
   return new Map([...byBatch].map(([batch, ids]) => [batch, ids.map(({ id }) => id)]));
 }
@@ -285,7 +288,7 @@ export function* compareStaged({ fullUpdateId, withIdentifiers }: port.ComparedU
   yield* planForWholeTables();
   const compared = yield* compareCounts(fullUpdateId);
   const { present, staged } = compared;
-  const kinds = selectKinds(fullUpdateId, yield* findRepeated(fullUpdateId, compared));
+  const kinds = selectKinds(fullUpdateId, compared);
   const countOf = (kind: Sql) => cell<number>`select count(distinct k.identifier) as count from (${kind}) k`;
   const [created = 0, changed = 0] = [yield* countOf(kinds.created), yield* countOf(kinds.changed)];
   // A product may have been deleted since the batches were staged.
@@ -299,11 +302,13 @@ export function* compareStaged({ fullUpdateId, withIdentifiers }: port.ComparedU
   return { present, ...(described as Required<typeof described>) };
 }
 
-function selectKinds(fullUpdateId: number, byBatch: ReadonlyMap<number, readonly number[]>) {
-  const repeated = [...byBatch].flatMap(([batch, ids]) => ids.map((id) => [id, batch]));
-  const isLast = sql`(s.value, s.batch) not in
-    (select l.id, l.batch from ${tabled('l', { id: 'bigint', batch: 'bigint' }, repeated)})`;
+function selectKinds(fullUpdateId: number, { isRepeated }: Counts) {
   const staged = batches.stagedList(fullUpdateId, 'products');
+  // Not the reverse, `not in` those of earlier batches: SQLite would compare each pair with the whole list. The plus sign
+  // prevents a search of the batches by this list.
+  const isLast = isRepeated
+    ? sql`(s.value, +s.batch) in (select s.value, max(s.batch) from ${staged} group by s.value)`
+    : text('true');
   const changed = sql`select s.value from ${staged} where s.place < s.changed and ${isLast}
     union all select s.value from ${batches.stagedList(fullUpdateId, 'gaining')} where ${isLast}`;
   return {

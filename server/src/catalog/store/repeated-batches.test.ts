@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openEmbeddedCatalog } from '../../../test/support/catalogs/catalog-under-test.ts';
+import { CatalogWorld } from '../../../test/support/catalogs/catalog-world.ts';
+import { type SeenStatement, watchSqlite } from '../../../test/support/plans/sqlite-plans.ts';
+import { embeddedOnly } from '../../../test/support/test-store.ts';
+
+const many = (count: number, content: number, from = 0) =>
+  new Map(Array.from({ length: count }, (_, at) => [`p${from + at}`, content] as const));
+
+const options = embeddedOnly(
+  'plans of PostgreSQL follow its statistics; postgres-statistics.test.ts reads them',
+);
+
+test(
+  'previews and commits a full update whose batch came twice without reading a list again for each product (§4.4)',
+  options,
+  async () => {
+    const seen: SeenStatement[] = [];
+    const stop = watchSqlite((statement) => seen.push(statement));
+    try {
+      const world = new CatalogWorld(openEmbeddedCatalog(1), 1);
+      await world.apply(many(40, 1));
+      world.initiate();
+      const [session] = world.sessions;
+      assert.ok(session !== undefined);
+      for (const batch of [many(20, 2), many(10, 1, 20), many(20, 3), many(10, 1, 20)])
+        await world.accept(session, batch);
+      // Compares the preview and the commit with the model.
+      await world.commit(session);
+    } finally {
+      stop();
+    }
+    assert.deepEqual(
+      seen.filter(({ refused }) => refused.length > 0),
+      [],
+    );
+    const ofRepeated = seen.filter(({ sql }) => sql.includes('max(s.batch)'));
+    assert.ok(ofRepeated.length >= 2, 'the statements of the preview and of the commit were watched');
+  },
+);

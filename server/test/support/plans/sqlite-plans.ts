@@ -1,0 +1,63 @@
+import { DatabaseSync } from 'node:sqlite';
+import { listLoops, type SqliteLoop } from './sqlite-loops.ts';
+
+/** Refuses statements on files whose time grows with the square of a catalog or of what a caller sent. */
+
+/** Tables whose number of rows does not follow the number of products. */
+const SMALL: Readonly<Record<string, string>> = {
+  staged_batch: 'a row for each batch of the open full updates',
+  undo_log: 'as many as commits can be undone',
+  undo_created: 'a row for each batch of these commits',
+};
+
+/** Columns of which few rows of any table have the same value. */
+const SELECTIVE = new Set(['id', 'identifier', 'document_id', 'product_id']);
+
+const isLong = ({ source, kind, columns }: SqliteLoop): boolean => {
+  if (source in SMALL || source === '') return false;
+  // SQLite makes an index of a list only to find a value in it.
+  if (kind === 'range' && source === '(temporary)') return false;
+  return kind === 'scan' || !columns.some((column) => SELECTIVE.has(column));
+};
+
+const write = ({ source, kind, columns }: SqliteLoop) =>
+  kind === 'scan' ? `all of ${source}` : `${source} by ${columns.join(', ') || 'a range of keys'}`;
+
+/** @returns the loops that read a list again for each row of another one, e.g. `all of product > all of (virtual)` */
+export function judgeLoops(loops: readonly SqliteLoop[], sql: string): string[] {
+  // The rows of a partition are kept in a list and read once more by its frame.
+  const isOfWindow = ({ source }: SqliteLoop) => source === '(temporary)' && /\bover \(/.test(sql);
+  const refused = loops.filter(
+    (loop) => isLong(loop) && !isOfWindow(loop) && loop.outer.some((outer) => isLong(outer)),
+  );
+  return refused.map((loop) => [...loop.outer, loop].map(write).join(' > '));
+}
+
+/** A statement that was prepared, with what is refused of its plan. */
+export interface SeenStatement {
+  readonly sql: string;
+  readonly refused: readonly string[];
+}
+
+const CHANGES_OR_READS = /^\s*(?:select|with|insert|update|delete|replace)\b/i;
+
+/** Reports each statement once that this thread prepares, on any file. @returns a function that stops it */
+export function watchSqlite(report: (seen: SeenStatement) => void): () => void {
+  const { prepare } = DatabaseSync.prototype;
+  const known = new Set<string>();
+  DatabaseSync.prototype.prepare = function watched(...given: Parameters<typeof prepare>) {
+    const prepared = prepare.apply(this, given);
+    const [sql] = given;
+    if (!known.has(sql) && CHANGES_OR_READS.test(sql)) {
+      known.add(sql);
+      report({
+        sql: sql.replace(/\s+/g, ' ').trim(),
+        refused: judgeLoops(listLoops(this, prepare, sql), sql),
+      });
+    }
+    return prepared;
+  };
+  return () => {
+    DatabaseSync.prototype.prepare = prepare;
+  };
+}
