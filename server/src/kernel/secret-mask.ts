@@ -12,6 +12,19 @@ const PAIR = new RegExp(
 /** `https://user:password@host` */
 const USER_IN_URL = /(:\/\/)[^\s/"'@]+@/g;
 
+/** The fewest characters of an account key (docs/interface.md §10.2) and of the token of an address. */
+const SECRET_CHARACTERS = 32;
+/** A part of a generated secret, which mixes cases and digits. */
+const PART_OF_SECRET = /(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{20,}/;
+const LOOKS = new RegExp(`[\\w+=~-]{${SECRET_CHARACTERS},}|${PART_OF_SECRET.source}`, 'g');
+
+/** Whether a text as a whole may be a key or a token, whatever its name. An id of a task, of 24 characters, is neither. */
+export const looksSecret = (text: string): boolean =>
+  text.length >= SECRET_CHARACTERS || PART_OF_SECRET.test(text);
+
+/** Masks every word of a text that may be a key or a token, whatever its name. */
+export const maskLooks = (text: string): string => text.replace(LOOKS, MASK);
+
 /** @param plainName a name that is not secret here, although it looks so: `key` of a product's attribute */
 export function isSecretName(name: string, plainName?: string): boolean {
   return name !== plainName && SECRET_NAME.test(name);

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { EventType } from '../events/events.ts';
 import type { Scope } from '../kernel/caller.ts';
+import { maskLooks } from '../kernel/secret-mask.ts';
 import type { Actor } from '../projects/projects.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
 
@@ -36,8 +37,8 @@ export interface MadeEndpoint extends Endpoint {
   readonly secret: string;
 }
 
-/** The query of a URL may be secret, so logs and the audit log get the rest. */
-export const describeUrl = (url: string): string => url.split(/[?#]/, 1)[0] ?? '';
+/** The query of a URL may be secret, and so may a part of its path; logs and the audit log get the rest. */
+export const describeUrl = (url: string): string => maskLooks(url.split(/[?#]/, 1)[0] ?? '');
 
 /** What is shown of a request's answer or failure. */
 export interface Attempt {

@@ -233,12 +233,12 @@ suite('connections (§8)', { concurrency: true }, () => {
 
   test('an address of any length takes little of the log, whoever calls it', async (t) => {
     const { server, log } = await serve(t);
-    await server.inject(`/nowhere/${'x'.repeat(100_000)}`);
+    await server.inject(`/nowhere/${'1/'.repeat(50_000)}`);
     await server.inject({ url: `/refused?${'x'.repeat(100_000)}`, headers: { authorization: 'key' } });
     const lines = log.filter((line) => line.includes('"msg":"request'));
     assert.equal(lines.length, 2);
     for (const line of lines) assert.ok(line.length < 2_000, `${line.length} characters`);
-    assert.match(lines[0] ?? '', /"path":"\/nowhere\/x+…"/);
+    assert.match(lines[0] ?? '', /"path":"\/nowhere\/[1/]+…"/);
   });
 
   test('where connections are short the ones without a key go first, of these the one that was quiet longest', async (t) => {

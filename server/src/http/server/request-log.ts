@@ -1,10 +1,11 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { isUser } from '../../kernel/caller.ts';
-import { isSecretName, MASK, maskSecrets } from '../../kernel/secret-mask.ts';
+import { maskLooks, maskSecrets } from '../../kernel/secret-mask.ts';
 import { unpackBeginning } from '../../storage/payloads/payloads.ts';
 import type { FailureBody } from '../answers/answers.ts';
 import { BEGINNING_BYTES } from '../bodies/bodies.ts';
 import type { Server } from './endpoint.ts';
+import { showPath, showQuery } from './shown-request.ts';
 
 /** A request that takes this long is slow. Source: docs/interface.md §14.7. */
 export const SLOW_MS = 1_000;
@@ -110,19 +111,12 @@ export function describeSent(request: FastifyRequest) {
   };
 }
 
-function describeUrl({ url, routeOptions }: FastifyRequest): string {
-  const { config, url: pattern = '' } = routeOptions;
-  const [path = '', query] = config?.hasSecretPath ? [pattern] : url.slice(0, 2 * LONGEST.url).split('?', 2);
-  if (query === undefined) return path;
-  // Names may be percent-encoded; what the service reads is what has to be masked.
-  const pairs = [...new URLSearchParams(query)].map(
-    ([name, value]) => `${encode(name)}=${isSecretName(name) ? MASK : encode(maskSecrets(value))}`,
-  );
-  return `${path}?${pairs.join('&')}`.slice(0, LONGEST.url);
+function describeUrl(request: FastifyRequest): string {
+  const shown = showPath(request);
+  const [, query] = request.url.slice(0, 2 * LONGEST.url).split('?', 2);
+  if (query === undefined || request.routeOptions.config?.hasSecretPath) return shown;
+  return `${shown}?${showQuery(query)}`.slice(0, LONGEST.url);
 }
-
-/** A lone surrogate cannot be written as UTF-8. */
-const encode = (text: string) => encodeURIComponent(text.toWellFormed()).replaceAll('%2C', ',');
 
 /** Text in other encodings has NULs between its letters, which would hide a name. */
 const UNREADABLE = /[^\P{Cc}\n\r\t]|\ufffd/gu;
@@ -145,7 +139,8 @@ function describeDetails({ reason, details = [], validation = [] }: FailureBody)
     ),
   );
   const lines = reason === 'body_not_json' ? details.map((line) => line.replace(QUOTED, '')) : details;
-  return [...lines, ...ofProducts];
+  // These may quote a part of the path or the query.
+  return [...lines.map(maskLooks), ...ofProducts];
 }
 
 const shorten = (line: string) => maskSecrets(line.slice(0, LONGEST.line));

@@ -19,6 +19,7 @@ import * as connections from './connections.ts';
 import type { Server } from './endpoint.ts';
 import { isPathTooLong, KnownPaths } from './known-paths.ts';
 import { RequestLog } from './request-log.ts';
+import { createSerializers } from './shown-request.ts';
 
 export * from './built-files.ts';
 export * from './endpoint.ts';
@@ -48,13 +49,6 @@ export interface ServerSettings {
 const CLOSE_MS = 30_000;
 /** 128 KiB of request line and headers are accepted; Node counts a little more than their text. Source: §8. */
 const MAX_HEADER_BYTES = 136 * 1024;
-/** Characters of an address shown in a log line. */
-const MOST_SHOWN = 1_000;
-
-function pathOf({ url, routeOptions }: FastifyRequest): string | undefined {
-  const path = routeOptions?.config?.hasSecretPath ? routeOptions.url : url.split('?', 1)[0];
-  return path !== undefined && path.length > MOST_SHOWN ? `${path.slice(0, MOST_SHOWN)}…` : path;
-}
 
 /**
  * The server with its checks but without routes.
@@ -66,15 +60,12 @@ export function createServer(
   readElsewhere: bodies.ReadElsewhere = async (input) => bodies.jsonOperations().readJson(input).output,
 ): Server {
   const paths = new KnownPaths();
+  const shown = createSerializers();
   const server: Server = Fastify({
     logger: {
       level: settings.logLevel,
       ...(settings.logTo && { stream: settings.logTo }),
-      // The query may contain ?apiKey=, so only the path is logged. Source: docs/interface.md §5.1.
-      serializers: {
-        req: (request: FastifyRequest) => ({ method: request.method, path: pathOf(request), ip: request.ip }),
-        res: ({ statusCode }: { statusCode: number }) => ({ statusCode }),
-      },
+      serializers: shown.serializers,
     },
     logController: new RequestLog(settings.logLevel),
     genReqId: () => randomUUID(),
@@ -98,6 +89,7 @@ export function createServer(
   server.setSerializerCompiler(() => JSON.stringify);
   connections.boundConnections(server, settings.strangerMs ?? connections.STRANGER_MS);
   if (settings.traces !== undefined) traceRequests(server);
+  server.addHook('onRoute', ({ url }) => shown.addRoute(url));
   server.addHook('onRoute', guarding.markProjectRoute);
   server.addHook('preParsing', guarding.createPathProjectHook(guards));
   readParameters(server);
