@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: measures the service's promises and records the results. `npm run bench -- NAME…` runs only the named
  * measurements (`postgres`: all of `postgres-…`), `--quick` uses small sizes to see that everything runs; `--keep` records
- * the results of such runs too, next to those of the day. TMPDIR must be on the disk to be measured. BENCH_NODE_OPTIONS
+ * the results of such runs too, next to those of the day. The program ends with status 1 if `hostile` misses a target. TMPDIR must be on the disk to be measured. BENCH_NODE_OPTIONS
  * are options of Node for the service, e.g. `--cpu-prof --cpu-prof-dir=/tmp/profiles`, BENCH_OPEN_FILES is its limit of
  * open descriptors.
  */
@@ -44,7 +44,15 @@ import { soak } from './service/soak.ts';
 import { suggestions } from './suggestions/suggestions.ts';
 import { describeMachine } from './support/machine.ts';
 import { watchOthers } from './support/machine-load.ts';
-import type { Bench, Measurement, Sizes } from './support/measurement.ts';
+import {
+  type Bench,
+  describeFigure,
+  type Figure,
+  isMet,
+  judge,
+  type Measurement,
+  type Sizes,
+} from './support/measurement.ts';
 import {
   describeResults,
   describeTable,
@@ -152,7 +160,7 @@ function openBench(sizes: Sizes): Bench {
 async function measureAll(bench: Bench, measurements: readonly Measurement[]): Promise<void> {
   const machine = describeMachine();
   const measured: MeasuredFigures[] = [];
-  for (const { name, title, describeConditions, measure } of measurements) {
+  for (const { name, title, failsIfMissed, describeConditions, measure } of measurements) {
     const start = performance.now();
     const measuredAt = new Date().toISOString();
     const others = watchOthers();
@@ -170,8 +178,17 @@ async function measureAll(bench: Bench, measurements: readonly Measurement[]): P
     };
     measured.push(one);
     console.log(describeTable(one));
+    if (failsIfMissed) reportMissed(figures);
   }
   writeResults({ machine, isQuick: values.quick, measured });
+}
+
+/** Names the figures that miss their targets, which ends the program with status 1. */
+function reportMissed(figures: readonly Figure[]): void {
+  const missed = figures.filter((one) => isMet(one) === false);
+  if (missed.length === 0) return;
+  for (const one of missed) console.error(`missed: ${one.name}: ${describeFigure(one)}, ${judge(one)}`);
+  process.exitCode = 1;
 }
 
 /** Partial runs and small sizes say nothing about the service: they are shown, and recorded only on demand. */

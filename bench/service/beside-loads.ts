@@ -18,7 +18,15 @@ import { type BenchService, PROGRAM, type Settings } from '../support/service.ts
 import { createClient, runFullUpdate, type ServiceClient } from '../support/service-client.ts';
 import { round, spreadOf } from '../support/statistics.ts';
 import { describeBatch, FIRST_VERSION, identifierOf } from '../support/synthetic-products.ts';
-import { Attack, HOSTILE_LOADS, type HostileLoad, isPartial } from './hostile-loads.ts';
+import {
+  Attack,
+  type AttackOrder,
+  type HostileLoad,
+  isPartial,
+  type Victim,
+  type VictimRequests,
+} from './attack.ts';
+import { HOSTILE_LOADS } from './hostile-loads.ts';
 
 const TARGETS = { p99Ms: 50, memoryMib: 1_200 };
 /** Requests per second of the other account, whether or not answers come. */
@@ -45,11 +53,13 @@ export async function measureBesideLoads(bench: Bench): Promise<Figure[]> {
     for (const kind of STORES.filter((one) => stores.includes(one))) {
       bench.say(`${load.name}, ${kind}`);
       const found = await measureLoad(bench, load, kind);
-      const [latency, memory] = toFigures(load, kind, found);
+      const [latency, memory, ...others] = toFigures(load, kind, found);
       bench.say(
         `p99 ${round(latency.spread.median)} ms (${latency.absolute}); ${round(memory.spread.median)} MiB (${memory.absolute})`,
       );
-      figures.push(latency, memory);
+      for (const one of others)
+        bench.say(`${one.name}: ${round(one.spread.median)} ${one.unit} (${one.absolute})`);
+      figures.push(latency, memory, ...others);
     }
   }
   return figures;
@@ -62,13 +72,20 @@ interface Found {
   readonly during: Period;
   readonly memory: Readonly<Record<'before' | 'peak' | 'after', number>>;
   readonly outcomes: string;
+  /** What the load measured itself. */
+  readonly figures: readonly Figure[];
 }
 
 async function measureLoad(bench: Bench, load: HostileLoad, kind: StoreKind): Promise<Found> {
   const open = kind === 'postgres' ? openPostgres : openEmbedded;
   const store = await open(bench, `hostile-${load.name}`, load.settings ?? {});
-  const attack = await createAttack(store.service, bench.sizes.seconds * 3);
-  const order = await prepareVictim(store, load.victim ?? 'lookup');
+  const victim = await createVictim(store);
+  const attack = await createAttack(store.service, {
+    seconds: bench.sizes.seconds * 3,
+    million: bench.sizes.million,
+    victim,
+  });
+  const order = await describeRequests(store, victim, load.victim ?? 'lookup');
   try {
     await load.prepare?.(attack);
     await store.waitUntilQuiet();
@@ -87,27 +104,39 @@ async function measureLoad(bench: Bench, load: HostileLoad, kind: StoreKind): Pr
     attack.stop();
     await pause(IDLE_MS);
     const { peakMib, presentMib } = readMemory(pid);
-    return { before, during, memory: { before: memory, peak: peakMib, after: presentMib }, outcomes };
+    const { figures } = attack;
+    return {
+      before,
+      during,
+      memory: { before: memory, peak: peakMib, after: presentMib },
+      outcomes,
+      figures,
+    };
   } finally {
     attack.stop();
+    victim.client.close();
     await store.stop();
   }
 }
 
-async function createAttack(service: BenchService, seconds: number): Promise<Attack> {
+async function createAttack(
+  service: BenchService,
+  order: Pick<AttackOrder, 'seconds' | 'million' | 'victim'>,
+): Promise<Attack> {
   const projectId = await service.createProject('Attacker');
   const reading = { name: 'Reads', scope: { type: 'account' }, access: 'read' };
   const { key } = await service.succeed<{ key: string }>('POST', '/management/api-keys', reading);
-  return new Attack(service, { projectId, readKey: key, seconds });
+  return new Attack(service, { ...order, projectId, readKey: key });
 }
 
 const SEARCHES = ['red lamps', 'blue drills', 'brandwerk oak', 'model 17', 'steel chairs', '99 saws'];
 
-/** An account with a small catalog, which it requests all the time. */
-async function prepareVictim(
-  { service, waitUntilQuiet, settings }: BenchStore,
-  kind: 'lookup' | 'search',
-): Promise<LoadOrder> {
+interface KeyedVictim extends Victim {
+  readonly key: string;
+}
+
+/** An account with a small catalog. */
+async function createVictim({ service, waitUntilQuiet, settings }: BenchStore): Promise<KeyedVictim> {
   const key = await createAccount(settings);
   const client = createClient(service.address, key);
   const projectId = await createProject(client);
@@ -115,6 +144,15 @@ async function prepareVictim(
     bodies: [describeBatch({ from: 0, count: PRODUCTS, ...FIRST_VERSION })],
   });
   await waitUntilQuiet();
+  return { key, client, projectId };
+}
+
+/** @returns requests that the account sends all the time */
+async function describeRequests(
+  { service }: BenchStore,
+  { key, client, projectId }: KeyedVictim,
+  kind: VictimRequests,
+): Promise<LoadOrder> {
   const identifiers = Array.from({ length: PRODUCTS }, (_, at) => identifierOf(at));
   const paths =
     kind === 'lookup'
@@ -122,7 +160,6 @@ async function prepareVictim(
       : SEARCHES.map((words) => `/search/products?projectId=${projectId}&q=${encodeURIComponent(words)}`);
   // The first search makes the index.
   for (const path of paths) while (isPartial(await client.call('GET', path))) await pause(100);
-  client.close();
   return { address: service.address, key, paths, seconds: LONGEST_S, ...LOADS };
 }
 
@@ -163,9 +200,13 @@ const shutOut = ({ message }: Error): Period => ({
   fault: message.split('\n', 1)[0] ?? '',
 });
 
-function toFigures(load: HostileLoad, kind: StoreKind, { before, during, memory, outcomes }: Found) {
+function toFigures(
+  load: HostileLoad,
+  kind: StoreKind,
+  { before, during, memory, outcomes, figures }: Found,
+): [Figure, Figure, ...Figure[]] {
   const { fault, requests, longest } = during;
-  const waits = `${round(before.p99)} ms before; longest ${round(longest)} ms of ${requests} requests`;
+  const waits = `${round(during.p99 / before.p99)} × the ${round(before.p99)} ms before; longest ${round(longest)} ms of ${requests} requests`;
   return [
     {
       name: `${load.title} (\`${load.name}\`), ${kind}: p99 of another account`,
@@ -181,5 +222,6 @@ function toFigures(load: HostileLoad, kind: StoreKind, { before, during, memory,
       target: { kind: 'at most', value: TARGETS.memoryMib },
       absolute: `${round(memory.before)} MiB before, ${round(memory.after)} after ${IDLE_MS / 1_000} idle seconds`,
     },
-  ] as const satisfies Figure[];
+    ...figures,
+  ];
 }

@@ -1,145 +1,12 @@
-import { Agent, type IncomingMessage, request } from 'node:http';
-import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { BenchService, Settings } from '../support/service.ts';
-import { runFullUpdate } from '../support/service-client.ts';
-
-/** A hostile load by one caller, during which another account's requests are measured. */
-export interface HostileLoad {
-  readonly name: string;
-  readonly title: string;
-  readonly settings?: Settings;
-  /** The requests of the other account; default: lookups. */
-  readonly victim?: 'lookup' | 'search';
-  /** Runs before any measurement. */
-  prepare?(attack: Attack): Promise<void>;
-  /** Runs before the other account opens its connections. */
-  begin?(attack: Attack): Promise<void>;
-  /** Ends by itself, at the latest with the time of the attack. */
-  run(attack: Attack): Promise<void>;
-}
-
-interface Sent {
-  readonly path: string;
-  readonly method?: 'GET' | 'POST';
-  /** Null: no key. Default: the key of the account. */
-  readonly key?: string | null;
-  readonly encoding?: string;
-  /** Compressed with gzip. */
-  readonly body?: Buffer;
-}
-
-/** The longest duration of any part of a load, whatever the service does. */
-const LONGEST_MS = 90_000;
-/** The maximum number of requests per load. */
-const MOST_REQUESTS = 50_000;
-
-/** An attacker of a service: an account, a project, a key that may only read. */
-export class Attack {
-  readonly service: BenchService;
-  readonly projectId: number;
-  readonly readKey: string;
-  readonly seconds: number;
-  /** The number of answers by status, and of connections ended by the service. */
-  readonly outcomes = new Map<string, number>();
-  readonly sockets = new Set<Socket>();
-  private readonly agent = new Agent({ keepAlive: true });
-  private readonly end = new AbortController();
-  private sent = 0;
-
-  constructor(
-    service: BenchService,
-    { projectId, readKey, seconds }: Pick<Attack, 'projectId' | 'readKey' | 'seconds'>,
-  ) {
-    this.service = service;
-    this.projectId = projectId;
-    this.readKey = readKey;
-    this.seconds = seconds;
-  }
-
-  get isOver(): boolean {
-    return this.end.signal.aborted;
-  }
-
-  /** @returns once the answer has been read to its end, or the connection has ended */
-  async send({ path, method = 'GET', key = this.service.key, encoding, body }: Sent): Promise<void> {
-    const { hostname, port } = new URL(this.service.address);
-    const headers = {
-      ...(key !== null && { authorization: `Bearer ${key}` }),
-      ...(encoding && { 'accept-encoding': encoding }),
-      ...(body && {
-        'content-encoding': 'gzip',
-        'content-type': 'application/json',
-        'content-length': body.length,
-      }),
-    };
-    this.sent += 1;
-    const outcome = await new Promise<string>((resolve) => {
-      const { agent, end } = this;
-      const onError = ({ code, name }: NodeJS.ErrnoException) => resolve(code ?? name);
-      const onAnswer = (answer: IncomingMessage) =>
-        answer
-          .on('error', onError)
-          .on('end', () => resolve(String(answer.statusCode)))
-          .resume();
-      request({ agent, hostname, port, path, method, headers, signal: end.signal }, onAnswer)
-        .on('error', onError)
-        .end(body);
-    });
-    this.count(outcome);
-  }
-
-  /** Repeats the requests on `atOnce` connections until the time of the load is over. */
-  async repeat(atOnce: number, listed: readonly Sent[]): Promise<void> {
-    const until = performance.now() + this.seconds * 1_000;
-    const run = async (_: unknown, first: number) => {
-      for (let at = first; performance.now() < until && this.sent < MOST_REQUESTS && !this.isOver; at += 1)
-        await this.send(listed[at % listed.length] as Sent);
-    };
-    await Promise.all(Array.from({ length: atOnce }, run));
-  }
-
-  /** A connection that requests the liveness check, and is reopened whenever it ends. */
-  async hold(everyMs: number): Promise<void> {
-    const { hostname, port } = new URL(this.service.address);
-    const ask = () => socket.write(`GET /health/live HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
-    const socket = connect(Number(port), hostname, ask).resume();
-    const timer = setInterval(ask, everyMs);
-    this.sockets.add(socket);
-    socket.on('error', () => {}).once('data', () => this.count('held'));
-    socket.once('close', () => {
-      clearInterval(timer);
-      this.sockets.delete(socket);
-      this.count('ended');
-      if (!this.isOver) setTimeout(() => !this.isOver && void this.hold(everyMs), REOPENED_MS);
-    });
-  }
-
-  /** Waits for the end of the work, at most the longest time of a load. */
-  async during(work: Promise<void>): Promise<void> {
-    const timer = setTimeout(() => this.end.abort(), LONGEST_MS);
-    await work.finally(() => clearTimeout(timer));
-  }
-
-  stop(): void {
-    this.end.abort();
-    for (const socket of this.sockets) socket.destroy();
-    this.agent.destroy();
-  }
-
-  describe(): string {
-    return [...this.outcomes].map(([outcome, count]) => `${count} × ${outcome}`).join(', ');
-  }
-
-  private count(outcome: string): void {
-    this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
-  }
-}
+import type { Attack, HostileLoad, Sent } from './attack.ts';
+import { CHANNEL_LOADS } from './channel-loads.ts';
+import { loadFatProducts } from './fat-products.ts';
+import { QUESTION_LOADS } from './question-loads.ts';
 
 const MIB = 1024 * 1024;
-const REOPENED_MS = 200;
 const HEALTH_MS = 20_000;
 /** In addition to the 256 that the service reserves for files. */
 const OPEN_FILES = 1_024;
@@ -174,36 +41,12 @@ const post = (path: string, bodies: readonly Buffer[]): Sent[] =>
 const deletePath = ({ projectId }: Attack) => `/products/delete?projectId=${projectId}`;
 
 const LONG_PRODUCTS = 100;
+/** 100 products of 1.95 MB each. @param word  the words that make up a product's values */
+const loadLongProducts = ({ service, projectId }: Attack, word?: (at: number) => string) =>
+  loadFatProducts({ service, projectId, count: LONG_PRODUCTS, values: 30, ...(word && { word }) });
+
 /** With them, an answer has 31.2 MB, just below the limit of 32 MiB. Source: docs/interface.md §8. */
 const MOST_LOOKED_UP = 16;
-const VALUES = 30;
-const VALUE_CHARACTERS = 65_000;
-const PRODUCTS_PER_BODY = 10;
-
-/** 100 products of 1.95 MB each. @param word  the words that make up a product's values */
-async function loadLongProducts({ service, projectId }: Attack, word: (at: number) => string): Promise<void> {
-  let words = 0;
-  function describeValue(): string {
-    let value = '';
-    while (value.length < VALUE_CHARACTERS) value += `${word(words++)} `;
-    return value.slice(0, VALUE_CHARACTERS).trim();
-  }
-  function* makeBodies() {
-    for (let from = 0; from < LONG_PRODUCTS; from += PRODUCTS_PER_BODY) {
-      const products = Array.from({ length: PRODUCTS_PER_BODY }, (_, at) => ({
-        identifier: `long-${from + at}`,
-        name: `Long product ${from + at}`,
-        attributes: Array.from({ length: VALUES }, (__, value) => ({
-          key: `Text ${value}`,
-          value: describeValue(),
-        })),
-      }));
-      yield Buffer.from(JSON.stringify({ products }));
-    }
-  }
-  await runFullUpdate(service, projectId, { bodies: makeBodies() });
-}
-
 const lookUpLong = ({ projectId }: Attack, count: number): string => {
   const identifiers = JSON.stringify(Array.from({ length: count }, (_, at) => `long-${at}`));
   return `/product-service/products-by-sku?projectId=${projectId}&identifiers=${encodeURIComponent(identifiers)}`;
@@ -223,15 +66,12 @@ interface LongAnswers {
 const longAnswers = ({ name, title, path, encoding = 'identity', atOnce = 1 }: LongAnswers): HostileLoad => ({
   name: `answers-${name}`,
   title,
-  prepare: (attack) => loadLongProducts(attack, () => 'long'),
+  prepare: (attack) => loadLongProducts(attack),
   run: (attack) => attack.repeat(atOnce, [{ path: path(attack), encoding }]),
 });
 
 /** Makes each word of a catalog unique. */
 const ownWord = (at: number) => `w${(at * 7_919).toString(36)}`;
-
-/** Whether a search had no index yet. */
-export const isPartial = ({ text }: { readonly text: string }) => text.includes('"partial":true');
 
 const searchPath = ({ projectId }: Attack, words: string) =>
   `/search/products?projectId=${projectId}&q=${encodeURIComponent(words)}`;
@@ -359,7 +199,7 @@ export const HOSTILE_LOADS: readonly HostileLoad[] = [
     victim: 'search',
     async prepare(attack) {
       await loadLongProducts(attack, ownWord);
-      while (isPartial(await attack.service.call('GET', searchPath(attack, 'product')))) await pause(500);
+      await attack.waitForSearch('product');
     },
     run: (attack) =>
       attack.repeat(
@@ -378,8 +218,11 @@ export const HOSTILE_LOADS: readonly HostileLoad[] = [
   anonymous('openapi', '/openapi.json', '/openapi.json'),
   anonymous('docs', '/docs/api', '/docs/api'),
   anonymous('404', '404s with addresses of 8 KB', `/nowhere/${'long/'.repeat(1_600)}`),
+  anonymous('404-80k', '404s with addresses of 80 KB', `/nowhere/${'long/'.repeat(16_000)}`),
   anonymous('404-escapes', '404s with addresses of 80 KB of escapes', `/nowhere/${'%25/'.repeat(20_000)}`),
   anonymous('404-query', '404s with queries of 80 KB of spaces', `/nowhere?${'+'.repeat(80_000)}`),
   anonymous('query', 'addresses of 60,000 parameters', `/health/live?${'a&'.repeat(60_000)}`),
   anonymous('health', '/health/live', '/health/live'),
+  ...CHANNEL_LOADS,
+  ...QUESTION_LOADS,
 ];

@@ -20,6 +20,7 @@ export const hostile: Measurement = {
   name: 'hostile',
   title:
     'Hostile requests of every operation of docs/openapi.json, and loads that one caller sends on purpose',
+  failsIfMissed: true,
   describeConditions: async ({ sizes }) =>
     `Seed ${SEED}, ${countRequests(sizes)} requests, ${AT_ONCE} at a time, to one process on the embedded store, ` +
     'which then reads, takes back and after a restart reads again all that it kept. Each load goes to a process of its own, ' +

@@ -45,6 +45,8 @@ export interface Bench {
 export interface Measurement {
   readonly name: string;
   readonly title: string;
+  /** A missed target is a fault of the service, whatever the machine: the program ends with status 1. */
+  readonly failsIfMissed?: boolean;
   /** @returns a sentence on conditions of the figures besides the machine */
   describeConditions?(bench: Bench): Promise<string>;
   measure(bench: Bench): Promise<Figure[]>;
