@@ -303,6 +303,73 @@ test('a total with a missing value is unknown, unless what is known already exce
   ]);
 });
 
+test('a total is unknown if a completion of its missing values gives another verdict (§12.10 rule 11)', async () => {
+  const [catalog] = await createComputer({ total: { attribute: 'TDP' } });
+  /** The CPU draws 105 W, and the TDP of the fan is missing. */
+  const judge = async (definition: object, ...identifiers: string[]) => {
+    const { status, body } = await catalog.manage('POST', '', { ...POWER, name: 'Tried', ...definition });
+    assert.equal(status, 201, JSON.stringify(body));
+    const { totals } = await ask(catalog, { items: items('PSU-450', ...identifiers), relations: [body.id] });
+    return totals[0].verdict;
+  };
+  const reserve = (watts: number, operator: string) => ({
+    total: { attribute: 'TDP', times: -1, plus: `${watts} W` },
+    operator,
+  });
+  // With a negative factor, the missing value lowers what is compared.
+  assert.equal(await judge(reserve(1_000, 'lessOrEqual'), 'CPU', 'FAN'), 'unknown');
+  assert.equal(await judge(reserve(500, 'lessOrEqual'), 'CPU', 'FAN'), 'fits');
+  assert.equal(await judge(reserve(1_000, 'greaterOrEqual'), 'CPU', 'FAN'), 'unknown');
+  assert.equal(await judge(reserve(500, 'greaterOrEqual'), 'CPU', 'FAN'), 'does_not_fit');
+  const constant = { total: { attribute: 'TDP', times: 0, plus: '100 W' } };
+  assert.equal(await judge(constant, 'CPU', 'FAN'), 'fits');
+  // A part that is perhaps on the target side adds to the sum, or does not.
+  const priced = {
+    target: { all: [POWER.target, { attribute: 'Price', operator: 'less', value: 1_000 }] },
+    total: { attribute: 'TDP' },
+  };
+  await catalog.update(
+    product('PRICED', 'Graphics', { TDP: '400 W', Price: '500' }),
+    product('UNPRICED', 'Graphics', { TDP: '100 W' }),
+  );
+  assert.equal(await judge(priced, 'PRICED'), 'fits');
+  assert.equal(await judge(priced, 'PRICED', 'UNPRICED'), 'unknown');
+  assert.equal(await judge({ ...priced, operator: 'greater' }, 'UNPRICED'), 'does_not_fit');
+});
+
+test('a missing value may be negative while a product has a negative value of the attribute (§12.10 rule 11)', async () => {
+  const [catalog] = await createComputer({ total: { attribute: 'TDP' } });
+  const question = { items: [...items('PSU-450', 'CPU', 'FAN'), { identifier: 'GPU', quantity: 2 }] };
+  const judge = async () => (await ask(catalog, question)).verdict;
+  const cell = (value: string, key = 'TDP') => product('CELL', 'Solar "cells"', { [key]: value });
+  assert.equal(await judge(), 'does_not_fit');
+  // None of these is a negative TDP.
+  for (const harmless of [cell('-5'), cell('-5 K'), cell('-0 W'), cell('-5 W', 'Gain'), cell('- W')]) {
+    await catalog.update(harmless);
+    assert.equal(await judge(), 'does_not_fit');
+  }
+  await catalog.update(cell('-5 W'));
+  assert.equal(await judge(), 'unknown');
+  await catalog.update(cell('5 W'));
+  assert.equal(await judge(), 'does_not_fit');
+  await catalog.update(cell('-0.001 W'));
+  assert.equal(await judge(), 'unknown');
+  await catalog.done(await catalog.call('DELETE', '/products?identifiers=CELL'));
+  assert.equal(await judge(), 'does_not_fit');
+  // A restore returns to a version of the product that was there before, and is older than what was read.
+  await catalog.load(...COMPUTER, cell('-5 W'));
+  assert.equal(await judge(), 'unknown');
+  await catalog.load(...COMPUTER, cell('5 W'));
+  assert.equal(await judge(), 'does_not_fit');
+  await catalog.done(await catalog.post('/products/batch/restore'));
+  assert.equal(await judge(), 'unknown');
+  const synonym = { name: 'TDP', type: 'NUMERIC_ATTRIBUTE', unitName: 'W', synonyms: ['Gain'] };
+  await catalog.update(cell('-1 W', 'Gain'));
+  assert.equal(await judge(), 'does_not_fit');
+  await catalog.putOntology('own', synonym, { ...synonym, name: 'Wattage', synonyms: [] });
+  assert.equal(await judge(), 'unknown');
+});
+
 test('sums are exact, and reach a limit from below too (§12.10 rules 10 and 11)', async () => {
   const catalog = await createRelationCatalog(service());
   await catalog.load(

@@ -6,7 +6,7 @@ import { mainCategory, type UploadedProduct } from '../../catalog/products/produ
 import { HIGHEST_RELEVANCE } from '../answers/answers.ts';
 import { listKeys, readFrom, type SingleProduct } from '../definitions/definitions.ts';
 import type { CatalogColumns, PresentUpload, WorkLimit } from '../search/search.ts';
-import { judgeUpload, type SetJudge, type SetProduct } from './judgement.ts';
+import { judgeUpload, type MayBeNegative, type SetJudge, type SetProduct } from './judgement.ts';
 
 /** Products that could replace those that do not fit. Source: docs/interface.md §12.10. */
 
@@ -29,6 +29,7 @@ export interface AlternativeOrder {
   readonly set: readonly OrderedProduct[];
   /** Identifiers of the products that do not fit. */
   readonly unfit: ReadonlySet<string>;
+  readonly mayBeNegative: MayBeNegative;
   /** The most alternatives for each of them. */
   readonly most: number;
   readonly limit: WorkLimit;
@@ -61,7 +62,10 @@ async function findInPlaceOf(one: OrderedProduct, catalog: AlternativeCatalog, o
   if (catalog.columns === undefined) return { products: [], reason: REASONS.large };
   const describeAll = (list: readonly Candidate[]) =>
     list.map((candidate, place) => describeAlternative(catalog, { ...candidate, place }));
-  const judge = order.judge.judgeBeside(order.set.filter((other) => other !== one));
+  const judge = order.judge.judgeBeside(
+    order.set.filter((other) => other !== one),
+    order.mayBeNegative,
+  );
   const search = { path, one, judged: order.judge.attributes, mayFit: judge.mayFit };
   const candidates = sortByPrice(catalog, catalog.columns, search);
   const named = new Set(order.set.map(({ product }) => product.identifier));

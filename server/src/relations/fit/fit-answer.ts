@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { ComparedAttribute } from '../../catalog/filters/filters.ts';
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -7,6 +8,7 @@ import { type ColumnCache, listWords, type TriedCatalog, type WorkLimit } from '
 import { listAlternatives, type OrderedProduct } from './alternatives.ts';
 import type { FitSelection } from './fit-schemas.ts';
 import * as judgement from './judgement.ts';
+import type { NegativeValues, SearchedVersions } from './negative-values.ts';
 
 /** A question, with the project's settings. */
 export interface FitInput extends FitSelection {
@@ -15,7 +17,7 @@ export interface FitInput extends FitSelection {
 }
 
 /** One state of a catalog. */
-export interface FitCatalog extends TriedCatalog {
+export interface FitCatalog extends TriedCatalog, SearchedVersions {
   listAttributes(): Promise<readonly Attribute[]>;
   listRelations(): Promise<readonly definitions.Relation[]>;
   /** @returns the existing ones */
@@ -73,6 +75,7 @@ function toConstraint(
 /** What a thread caches, and how long a question may take. */
 export interface FitParts {
   readonly constraints: ConstraintCache;
+  readonly negatives: NegativeValues;
   readonly columns: ColumnCache;
   readonly limit: WorkLimit;
 }
@@ -87,7 +90,7 @@ const MOST_PAIRS = 20_000;
 export async function answerFit(
   catalog: FitCatalog,
   input: FitInput,
-  { constraints: cache, columns, limit }: FitParts,
+  { constraints: cache, negatives, columns, limit }: FitParts,
 ): Promise<string> {
   const { projectId, items, tags, relations } = input;
   const { version, attributes, constraints: all } = await cache.read(projectId, catalog);
@@ -109,7 +112,8 @@ export async function answerFit(
       'request_invalid',
       `${pairs.length} pairs would be judged, at most ${MOST_PAIRS} are at once: name fewer items, tags or relations`,
     );
-  const totals = judge.judgeTotals(set);
+  const signs = new Signs((attribute) => negatives.has(projectId, catalog, { attribute, limit }));
+  const totals = judge.judgeTotals(set, await signs.of(judge.listSigned(set)));
   const judgedPairs = [...pairs, ...totals.flatMap(listPairsOf)];
   const failing = judgedPairs.filter(({ verdict }) => verdict === 'does_not_fit');
   const unfit = new Set(failing.flatMap(({ source, target }) => [source, target]));
@@ -124,7 +128,14 @@ export async function answerFit(
             columns: await columns.read(projectId, catalog, { limit, words: listCategoryWords(set, unfit) }),
             findUploads: catalog.findUploads,
           },
-          { judge, set, unfit, most: input.alternatives, limit: limit.within(ALTERNATIVES_MS) },
+          {
+            judge,
+            set,
+            unfit,
+            mayBeNegative: await signs.of(judge.summed),
+            most: input.alternatives,
+            limit: limit.within(ALTERNATIVES_MS),
+          },
         );
   const verdicts = [...pairs, ...totals].map(({ verdict }) => verdict);
   const judged = {
@@ -142,6 +153,22 @@ export async function answerFit(
     relations: constraints.map(({ relation: { id }, revision }) => ({ id, revision })),
   };
   return JSON.stringify({ ...judged, receipt: { ...receipt, hash: hashOf({ ...judged, receipt }) } });
+}
+
+/** Which attributes may have a negative value; each is looked up once. */
+class Signs {
+  private readonly known = new Map<ComparedAttribute, boolean>();
+  private readonly find: (attribute: ComparedAttribute) => Promise<boolean>;
+
+  constructor(find: (attribute: ComparedAttribute) => Promise<boolean>) {
+    this.find = find;
+  }
+
+  /** @returns whether an attribute may be negative; certain for these, and assumed for others */
+  async of(attributes: readonly ComparedAttribute[]): Promise<judgement.MayBeNegative> {
+    for (const one of attributes) if (!this.known.has(one)) this.known.set(one, await this.find(one));
+    return (attribute) => this.known.get(attribute) ?? true;
+  }
 }
 
 /** Words of the categories whose products are scanned. */

@@ -5,3 +5,4 @@
 export * from './fit-answer.ts';
 export { type FitAnswer, FitQuestion, type FitSelection, readQuestion } from './fit-schemas.ts';
 export { surveyMissing } from './missing-values.ts';
+export { NegativeValues, type SignedDocument, type SignedPage } from './negative-values.ts';

@@ -1,5 +1,4 @@
 import {
-  COMPARISONS,
   type ComparableValue,
   type ComparedAttribute,
   compareValues,
@@ -18,6 +17,7 @@ import type { UploadedProduct } from '../../catalog/products/products.ts';
 import * as rules from '../definitions/definitions.ts';
 import { listRead } from '../memberships/memberships.ts';
 import { explainElements } from '../search/search.ts';
+import { compareSum } from './possible-sums.ts';
 
 /**
  * Whether products can be used together: judges each pair by every constraint whose sides they are on. Pure. Source:
@@ -119,6 +119,9 @@ export class Judge {
 
 type Pair = Readonly<Record<rules.Side, Standing>>;
 
+/** Whether a missing value of a numeric attribute may be negative. */
+export type MayBeNegative = (attribute: ComparedAttribute) => boolean;
+
 /** Judges sets of products by constraints. */
 export class SetJudge {
   private readonly judges: readonly Judge[];
@@ -134,8 +137,21 @@ export class SetJudge {
   }
 
   /** @returns a verdict for every product on the source side of a total, if any may be on the other one */
-  judgeTotals(set: readonly SetProduct[]) {
-    return this.totals.flatMap((judge) => listTotals(judge, set).map((total) => describeTotal(judge, total)));
+  judgeTotals(set: readonly SetProduct[], mayBeNegative: MayBeNegative) {
+    return this.totals.flatMap((judge) =>
+      listTotals(judge, set, mayBeNegative).map((total) => describeTotal(judge, total)),
+    );
+  }
+
+  /** @returns the attributes of totals whose verdicts depend on whether a missing value may be negative */
+  listSigned(set: readonly SetProduct[]): ComparedAttribute[] {
+    const isDecided = ({ incomplete, truth }: Total) => incomplete.length > 0 && truth !== 0;
+    return this.totals.filter((judge) => listTotals(judge, set, () => false).some(isDecided)).map(summedBy);
+  }
+
+  /** The attributes that totals add up. */
+  get summed(): ComparedAttribute[] {
+    return this.totals.map(summedBy);
   }
 
   /** @returns a verdict for every ordered pair that is, or may be, on the two sides of a constraint, in the order of the set */
@@ -148,7 +164,7 @@ export class SetJudge {
   }
 
   /** @returns functions that judge one product after another, each together with these */
-  judgeBeside(others: readonly SetProduct[]) {
+  judgeBeside(others: readonly SetProduct[], mayBeNegative: MayBeNegative) {
     const facing = this.judges
       .flatMap((judge) => [
         { judge, side: 'source' as const, across: judge.list('target', others) },
@@ -157,7 +173,7 @@ export class SetJudge {
       .filter(({ across }) => across.length > 0);
     const weighTotals = (one: SetProduct) =>
       this.totals
-        .flatMap((judge) => listTotals(judge, [one, ...others]))
+        .flatMap((judge) => listTotals(judge, [one, ...others], mayBeNegative))
         .filter(({ source, targets }) => [source, ...targets].some((standing) => standing.one === one))
         .map(({ truth }) => truth);
     return {
@@ -257,20 +273,41 @@ interface Total {
   readonly truth: Truth;
 }
 
-function listTotals(judge: Judge, set: readonly SetProduct[]): Total[] {
+const comparisonOf = ({ constraint }: Judge) =>
+  (rules.compileRule(constraint.bound).matches as [rules.CompiledMatch])[0];
+const summedBy = (judge: Judge): ComparedAttribute => comparisonOf(judge).target;
+
+function listTotals(judge: Judge, set: readonly SetProduct[], mayBeNegative: MayBeNegative): Total[] {
   const targets = judge.list('target', set);
   if (targets.length === 0) return [];
-  const [comparison] = rules.compileRule(judge.constraint.bound).matches as [rules.CompiledMatch];
-  const counted = targets.map(({ one }) => ({ one, value: chooseCounted(one, comparison) }));
-  const added = counted.flatMap(({ one, value }) =>
-    value ? [{ text: value.text as string, times: one.quantity }] : [],
+  const comparison = comparisonOf(judge);
+  const counted = targets.map(({ one, truth }) => ({
+    one,
+    truth,
+    value: chooseCounted(one, comparison)?.text,
+  }));
+  const added = counted.flatMap(({ one, value: text }) =>
+    text === undefined ? [] : [{ text, times: one.quantity }],
   );
   const sum = sumComparables(added, comparison.target);
   const isCounted = judge.constraint.total?.total?.missing === 'passes';
-  const incomplete = isCounted ? [] : counted.flatMap(({ one, value }) => (value ? [] : [one.product]));
+  const incomplete = isCounted
+    ? []
+    : counted.flatMap(({ one, value }) => (value === undefined ? [one.product] : []));
+  const summed = {
+    attribute: comparison.target,
+    addends: counted.map(({ one, truth, value: text }) => ({
+      text,
+      isMissing: text === undefined && !isCounted,
+      times: one.quantity,
+      isSure: truth === 1,
+    })),
+    mayBeNegative: incomplete.length > 0 && mayBeNegative(comparison.target),
+  };
   return judge.list('source', set).map((source) => {
     const limits = source.one.product.read(comparison.source);
-    const truth = compareTotal({ sum, limits, isAnyMissing: incomplete.length > 0 }, comparison.operator);
+    const compared = { operator: comparison.operator, limits: limits.map(({ comparable }) => comparable) };
+    const truth = compareSum(summed, compared);
     const standing = least([source.truth, ...targets.map((target) => target.truth)]);
     return { source, targets, sum, limits, incomplete, truth: truth < 0 ? truth : least([truth, standing]) };
   });
@@ -285,24 +322,11 @@ function chooseCounted({ product }: SetProduct, { target, operator }: rules.Comp
   return best;
 }
 
-/** Known values decide if missing ones cannot change the result: values only ever increase a sum. */
-function compareTotal(
-  { sum, limits, isAnyMissing }: Pick<Total, 'sum' | 'limits'> & { readonly isAnyMissing: boolean },
-  operator: Operator,
-): Truth {
-  if (limits.length === 0) return 0;
-  const holds = limits.some((limit) =>
-    COMPARISONS[operator](compareValues(sum.comparable, limit.comparable)),
-  );
-  if (isAnyMissing && holds === wantsLess(operator)) return 0;
-  return holds ? 1 : -1;
-}
-
 export type TotalVerdict = ReturnType<typeof describeTotal>;
 
 function describeTotal(judge: Judge, { source, targets, sum, limits, incomplete, truth }: Total) {
   const { relation, total: { total, operator, limit } = {} } = judge.constraint;
-  const [comparison] = rules.compileRule(judge.constraint.bound).matches as [rules.CompiledMatch];
+  const comparison = comparisonOf(judge);
   const { identifier } = source.one.product;
   const missing = [
     ...judge.listMissing('source', source),

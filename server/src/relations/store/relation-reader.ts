@@ -14,12 +14,21 @@ import {
   ruleOf,
   type Side,
 } from '../definitions/definitions.ts';
-import { answerFit, ConstraintCache, type FitInput, type FitParts, surveyMissing } from '../fit/fit.ts';
+import {
+  answerFit,
+  ConstraintCache,
+  type FitInput,
+  type FitParts,
+  NegativeValues,
+  type SignedPage,
+  surveyMissing,
+} from '../fit/fit.ts';
 import type { SentLinks } from '../links/links.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import * as search from '../search/search.ts';
 import { listBuilt, listRelations } from './definition-store.ts';
 import { acceptLinks, countList } from './link-store.ts';
+import { findNewestDocument, hasAnyDocument, listSigned } from './signed-store.ts';
 import { countMembers, findUploads, listCut, listUploads, sampleMembers } from './survey-store.ts';
 import { findTables } from './table-store.ts';
 
@@ -67,6 +76,9 @@ export const toInspected = (
   listAttributes: async () => (await perform(readOntology())).attributes,
   listRelations: () => perform(listRelations()),
   findTables: (names: readonly string[]) => perform(findTables(names)),
+  findNewestDocument: () => perform(findNewestDocument()),
+  listSigned: (page: SignedPage) => perform(listSigned(page)),
+  hasAnyDocument: (documents: readonly number[]) => perform(hasAnyDocument(documents)),
   /** @returns a well configured, built relation, whether or not it is enabled */
   findBuilt: async (id: number) => (await perform(listBuilt())).find((relation) => relation.id === id),
   listBuilt: () => perform(listBuilt()),
@@ -86,6 +98,7 @@ type Parts = FitParts & search.SurveyTime & { readonly surveys: SurveyCache };
  */
 export function readerOperations(catalogs: RelationCatalogs, columns = new search.ColumnCache()) {
   const constraints = new ConstraintCache();
+  const negatives = new NegativeValues();
   const surveys = new SurveyCache();
   const inspecting =
     ({ limitOf, isFresh = false }: { limitOf: typeof search.readingLimit; isFresh?: boolean }) =>
@@ -95,7 +108,7 @@ export function readerOperations(catalogs: RelationCatalogs, columns = new searc
     (request: Request & Limited, stop?: StopFlag) => {
       const { projectId, limitMs: searchMs } = request;
       const limit = limitOf({ limit: new search.WorkLimit(Number.POSITIVE_INFINITY, stop), searchMs });
-      const parts = { limit, searchMs, constraints, columns, surveys };
+      const parts = { limit, searchMs, constraints, negatives, columns, surveys };
       return catalogs.inspect({ projectId, limit, isFresh }, (catalog) => work(catalog, request, parts));
     };
   const question = inspecting({ limitOf: ({ limit, searchMs }) => limit.within(searchMs) });

@@ -129,29 +129,41 @@ export class FitOracle {
     const targets = set.filter((one) => this.holds(definition.target, one) !== 'false');
     if (targets.length === 0) return [];
     const wantsLess = operator.startsWith('less');
-    const isMissing = targets.some(
-      (one) => total.missing !== 'passes' && this.read(one, total.attribute).length === 0,
-    );
-    const sum = targets.reduce((before, one) => {
+    /** What each product adds; undefined: its value is missing. */
+    const parts = targets.map((one) => {
       const values = this.read(one, total.attribute).map(({ value }) => value as bigint);
       // With a negative factor, the largest value makes the smallest sum.
       values.sort((a, b) => Number(a - b) * Math.sign(total.times ?? 1) * (wantsLess ? 1 : -1));
-      return before + (values[0] ?? 0n) * BigInt(quantities.get(one.identifier) ?? 1);
-    }, 0n);
+      const value = values[0] ?? (total.missing === 'passes' ? 0n : undefined);
+      const times = BigInt(quantities.get(one.identifier) ?? 1);
+      return { value, times, isSure: this.holds(definition.target, one) === 'true' };
+    });
+    const sum = parts.reduce((before, { value = 0n, times }) => before + value * times, 0n);
+    const sums = listSums(parts, this.completionsOf(total.attribute));
     const standing = least(targets.map((one) => this.holds(definition.target, one)));
     const judgeSource = (source: FitProduct, side: Truth): Truth => {
       const limits = this.readTerm(source, limit);
-      const isHeld = limits.some(({ value }) => compare(compute(sum, total), operator, value));
-      if (limits.length === 0 || (isMissing && isHeld === wantsLess)) return 'unknown';
-      return isHeld ? least([side, standing]) : 'false';
+      if (limits.length === 0) return 'unknown';
+      const verdicts = new Set(
+        sums.map((one) => limits.some(({ value }) => compare(compute(one, total), operator, value))),
+      );
+      if (verdicts.size > 1) return 'unknown';
+      return verdicts.has(true) ? least([side, standing]) : 'false';
     };
     return set.flatMap((source) => {
       const side = this.holds(definition.source, source);
       if (side === 'false') return [];
-      const parts = targets.map(({ identifier }) => identifier);
       const verdict = WORDS[judgeSource(source, side)];
-      return [{ id: definition.id, source: source.identifier, verdict, parts, sum }];
+      const identifiers = targets.map(({ identifier }) => identifier);
+      return [{ id: definition.id, source: source.identifier, verdict, parts: identifiers, sum }];
     });
+  }
+
+  /** What a missing value may be: a few numbers, with the least and the largest that matter here. */
+  private completionsOf(name: string): readonly bigint[] {
+    const values = [...this.products.values()].flatMap((one) => this.read(one, name));
+    const isAnyNegative = values.some(({ value }) => typeof value === 'bigint' && value < 0n);
+    return [0n, 1n, LARGE, ...(isAnyNegative ? [-1n, -LARGE] : [])];
   }
 
   private judgeElement(
@@ -240,6 +252,25 @@ export class FitOracle {
     const operand = typeof filter.value === 'number' ? toParts(filter.value) : String(filter.value);
     return `${values.some(({ value }) => compare(value, filter.operator, operand))}`;
   }
+}
+
+/** Larger than all sums and limits of the test. */
+const LARGE = 1_000_000n * PARTS;
+
+/** @returns the sums of all completions, in which at least one product is on the target side */
+function listSums(
+  parts: readonly { readonly value: bigint | undefined; readonly times: bigint; readonly isSure: boolean }[],
+  completions: readonly bigint[],
+): bigint[] {
+  let sums = new Set<bigint>();
+  let mayBeNone = true;
+  for (const { value, times, isSure } of parts) {
+    const values = (value === undefined ? completions : [value]).map((one) => one * times);
+    const added = [...sums].flatMap((sum) => values.map((one) => sum + one));
+    sums = new Set([...(isSure ? [] : sums), ...added, ...(mayBeNone ? values : [])]);
+    mayBeNone &&= !isSure;
+  }
+  return [...sums];
 }
 
 interface Judged {

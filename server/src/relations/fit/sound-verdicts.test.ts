@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { definition, NUMERIC, product, TABLES, TEXTS } from '../../../test/support/relations/fit-cases.ts';
+import type { FitDefinition, FitProduct } from '../../../test/support/relations/fit-oracle.ts';
+import type { Filter } from '../../catalog/filters/filters.ts';
+import type { Attribute } from '../../catalog/ontology/ontology.ts';
+import { normaliseProduct } from '../../catalog/products/product.ts';
+import { bindRule, type RelationDefinition, ruleOf } from '../definitions/definitions.ts';
+import { type Constraint, judgeUpload, SetJudge, type TotalVerdict } from './judgement.ts';
+
+/**
+ * Judges sets with missing values, and again with values put in their place: a verdict that is not "unknown" must stay the
+ * same (§12.10 rule 11). Conditions by `exists` and `passes` are left out: what they say of a missing value is a definition.
+ */
+
+const ATTRIBUTES = [
+  ...NUMERIC.map((name, at) => ({ id: at + 1, name, type: 'NUMERIC_ATTRIBUTE', unitName: 'mm' })),
+  ...TEXTS.map((name, at) => ({ id: at + 10, name, type: 'TEXT_ATTRIBUTE' })),
+] as readonly Attribute[];
+const VALUE_TABLES = Object.entries(TABLES).map(([name, pairs]) => ({
+  name,
+  pairs: pairs.map(([from, to]) => [from, to] as [string, string]),
+}));
+
+const saysNothing = (filter: FitDefinition['source']): boolean => {
+  if ('all' in filter) return filter.all.some(saysNothing);
+  if ('any' in filter) return filter.any.some(saysNothing);
+  if ('not' in filter) return saysNothing(filter.not);
+  return 'operator' in filter && filter.operator === 'exists';
+};
+const leavesMissing = ({ source, target, match, total }: Omit<FitDefinition, 'id'>): boolean =>
+  ![source, target].some(saysNothing) && !JSON.stringify([match, total]).includes('"passes"');
+
+interface Case {
+  readonly products: readonly FitProduct[];
+  readonly definition: Omit<FitDefinition, 'id'>;
+  /** How the products are completed, and how often each is in the set. */
+  readonly seeds: readonly number[];
+}
+
+const cases: fc.Arbitrary<Case> = fc.record({
+  products: fc.uniqueArray(product, { minLength: 2, maxLength: 4, selector: ({ identifier }) => identifier }),
+  definition: definition.filter(leavesMissing),
+  seeds: fc.array(fc.nat(), { minLength: 40, maxLength: 40 }),
+});
+
+function bind({ definition: given }: Case): Constraint {
+  const whole = {
+    name: 'Tried',
+    tag: 'tried',
+    sort: [],
+    names: [],
+    ...given,
+  } as unknown as RelationDefinition;
+  const result = bindRule(ruleOf(whole), ATTRIBUTES, VALUE_TABLES);
+  if ('problem' in result) throw new Error(result.problem);
+  const { kind, total, operator, limit } = whole;
+  return {
+    relation: { id: 1, name: 'Tried', tag: 'tried' },
+    revision: '',
+    excludeSameGroup: given.excludeSameGroup ?? true,
+    bound: result.bound,
+    ...(kind === 'total' && { total: { total, operator, limit } }),
+  };
+}
+
+type Verdicts = ReadonlyMap<string, string>;
+type JudgeSet = (constraint: Constraint, tried: Case, products: readonly FitProduct[]) => Verdicts;
+
+const negativeIn = (products: readonly FitProduct[]) =>
+  new Set(
+    products.flatMap(({ attributes = [] }) =>
+      attributes.flatMap(({ key, value }) => (/^-.* mm$/.test(value) ? [key] : [])),
+    ),
+  );
+
+/** @param describe returns the verdict on a total */
+const judgeWith =
+  (describe: (total: TotalVerdict) => string, { isSigned = true } = {}): JudgeSet =>
+  (constraint, { seeds, products: original }, products) => {
+    const negative = negativeIn(original);
+    const set = products.map((one, at) => ({
+      product: judgeUpload(normaliseProduct({ ...one, name: '' } as never)),
+      quantity: 1 + ((seeds[at] ?? 0) % 3),
+    }));
+    const judge = new SetJudge([constraint]);
+    const totals = judge.judgeTotals(set, ({ name }) => isSigned && negative.has(name));
+    return new Map([
+      ...judge
+        .judgePairs(set)
+        .map(({ source, target, verdict }) => [`${source} ${target}`, verdict] as const),
+      ...totals.map((total) => [`sum ${total.source}`, describe(total)] as const),
+    ]);
+  };
+
+const asJudged = judgeWith(({ verdict }) => verdict);
+
+/** Numbers near those of the test, and larger than all of its sums. */
+const POSITIVE = ['0', '1', '1.5', '2', '1000000'];
+const NEGATIVE = ['-1', '-1000000'];
+
+/** @returns the products with a value for each attribute that they lack */
+function complete(products: readonly FitProduct[], seed: number): FitProduct[] {
+  const negative = negativeIn(products);
+  return products.map((one, at) => {
+    const { attributes = [] } = one;
+    const has = (name: string) =>
+      attributes.some(({ key, value }) => key === name && (!NUMERIC.includes(name) || / mm$/.test(value)));
+    const choose = <Value>(list: readonly Value[], name: number): Value => {
+      // From 7 on, each product and attribute has its own choice; before, all have the same.
+      const place = seed < 7 ? seed : Math.imul(seed + at * 31 + name * 17, 2_654_435_761) >>> 8;
+      return list[place % list.length] as Value;
+    };
+    const numbers = NUMERIC.filter((name) => !has(name)).map((name, place) => {
+      const list = negative.has(name) ? [...POSITIVE, ...NEGATIVE] : POSITIVE;
+      return { key: name, value: `${choose(list, place)} mm` };
+    });
+    const texts = TEXTS.filter((name) => !has(name)).map((name, place) => ({
+      key: name,
+      value: choose(['red', 'blue', 'Red', 'green'], place + 5),
+    }));
+    return { ...one, attributes: [...attributes, ...numbers, ...texts] };
+  });
+}
+
+/** A pair or total that a completion does not judge, because a product is then on no side, contradicts nothing. */
+function findContradiction(judge: JudgeSet, tried: Case): string | undefined {
+  const constraint = bind(tried);
+  const verdicts = judge(constraint, tried, tried.products);
+  for (const seed of [0, 1, 2, 3, 4, 5, 6, ...tried.seeds.map((one) => one + 7)]) {
+    const products = complete(tried.products, seed);
+    const completed = asJudged(constraint, { ...tried, products }, products);
+    for (const [name, verdict] of verdicts) {
+      const after = completed.get(name) ?? verdict;
+      if (verdict !== 'unknown' && after !== verdict)
+        return JSON.stringify({
+          name,
+          verdict,
+          after,
+          products: products.map(({ attributes }) => attributes),
+        });
+    }
+    for (const [name] of completed) assert.ok(verdicts.has(name), `${name} is judged`);
+  }
+  return undefined;
+}
+
+const isSound = (judge: JudgeSet) =>
+  fc.property(cases, (tried) => assert.equal(findContradiction(judge, tried), undefined));
+
+const RUNS = Number(process.env.RELATA_TEST_COMPLETIONS ?? 500);
+
+test('no completion of the missing values contradicts a verdict (§12.10 rule 11)', () => {
+  fc.assert(isSound(asJudged), { numRuns: RUNS });
+});
+
+/** A total as it was once judged: as if sums only grew. */
+function judgeGrowing({ operator, total, limit, missing, verdict }: TotalVerdict): string {
+  if (verdict !== 'unknown' || missing.length === 0 || limit.values.length === 0) return verdict;
+  if (missing.some(({ attribute }) => attribute !== total.attribute)) return verdict;
+  const compute = (text: string, { times = 1, plus = 0 }: { times?: number; plus?: number | string }) =>
+    Number.parseFloat(text) * times + Number(plus);
+  const sum = compute(total.sum, total);
+  const isLess = operator.startsWith('less');
+  const holds = limit.values.some((value) => {
+    const least = compute(value, limit);
+    if (operator.endsWith('OrEqual')) return isLess ? sum <= least : sum >= least;
+    return isLess ? sum < least : sum > least;
+  });
+  if (holds === isLess) return verdict;
+  return holds ? 'fits' : 'does_not_fit';
+}
+
+for (const [name, judge] of [
+  ['a judge for whom sums only grow', judgeWith(judgeGrowing)],
+  ['a judge for whom no missing value is negative', judgeWith(({ verdict }) => verdict, { isSigned: false })],
+] as const) {
+  test(`completions contradict ${name}`, () => {
+    const { failed } = fc.check(isSound(judge), { numRuns: 20_000, endOnFailure: true });
+    assert.ok(failed);
+  });
+}
+
+/** @returns for each verdict on a total with a limit, those of the extreme completions */
+function listExtremes(tried: Case) {
+  const { total, limit } = tried.definition;
+  const all = { all: [] } satisfies Filter;
+  const constraint = bind({ ...tried, definition: { ...tried.definition, source: all, target: all } });
+  const seeds = negativeIn(tried.products).has(total?.attribute ?? '') ? [0, 4, 6] : [0, 4];
+  const completed = seeds.map((seed) => asJudged(constraint, tried, complete(tried.products, seed)));
+  const isLimit = ({ key, value }: { key: string; value: string }) =>
+    key === limit?.attribute && / mm$/.test(value);
+  return [...asJudged(constraint, tried, tried.products)].flatMap(([name, verdict]) => {
+    const source = tried.products.find(({ identifier }) => name === `sum ${identifier}`);
+    if (!source?.attributes?.some(isLimit)) return [];
+    return [{ verdict, after: new Set(completed.map((verdicts) => verdicts.get(name))) }];
+  });
+}
+
+test('a total is decided if all completions of its values agree (§12.10 rule 11)', () => {
+  const totals = cases.filter(({ definition: { kind } }) => kind === 'total');
+  const seen = new Set<string>();
+  fc.assert(
+    fc.property(totals, (tried) => {
+      for (const { verdict, after } of listExtremes(tried)) {
+        const [first] = after;
+        assert.equal(verdict, after.size === 1 ? first : 'unknown');
+        seen.add(verdict);
+      }
+    }),
+    { numRuns: RUNS },
+  );
+  assert.deepEqual([...seen].sort(), ['does_not_fit', 'fits', 'unknown']);
+});

@@ -1,0 +1,45 @@
+import {
+  among,
+  byEngine,
+  cell,
+  lookupJoin,
+  own,
+  type Program,
+  rows,
+  sql,
+  text,
+} from '../../storage/storage.ts';
+import type { SignedDocument, SignedPage } from '../fit/fit.ts';
+
+/** Looks for versions of products with a negative value. Uploads are stored as JSON.stringify writes them. */
+
+const UPLOAD = byEngine({ sqlite: text('cast(d.raw as text)'), postgres: text('d.raw') });
+
+/** How attributes begin in an upload in stored form (`catalog/products/stored-upload.ts`). */
+const STORED = ',"attributes":[{"key":"';
+
+/** Whether an upload contains a text, compared byte by byte. */
+const contains = (part: string) =>
+  byEngine({
+    sqlite: sql`instr(d.raw, ${Buffer.from(part)}) > 0`,
+    postgres: sql`strpos(d.raw, ${part}::text) > 0`,
+  });
+
+/** @returns versions with a value under the key that begins with a minus, by id, and those in another form with any such value */
+export const listSigned = ({ key, after, upTo, limit }: SignedPage): Program<SignedDocument[]> =>
+  rows`select d.id as document, ${UPLOAD} as raw from document d
+    where ${own('d')} and d.id > ${after} and d.id <= ${upTo} and ${contains('"-')}
+      and (${contains(`{"key":${JSON.stringify(key)},"value":"-`)} or not ${contains(STORED)})
+    order by d.id limit ${limit}`;
+
+export function* findNewestDocument(): Program<number> {
+  return (yield* cell<number>`select max(d.id) as newest from document d where ${own('d')}`) ?? 0;
+}
+
+/** Whether a product is in one of these versions. */
+export function* hasAnyDocument(documents: readonly number[]): Program<boolean> {
+  const found = yield* cell<number>`select d.id from document d
+    ${lookupJoin('product', 'p', sql`p.id = d.product_id and p.document_id = d.id`)}
+    where ${own('d')} and d.id ${among(documents)} limit 1`;
+  return found !== undefined;
+}
