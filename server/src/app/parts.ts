@@ -21,7 +21,7 @@ import { createProjects } from '../projects/projects.ts';
 import { createRelations } from '../relations/relations.ts';
 import { createStatistics } from '../statistics/statistics.ts';
 import { createByteCache, type Storage } from '../storage/storage.ts';
-import { BufferPool } from '../storage/threads/threads.ts';
+import { type BudgetTerms, BufferPool } from '../storage/threads/threads.ts';
 import { createSuggestions } from '../suggestions/suggestions.ts';
 import { createTasks } from '../tasks/tasks.ts';
 import { createWebhooks } from '../webhooks/webhooks.ts';
@@ -35,6 +35,8 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 };
 
 const MIB = 1024 * 1024;
+/** A body of the largest size takes a second. */
+const READING_JSON: BudgetTerms = { ms: 60_000, refusal: 'question_too_long' };
 
 export interface AppOptions {
   readonly config: Config;
@@ -83,7 +85,7 @@ export async function openParts(
     { ...config, ...(logTo && { logTo }) },
     { ...projects, ...access },
     (input, { owner: key, signal }) =>
-      threads.parsers.run('readJson', input, { key, unordered: true, signal }),
+      threads.parsers.ask('readJson', input, { key, terms: READING_JSON, signal }),
   );
   const logger = server.log as Logger;
   const watch = watchStore({ config, storage, logger });
@@ -108,6 +110,11 @@ export async function openParts(
   const threads = stores.openThreads(config, place, {
     ...(backup && { guardWrite: backup.write }),
     accountOf: projects.accountOf,
+    onReplaced: ({ question, key, ms, hasCaller }) =>
+      logger.warn(
+        { question, key, ms: Math.round(ms), hasCaller },
+        'a thread did not stop in time and was replaced; its question was refused',
+      ),
     onCatalogWritten(projectId) {
       webhooks.wake(projectId);
       channels.noteWrite(projectId);

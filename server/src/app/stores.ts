@@ -17,7 +17,13 @@ import * as secrets from '../storage/secrets/secrets.ts';
 import { type CatalogFiles, createCatalogFiles } from '../storage/sqlite/sqlite.ts';
 import type { ByteCache, Database, Storage, ThreadPlace } from '../storage/storage.ts';
 import { dataFolderAt, lockDataFolder, openStorage, refuseNewerFiles } from '../storage/storage.ts';
-import type { BufferPool, PoolSettings, ThreadPool } from '../storage/threads/threads.ts';
+import type {
+  BufferPool,
+  PoolSettings,
+  QuestionPool,
+  ReplacedThread,
+  ThreadPool,
+} from '../storage/threads/threads.ts';
 import { createThreadPool } from '../storage/threads/threads.ts';
 import { type Backup, openBackup } from './backup.ts';
 
@@ -105,6 +111,7 @@ export function threadPlaceOf({ database }: Config, { place }: Storage): ThreadP
 /** What threads ask and tell about the project that they work for. */
 interface ThreadUses {
   accountOf(projectId: number): number;
+  onReplaced(replaced: ReplacedThread): void;
   onCatalogWritten(projectId: number): void;
   readonly guardWrite?: Backup['write'];
 }
@@ -127,25 +134,31 @@ const tellWrites = (
 /** A full update takes 46 MiB less than with the default, and no more processor time: batches are in shared memory. */
 const UPDATE_YOUNG_MIB = 12;
 
+/** A question that needs more is refused; 64 MiB of a catalog that rules are tried on take about four times as much. */
+const QUESTION_HEAP_MIB = 1_024;
+
 /** The threads that catalogs and relations share. */
 export function openThreads(
   { parserThreads, writerThreads, readerThreads }: Config,
   workerData: ThreadPlace,
   uses: ThreadUses,
 ) {
-  const { accountOf } = uses;
+  const { accountOf, onReplaced } = uses;
   const open = (name: string, size: number, settings: Partial<PoolSettings> = {}) =>
     createThreadPool(threadEntry(name), { size, ...settings, workerData });
   const young = { youngMib: UPDATE_YOUNG_MIB };
+  const questions = { onReplaced, heapMib: QUESTION_HEAP_MIB };
+  const ask = (name: string, size: number, settings: Partial<PoolSettings> = {}): QuestionPool =>
+    open(name, size, { ...questions, accountOf, ...settings });
   return {
-    parsers: open('ingest-worker', parserThreads, young),
+    parsers: open('ingest-worker', parserThreads, { ...young, onReplaced }),
     writers: tellWrites(open('store-worker', writerThreads, young), uses),
-    scanners: open('scan-worker', 1, { accountOf }),
+    scanners: ask('scan-worker', 1),
     // One more than an account may use, so that no account keeps the others waiting.
-    relationReaders: open('relation-worker', readerThreads + 1, { share: readerThreads, accountOf }),
-    relationSurveyors: open('relation-worker', 1, { accountOf }),
+    relationReaders: ask('relation-worker', readerThreads + 1, { share: readerThreads }),
+    relationSurveyors: ask('relation-worker', 1),
     // One at a time, so that long answers take no more memory; no other work waits behind them.
-    makers: open('scan-worker', 1),
+    makers: open('scan-worker', 1, questions) as QuestionPool,
   };
 }
 
@@ -198,6 +211,6 @@ export const snapshotsOfFiles = (
 export function snapshotsOfRows(postgres: Postgres, pick = () => postgres): CatalogSnapshots {
   const { read: readPayload } = createPayloadRows(postgres);
   const derivation = relationBatchDerivation();
-  const picked: Pick<Postgres, 'snapshot'> = { snapshot: (work) => pick().snapshot(work) };
+  const picked: Pick<Postgres, 'snapshot'> = { snapshot: (work, signal) => pick().snapshot(work, signal) };
   return createPostgresSnapshots({ postgres: picked, readPayload, derivation });
 }

@@ -1,7 +1,7 @@
 import type { FailureCode } from '../kernel/errors.ts';
 import type { ProjectSettings } from '../projects/projects.ts';
 import type { Base } from '../storage/storage.ts';
-import type { ThreadPool } from '../storage/threads/threads.ts';
+import type { QuestionPool } from '../storage/threads/threads.ts';
 import type { TaskRun, Tasks } from '../tasks/tasks.ts';
 import type { Scans } from './browse/browse.ts';
 import type { Ingest } from './ingest/ingest.ts';
@@ -22,7 +22,7 @@ export interface CatalogParts extends Pick<Base, 'clock' | 'database' | 'logger'
   readonly ingest: Ingest;
   readonly scans: Scans;
   /** Threads that keep their priority, as callers wait for their results. */
-  readonly searchers: ThreadPool;
+  readonly searchers: QuestionPool;
   /** How long a search waits for its index; default: see docs/interface.md §4.13. */
   readonly searchWaitMs?: number | undefined;
   readonly tasks: Tasks;

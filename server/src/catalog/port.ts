@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import type { RecordedEvent } from '../events/events.ts';
 import type { Sent } from '../http/server/server.ts';
 import type { Calls } from '../storage/storage.ts';
+import type { Budget } from '../storage/threads/threads.ts';
 import type { Derive } from './derivation.ts';
 import type { Attribute, Ontology, OntologyMode, RequestedOntology } from './ontology/ontology.ts';
 import type { Commit, PackedProducts, RestoreEffect as RestoreEffectSchema } from './products/products.ts';
@@ -152,9 +153,14 @@ export interface CatalogSnapshot extends Calls<CatalogStateOperations> {
   openDerivation(): Promise<{ readonly revision: number; readonly derive: Derive }>;
 }
 
-/** Where a parsing thread reads catalogs and accepted bodies. */
+/** Where a thread reads catalogs and accepted bodies. */
 export interface CatalogSnapshots {
-  read<Result>(projectId: number, work: (snapshot: CatalogSnapshot) => Promise<Result>): Promise<Result>;
+  /** The budget of the question is checked before each read, and charged for what was read. */
+  read<Result>(
+    projectId: number,
+    budget: Budget,
+    work: (snapshot: CatalogSnapshot) => Promise<Result>,
+  ): Promise<Result>;
   readPayload(projectId: number, name: string): Promise<Uint8Array>;
 }
 

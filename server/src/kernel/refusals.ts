@@ -35,6 +35,8 @@ const TEXTS = {
     search_too_long:
       'The search took longer than $1 seconds, ask for less at once or narrow the search or relation',
     confirm_missing: 'Deleting a project needs the query parameter confirm with its exact name',
+    memory_exceeded:
+      'This needed more than the $1 MiB of memory that a thread has: ask for less at once, or send smaller products',
     answer_too_large: 'The answer would be larger than $1 MiB, ask for fewer products at once',
     pipeline_file_missing: 'The source of this pipeline is a file that is sent in, send one to /upload',
     source_unreadable: 'The source cannot be read',
@@ -132,6 +134,8 @@ const TEXTS = {
       'The service has no key to encrypt secrets with: set RELATA_SECRET_KEYS and start it again, or leave the secrets out',
     catalog_damaged:
       'The catalog of project $1 is damaged, or being checked because a read failed: restore it from a backup if this stays (docs/operating.md, "A damaged catalog")',
+    question_too_long:
+      'The question took longer than $1 seconds and was stopped: try again later, or ask for less at once',
     storage_failed: 'The disk reports errors, nothing of this request was stored',
     schema_moved:
       'A newer version of the service has taken over the database, this process writes nothing any more',

@@ -36,9 +36,11 @@ export class FairQueue<Work extends Owned> {
     return (servedAt(one) - servedAt(other) || partServedAt(one) - partServedAt(other)) < 0;
   }
 
-  drop(work: Work): void {
+  /** @returns whether it was waiting */
+  drop(work: Work): boolean {
     const at = this.waiting.indexOf(work);
     if (at >= 0) this.waiting.splice(at, 1);
+    return at >= 0;
   }
 
   dropAll(): Work[] {

@@ -7,7 +7,7 @@ import { countEntries, countHits } from '../../src/catalog/store/search-store.ts
 import { ServiceError } from '../../src/kernel/errors.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
 import { type Program, performOn, type Storage } from '../../src/storage/storage.ts';
-import type { StopFlag } from '../../src/storage/threads/threads.ts';
+import { Budget, type StopFlag } from '../../src/storage/threads/threads.ts';
 import { createCatalog, shareService } from '../support/shared-service.ts';
 
 const service = shareService();
@@ -78,7 +78,9 @@ async function openOperations(t: TestContext, products: number) {
     const run = searchThreadOperations(snapshots, limits)[operation];
     const input = { projectId: catalog.projectId, allowIncomplete: 'never', ...order };
     // Across threads, only the operation knows its input.
-    const { answer } = ((await run?.(input as never, stop)) ?? {}) as { answer: Answer | Uint8Array };
+    const { answer } = ((await run?.(input as never, Budget.unlimited(stop))) ?? {}) as {
+      answer: Answer | Uint8Array;
+    };
     return answer instanceof Uint8Array ? (JSON.parse(Buffer.from(answer).toString()) as Answer) : answer;
   };
 }

@@ -8,7 +8,7 @@ import { postgresRelationReaderOperations } from '../../src/relations/store/post
 import { relationReaderOperations } from '../../src/relations/store/sqlite/sqlite.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import type { Operation } from '../../src/storage/threads/threads.ts';
+import { Budget, type Operation } from '../../src/storage/threads/threads.ts';
 import { createRelationCatalog, product, rule } from '../support/relations/relation-catalog.ts';
 import { shareService } from '../support/shared-service.ts';
 
@@ -122,6 +122,8 @@ interface Readers {
   close(): Promise<void>;
 }
 
+type Asked = (asked: object, budget: Budget) => Promise<object>;
+
 async function openReaders(): Promise<Readers> {
   const { kind, dataDir } = service().store;
   let storage: Storage | undefined;
@@ -133,10 +135,13 @@ async function openReaders(): Promise<Readers> {
       ? relationReaderOperations(files, service().store as never, kept)
       : postgresRelationReaderOperations({ postgres, readPostgres: () => postgres }, kept);
   const previewWith = (kept: ColumnCache): Preview => {
-    const tryRelation = open(kept).tryRelation as (asked: object) => Promise<object>;
+    const tryRelation = open(kept).tryRelation as Asked;
     return async (projectId, sent) => {
       const definition = { ...rule(EMPTY), ...sent } as unknown as RelationDefinition;
-      const output = await tryRelation({ projectId, definition, hasCards: true, limitMs: FOREVER_MS });
+      const output = await tryRelation(
+        { projectId, definition, hasCards: true, limitMs: FOREVER_MS },
+        Budget.unlimited(),
+      );
       return JSON.stringify(output, null, 1);
     };
   };
@@ -144,8 +149,8 @@ async function openReaders(): Promise<Readers> {
     warm: previewWith(new ColumnCache()),
     large: previewWith(new ColumnCache({ mostBytes: 0 })),
     async stored(projectId, id) {
-      const survey = open(new ColumnCache()).surveyRelation as (asked: object) => Promise<object>;
-      return survey({ projectId, id, limitMs: FOREVER_MS });
+      const survey = open(new ColumnCache()).surveyRelation as Asked;
+      return survey({ projectId, id, limitMs: FOREVER_MS }, Budget.unlimited());
     },
     async close() {
       files.closeAll();

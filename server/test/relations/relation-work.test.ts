@@ -5,6 +5,7 @@ import { postgresRelationReaderOperations } from '../../src/relations/store/post
 import { relationReaderOperations } from '../../src/relations/store/sqlite/sqlite.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { Budget } from '../../src/storage/threads/threads.ts';
 import {
   createRelationCatalog,
   product,
@@ -197,7 +198,8 @@ test('a step of an answer about large products is of some megabytes, the whole i
   const tags = [{ tag: 'accessories', relations: [{ id, limit: 3 }] }];
   const input = { tags, form: 'bulk', explain: false, brandAttribute: '', version: -1, scale: 0 };
   const step = { ...input, projectId: catalog.projectId, identifiers: sources, limitMs: LONG_MS };
-  const output = await (relate as (step: object) => Promise<{ bytes: Uint8Array; ends: Uint32Array }>)(step);
+  const ask = relate as (step: object, budget: Budget) => Promise<{ bytes: Uint8Array; ends: Uint32Array }>;
+  const output = await ask(step, Budget.unlimited());
   assert.ok(output.bytes.length < 14 * MIB, `${output.bytes.length} bytes`);
   assert.equal(output.ends.at(-1), output.bytes.length);
   assert.ok(output.ends.length < sources.length, `${output.ends.length} products`);

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { relationReaderOperations } from '../../src/relations/store/sqlite/sqlite.ts';
 import { createCatalogFiles } from '../../src/storage/sqlite/sqlite.ts';
 import { openPayloads } from '../../src/storage/storage.ts';
+import { Budget } from '../../src/storage/threads/threads.ts';
 import { createRandom } from '../support/catalogs/catalog-model.ts';
 import { createRelationCatalog, product, under } from '../support/relations/relation-catalog.ts';
 import { shareService } from '../support/shared-service.ts';
@@ -37,7 +38,7 @@ function openReader(dataDir: string) {
   return {
     close: () => files.closeAll(),
     async ask(input: object): Promise<string> {
-      const { bytes } = (await relate(input as never)) as { bytes: Uint8Array };
+      const { bytes } = (await relate(input as never, Budget.unlimited())) as { bytes: Uint8Array };
       return Buffer.from(bytes).toString();
     },
   };

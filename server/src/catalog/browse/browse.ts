@@ -108,8 +108,12 @@ export async function readProductPage(
   return found && { ...describeProduct(projectId, found), lastChange: await findChange(found) };
 }
 
-const makePage = (snapshots: port.CatalogSnapshots, { projectId, identifier }: PageOrder) =>
-  snapshots.read(projectId, async (snapshot) => {
+const makePage = (
+  snapshots: port.CatalogSnapshots,
+  { projectId, identifier }: PageOrder,
+  budget: threads.Budget,
+) =>
+  snapshots.read(projectId, budget, async (snapshot) => {
     const found = await snapshot.findProduct(identifier);
     if (found === undefined) return undefined;
     const bytes = threads.shareText(JSON.stringify(describeProduct(projectId, found)).slice(0, -1));
@@ -235,8 +239,10 @@ export function scanOperations(
   const open = new Map<number, OpenSurvey>();
   const read = (name: LongRead) => [
     name,
-    ({ projectId, input }: { projectId: number; input: never }) =>
-      snapshots.read(projectId, (snapshot) => (snapshot[name] as (input: never) => Promise<unknown>)(input)),
+    ({ projectId, input }: { projectId: number; input: never }, budget: threads.Budget) =>
+      snapshots.read(projectId, budget, (snapshot) =>
+        (snapshot[name] as (input: never) => Promise<unknown>)(input),
+      ),
   ];
   async function surveyPart(snapshot: port.CatalogSnapshot, order: SurveyOrder): Promise<SurveyPart> {
     const { handle, isFirst } = order;
@@ -254,9 +260,9 @@ export function scanOperations(
   }
   return {
     ...Object.fromEntries(LONG_READS.map(read)),
-    makePage: (order: PageOrder) => makePage(snapshots, order),
-    survey: (order: SurveyOrder) =>
-      snapshots.read(order.projectId, (snapshot) => surveyPart(snapshot, order)),
+    makePage: (order: PageOrder, budget: threads.Budget) => makePage(snapshots, order, budget),
+    survey: (order: SurveyOrder, budget: threads.Budget) =>
+      snapshots.read(order.projectId, budget, (snapshot) => surveyPart(snapshot, order)),
     endSurvey: ({ handle }: { handle: number }) => open.delete(handle),
   };
 }
@@ -334,12 +340,15 @@ function* listAll(largest: number): Generator<port.IdRange, undefined> {
  */
 export type Scans = ReturnType<typeof createScans>;
 
+/** What a commit of millions of products changed takes minutes to read; a part of a survey takes two seconds. */
+const SCANNING: threads.BudgetTerms = { ms: 300_000, refusal: 'question_too_long' };
+
 /** @param pool of one thread, which holds the counts of surveys */
-export function createScans(pool: threads.ThreadPool) {
+export function createScans(pool: threads.QuestionPool) {
   let nextHandle = 1;
   type Order = Pick<SurveyOrder, 'projectId'> & Partial<SurveyOrder>;
   const run = <Output>(operation: string, order: Order, signal?: AbortSignal) =>
-    pool.run<Output>(operation, order, { key: order.projectId, unordered: true, signal });
+    pool.ask<Output>(operation, order, { key: order.projectId, terms: SCANNING, signal });
   return {
     countProducts: (projectId: number) => run<number>('countProducts', { projectId }),
     read: <Name extends LongRead>(

@@ -1,6 +1,6 @@
 import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
-import { type Operation, Passed } from '../../storage/threads/threads.ts';
+import { type Budget, type Operation, Passed } from '../../storage/threads/threads.ts';
 import type { Derive } from '../derivation.ts';
 import * as ontology from '../ontology/ontology.ts';
 import type * as port from '../port.ts';
@@ -147,10 +147,10 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
   }
 
   /** Products of an accepted request; those of a partial update are merged with the present ones. */
-  async function extract({ projectId, source, context, room }: ExtractInput) {
+  async function extract({ projectId, source, context, room }: ExtractInput, budget: Budget) {
     const body = held.get(source.handle) ?? (await openStored(projectId, source));
     held.delete(source.handle);
-    const extracted = await snapshots.read(projectId, async (snapshot): Promise<Extracted> => {
+    const extracted = await snapshots.read(projectId, budget, async (snapshot): Promise<Extracted> => {
       const present = await snapshot.readOntology();
       const { observed, drafts } = context ? draftUnknown(body, present, context) : NO_DRAFTS;
       const { extractor, known, paths } = compile(projectId, present, drafts);
@@ -191,8 +191,8 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
   }
 
   /** Judges a staged batch again: which values make no fact, and which products gain facts of `drafts`. */
-  const review = ({ projectId, drafts, ...staged }: ReviewInput): Promise<ReviewedBatch> =>
-    snapshots.read(projectId, async (snapshot) => {
+  const review = ({ projectId, drafts, ...staged }: ReviewInput, budget: Budget): Promise<ReviewedBatch> =>
+    snapshots.read(projectId, budget, async (snapshot) => {
       const present = await snapshot.readOntology();
       const { extractor, known } = compile(projectId, present, drafts);
       const names = listKeys(drafts);
@@ -210,8 +210,8 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
     });
 
   /** One page of a re-extraction: products whose facts follow an older ontology. */
-  const follow = ({ projectId, after }: PlaceInCatalog): Promise<FollowedPage> =>
-    snapshots.read(projectId, async (snapshot) => {
+  const follow = ({ projectId, after }: PlaceInCatalog, budget: Budget): Promise<FollowedPage> =>
+    snapshots.read(projectId, budget, async (snapshot) => {
       const present = await snapshot.readOntology();
       const { revision } = present;
       const rows = await snapshot.listOutdated({ revision, after, limit: FOLLOWED_PAGE });
@@ -262,8 +262,8 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
     follow,
     countPages: ({ bytes, encoding }: Pick<CheckInput, 'bytes' | 'encoding'>) =>
       new Passed(countPages({ bytes, encoding, maxMib: COUNTED_MIB }), bytes.length),
-    prepareWalk: ({ projectId, after }: PlaceInCatalog) =>
-      snapshots.read(projectId, (snapshot) => snapshot.prepareWalk(after)),
+    prepareWalk: ({ projectId, after }: PlaceInCatalog, budget: Budget) =>
+      snapshots.read(projectId, budget, (snapshot) => snapshot.prepareWalk(after)),
   };
 }
 

@@ -7,6 +7,7 @@ import type { IncomingPayload, RawBody } from '../../http/bodies/bodies.ts';
 import type { PayloadFiles, PayloadWriter } from '../../storage/payloads/payloads.ts';
 import { mayBeStored } from '../../storage/storage.ts';
 import {
+  type BudgetTerms,
   type BufferPool,
   type Loan,
   refuseOtherBytes,
@@ -45,6 +46,9 @@ interface AcceptedBody extends thread.CheckResult {
   readonly source: thread.IngestSource;
 }
 
+/** A body of the largest size takes seconds. */
+const READING: BudgetTerms = { ms: 300_000, refusal: 'question_too_long' };
+
 interface IngestParts {
   readonly threads: ThreadPool;
   readonly payloads: PayloadFiles;
@@ -63,7 +67,7 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
 
   async function check(projectId: number, input: thread.CheckInput): Promise<thread.CheckResult> {
     if (input.bytes.length > SMALL_BODY_BYTES || input.encoding !== 'identity')
-      return threads.run<thread.CheckResult>('check', input, { key: projectId, unordered: true });
+      return threads.ask<thread.CheckResult>('check', input, { key: projectId, terms: READING });
     return thread.describeChecked(openBody(input, input.form));
   }
 
@@ -112,7 +116,7 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
       threads.run('prepareWalk', { projectId, after }, { key: projectId, unordered: true }),
     /** @returns how many pages of a shop a body contains; undefined if that is unclear, or it is too large */
     countPages: (projectId: number, { bytes, encoding }: RawBody): Promise<number | undefined> =>
-      threads.run('countPages', { bytes, encoding }, { key: projectId, unordered: true }),
+      threads.ask('countPages', { bytes, encoding }, { key: projectId, terms: READING }),
     async extract(projectId: number, { source: accepted, context }: thread.ExtractionOrder): Promise<Packed> {
       const room = buffers.take(Math.max(expectedBytes, held.sizeOf(accepted)));
       const extracted = await held.use(accepted, (source) =>

@@ -1,12 +1,11 @@
-import { addAbortListener } from 'node:events';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ByteCache, CacheSpace, Origin } from '../../storage/storage.ts';
 import {
+  type BudgetTerms,
   type BufferPool,
   countPassedAtOnce,
   type Loan,
-  type StopFlag,
-  type ThreadPool,
+  type QuestionPool,
 } from '../../storage/threads/threads.ts';
 import { MOST_UNKNOWN_KEYS } from '../ontology/ontology.ts';
 import type { AnswerOrder, Frame, JoinedAnswers } from '../port.ts';
@@ -18,6 +17,8 @@ const MIB = 1024 * 1024;
 const KNOWN_CATALOGS = 10_000;
 /** Source: docs/interface.md §8. */
 const ANSWER_MAX_MIB = 32;
+/** The longest answer takes a second. */
+const MAKING: BudgetTerms = { ms: 60_000, refusal: 'question_too_long' };
 /** Size of answers that the serving thread joins from memory: 8 MiB take it 4 ms. */
 const JOINED_AT_ONCE_BYTES = 8 * MIB;
 /** Size of uploads that the serving thread makes answers from: about 10 ms. Longer lookups are made in another thread. */
@@ -78,7 +79,7 @@ export interface MadeAnswer {
 
 export interface LookupParts {
   readonly cache: ByteCache;
-  readonly makers: ThreadPool;
+  readonly makers: QuestionPool;
   readonly buffers: BufferPool;
 }
 
@@ -165,25 +166,21 @@ export class LookupAnswers {
   /** Has another thread make the answer; `release` gives its memory back. @throws answer_too_large */
   async make(order: AnswerOrder, signal: AbortSignal): Promise<JoinedAnswers> {
     const { projectId, frame } = order;
-    const left: StopFlag = new Int32Array(new SharedArrayBuffer(4));
-    using _listening = addAbortListener(signal, () => void Atomics.store(left, 0, 1));
     let loan: Loan | undefined;
-    // Taken only when its turn comes, and given back only when the thread has ended, even if the caller has left.
+    // Taken only when its turn comes.
     const takeRoom = () => {
       loan = this.parts.buffers.take(ANSWER_MAX_MIB * MIB);
-      return { ...order, left, room: loan.bytes };
+      return { ...order, room: loan.bytes };
     };
     const release = () => loan?.giveBack();
-    try {
-      const made = await this.parts.makers.run<MadeAnswers>('makeAnswers', takeRoom, {
-        key: projectId,
-        unordered: true,
-      });
-      return { ...this.keepMade(projectId, frame, made), release };
-    } catch (error) {
-      release();
-      throw error;
-    }
+    const made = await this.parts.makers.ask<MadeAnswers>('makeAnswers', takeRoom, {
+      key: projectId,
+      terms: MAKING,
+      signal,
+      // A thread whose caller has left may still write into it.
+      onUnanswered: release,
+    });
+    return { ...this.keepMade(projectId, frame, made), release };
   }
 
   private keepMade(

@@ -1,4 +1,4 @@
-import { type Operation, Passed, type StopFlag } from '../../storage/threads/threads.ts';
+import { type Budget, type Operation, Passed } from '../../storage/threads/threads.ts';
 import { AnswerWriter } from '../ontology/ontology.ts';
 import type { AnswerOrder, CatalogSnapshot, CatalogSnapshots, Frame, MeasuredDocument } from '../port.ts';
 import { createPathIds } from './cached-writer.ts';
@@ -8,8 +8,6 @@ import { type MadeAnswer, type MadeAnswers, refuseLarge, tooLarge, writeAround }
 export interface MadeOrder extends AnswerOrder {
   /** Memory for the answer, as large as one may be. */
   readonly room: Uint8Array<SharedArrayBuffer>;
-  /** Non-zero: the caller has left. */
-  readonly left: StopFlag;
 }
 
 const COMMA = Buffer.from(',');
@@ -19,8 +17,8 @@ const READ_AT_ONCE_BYTES = 2 * 1024 * 1024;
 /** The operations of the thread that makes long answers. */
 export function madeAnswerOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
   return {
-    makeAnswers: async ({ projectId, ...order }: MadeOrder) => {
-      const made = await snapshots.read(projectId, (snapshot) => makeAnswers(snapshot, order));
+    makeAnswers: async ({ projectId, ...order }: MadeOrder, budget: Budget) => {
+      const made = await snapshots.read(projectId, budget, (snapshot) => makeAnswers(snapshot, order));
       return new Passed(made, made.bytes.length);
     },
   };
@@ -29,7 +27,7 @@ export function madeAnswerOperations(snapshots: CatalogSnapshots): Record<string
 /** @throws answer_too_large by the sizes of the uploads before reading any, or when the answers are larger */
 async function makeAnswers(
   snapshot: CatalogSnapshot,
-  { identifiers, frame, room, left }: Omit<MadeOrder, 'projectId'>,
+  { identifiers, frame, room }: Omit<MadeOrder, 'projectId'>,
 ): Promise<MadeAnswers> {
   const found = await findInOrder(snapshot, identifiers);
   refuseLarge(
@@ -41,7 +39,6 @@ async function makeAnswers(
   const writer = new AnswerWriter(attributes, paths.idOf);
   const joined = joinProducts(frame, room, found.length === 1);
   for (const portion of portionsOf(found)) {
-    if (Atomics.load(left, 0) !== 0) break;
     const rows = await snapshot.listDocuments(portion.map(({ document }) => document));
     const byDocument = new Map(rows.map((row) => [row.document, row]));
     for (const { document, identifier } of portion) {

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
+import type { BudgetTerms } from '../../storage/threads/threads.ts';
 import type { ListedPage, ListForm } from '../browse/browse.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { PreparedWalk } from '../port.ts';
@@ -17,6 +18,9 @@ const WAIT_MS = 10_000;
 const SHORT_WAIT_MS = 1_000;
 /** After this long without a search, a week, a project's index is not updated until the next one. */
 const FOLLOWED_MS = 7 * 24 * 3_600_000;
+
+/** Four times what its parts may take of products that are read one by one. */
+const SEARCHING: BudgetTerms = { ms: 20_000, refusal: 'search_too_long' };
 
 /** How long after its last search another project counts as still searching. */
 const RECENT_MS = 5_000;
@@ -66,8 +70,8 @@ export function createProductSearch({
     searchedAt.set(projectId, performance.now());
     const run = (allowed: IndexOrder['allowIncomplete']) => {
       const allowIncomplete = isWhole ? 'never' : allowed;
-      const options = { key: projectId, unordered: true, signal };
-      return searchers.run<IndexOutcome<Answer>>(operation, { ...order, allowIncomplete }, options);
+      const options = { key: projectId, terms: SEARCHING, signal };
+      return searchers.ask<IndexOutcome<Answer>>(operation, { ...order, allowIncomplete }, options);
     };
     const outcome = await askUntil(() => awaitIndex(projectId, waitMs), run);
     if (outcome.isBehind) void index.complete(projectId);

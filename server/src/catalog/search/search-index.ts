@@ -1,5 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import type { StopFlag } from '../../storage/threads/threads.ts';
+import type { Budget } from '../../storage/threads/threads.ts';
 import type { CatalogSnapshot, FoundRow, ListedRow, PlacedRow, SearchState } from '../port.ts';
 import { listLexemes } from './lexemes.ts';
 import type { SearchPlan } from './search-plan.ts';
@@ -83,7 +83,7 @@ export interface OpenIndex {
   readonly state: SearchState | undefined;
   /** @param what names it, with the state that it is counted in: to count a million products reads 26 MB, and two words in them take 12 ms */
   readonly countOnce: <Count>(what: string, count: () => Promise<Count>) => Promise<Count>;
-  readonly stop: StopFlag | undefined;
+  readonly budget: Budget;
   readonly limits: SearchLimits;
 }
 
@@ -94,7 +94,7 @@ export interface OpenIndex {
 export async function openIndex(
   snapshot: CatalogSnapshot,
   { allowIncomplete, sought }: Pick<IndexOrder, 'allowIncomplete'> & { sought: SearchPlan | undefined },
-  parts: Pick<OpenIndex, 'stop' | 'limits' | 'countOnce'>,
+  parts: Pick<OpenIndex, 'budget' | 'limits' | 'countOnce'>,
 ): Promise<OpenIndex | { readonly missing: string }> {
   const state = await snapshot.readSearchState();
   if (state !== undefined) {
@@ -137,7 +137,7 @@ const SCAN_PAGE = 1_000;
 async function scanCatalog(
   snapshot: CatalogSnapshot,
   { worded: { words }, tiers: { counted } }: SearchPlan,
-  parts: Pick<OpenIndex, 'stop' | 'limits' | 'countOnce' | 'state'>,
+  parts: Pick<OpenIndex, 'budget' | 'limits' | 'countOnce' | 'state'>,
 ): Promise<OpenIndex> {
   const isOver = startPart({ ...parts, limits: { ...parts.limits, longestMs: SCAN_MS } });
   const find = (row: ListedRow) => {
@@ -171,12 +171,11 @@ function readTail(row: PlacedRow): TailProduct {
   };
 }
 
-/** @returns a function that tells if the time of the part that begins now is up @throws not_ready once its caller has left */
-export function startPart({ stop, limits }: Pick<OpenIndex, 'stop' | 'limits'>): () => boolean {
+/** @returns a function that tells if the time of the part that begins now is up @throws search_too_long, not_ready once its caller has left */
+export function startPart({ budget, limits }: Pick<OpenIndex, 'budget' | 'limits'>): () => boolean {
   const until = limits.now() + limits.longestMs;
   return () => {
-    if (stop !== undefined && Atomics.load(stop, 0) !== 0)
-      throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
+    budget.charge();
     return limits.now() > until;
   };
 }

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../kernel/errors.ts';
-import { type Operation, type StopFlag, shareText } from '../../storage/threads/threads.ts';
+import { type Budget, type Operation, shareText } from '../../storage/threads/threads.ts';
 import * as browse from '../browse/browse.ts';
 import { type Comparable, compareValues, readComparables, viewUpload } from '../filters/filters.ts';
 import { refuseLarge } from '../lookup/lookup.ts';
@@ -102,13 +102,13 @@ export function searchOperations(
     <Order extends searchIndex.IndexOrder>(
       plan: (order: Order, snapshot: port.CatalogSnapshot) => Work | Promise<Work>,
     ) =>
-    (order: Order, stop?: StopFlag) =>
-      snapshots.read(order.projectId, async (snapshot) => {
+    (order: Order, budget: Budget) =>
+      snapshots.read(order.projectId, budget, async (snapshot) => {
         const work = await plan(order, snapshot);
         const scope = { allowIncomplete: order.allowIncomplete, sought: work.sought };
         const countOnce: searchIndex.OpenIndex['countOnce'] = (what, count) =>
           keep(`${order.projectId} ${what}`, count);
-        const index = await searchIndex.openIndex(snapshot, scope, { stop, limits, countOnce });
+        const index = await searchIndex.openIndex(snapshot, scope, { budget, limits, countOnce });
         if ('missing' in index) return index;
         const isComplete = index.isMade && index.newer === undefined;
         return { answer: await work.run(index), isBehind: index.isBehind, isComplete };

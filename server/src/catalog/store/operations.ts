@@ -1,6 +1,6 @@
 import { dropCatalogEvents, listCatalogEvents } from '../../events/events.ts';
 import * as storage from '../../storage/storage.ts';
-import { type Operation, Passed, type ThreadPool } from '../../storage/threads/threads.ts';
+import { type BudgetTerms, type Operation, Passed, type ThreadPool } from '../../storage/threads/threads.ts';
 import type { Derive } from '../derivation.ts';
 import type * as port from '../port.ts';
 import { type PackedProducts, transferOf } from '../products/products.ts';
@@ -149,6 +149,9 @@ export function programOperations(transaction: Transact, repeatable: Transact): 
     ...storage.mapTable(REPEATABLES, writeIn(repeatable)),
   };
 }
+
+/** A comparison reads a whole catalog and an open update. */
+export const COMPARING: BudgetTerms = { ms: 600_000, refusal: 'question_too_long' };
 
 /** The operations of threads that compare whole catalogs. */
 export const comparisonOperations = (readState: Perform): Record<string, Operation> =>

@@ -3,9 +3,10 @@ import * as filters from '../../catalog/filters/filters.ts';
 import { makeItem } from '../../catalog/lookup/lookup.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
+import type { Budget } from '../../storage/threads/threads.ts';
 import { HIGHEST_RELEVANCE } from '../answers/answers.ts';
 import { listKeys, readFrom, type SingleProduct } from '../definitions/definitions.ts';
-import type { CatalogColumns, PresentUpload, WorkLimit } from '../search/search.ts';
+import type { CatalogColumns, PresentUpload } from '../search/search.ts';
 import { judgeUpload, type MayBeNegative, type SetJudge, type SetProduct } from './judgement.ts';
 
 /** Products that could replace those that do not fit. Source: docs/interface.md §12.10. */
@@ -32,7 +33,7 @@ export interface AlternativeOrder {
   readonly mayBeNegative: MayBeNegative;
   /** The most alternatives for each of them. */
   readonly most: number;
-  readonly limit: WorkLimit;
+  readonly limit: Budget;
 }
 
 /** @returns for each product that does not fit, those of its main category that fit all others, nearest in price first */
@@ -66,7 +67,7 @@ async function findInPlaceOf(one: OrderedProduct, catalog: AlternativeCatalog, o
     order.set.filter((other) => other !== one),
     order.mayBeNegative,
   );
-  const search = { path, one, judged: order.judge.attributes, mayFit: judge.mayFit };
+  const search = { path, one, judged: order.judge.attributes, mayFit: judge.mayFit, limit: order.limit };
   const candidates = sortByPrice(catalog, catalog.columns, search);
   const named = new Set(order.set.map(({ product }) => product.identifier));
   const suits = ({ product }: Candidate) =>
@@ -105,14 +106,18 @@ interface CandidateSearch {
   readonly path: string;
   readonly one: OrderedProduct;
   readonly judged: readonly filters.ComparedAttribute[];
+  readonly limit: Budget;
   mayFit(product: SetProduct): boolean;
 }
 
-/** @returns identifiers of products with the path that may fit, nearest in price first; those without a price last, ties by id */
+/**
+ * @returns identifiers of products with the path that may fit, nearest in price first; those without a price last, ties by id
+ * @throws search_too_long
+ */
 function sortByPrice(
   { attributes, priceAttribute }: AlternativeCatalog,
   columns: CatalogColumns,
-  { path, one, judged, mayFit }: CandidateSearch,
+  { path, one, judged, mayFit, limit }: CandidateSearch,
 ): string[] {
   const { quantity } = one;
   const price = findPrice(attributes, priceAttribute);
@@ -120,7 +125,7 @@ function sortByPrice(
     price && leastOf(filters.readComparables(one.upload, price).map(({ comparable }) => comparable));
   const isPath = new Map<unknown, boolean>();
   const placed: { readonly place: number; readonly distance: number }[] = [];
-  for (const view of columns.views([...judged, ...(price ? [price] : [])])) {
+  for (const view of columns.views([...judged, ...(price ? [price] : [])], limit)) {
     const { row: place } = view;
     const categories = columns.categoriesOf(place);
     const known = isPath.get(categories) ?? categories.some((one) => JSON.stringify(one.path) === path);

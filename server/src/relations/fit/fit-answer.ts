@@ -3,8 +3,9 @@ import type { ComparedAttribute } from '../../catalog/filters/filters.ts';
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
 import { ServiceError } from '../../kernel/errors.ts';
+import type { Budget } from '../../storage/threads/threads.ts';
 import * as definitions from '../definitions/definitions.ts';
-import { type ColumnCache, listWords, type TriedCatalog, type WorkLimit } from '../search/search.ts';
+import { type ColumnCache, listWords, type TriedCatalog } from '../search/search.ts';
 import { listAlternatives, type OrderedProduct } from './alternatives.ts';
 import type { FitSelection } from './fit-schemas.ts';
 import * as judgement from './judgement.ts';
@@ -77,7 +78,7 @@ export interface FitParts {
   readonly constraints: ConstraintCache;
   readonly negatives: NegativeValues;
   readonly columns: ColumnCache;
-  readonly limit: WorkLimit;
+  readonly limit: Budget;
 }
 
 /** Ten times what a catalog of 66,778 takes, once it is in memory. */

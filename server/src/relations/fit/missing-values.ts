@@ -9,9 +9,6 @@ import { type Constraint, Judge, type JudgedProduct, listAttributes } from './ju
 
 /** Which missing values make verdicts unknown. Source: docs/interface.md §12.10 rule 14. */
 
-/** Products between two checks of the time. */
-const CHECKED = 1_000;
-
 /** @returns the missing values, ordered by the number of verdicts @throws search_too_long */
 export async function surveyMissing(
   catalog: FitCatalog,
@@ -21,11 +18,8 @@ export async function surveyMissing(
   const { constraints } = await cache.read(projectId, catalog);
   const tallies = constraints.map((constraint) => new ConstraintTally(constraint));
   const products = new Map<string, number>();
-  let seen = 0;
   const columns = await cached.read(projectId, catalog, { limit });
-  for await (const product of listJudged(catalog, columns, constraints.flatMap(listAttributes))) {
-    if (seen % CHECKED === 0) limit.check();
-    seen += 1;
+  for await (const product of listJudged({ catalog, columns, limit }, constraints.flatMap(listAttributes))) {
     for (const name of new Set(tallies.flatMap((tally) => tally.add(product))))
       products.set(name, (products.get(name) ?? 0) + 1);
   }
@@ -43,16 +37,25 @@ export async function surveyMissing(
 
 /** Yields products one by one; for those in memory, the same view each time, moved on. */
 async function* listJudged(
-  catalog: FitCatalog,
-  columns: Awaited<ReturnType<FitParts['columns']['read']>>,
+  {
+    catalog,
+    columns,
+    limit,
+  }: Pick<FitParts, 'limit'> & {
+    readonly catalog: FitCatalog;
+    readonly columns: Awaited<ReturnType<FitParts['columns']['read']>>;
+  },
   attributes: readonly ComparedAttribute[],
 ): AsyncGenerator<JudgedProduct, void> {
   if (columns === undefined) {
     for await (const page of readPages(catalog))
-      for (const { raw } of page) yield judgeView(viewUpload(JSON.parse(raw) as UploadedProduct));
+      for (const { raw } of page) {
+        limit.charge();
+        yield judgeView(viewUpload(JSON.parse(raw) as UploadedProduct));
+      }
     return;
   }
-  for (const view of columns.views(attributes)) yield judgeView(view);
+  for (const view of columns.views(attributes, limit)) yield judgeView(view);
 }
 
 const judgeView = (view: JudgedProduct['view']): JudgedProduct => ({

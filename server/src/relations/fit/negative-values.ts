@@ -1,6 +1,6 @@
 import { type ComparedAttribute, readComparable } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
-import type { WorkLimit } from '../search/search.ts';
+import type { Budget } from '../../storage/threads/threads.ts';
 
 /**
  * Whether a product of a catalog has a negative value of an attribute: only then may a missing value be negative. Source:
@@ -60,7 +60,7 @@ export class NegativeValues {
   async has(
     projectId: number,
     catalog: SearchedVersions,
-    { attribute, limit }: { readonly attribute: ComparedAttribute; readonly limit: WorkLimit },
+    { attribute, limit }: { readonly attribute: ComparedAttribute; readonly limit: Budget },
   ): Promise<boolean> {
     const { keys, unitName, decimal, unitAliases } = attribute;
     // A value is negative as uploaded: a computation on the attribute or its base unit may have another sign.
@@ -95,7 +95,7 @@ export class NegativeValues {
 interface KeySearch {
   readonly attribute: ComparedAttribute;
   readonly key: string;
-  readonly limit: WorkLimit;
+  readonly limit: Budget;
 }
 
 /** Reads versions of products until one with a negative value is in the catalog, or all are read. */

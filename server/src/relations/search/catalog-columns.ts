@@ -1,11 +1,11 @@
 import type { DerivedFrom, DerivedSource } from '../../catalog/catalog.ts';
 import type { ComparedAttribute, Filter, OwnField } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
+import type { Budget } from '../../storage/threads/threads.ts';
 import type { BoundRule } from '../definitions/definitions.ts';
 import { type Membership, Memberships, NumberedProduct, Numbers } from '../memberships/memberships.ts';
 import type { StoredUpload } from './related-view.ts';
 import { TRIED_BUILD, type TriedCatalog } from './relation-survey.ts';
-import type { WorkLimit } from './work-limit.ts';
 
 /** Memory of a text besides its characters, and of an entry in a map. */
 const TEXT_BYTES = 24;
@@ -109,11 +109,12 @@ export class CatalogColumns implements DerivedSource {
     return this.groupPlaces.get(group) ?? [];
   }
 
-  /** @returns the products one by one, as the same view each time, whose `row` is the index */
-  *views(attributes: readonly ComparedAttribute[]): Generator<NumberedProduct, void> {
+  /** @returns the products one by one, as the same view each time, whose `row` is the index @throws search_too_long */
+  *views(attributes: readonly ComparedAttribute[], budget: Budget): Generator<NumberedProduct, void> {
     const view = new NumberedProduct(attributes);
     const source = view.open(this);
     for (let place = 0; place < this.count; place += 1) {
+      budget.charge();
       view.look(source, place);
       yield view;
     }
@@ -225,7 +226,7 @@ export class ColumnCache {
   async read(
     projectId: number,
     catalog: Pick<TriedCatalog, 'version' | 'listUploads'>,
-    { limit, words }: { readonly limit: WorkLimit; readonly words?: UploadWords },
+    { limit, words }: { readonly limit: Budget; readonly words?: UploadWords },
   ): Promise<CatalogColumns | undefined> {
     clearTimeout(this.timer);
     const { version } = catalog;
@@ -248,7 +249,7 @@ export class ColumnCache {
   private async readAll(
     catalog: Pick<TriedCatalog, 'listUploads'>,
     state: Omit<CachedColumns, 'columns'>,
-    limit: WorkLimit,
+    limit: Budget,
   ): Promise<CachedColumns> {
     const columns = new CatalogColumns();
     for await (const page of readPages(catalog, state.words)) {
@@ -333,7 +334,7 @@ export class RuleMembers {
   static async read(
     catalog: Pick<TriedCatalog, 'listUploads' | 'findUploads'>,
     bound: BoundRule,
-    { limit, mostBytes = MOST_BYTES }: { limit: WorkLimit; mostBytes?: number },
+    { limit, mostBytes = MOST_BYTES }: { limit: Budget; mostBytes?: number },
   ): Promise<RuleMembers> {
     const members = new RuleMembers(bound);
     for await (const page of readPages(catalog, listWords(bound.rule.source, bound.rule.target))) {
@@ -359,7 +360,7 @@ export class RuleMembers {
     return found;
   }
 
-  private async halve({ findUploads }: Pick<TriedCatalog, 'findUploads'>, limit: WorkLimit): Promise<void> {
+  private async halve({ findUploads }: Pick<TriedCatalog, 'findUploads'>, limit: Budget): Promise<void> {
     const before = this.columns;
     this.every *= 2;
     this.columns = new CatalogColumns(this.memberships.keys);

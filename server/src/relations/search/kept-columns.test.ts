@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Filter } from '../../catalog/filters/filters.ts';
+import { Budget } from '../../storage/threads/threads.ts';
 import { bindRule } from '../definitions/definitions.ts';
 import { ColumnCache, listWords, RuleMembers } from './catalog-columns.ts';
 import { tryOnColumns } from './tried-columns.ts';
-import { WorkLimit } from './work-limit.ts';
 
 /** A catalog that counts the reads of its products. */
 function openCatalog(products: number) {
@@ -34,7 +34,7 @@ const describe = (identifier: string) =>
     attributes: [{ key: 'Size', value: identifier }],
   });
 
-const FOREVER = new WorkLimit(Number.POSITIVE_INFINITY);
+const FOREVER = Budget.unlimited();
 const LARGE = 2_500;
 
 test('a version of a catalog is read once, the next one again', async () => {

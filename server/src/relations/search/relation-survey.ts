@@ -1,12 +1,12 @@
 import { describeBriefly } from '../../catalog/browse/browse.ts';
 import type { Comparable } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
+import { type Budget, isTooLong } from '../../storage/threads/threads.ts';
 import type { CardProduct, RelationSurvey, SurveyCard } from '../definitions/definitions.ts';
 import * as rules from '../definitions/definitions.ts';
 import { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
 import type { RelationView, StoredUpload } from './related-view.ts';
 import { explainPair, judgeElements, orient } from './relation-explain.ts';
-import { isTooLong, type WorkLimit } from './work-limit.ts';
 
 /** One state of a catalog, for work that takes long. */
 export interface SurveyedCatalog {
@@ -17,7 +17,7 @@ export interface SurveyedCatalog {
   read<Result>(
     work: (view: RelationView) => Result,
     searches?: readonly { readonly relation: SearchedRelation; readonly limit: number }[],
-    limit?: WorkLimit,
+    limit?: Budget,
   ): Promise<Result>;
   countMembers(build: number, side: rules.Side): Promise<number>;
   /** @returns the products of which only the first combinations of values count, by id */
@@ -60,14 +60,14 @@ const NEAREST_AMONG = 300;
 /** Time limits of a survey. */
 export interface SurveyTime {
   /** The caller's limit. */
-  readonly limit: WorkLimit;
+  readonly limit: Budget;
   /** The time for searching. */
   readonly searchMs: number;
   /** Whether products are described too. */
   readonly hasCards?: boolean;
 }
 
-export const readingLimit = ({ limit, searchMs }: SurveyTime): WorkLimit =>
+export const readingLimit = ({ limit, searchMs }: SurveyTime): Budget =>
   limit.within(searchMs * READING_TIMES);
 
 /** The build number of an unstored rule. */
@@ -127,7 +127,7 @@ async function readCards(
 /** Searches until all sources are done or the time is up. */
 async function searchSources(
   catalog: SurveyedCatalog,
-  { relation, tally, limit }: { relation: SearchedRelation; tally: Tally; limit: WorkLimit },
+  { relation, tally, limit }: { relation: SearchedRelation; tally: Tally; limit: Budget },
 ): Promise<void> {
   const places = scatter(tally.identifiers.length);
   for (let size = 1; tally.looked < places.length; ) {

@@ -6,4 +6,3 @@ export * from './related-view.ts';
 export * from './relation-explain.ts';
 export * from './relation-survey.ts';
 export { surveyTotal, tryOnColumns } from './tried-columns.ts';
-export { WorkLimit } from './work-limit.ts';

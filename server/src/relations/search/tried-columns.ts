@@ -1,5 +1,6 @@
 import { describeBriefly } from '../../catalog/browse/browse.ts';
 import { ProductPacker, type UploadedProduct } from '../../catalog/products/products.ts';
+import type { Budget } from '../../storage/threads/threads.ts';
 import {
   type BoundRule,
   compileRule,
@@ -22,7 +23,6 @@ import type { SearchedRelation } from './related-search.ts';
 import * as views from './related-view.ts';
 import { explainPair } from './relation-explain.ts';
 import * as surveys from './relation-survey.ts';
-import type { WorkLimit } from './work-limit.ts';
 
 /** An unstored rule, tried on the in-memory part of a catalog. */
 
@@ -48,7 +48,7 @@ export async function tryOnColumns(
   return surveys.surveyRelation(catalog, { ...tried, isListed: false, build: surveys.TRIED_BUILD }, time);
 }
 
-function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: WorkLimit): surveys.SurveyedCatalog {
+function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: Budget): surveys.SurveyedCatalog {
   const { columns, catalog } = read;
   const members = deriveMembers(columns, bound, whole);
   const { places, cut } = members;
@@ -89,7 +89,7 @@ interface Known extends ReadCatalog, Members {
   readonly variants: Map<string, readonly views.Variant[]>;
 }
 
-function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: WorkLimit): Members {
+function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: Budget): Members {
   const cut: string[] = [];
   const rules = new Memberships([{ build: surveys.TRIED_BUILD, bound }]);
   const batch = rules.openBatch(columns, (identifier) => cut.push(identifier));
@@ -114,7 +114,7 @@ function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: WorkLim
   return { places, packed, cut, lists: listByKey(derived ? placeMembers(derived, documents) : [], limit) };
 }
 
-function listByKey(rows: Iterable<MemberRow>, limit: WorkLimit): Map<string, KeyedList> {
+function listByKey(rows: Iterable<MemberRow>, limit: Budget): Map<string, KeyedList> {
   const texts = new Map<Buffer, string>();
   const lists = new Map<string, KeyedList>();
   // Most bytes are in several rows, as the same object.
@@ -141,9 +141,9 @@ const toLatin1 = (bytes: Buffer): string => bytes.toString('latin1');
 class ColumnView extends views.FetchedView implements views.RelationView {
   readonly share: views.ShareLists;
   private readonly known: Known;
-  private readonly limit: WorkLimit;
+  private readonly limit: Budget;
 
-  constructor(known: Known, limit: WorkLimit) {
+  constructor(known: Known, limit: Budget) {
     super();
     this.known = known;
     this.limit = limit;
@@ -241,7 +241,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 export async function surveyTotal(
   catalog: surveys.TriedCatalog,
   bound: BoundRule,
-  { limit, hasCards = false }: { readonly limit: WorkLimit; readonly hasCards?: boolean },
+  { limit, hasCards = false }: { readonly limit: Budget; readonly hasCards?: boolean },
 ): Promise<RelationSurvey> {
   const { counts, columns } = await RuleMembers.read(catalog, bound, { limit });
   return {
@@ -254,15 +254,19 @@ export async function surveyTotal(
     withoutResults: { count: 0, identifiers: [] },
     mostReturned: [],
     examples: [],
-    ...(hasCards && { cards: await readCards(catalog, bound, columns) }),
+    ...(hasCards && { cards: await readCards(catalog, bound, { columns, limit }) }),
   };
 }
 
 /** Some products with a limit, each with some that are added up, as if each of those were the only one. */
-async function readCards({ findUploads }: surveys.TriedCatalog, bound: BoundRule, columns: CatalogColumns) {
+async function readCards(
+  { findUploads }: surveys.TriedCatalog,
+  bound: BoundRule,
+  { columns, limit }: { readonly columns: CatalogColumns; readonly limit: Budget },
+) {
   const { isOn } = compileRule(bound);
   const sides = { source: [] as string[], target: [] as string[] };
-  for (const view of columns.views(bound.attributes))
+  for (const view of columns.views(bound.attributes, limit))
     for (const side of SIDES) if (isOn[side](view)) sides[side].push(view.identifier);
   const [sources, targets] = [
     surveys.spread(sides.source, surveys.CARDS.with),

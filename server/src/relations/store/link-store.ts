@@ -19,6 +19,7 @@ import {
   tabled,
   text,
 } from '../../storage/storage.ts';
+import type { Budget } from '../../storage/threads/threads.ts';
 import * as links from '../links/links.ts';
 import { announceRelation, insertStagedList } from './definition-store.ts';
 
@@ -258,7 +259,7 @@ function* countLinks(relationId: number): Program<number> {
 
 interface LinkReaderParts {
   readonly payloads: PayloadFiles;
-  read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
+  read<Result>(projectId: number, program: Program<Result>, budget: Budget): Promise<Result>;
 }
 
 /** Links per piece, which is stored and staged at once. */
@@ -268,6 +269,7 @@ const PIECE_LINKS = 10_000;
 export async function acceptLinks(
   { payloads, read }: LinkReaderParts,
   { projectId, relationId, bytes, encoding, maxMib, isCounted }: links.SentLinks & { projectId: number },
+  budget: Budget,
 ): Promise<links.AcceptedLinks> {
   const name = `links-${randomUUID()}`;
   const payloadNames: string[] = [];
@@ -287,17 +289,18 @@ export async function acceptLinks(
     // Listed before it exists, so that a partly written one is removed too.
     payloadNames.push(next);
     await payloads.write(projectId, next, Buffer.from(JSON.stringify(lines)));
-    if (isCounted) unchanged.add(await read(projectId, findUnchanged(relationId, lines)));
+    if (isCounted) unchanged.add(await read(projectId, findUnchanged(relationId, lines), budget));
   }
 
   try {
     for await (const chunk of unpackParts(cut(bytes), encoding, maxMib)) {
+      budget.charge();
       reader.add(chunk);
       if (size >= PIECE_LINKS) await store();
     }
     reader.end();
     await store();
-    const present = isCounted ? await read(projectId, countLinks(relationId)) : 0;
+    const present = isCounted ? await read(projectId, countLinks(relationId), budget) : 0;
     return { payloadNames, present, unchanged: unchanged.count() };
   } catch (error) {
     // The refusal is what matters; payloads that remain are removed at a later start.

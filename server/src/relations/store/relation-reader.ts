@@ -2,7 +2,7 @@ import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import { readOntology } from '../../catalog/store/store.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import type { Program } from '../../storage/storage.ts';
-import { type StopFlag, shareText } from '../../storage/threads/threads.ts';
+import { type Budget, shareText } from '../../storage/threads/threads.ts';
 import type { CatalogRelations, MetRelateInput } from '../answers/answers.ts';
 import {
   bindRule,
@@ -32,7 +32,7 @@ import { findNewestDocument, hasAnyDocument, listSigned } from './signed-store.t
 import { countMembers, findUploads, listCut, listUploads, sampleMembers } from './survey-store.ts';
 import { findTables } from './table-store.ts';
 
-/** A question with its time limit. */
+/** A question with the time for its search. */
 interface Limited {
   readonly limitMs: number;
 }
@@ -41,10 +41,10 @@ interface Limited {
 export interface RelationCatalogs {
   readonly payloads: PayloadFiles;
   /** Includes what was just written. */
-  read<Result>(projectId: number, program: Program<Result>): Promise<Result>;
+  read<Result>(projectId: number, program: Program<Result>, budget: Budget): Promise<Result>;
   /** Runs the work on one state of the catalog, again if the view lacked something. */
   answer<Result>(
-    request: { readonly input: MetRelateInput; readonly limit: search.WorkLimit },
+    request: { readonly input: MetRelateInput; readonly limit: Budget },
     work: (relations: CatalogRelations, view: search.RelationView) => Result,
   ): Promise<Result>;
   /**
@@ -52,7 +52,7 @@ export interface RelationCatalogs {
    * just written, as a replica may lag.
    */
   inspect<Result>(
-    on: InProject & { readonly limit: search.WorkLimit; readonly isFresh?: boolean },
+    on: InProject & { readonly limit: Budget; readonly isFresh?: boolean },
     work: (catalog: InspectedCatalog) => Promise<Result>,
   ): Promise<Result>;
 }
@@ -62,12 +62,14 @@ type Perform = <Result>(program: Program<Result>) => Promise<Result>;
 
 export type InspectedCatalog = ReturnType<typeof toInspected>;
 
+/** @returns the reads of a question, each of which the budget of the question has to allow */
 export const toInspected = (
+  budget: Budget,
   perform: Perform,
   { version, read }: Pick<search.SurveyedCatalog & search.TriedCatalog, 'version' | 'read'>,
-) => ({
-  version,
-  read,
+) => ({ version, read, ...budget.meter(listReads(perform)) });
+
+const listReads = (perform: Perform) => ({
   countMembers: (build: number, side: Side) => perform(countMembers(build, side)),
   sampleMembers: (build: number, side: Side, every: number) => perform(sampleMembers(build, side, every)),
   listCut: (build: number) => perform(listCut(build)),
@@ -105,9 +107,9 @@ export function readerOperations(catalogs: RelationCatalogs, columns = new searc
     <Request extends InProject, Result>(
       work: (catalog: InspectedCatalog, request: Request, parts: Parts) => Promise<Result>,
     ) =>
-    (request: Request & Limited, stop?: StopFlag) => {
+    (request: Request & Limited, budget: Budget) => {
       const { projectId, limitMs: searchMs } = request;
-      const limit = limitOf({ limit: new search.WorkLimit(Number.POSITIVE_INFINITY, stop), searchMs });
+      const limit = limitOf({ limit: budget, searchMs });
       const parts = { limit, searchMs, constraints, negatives, columns, surveys };
       return catalogs.inspect({ projectId, limit, isFresh }, (catalog) => work(catalog, request, parts));
     };
@@ -115,8 +117,8 @@ export function readerOperations(catalogs: RelationCatalogs, columns = new searc
   const survey = inspecting({ limitOf: ({ limit }) => limit });
   const freshSurvey = inspecting({ limitOf: ({ limit }) => limit, isFresh: true });
   return {
-    relate: ({ limitMs, ...input }: MetRelateInput & Limited, stop?: StopFlag) =>
-      catalogs.answer({ input, limit: new search.WorkLimit(limitMs, stop) }, (relations, view) =>
+    relate: ({ limitMs, ...input }: MetRelateInput & Limited, budget: Budget) =>
+      catalogs.answer({ input, limit: budget.within(limitMs) }, (relations, view) =>
         relations.relate(view, input),
       ),
     relateProduct: question(relateProductToAll),
@@ -128,12 +130,12 @@ export function readerOperations(catalogs: RelationCatalogs, columns = new searc
       shareText(await answerFit(catalog, input, parts)),
     ),
     surveyRelation: survey(surveyStored),
-    tryRelation: (request: TriedRelation & Limited, stop?: StopFlag) =>
-      (isListed(request.definition) ? survey : freshSurvey)(tryRelation)(request, stop),
+    tryRelation: (request: TriedRelation & Limited, budget: Budget) =>
+      (isListed(request.definition) ? survey : freshSurvey)(tryRelation)(request, budget),
     surveyMissing: inspecting({ limitOf: search.readingLimit })((catalog, { projectId }: InProject, parts) =>
       surveyMissing(catalog, projectId, parts),
     ),
-    acceptLinks: (sent: SentLinks & InProject) => acceptLinks(catalogs, sent),
+    acceptLinks: (sent: SentLinks & InProject, budget: Budget) => acceptLinks(catalogs, sent, budget),
   };
 }
 

@@ -1,6 +1,6 @@
 import { applyFromOutside, type ChangedCatalog, changeFromOutside } from '../../catalog/store/store.ts';
 import { mapTable, type Program } from '../../storage/storage.ts';
-import type { Operation, ThreadPool } from '../../storage/threads/threads.ts';
+import type { BudgetTerms, Operation, QuestionPool, ThreadPool } from '../../storage/threads/threads.ts';
 import type { FitInput } from '../fit/fit.ts';
 import type { LinkOrder, LinkPage, LinkResult, SentLinks, StagedPiece } from '../links/links.ts';
 import type { CatalogMark } from '../search/search.ts';
@@ -23,9 +23,9 @@ export interface RelationThreads {
   /** Threads that write; one project's writes run one after another. */
   readonly writers: ThreadPool;
   /** Threads that answer relations. */
-  readonly readers: ThreadPool;
+  readonly readers: QuestionPool;
   /** Threads for previews and health. */
-  readonly surveyors: ThreadPool;
+  readonly surveyors: QuestionPool;
   /** Time limit of a question. */
   readonly relationMs: number;
 }
@@ -87,6 +87,11 @@ export function writerOperations({ read, transact }: RelationWriter): Record<str
   };
 }
 
+/** A survey reads the catalog in six times the time of a search, searches in it, and describes what it found. */
+const SURVEY_TIMES = 8;
+/** For a list of links of the largest body. */
+const ACCEPT_MS = 600_000;
+
 /** Relations and their join index are stored with the catalog, so that both change at the same instant. */
 export type RelationStore = ReturnType<typeof createThreadedRelations>;
 
@@ -99,14 +104,18 @@ export function createThreadedRelations(
     <Result>(name: string) =>
     (projectId: number, ...input: unknown[]) =>
       writers.run<Result>(name, [projectId, ...input], { key: projectId });
-  const ask =
-    <Name extends keyof ReaderOperations>(threads: ThreadPool, name: Name) =>
+  const asking =
+    (terms: BudgetTerms) =>
+    <Name extends keyof ReaderOperations>(threads: QuestionPool, name: Name) =>
     (input: Omit<Parameters<ReaderOperations[Name]>[0], 'limitMs'> & InProject, signal?: AbortSignal) =>
-      threads.run<Awaited<ReturnType<ReaderOperations[Name]>>>(
+      threads.ask<Awaited<ReturnType<ReaderOperations[Name]>>>(
         name,
         { ...input, limitMs },
-        { key: input.projectId, unordered: true, ...(signal && { signal }) },
+        { key: input.projectId, terms, signal },
       );
+  const ask = asking({ ms: limitMs, refusal: 'search_too_long' });
+  const survey = asking({ ms: limitMs * SURVEY_TIMES, refusal: 'search_too_long' });
+  const accept = asking({ ms: ACCEPT_MS, refusal: 'question_too_long' });
   const listed = new Map<number, definitionStore.ListedRelations>();
 
   return {
@@ -130,11 +139,11 @@ export function createThreadedRelations(
       return { mark: { ...mark, version: found.version }, relations: found.relations };
     },
     acceptLinks: (projectId: number, sent: SentLinks) =>
-      ask(surveyors, 'acceptLinks')({ projectId, ...sent }),
+      accept(surveyors, 'acceptLinks')({ projectId, ...sent }),
     /** Tries a definition on the catalog. @returns its health, or why it cannot work @throws search_too_long */
-    tryDefinition: ask(surveyors, 'tryRelation'),
+    tryDefinition: survey(surveyors, 'tryRelation'),
     /** @returns the health of a relation; undefined if it is not built */
-    survey: ask(surveyors, 'surveyRelation'),
+    survey: survey(surveyors, 'surveyRelation'),
     /** @returns undefined if the relation is not built, the identifier if a product does not exist @throws search_too_long */
     explain: ask(readers, 'explainRelation'),
     /** @returns what each built relation finds for a product; undefined if that does not exist @throws search_too_long */
@@ -143,7 +152,7 @@ export function createThreadedRelations(
     judgeFit: (input: FitInput, signal: AbortSignal) =>
       ask(input.alternatives > 0 ? surveyors : readers, 'judgeFit')(input, signal),
     /** @returns attributes whose missing values leave verdicts unknown @throws search_too_long */
-    surveyMissing: ask(surveyors, 'surveyMissing'),
+    surveyMissing: survey(surveyors, 'surveyMissing'),
     /** @throws search_too_long */
     relate: ask(readers, 'relate'),
   };

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ServiceError } from '../../kernel/errors.ts';
-import { createThreadPool, createThreadSupply, type ThreadPool } from './threads.ts';
+import {
+  type BudgetTerms,
+  createThreadPool,
+  createThreadSupply,
+  type PoolSettings,
+  type QuestionPool,
+  type ReplacedThread,
+  type ThreadPool,
+} from './threads.ts';
 
 const ENTRY = `
 import { threadId, workerData } from 'node:worker_threads';
@@ -20,20 +28,20 @@ serveOperations({
   fail: () => { throw new TypeError('a bug'); },
   die: () => process.exit(1),
   close: () => {},
-  work(ms, stop) {
+  work(ms, budget) {
     const until = performance.now() + ms;
-    while (performance.now() < until) if (stop !== undefined && Atomics.load(stop, 0) !== 0) break;
+    while (performance.now() < until) if (budget.findEnd() !== undefined) break;
     return performance.now() < until ? 'stopped' : 'done';
   },
+  charge(_, budget) { for (;;) budget.charge(); },
+  write(bytes, budget) { budget.chargeBytes(bytes); budget.chargeBytes(bytes); return 'written'; },
+  forget() { for (;;); },
+  hoard() { const all = []; for (;;) all.push(new Array(100_000).fill(all.length)); },
 });
 `;
 const entry = new URL(`data:text/javascript,${encodeURIComponent(ENTRY)}`);
 
-function startPool(
-  t: TestContext,
-  size: number,
-  settings: { share?: number; accountOf?(project: number): number } = {},
-): ThreadPool {
+function startPool(t: TestContext, size: number, settings: Partial<PoolSettings> = {}): ThreadPool {
   const pool = createThreadPool(entry, { size, workerData: { folder: '/somewhere' }, ...settings });
   t.after(() => pool.close());
   return pool;
@@ -209,26 +217,124 @@ test('an owner holds half of its share while another one is at work', async (t) 
   assert.deepEqual([overlaps(...alone), overlaps(...beside)], [true, false]);
 });
 
+const LONG: BudgetTerms = { ms: 600_000, refusal: 'question_too_long' };
+const BRIEF: BudgetTerms = { ms: 50, refusal: 'search_too_long' };
+
 test('an operation that is taken back fails at once, and its thread stops', async (t) => {
   const pool = startPool(t, 1);
   const caller = new AbortController();
   const gone = new Error('the caller left');
   const { signal } = caller;
-  const underWay = pool.run('work', 600_000, { key: 1, signal });
-  const waiting = pool.run('work', 600_000, { key: 1, signal });
+  const underWay = pool.ask('work', 600_000, { key: 1, terms: LONG, signal });
+  const waiting = pool.ask('work', 600_000, { key: 1, terms: LONG, signal });
   caller.abort(gone);
   await assert.rejects(underWay, gone);
   await assert.rejects(waiting, gone);
-  await assert.rejects(pool.run('work', 1, { key: 1, signal }), gone);
+  await assert.rejects(pool.ask('work', 1, { key: 1, terms: LONG, signal }), gone);
   assert.equal(await pool.run('work', 1, { key: 1 }), 'done', 'the thread is free');
 });
 
 test('closing stops what can be stopped', async (t) => {
   const pool = startPool(t, 1);
   await pool.run('echo', {}, { key: 1 });
-  const underWay = pool.run('work', 600_000, { key: 1, signal: new AbortController().signal });
+  const underWay = pool.ask('work', 600_000, { key: 1, terms: LONG });
   await pool.close();
   assert.equal(await underWay, 'stopped');
+});
+
+test('a question ends with a refusal when its loop has used up its time (§7.5)', async (t) => {
+  const replaced: ReplacedThread[] = [];
+  const pool = startPool(t, 1, { onReplaced: (one) => replaced.push(one) });
+  await assert.rejects(
+    pool.ask('charge', {}, { key: 1, terms: BRIEF }),
+    refusedWith('search_too_long', [0.05]),
+  );
+  const terms: BudgetTerms = { ...BRIEF, refusal: 'question_too_long' };
+  await assert.rejects(pool.ask('charge', {}, { key: 1, terms }), refusedWith('question_too_long', [0.05]));
+  assert.deepEqual(replaced, [], 'the thread stopped by itself');
+});
+
+test('a question is refused as soon as the bytes of its answer exceed 32 MiB (§8)', async (t) => {
+  const pool = startPool(t, 1);
+  const ask = (bytes: number) => pool.ask('write', bytes, { key: 1, terms: LONG });
+  assert.equal(await ask(16 * 1024 * 1024), 'written');
+  await assert.rejects(ask(16 * 1024 * 1024 + 1), refusedWith('answer_too_large', [32]));
+});
+
+test('a thread whose question ignores its budget is replaced, and the question of another account is answered', async (t) => {
+  const replaced: ReplacedThread[] = [];
+  const pool = startPool(t, 1, { accountOf, graceMs: 50, onReplaced: (one) => replaced.push(one) });
+  const forgotten = pool.ask('forget', {}, { key: 1, terms: BRIEF });
+  const other = pool.ask<{ input: string }>('echo', 'b', { key: 11, terms: LONG });
+  await assert.rejects(forgotten, refusedWith('search_too_long', [0.05]));
+  assert.equal((await other).input, 'b');
+  assert.deepEqual(
+    replaced.map(({ question, key, hasCaller }) => ({ question, key, hasCaller })),
+    [{ question: 'forget', key: 1, hasCaller: true }],
+  );
+});
+
+test('a thread whose question goes on after its caller has left is replaced', async (t) => {
+  const replaced: ReplacedThread[] = [];
+  const unanswered: string[] = [];
+  const pool = startPool(t, 1, { graceMs: 50, onReplaced: (one) => replaced.push(one) });
+  const caller = new AbortController();
+  const gone = new Error('the caller left');
+  const note = (name: string) => ({ onUnanswered: () => void unanswered.push(name), signal: caller.signal });
+  await pool.run('echo', {}, { key: 1 });
+  const forgotten = pool.ask('forget', {}, { key: 1, terms: LONG, ...note('forgotten') });
+  const waiting = pool.ask('echo', 'a', { key: 1, terms: LONG, ...note('waiting') });
+  caller.abort(gone);
+  await assert.rejects(forgotten, gone);
+  await assert.rejects(waiting, gone);
+  assert.deepEqual(unanswered, ['waiting'], 'a thread still works on the other question');
+  await pool.ask('echo', 'b', { key: 1, terms: LONG });
+  await pool.close();
+  assert.deepEqual(unanswered, ['waiting', 'forgotten']);
+  assert.deepEqual([replaced.length, replaced[0]?.hasCaller], [1, false]);
+});
+
+test('closing a pool does not wait for a question that ignores its budget', async (t) => {
+  const pool = startPool(t, 1, { graceMs: 50 });
+  await pool.run('echo', {}, { key: 1 });
+  const refused = assert.rejects(
+    pool.ask('forget', {}, { key: 1, terms: LONG }),
+    refusedWith('question_too_long', [600]),
+  );
+  await pool.close();
+  await refused;
+});
+
+test('work that is no question is never replaced', async (t) => {
+  const pool = startPool(t, 1, { graceMs: 1 });
+  assert.equal(await pool.run('work', 100, { key: 1 }), 'done');
+});
+
+test('a thread that runs out of memory is replaced, and its operation is refused with the limit (§7.5)', async (t) => {
+  const pool = startPool(t, 1, { heapMib: 32 });
+  await assert.rejects(pool.run('hoard', {}, { key: 1 }), refusedWith('memory_exceeded', [32]));
+  await assert.rejects(pool.ask('hoard', {}, { key: 1, terms: LONG }), refusedWith('memory_exceeded', [32]));
+  assert.equal(await pool.run('work', 1, { key: 1 }), 'done');
+});
+
+const refusedWith = (code: string, values: readonly number[]) => (error: unknown) => {
+  assert.ok(error instanceof ServiceError);
+  assert.deepEqual([error.code, error.facts.values], [code, values]);
+  return true;
+};
+
+test('the compiler rejects a question without a budget, and unbudgeted work in a pool of questions', (t) => {
+  const pool: QuestionPool = startPool(t, 1);
+  // The compiler checks these lines: each fails the check of types if the mistake beneath it compiles.
+  const mistakes = [
+    // @ts-expect-error A question has terms.
+    () => pool.ask('echo', {}, { key: 1 }),
+    // @ts-expect-error Terms have a time.
+    () => pool.ask('echo', {}, { key: 1, terms: { refusal: 'search_too_long' } }),
+    // @ts-expect-error A pool of questions runs no work.
+    () => pool.run('echo', {}, { key: 1 }),
+  ];
+  assert.equal(mistakes.length, 3);
 });
 
 test('a user who is refused does not wait for what its thread reads ahead, which ends with the supply', async (t) => {

@@ -10,6 +10,9 @@ import { crc32 } from 'node:zlib';
 import { ServiceError } from '../../kernel/errors.ts';
 import { FairQueue } from '../../kernel/turns.ts';
 import { translateSqliteError } from '../sqlite-errors.ts';
+import { Budget, type BudgetTerms, refuseTooLong, type StopFlag } from './budget.ts';
+
+export { Budget, type BudgetTerms, isTooLong, type StopFlag } from './budget.ts';
 
 const MIB = 1024 * 1024;
 /** Collects once the buffers of body parts and the objects of a batch are dead, so that none is copied or promoted later. */
@@ -119,10 +122,17 @@ export class Loan {
     try {
       return await work;
     } catch (error) {
-      if (error instanceof ServiceError) this.giveBack();
+      if (error instanceof ServiceError && !(error instanceof ThreadReplaced)) this.giveBack();
       else this.abandon();
       throw error;
     }
+  }
+}
+
+/** The refusal of a question whose thread was replaced: that thread may still use the memory of the question. */
+export class ThreadReplaced extends ServiceError {
+  constructor({ code, facts }: ServiceError) {
+    super(code, facts);
   }
 }
 
@@ -159,19 +169,21 @@ interface Job {
   readonly owner: number;
   /** The caller's key. */
   readonly part: number;
+  /** Of a question. */
+  readonly terms: BudgetTerms | undefined;
   readonly stop: StopFlag | undefined;
   readonly transfer: readonly ArrayBuffer[];
+  readonly onUnanswered: (() => void) | undefined;
   readonly resolve: (output: never) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Non-zero: the caller has stopped waiting. Shared with the working thread. */
-export type StopFlag = Int32Array<SharedArrayBuffer>;
-
 interface Slot {
-  worker: Worker;
+  readonly worker: Worker;
   job: Job | undefined;
   lastKey: number | undefined;
+  /** When the thread is replaced unless its question has ended. */
+  timer: NodeJS.Timeout | undefined;
 }
 
 interface ThreadAnswer {
@@ -186,19 +198,30 @@ interface ThreadFailure {
   readonly refusal: { code: string; facts: object } | undefined;
 }
 
-export interface ThreadPool {
+/** A pool of threads that only answers questions, none of which can be put without a budget. */
+export interface QuestionPool {
   /**
-   * Runs an operation on one of the threads. Operations with the same `key` run one after another, in the order
-   * of the calls; different keys run in parallel and take turns, by account where the pool knows it. Buffers in
-   * `transfer` are moved, not copied. An input that is a function is called when a thread is free for it.
+   * Puts a question to one of the threads. Questions run in parallel and take turns, by account where the pool knows
+   * it. An input that is a function is called when a thread is free for it. A thread that still works on the question
+   * some seconds after its budget is used up, or after its caller has left, is replaced by another one.
+   * @throws search_too_long, question_too_long, memory_exceeded
    */
-  run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
+  ask<Output>(question: string, input: unknown, options: AskOptions): Promise<Output>;
   /** Starts the first thread before it is needed: loading its code takes longer than most operations. */
   start(): void;
   /** Stops the operations in progress that can be stopped, waits for the others, then ends the threads. */
   close(): Promise<void>;
   /** Ends the threads at once; operations in progress fail. */
   end(): Promise<void>;
+}
+
+export interface ThreadPool extends QuestionPool {
+  /**
+   * Runs work that has to end, such as a change: it has no budget, and its thread is never replaced. Operations with the
+   * same `key` run one after another, in the order of the calls; different keys run in parallel and take turns. Buffers in
+   * `transfer` are moved, not copied. An input that is a function is called when a thread is free for it.
+   */
+  run<Output>(operation: string, input: unknown, options: RunOptions): Promise<Output>;
 }
 
 export interface PoolSettings {
@@ -212,30 +235,59 @@ export interface PoolSettings {
   readonly heapMib?: number;
   /** The most memory for its young objects; default 48 MiB, which V8 fills before it collects. */
   readonly youngMib?: number;
+  /** How long a thread may go on after the budget of its question is used up, or its caller has left; default 5 s. */
+  readonly graceMs?: number;
+  /** Called when a thread is replaced. */
+  onReplaced?(replaced: ReplacedThread): void;
+}
+
+/** Why a thread was replaced. */
+export interface ReplacedThread {
+  readonly question: string;
+  /** The key of the question, which is the project where keys are projects. */
+  readonly key: number;
+  /** How long the thread has worked on the question. */
+  readonly ms: number;
+  readonly hasCaller: boolean;
 }
 
 interface RunOptions {
   readonly key: number;
   readonly transfer?: readonly ArrayBuffer[];
-  /** Operations of the same key may run in parallel: reads need no order. */
+  /** Operations of the same key may run in parallel: they need no order. */
   readonly unordered?: boolean;
-  /** Cancels the operation: it fails at once, and the stop flag tells its thread. */
-  readonly signal?: AbortSignal | undefined;
 }
+
+export interface AskOptions {
+  readonly key: number;
+  readonly terms: BudgetTerms;
+  /** Withdraws the question: it fails at once, and its thread stops working on it. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called after a question has failed, once no thread works on it any more. */
+  readonly onUnanswered?: () => void;
+}
+
+const GRACE_MS = 5_000;
+/** The longest time that a timer takes. */
+const LONGEST_MS = 2 ** 31 - 1;
+/** Replaced threads that are still in a statement, which nothing can interrupt; with more, fewer others start. */
+const MOST_LEAVING = 2;
 
 /** How long after its last operation an owner counts as at work: a busy caller pauses for less. */
 const RECENT_MS = 5_000;
 
-/** A thread ends only with the pool; when one dies, its operation fails and the thread is restarted. */
+/** A thread ends with the pool, or when it dies or is replaced; then its operation fails, and another thread starts. */
 export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool {
   const waiting = new FairQueue<Job>();
-  const { size, workerData, heapMib, youngMib } = settings;
+  const { size, workerData, heapMib, youngMib, graceMs = GRACE_MS } = settings;
   let unorderedKeys = -1;
   let closing = false;
   /** The owner whose operation began last, and the last different one. */
   let begun: readonly { readonly owner: number; readonly at: number }[] = [];
   /** Threads other than the first start when they are needed: each takes 20 to 40 MiB. */
   const slots: Slot[] = [];
+  /** Replaced threads that have not ended yet. */
+  const leaving = new Map<Worker, Promise<unknown>>();
 
   function startThread(): Worker {
     const resourceLimits = {
@@ -243,9 +295,13 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
       ...(youngMib !== undefined && { maxYoungGenerationSizeMb: youngMib }),
     };
     const worker = new Worker(entry, { workerData, resourceLimits });
+    const ownMib = worker.resourceLimits?.maxOldGenerationSizeMb ?? heapMib ?? 0;
     worker.on('message', (answer: ThreadAnswer) => settle(worker, answer));
-    worker.on('error', (error) => replaceThread(worker, error as Error));
-    worker.on('exit', () => replaceThread(worker, new Error('a worker thread ended')));
+    worker.on('error', (error) => removeThread(worker, explainDeath(error as Error, ownMib)));
+    worker.on('exit', () => {
+      leaving.delete(worker);
+      removeThread(worker, new Error('a worker thread ended'));
+    });
     return worker;
   }
 
@@ -253,21 +309,46 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
     const slot = slots.find((candidate) => candidate.worker === worker);
     const job = slot?.job;
     if (slot === undefined || job === undefined) return;
+    clearTimeout(slot.timer);
     slot.job = undefined;
+    if (answer.failure !== undefined || isStopped(job)) job.onUnanswered?.();
     // Only the caller of the operation knows the type of its output.
     if (answer.failure === undefined) job.resolve(answer.output as never);
     else job.reject(reviveFailure(answer.failure));
     dispatch();
   }
 
-  function replaceThread(worker: Worker, error: Error): void {
-    const slot = slots.find((candidate) => candidate.worker === worker);
-    if (slot === undefined || closing) return;
-    const job = slot.job;
-    slot.worker = startThread();
-    slot.job = undefined;
-    job?.reject(error);
-    dispatch();
+  /** Another thread takes its place as soon as it is needed. */
+  function removeThread(worker: Worker, error: Error): void {
+    const at = slots.findIndex((candidate) => candidate.worker === worker);
+    const [slot] = at < 0 ? [] : slots.splice(at, 1);
+    clearTimeout(slot?.timer);
+    if (slot?.job !== undefined) fail(slot.job, worker, error);
+    if (!closing) dispatch();
+  }
+
+  function fail(job: Job, worker: Worker, error: Error): void {
+    const { onUnanswered } = job;
+    const ended = leaving.get(worker);
+    if (onUnanswered !== undefined) void (ended ?? worker.terminate()).then(onUnanswered);
+    job.reject(error);
+  }
+
+  /** Replaces the thread after this time, unless it has answered. */
+  function watch(slot: Slot, job: Job, { terms, ms }: { terms: BudgetTerms; ms: number }): void {
+    const begunAt = performance.now();
+    clearTimeout(slot.timer);
+    slot.timer = setTimeout(
+      () => {
+        if (slot.job !== job) return;
+        const { operation: question, part: key } = job;
+        const hasCaller = !isStopped(job);
+        settings.onReplaced?.({ question, key, ms: performance.now() - begunAt, hasCaller });
+        leaving.set(slot.worker, slot.worker.terminate());
+        removeThread(slot.worker, new ThreadReplaced(refuseTooLong(terms)));
+      },
+      Math.min(ms, LONGEST_MS),
+    ).unref();
   }
 
   const mayBegin = ({ key, owner }: Job) =>
@@ -287,8 +368,10 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
     begun = [{ owner, at: performance.now() }, ...(other === undefined ? [] : [other])];
   }
 
+  const mayStart = () => slots.length < size - Math.max(0, leaving.size - MOST_LEAVING);
+
   function dispatch(): void {
-    while (slots.length < size || slots.some(({ job }) => job === undefined)) {
+    while (mayStart() || slots.some(({ job }) => job === undefined)) {
       const job = waiting.take(mayBegin);
       if (job === undefined) return;
       // The idle thread that served this key last, another idle one, or a new one.
@@ -297,20 +380,28 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
       Object.assign(slot, { job, lastKey: job.part });
       noteBegun(job.owner);
       post(slot, job);
+      if (job.terms !== undefined) watch(slot, job, { terms: job.terms, ms: job.terms.ms + graceMs });
     }
   }
 
   function addSlot(): Slot {
-    const added: Slot = { worker: startThread(), job: undefined, lastKey: undefined };
+    const added: Slot = { worker: startThread(), job: undefined, lastKey: undefined, timer: undefined };
     slots.push(added);
     return added;
+  }
+
+  function withdraw(job: Job): void {
+    stopWork(job);
+    const { terms } = job;
+    const slot = slots.find((one) => one.job === job);
+    if (slot !== undefined && terms !== undefined) watch(slot, job, { terms, ms: graceMs });
+    if (waiting.drop(job)) job.onUnanswered?.();
   }
 
   /** Listens only while the operation runs: a caller's signal may outlive many of them. */
   function takeBackOn(signal: AbortSignal, job: Job, promise: Promise<unknown>): void {
     const onAbort = () => {
-      waiting.drop(job);
-      stopWork(job);
+      withdraw(job);
       job.reject(signal.reason);
     };
     signal.addEventListener('abort', onAbort, { once: true });
@@ -321,53 +412,69 @@ export function createThreadPool(entry: URL, settings: PoolSettings): ThreadPool
   function refuseMore(): void {
     closing = true;
     for (const job of waiting.dropAll()) job.reject(new ServiceError('not_ready', { retryAfterSeconds: 1 }));
-    for (const { job } of slots) stopWork(job);
+    for (const { job } of slots) if (job !== undefined) withdraw(job);
+  }
+
+  function add(operation: string, input: unknown, options: RunOptions & Partial<AskOptions>): Promise<never> {
+    const { key: part, transfer = [], unordered = false, terms, signal, onUnanswered } = options;
+    const { promise, resolve, reject } = Promise.withResolvers<never>();
+    if (closing) return Promise.reject(new ServiceError('not_ready', { retryAfterSeconds: 1 }));
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    const key = unordered ? unorderedKeys-- : part;
+    const owner = settings.accountOf?.(part) ?? part;
+    const stop = terms && new Int32Array(new SharedArrayBuffer(4));
+    const about = { operation, input, key, owner, part, terms, stop, transfer };
+    const job: Job = { ...about, onUnanswered, resolve, reject };
+    waiting.add(job);
+    dispatch();
+    if (signal !== undefined) takeBackOn(signal, job, promise);
+    return promise;
   }
 
   return {
     start() {
       if (slots.length === 0 && !closing) addSlot();
     },
-    run(operation, input, { key: part, transfer = [], unordered = false, signal }) {
-      const { promise, resolve, reject } = Promise.withResolvers<never>();
-      if (closing) return Promise.reject(new ServiceError('not_ready', { retryAfterSeconds: 1 }));
-      if (signal?.aborted) return Promise.reject(signal.reason);
-      const key = unordered ? unorderedKeys-- : part;
-      const owner = settings.accountOf?.(part) ?? part;
-      const stop = signal && new Int32Array(new SharedArrayBuffer(4));
-      const job: Job = { operation, input, key, owner, part, stop, transfer, resolve, reject };
-      waiting.add(job);
-      dispatch();
-      if (signal !== undefined) takeBackOn(signal, job, promise);
-      return promise;
-    },
+    ask: (question, input, options) => add(question, input, { ...options, unordered: true }),
+    run: add,
     async close() {
       refuseMore();
-      await Promise.all(slots.map(endThread));
+      await Promise.all([...slots.map(endThread), ...leaving.values()]);
     },
     async end() {
       refuseMore();
       for (const { job } of slots) job?.reject(new Error('the thread was ended'));
-      await Promise.all(slots.map(({ worker }) => worker.terminate()));
+      await Promise.all([...slots.map(({ worker }) => worker.terminate()), ...leaving.values()]);
     },
   };
 }
+
+const isStopped = ({ stop }: Job): boolean => stop !== undefined && Atomics.load(stop, 0) !== 0;
 
 function stopWork(job: Job | undefined): void {
   if (job?.stop !== undefined) Atomics.store(job.stop, 0, 1);
 }
 
-function post(slot: Slot, { operation, input, stop, transfer }: Job): void {
+function post(slot: Slot, { operation, input, terms, stop, transfer }: Job): void {
   const handedOverBytes = transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
   const made = typeof input === 'function' ? input() : input;
-  slot.worker.postMessage({ operation, input: made, stop, handedOverBytes }, [...transfer]);
+  slot.worker.postMessage({ operation, input: made, terms, stop, handedOverBytes }, [...transfer]);
 }
 
-async function endThread({ job, worker }: Slot): Promise<void> {
+async function endThread({ job, worker, timer }: Slot): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<unknown>();
   worker.once('message', resolve).once('exit', resolve);
   if (job !== undefined) await promise;
+  clearTimeout(timer);
   await worker.terminate();
+}
+
+/** @returns a refusal for a thread that ran out of memory, otherwise the error */
+function explainDeath(error: Error, heapMib: number): Error {
+  const isFull = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
+  return isFull
+    ? new ThreadReplaced(new ServiceError('memory_exceeded', { values: [heapMib], cause: error }))
+    : error;
 }
 
 function reviveFailure({ message, stack, refusal }: ThreadFailure): Error {
@@ -446,8 +553,8 @@ async function letGo(thread: ThreadPool): Promise<boolean> {
   return Promise.race([done, delay(2_000, false, { ref: false })]).catch(() => false);
 }
 
-/** An operation of a thread, which returns its output or `Passed` with it. `stop` is given if it can be stopped. */
-export type Operation = (input: never, stop?: StopFlag) => unknown;
+/** An operation of a thread, which returns its output or `Passed` with it. The budget of work that is no question has no limits. */
+export type Operation = (input: never, budget: Budget) => unknown;
 
 /** An output with the buffers to transfer, and how many bytes of shared memory its thread no longer needs. */
 export class Passed<Output> {
@@ -465,6 +572,7 @@ export class Passed<Output> {
 interface Message {
   readonly operation: string;
   readonly input: never;
+  readonly terms: BudgetTerms | undefined;
   readonly stop: StopFlag | undefined;
   readonly handedOverBytes: number;
 }
@@ -478,11 +586,15 @@ export function serveOperations(operations: Readonly<Record<string, Operation>>,
   parentPort?.on('message', (message: Message) => void answer(operations[message.operation], message));
 }
 
-async function answer(run: Operation | undefined, { operation, input, stop, handedOverBytes }: Message) {
+async function answer(
+  run: Operation | undefined,
+  { operation, input, terms, stop, handedOverBytes }: Message,
+) {
   let passedBytes = handedOverBytes;
+  const budget = terms === undefined ? Budget.unlimited() : new Budget(terms, stop);
   try {
     if (run === undefined) throw new Error(`no operation ${operation}`);
-    const answered = await run(input, stop);
+    const answered = await run(input, budget);
     const { output, transfer, sharedBytes } = answered instanceof Passed ? answered : new Passed(answered, 0);
     passedBytes += sharedBytes + transfer.reduce((sum, { byteLength }) => sum + byteLength, 0);
     parentPort?.postMessage({ output } satisfies ThreadAnswer, [...transfer]);

@@ -16,7 +16,14 @@ import type { Postgres } from '../../../src/storage/postgres/postgres.ts';
 import type { CatalogFiles } from '../../../src/storage/sqlite/sqlite.ts';
 import { CatalogFile } from '../../../src/storage/sqlite/sqlite.ts';
 import { createByteCache } from '../../../src/storage/storage.ts';
-import { BufferPool, type Operation, Passed, type ThreadPool } from '../../../src/storage/threads/threads.ts';
+import {
+  type AskOptions,
+  Budget,
+  BufferPool,
+  type Operation,
+  Passed,
+  type ThreadPool,
+} from '../../../src/storage/threads/threads.ts';
 
 /** One project's catalog in a store, as its processes use it, with direct access to its tables. */
 export interface CatalogUnderTest {
@@ -89,17 +96,28 @@ export const listAll = async (store: CatalogStore, projectId: number) =>
     .rows;
 
 /** Runs the operations of threads in this one; each starts only when its caller waits. */
-const inThisThread = (operations: Record<string, Operation>): ThreadPool => ({
-  async run<Output>(name: string, input: unknown) {
+function inThisThread(operations: Record<string, Operation>): ThreadPool {
+  async function answer<Output>(name: string, input: unknown, budget = Budget.unlimited()) {
     // As across threads: only the operation knows the type of its input.
     const made = typeof input === 'function' ? input() : input;
-    const answer = await operations[name]?.(made as never);
-    return (answer instanceof Passed ? answer.output : answer) as Output;
-  },
-  start() {},
-  async close() {},
-  async end() {},
-});
+    const answered = await operations[name]?.(made as never, budget);
+    return (answered instanceof Passed ? answered.output : answered) as Output;
+  }
+  return {
+    async ask<Output>(name: string, input: unknown, { terms, onUnanswered }: AskOptions) {
+      try {
+        return await answer<Output>(name, input, new Budget(terms));
+      } catch (error) {
+        onUnanswered?.();
+        throw error;
+      }
+    },
+    run: (name, input) => answer(name, input),
+    start() {},
+    async close() {},
+    async end() {},
+  };
+}
 
 /** A catalog of the embedded store, in memory. */
 export function openEmbeddedCatalog(projectId: number): CatalogUnderTest {

@@ -13,6 +13,7 @@ import type {
 } from '../../../src/catalog/port.ts';
 import { type PackedProducts, ProductPacker } from '../../../src/catalog/products/packed-products.ts';
 import { normaliseProduct, type UploadedProduct } from '../../../src/catalog/products/product.ts';
+import { Budget } from '../../../src/storage/threads/threads.ts';
 import { type CatalogTables, type CatalogUnderTest, listAll, type ProductRow } from './catalog-under-test.ts';
 
 /** A product in the model: its upload and its id. */
@@ -127,7 +128,7 @@ export class CatalogWorld {
   }
 
   private read<Result>(work: (snapshot: CatalogSnapshot) => Promise<Result>): Promise<Result> {
-    return this.catalog.snapshots.read(this.projectId, work);
+    return this.catalog.snapshots.read(this.projectId, Budget.unlimited(), work);
   }
 
   private readOntology() {

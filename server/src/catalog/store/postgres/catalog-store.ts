@@ -29,14 +29,16 @@ export const createPostgresSnapshots = ({
   derivation: BatchDerivation;
 }): CatalogSnapshots => ({
   readPayload,
-  read: (projectId, work) =>
-    postgres.snapshot((session) => {
-      const snapshot = operations.openSnapshot(
-        (program) => performOn(session, projectId, program),
-        () => derivation.open(session, projectId),
-      );
-      return work(snapshot);
-    }),
+  read: (projectId, budget, work) =>
+    budget.heed((signal) =>
+      postgres.snapshot((session) => {
+        const snapshot = operations.openSnapshot(
+          (program) => performOn(session, projectId, program),
+          () => derivation.open(session, projectId),
+        );
+        return work(budget.meter(snapshot));
+      }, signal),
+    ),
 });
 
 interface PostgresCatalogParts extends lookup.LookupParts {

@@ -15,6 +15,7 @@ import {
 } from '../../../../test/support/catalogs/catalog-world.ts';
 import { makeTestStore, testedStore } from '../../../../test/support/test-store.ts';
 import { openPostgres, type Postgres } from '../../../storage/postgres/postgres.ts';
+import { Budget } from '../../../storage/threads/threads.ts';
 import type { CommitOrder } from '../../port.ts';
 
 /** Several processes on one catalog, each with its own connections and memory. */
@@ -128,7 +129,7 @@ async function look({ store, projectId, snapshots }: CatalogUnderTest) {
     ontology: await store.getOntology(projectId),
     hasC: await store.hasAny(projectId, ['c']),
     commits: (await store.listUndoableCommits(projectId)).length,
-    present: await snapshots.read(projectId, (snapshot) => snapshot.findPresent(asked)),
+    present: await snapshots.read(projectId, Budget.unlimited(), (snapshot) => snapshot.findPresent(asked)),
   };
 }
 
@@ -230,7 +231,7 @@ test('readers see the old state until a commit is done, and then the new one', o
   });
   await reached;
   assert.deepEqual(await Promise.all(all.map(look)), before);
-  await all[1].snapshots.read(projectId, async (snapshot) => {
+  await all[1].snapshots.read(projectId, Budget.unlimited(), async (snapshot) => {
     const early = await snapshot.findPresent(['a']);
     goOn();
     assert.equal((await commit).kind, 'done');
@@ -352,7 +353,9 @@ test('a name has the same id for all processes, also when a catalog is new', opt
     assert.deepEqual([...ids.values()].sort(), [1, 2, 3, 4]);
     await world.reserveIds([...ids.keys()], ['["p"]', '["q"]', '["r"]'].slice(0, 1));
     const paths = ['["p"]', '["q"]', '["r"]'];
-    const known = await all[0].snapshots.read(projectId, (snapshot) => snapshot.findCategories(paths));
+    const known = await all[0].snapshots.read(projectId, Budget.unlimited(), (snapshot) =>
+      snapshot.findCategories(paths),
+    );
     assert.deepEqual([...known.values()].sort(), [1_000_000_001, 1_000_000_002, 1_000_000_003]);
   }
 });

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createPayloadFiles } from '../../../storage/payloads/payloads.ts';
 import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
 import { callsOfThreads } from '../../../storage/storage.ts';
-import type { Operation, ThreadPool } from '../../../storage/threads/threads.ts';
+import type { Operation, QuestionPool, ThreadPool } from '../../../storage/threads/threads.ts';
 import { type Derivation, placeDerived } from '../../derivation.ts';
 import * as lookup from '../../lookup/lookup.ts';
 import type { AnswerWriter } from '../../ontology/ontology.ts';
@@ -69,13 +69,13 @@ export const createSqliteSnapshots = (parts: {
   derivation: Derivation;
 }): CatalogSnapshots => ({
   readPayload: createPayloadFiles(parts.payloads).read,
-  read(projectId, work) {
+  read(projectId, budget, work) {
     const file = parts.files.open(projectId);
     const snapshot = operations.openSnapshot(
       async (program) => file.perform(program),
       () => parts.derivation.open(file),
     );
-    return file.snapshot(() => work(snapshot));
+    return file.snapshot(() => work(budget.meter(snapshot)));
   },
 });
 
@@ -85,7 +85,7 @@ interface SqliteCatalogParts extends lookup.LookupParts {
   /** Threads that write; one project's writes run one after another. */
   readonly writers: ThreadPool;
   /** Threads for reads that would block the serving thread. */
-  readonly readers: ThreadPool;
+  readonly readers: QuestionPool;
 }
 
 /** The embedded store: a file per catalog, read in this thread, written by others. */
@@ -130,7 +130,7 @@ export function createSqliteCatalogStore({
     readVersion: async (projectId) =>
       existsSync(files.pathOf(projectId)) ? reads.readVersion(projectId) : 0,
     ...callsOfThreads<CatalogComparisons>(operations.COMPARISONS, (operation, projectId, input) =>
-      readers.run(operation, { projectId, input }, { key: projectId, unordered: true }),
+      readers.ask(operation, { projectId, input }, { key: projectId, terms: operations.COMPARING }),
     ),
     ...writes,
     makeAnswers: (order, signal) => answers.make(order, signal),

@@ -9,6 +9,7 @@ import {
 import { shareService } from '../../../../test/support/shared-service.ts';
 import { testedStore } from '../../../../test/support/test-store.ts';
 import { openPostgres, type Postgres } from '../../../storage/postgres/postgres.ts';
+import { Budget } from '../../../storage/threads/threads.ts';
 import type { RelateOutput } from '../../answers/made-answers.ts';
 import type { CatalogMark } from '../../search/search.ts';
 import { postgresRelationReaderOperations } from './postgres.ts';
@@ -85,7 +86,10 @@ function openReader({ catalog, id }: { catalog: RelationCatalog; id: number }) {
       ...mark,
     };
     statements = 0;
-    const output = await (relate as (input: object) => Promise<RelateOutput>)(input);
+    const output = await (relate as (input: object, budget: Budget) => Promise<RelateOutput>)(
+      input,
+      Budget.unlimited(),
+    );
     const starts = [0, ...output.ends];
     const texts = identifiers.map((_, at) =>
       Buffer.from(output.bytes.subarray(starts[at], starts[at + 1])).toString(),

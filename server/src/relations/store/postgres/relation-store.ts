@@ -2,9 +2,9 @@ import { readOntology } from '../../../catalog/store/store.ts';
 import { createPayloadRows } from '../../../storage/payloads/payloads.ts';
 import { isTimedOut, type Postgres, type SqlSession } from '../../../storage/postgres/postgres.ts';
 import { performOn } from '../../../storage/storage.ts';
-import type { Operation } from '../../../storage/threads/threads.ts';
+import type { Budget, Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations, type MetRelateInput } from '../../answers/answers.ts';
-import { type ColumnCache, listRelated, type WorkLimit } from '../../search/search.ts';
+import { type ColumnCache, listRelated } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
 import * as relationReader from '../relation-reader.ts';
 import { listTargetBuilds } from '../survey-store.ts';
@@ -65,7 +65,8 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): relationRead
 
   return {
     payloads: createPayloadRows(postgres),
-    read: (projectId, program) => performOn(postgres, projectId, program),
+    read: (projectId, program, budget) =>
+      budget.heed((signal) => performOn(stoppable(postgres, signal), projectId, program)),
     answer: ({ input, limit }, work) =>
       limit.heed(async (signal) => {
         const { projectId, version, scale } = input;
@@ -95,13 +96,17 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): relationRead
         (isFresh ? postgres : readPostgres()).snapshot(async (session) => {
           const { version, scale } = await readMark(session, projectId);
           const withinTime = createTimeout(session);
-          const catalog = relationReader.toInspected((program) => performOn(session, projectId, program), {
-            version,
-            read: (read, searches = [], ownLimit) =>
-              withinTime(ownLimit, () =>
-                readCatalog({ session, projectId, scale, prefetch: { searches, products: false } }, read),
-              ),
-          });
+          const catalog = relationReader.toInspected(
+            limit,
+            (program) => performOn(session, projectId, program),
+            {
+              version,
+              read: (read, searches = [], ownLimit) =>
+                withinTime(ownLimit, () =>
+                  readCatalog({ session, projectId, scale, prefetch: { searches, products: false } }, read),
+                ),
+            },
+          );
           return work(catalog);
         }, signal),
       ),
@@ -131,7 +136,7 @@ const describePrefetch = (relations: CatalogRelations, input: MetRelateInput): P
 /** @returns a function that runs reads with a timeout that the transaction survives */
 function createTimeout(session: SqlSession) {
   let hasSavepoint = false;
-  return async <Result>(limit: WorkLimit | undefined, read: () => Promise<Result>): Promise<Result> => {
+  return async <Result>(limit: Budget | undefined, read: () => Promise<Result>): Promise<Result> => {
     if (limit === undefined) return read();
     limit.check();
     if (!hasSavepoint) await session.run('savepoint read_in_time');

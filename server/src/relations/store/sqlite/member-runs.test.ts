@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Operator } from '../../../catalog/filters/filters.ts';
 import { createCatalogFiles } from '../../../storage/sqlite/sqlite.ts';
+import { Budget } from '../../../storage/threads/threads.ts';
 import type { MemberColumns, Membership } from '../../memberships/memberships.ts';
 import { extendIn, relationDerivation } from './membership-store.ts';
 import { createFileView } from './search-store.ts';
@@ -125,7 +126,7 @@ for (const rankBytes of [2, 0]) {
       const opposite = { ...describe('', values), side: 'source' as const };
       const place = { build: 1, side: 'target' as const, limit: 5, excluded: undefined };
       const found: [number, string][] = [];
-      for (const { productId, group } of createFileView(file).listCandidates({
+      for (const { productId, group } of createFileView(file, { limit: Budget.unlimited() }).listCandidates({
         ...place,
         opposite,
         operators,

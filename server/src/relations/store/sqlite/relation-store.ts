@@ -3,7 +3,7 @@ import { readOntology } from '../../../catalog/store/store.ts';
 import type { PayloadFiles } from '../../../storage/payloads/payloads.ts';
 import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.ts';
 import type { Program } from '../../../storage/storage.ts';
-import type { Operation } from '../../../storage/threads/threads.ts';
+import { Budget, type Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
 import { type ColumnCache, listRelated } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
@@ -52,8 +52,12 @@ interface FollowedCatalog {
 function openCatalogs(files: CatalogFiles): Omit<relationReader.RelationCatalogs, 'payloads'> {
   const catalogs = new WeakMap<CatalogFile, FollowedCatalog>();
   const shared = relationReader.createSharedLists();
+  const read = performIn(files);
   return {
-    read: performIn(files),
+    read(projectId, program, budget) {
+      budget.check();
+      return read(projectId, program);
+    },
     async answer({ input, limit }, work) {
       const file = files.open(input.projectId);
       return file.snapshot(() => {
@@ -78,7 +82,7 @@ function openCatalogs(files: CatalogFiles): Omit<relationReader.RelationCatalogs
       const share = relationReader.createSharedLists().of(file);
       return file.snapshot(() =>
         work(
-          relationReader.toInspected(async (program) => file.perform(program), {
+          relationReader.toInspected(limit, async (program) => file.perform(program), {
             version: readCatalogVersion(file),
             read: async (work, _, ownLimit = limit) => work(createFileView(file, { limit: ownLimit, share })),
           }),
@@ -98,7 +102,7 @@ export function createSqlitePasses(files: CatalogFiles): relationReader.CatalogP
       const file = files.open(projectId);
       return file.snapshot(() => {
         const share = relationReader.createSharedLists(SHARED).of(file);
-        const view = createFileView(file, { share });
+        const view = createFileView(file, { share, limit: Budget.unlimited() });
         const pass = relationReader.openPass(async (program) => file.perform(program), {
           version: readCatalogVersion(file),
           listUploads: async (after, limit) => listUploads(file, after, limit),

@@ -1,6 +1,7 @@
 import { findCategoryId } from '../../../catalog/store/sqlite/sqlite.ts';
 import type { CatalogFile } from '../../../storage/sqlite/sqlite.ts';
 import { rows, sql } from '../../../storage/storage.ts';
+import type { Budget } from '../../../storage/threads/threads.ts';
 import { sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
 import * as searches from '../../search/search.ts';
 import type { PassedProduct } from '../relation-reader.ts';
@@ -10,29 +11,29 @@ import { mergeRuns, parseRun, type RunMember, readRun } from './membership-store
 /** Reads the join index of a catalog's file, on the snapshot of the caller. */
 
 /**
- * @param parts `limit` is checked before statements that may take long, as a running one cannot be stopped;
+ * @param parts `limit` is checked before statements that may take long, because a running one cannot be stopped;
  * `share` caches what was read of this version of the catalog
  * @returns a view of the caller's snapshot, in which nothing is ever missing
  */
 export function createFileView(
   file: CatalogFile,
-  { limit, share }: { readonly limit?: searches.WorkLimit; readonly share?: searches.ShareLists } = {},
+  { limit, share }: { readonly limit: Budget; readonly share?: searches.ShareLists },
 ): searches.RelationView {
   return {
     once: (_, make) => make(),
     ...(share && { share }),
     findSource(identifier) {
-      limit?.check();
+      limit.check();
       return findSource(file, identifier);
     },
     listCandidates: (search) => listCandidates(file, search, limit),
     listVariants(group) {
-      limit?.check();
+      limit.check();
       const read = () => listVariants(file, group);
       return share === undefined ? read() : share(`group ${group}`, read, { weigh: weighVariant });
     },
     listLinked({ build, side, identifier }) {
-      limit?.check();
+      limit.check();
       if (!identifier.isWellFormed()) return [];
       const search = { build: sql`${build}`, identifier: sql`${identifier}`, side };
       return file.perform(rows<searches.LinkedProduct>(describeLinked(search)));
@@ -165,7 +166,7 @@ const IN_LIST = 'm.build_id = ? and m.side = ? and m.match_key = ?';
 function listCandidates(
   file: CatalogFile,
   search: searches.CandidateSearch,
-  limit: searches.WorkLimit | undefined,
+  limit: Budget,
 ): Iterable<searches.Candidate> {
   const isAlone = search.opposite.keys.length === 1 && search.isMerged !== true;
   const comparisons = searches.listComparisons(search, 'hex');
@@ -174,7 +175,7 @@ function listCandidates(
   const membersOf = ({ 5: run = null }: ListRow) =>
     run === null ? undefined : parseRun(readRun(file, Number(run)), comparisons);
   function* listOfKey(key: string) {
-    limit?.check();
+    limit.check();
     const place = [search.build, sideNumber(search.side), Buffer.from(key, 'base64')] as const;
     const rows = listInPages(file, { ...describeList(file, place, comparisons), limit });
     for (const [, rank, productId, document, group] of mergeRuns(rows, membersOf)) {
@@ -191,7 +192,7 @@ interface ReadList {
   /** Without the order. */
   readonly sql: string;
   readonly values: readonly (number | string | Uint8Array)[];
-  readonly limit: searches.WorkLimit | undefined;
+  readonly limit: Budget;
 }
 
 /** Rows of a list that may contain a match: matching members, and runs in reach of all comparisons. */
@@ -253,7 +254,7 @@ const MOST_ROWS = 500;
 function* listInPages(file: CatalogFile, { sql, values, limit }: ReadList): Generator<ListRow, void> {
   let last: ListRow | undefined;
   for (let size = FIRST_ROWS; ; size = Math.min(searches.growPage(size), MOST_ROWS)) {
-    limit?.check();
+    limit.check();
     const after = last && ' and (m.rank, m.product_id, m.document_id) > (unhex(?), ?, ?)';
     const from = last?.slice(1, 4) ?? [];
     // A parameter as the limit would have SQLite compile the statement anew each time, 9 µs.
