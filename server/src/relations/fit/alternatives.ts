@@ -2,8 +2,8 @@ import type { Static } from 'typebox';
 import * as filters from '../../catalog/filters/filters.ts';
 import { makeItem } from '../../catalog/lookup/lookup.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
-import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
-import type { Budget } from '../../storage/threads/threads.ts';
+import { mainCategory, StoredUpload, type UploadedProduct } from '../../catalog/products/products.ts';
+import { type Budget, isTooLong } from '../../storage/threads/threads.ts';
 import { HIGHEST_RELEVANCE } from '../answers/answers.ts';
 import { listKeys, readFrom, type SingleProduct } from '../definitions/definitions.ts';
 import type { CatalogColumns, PresentUpload } from '../search/search.ts';
@@ -47,8 +47,8 @@ export async function listAlternatives(catalog: AlternativeCatalog, order: Alter
   return found;
 }
 
-/** Read at once: most that get this far fit, except for totals. */
-const CHUNK = 100;
+/** Uploads of up to 2 MB that are read at once: most that get this far fit, except for totals. */
+const CHUNK = 16;
 
 const REASONS = {
   category: 'it has no category, whose products could be looked through',
@@ -61,26 +61,42 @@ async function findInPlaceOf(one: OrderedProduct, catalog: AlternativeCatalog, o
   const path = mainPathOf(one.upload);
   if (path === undefined) return { products: [], reason: REASONS.category };
   if (catalog.columns === undefined) return { products: [], reason: REASONS.large };
-  const describeAll = (list: readonly Candidate[]) =>
-    list.map((candidate, place) => describeAlternative(catalog, { ...candidate, place }));
-  const judge = order.judge.judgeBeside(
-    order.set.filter((other) => other !== one),
-    order.mayBeNegative,
-  );
-  const search = { path, one, judged: order.judge.attributes, mayFit: judge.mayFit, limit: order.limit };
-  const candidates = sortByPrice(catalog, catalog.columns, search);
-  const named = new Set(order.set.map(({ product }) => product.identifier));
-  const suits = ({ product }: Candidate) =>
-    mainPathOf(product) === path &&
-    !named.has(product.identifier) &&
-    judge.fitsStrictly({ product: judgeUpload(product), quantity: one.quantity });
-  const found: Candidate[] = [];
-  for (let at = 0; at < candidates.length && found.length < order.most; at += CHUNK) {
-    if (order.limit.findEnd() !== undefined) return { products: describeAll(found), reason: REASONS.late };
-    found.push(...(await readProducts(catalog, candidates.slice(at, at + CHUNK))).filter(suits));
+  const { most, limit } = order;
+  const products: DescribedAlternative[] = [];
+  try {
+    for await (const candidate of listSuitable(
+      one,
+      { ...catalog, columns: catalog.columns },
+      { path, ...order },
+    )) {
+      products.push(limit.measure(describeAlternative(catalog, { ...candidate, place: products.length })));
+      if (products.length === most) break;
+    }
+  } catch (error) {
+    if (isTooLong(error)) return { products, reason: REASONS.late };
+    throw error;
   }
-  const products = describeAll(found.slice(0, order.most));
   return { products, ...(products.length === 0 && { reason: REASONS.none }) };
+}
+
+type DescribedAlternative = ReturnType<typeof describeAlternative>;
+
+/** Yields products with the path that fit everything else, nearest in price first. @throws search_too_long */
+async function* listSuitable(
+  one: OrderedProduct,
+  catalog: AlternativeCatalog & { readonly columns: CatalogColumns },
+  { path, judge: judging, set, mayBeNegative, limit }: AlternativeOrder & { readonly path: string },
+): AsyncGenerator<Candidate, void> {
+  const others = set.filter((other) => other !== one);
+  const judge = judging.judgeBeside(others, { mayBeNegative, budget: limit });
+  const named = new Set(set.map(({ product }) => product.identifier));
+  const search = { path, one, judged: judging.attributes, mayFit: judge.mayFit, limit };
+  for await (const candidate of readProducts(catalog, sortByPrice(catalog, catalog.columns, search))) {
+    limit.charge();
+    const { product } = candidate;
+    if (mainPathOf(product) !== path || named.has(product.identifier)) continue;
+    if (judge.fitsStrictly({ product: judgeUpload(product), quantity: one.quantity })) yield candidate;
+  }
 }
 
 interface Candidate {
@@ -94,12 +110,16 @@ function mainPathOf({ categories }: UploadedProduct): string | undefined {
   return main && JSON.stringify(main.path);
 }
 
-/** @returns the products in the given order */
-async function readProducts({ findUploads }: AlternativeCatalog, identifiers: readonly string[]) {
-  const uploads = await findUploads(identifiers);
-  const products = uploads.map(({ productId, raw }): Candidate => ({ productId, product: JSON.parse(raw) }));
-  const byIdentifier = new Map(products.map((one) => [one.product.identifier, one]));
-  return identifiers.flatMap((identifier) => byIdentifier.get(identifier) ?? []);
+/** Yields the products in the given order. */
+async function* readProducts({ findUploads }: AlternativeCatalog, identifiers: readonly string[]) {
+  for (let at = 0; at < identifiers.length; at += CHUNK) {
+    const chunk = identifiers.slice(at, at + CHUNK);
+    const uploads = await findUploads(chunk);
+    const places = new Map(chunk.map((identifier, place) => [identifier, place]));
+    const placeOf = ({ raw }: PresentUpload) => places.get(new StoredUpload(raw).identifier) ?? 0;
+    for (const { productId, raw } of uploads.toSorted((a, b) => placeOf(a) - placeOf(b)))
+      yield { productId, product: JSON.parse(raw) as UploadedProduct } satisfies Candidate;
+  }
 }
 
 interface CandidateSearch {
@@ -147,7 +167,11 @@ const distanceOf = (a: number | undefined, b: number | undefined) =>
 const leastOf = (values: readonly filters.Comparable[]) =>
   values.length === 0 ? undefined : Math.min(...values.map(Number));
 
-function findPrice(attributes: readonly Attribute[], name: string): filters.ComparedAttribute | undefined {
+/** @returns the attribute that alternatives are sorted by */
+export function findPrice(
+  attributes: readonly Attribute[],
+  name: string,
+): filters.ComparedAttribute | undefined {
   const attribute = attributes.find((one) => one.name === name && one.type === 'NUMERIC_ATTRIBUTE');
   if (attribute === undefined) return undefined;
   return filters.toCompared(attribute, listKeys(attributes).get(attribute.id) ?? []);

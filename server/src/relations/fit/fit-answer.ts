@@ -6,7 +6,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
 import * as definitions from '../definitions/definitions.ts';
 import { type ColumnCache, listWords, type TriedCatalog } from '../search/search.ts';
-import { listAlternatives, type OrderedProduct } from './alternatives.ts';
+import { findPrice, listAlternatives, type OrderedProduct } from './alternatives.ts';
 import type { FitSelection } from './fit-schemas.ts';
 import * as judgement from './judgement.ts';
 import type { NegativeValues, SearchedVersions } from './negative-values.ts';
@@ -87,7 +87,40 @@ const ALTERNATIVES_MS = 2_000;
 /** The limit of an answer, in which each pair takes about 600 bytes. */
 const MOST_PAIRS = 20_000;
 
-/** @returns the answer as JSON @throws request_invalid if too much would have to be judged */
+/** @throws request_invalid */
+function refuseMany(pairs: number): void {
+  if (pairs > MOST_PAIRS)
+    throw new ServiceError(
+      'request_invalid',
+      `${pairs} pairs would be judged, at most ${MOST_PAIRS} are at once: name fewer items, tags or relations`,
+    );
+}
+
+/** Uploads of up to 2 MB that are read at once. */
+const READ_AT_ONCE = 16;
+
+const listKeysOf = (read: readonly ComparedAttribute[]): ReadonlySet<string> =>
+  new Set(read.flatMap(({ keys }) => keys));
+
+/** @returns the products of a question that exist, only with the values under these keys */
+async function readItems(
+  { findUploads }: FitCatalog,
+  identifiers: readonly string[],
+  keys: ReadonlySet<string>,
+): Promise<{ readonly product: UploadedProduct; readonly updatedAt: number }[]> {
+  const found = [];
+  for (let at = 0; at < identifiers.length; at += READ_AT_ONCE)
+    for (const { raw, updatedAt } of await findUploads(identifiers.slice(at, at + READ_AT_ONCE))) {
+      const { attributes, ...product } = JSON.parse(raw) as UploadedProduct;
+      found.push({
+        product: { ...product, attributes: attributes.filter(({ key }) => keys.has(key)) },
+        updatedAt,
+      });
+    }
+  return found;
+}
+
+/** @returns the answer as JSON @throws request_invalid if too much would have to be judged, answer_too_large, search_too_long */
 export async function answerFit(
   catalog: FitCatalog,
   input: FitInput,
@@ -98,21 +131,18 @@ export async function answerFit(
   const isChosen = ({ relation }: judgement.Constraint) =>
     tags.length + relations.length === 0 || tags.includes(relation.tag) || relations.includes(relation.id);
   const constraints = all.filter(isChosen);
-  const found = await catalog.findUploads(items.map(({ identifier }) => identifier));
-  const products = found.map(({ raw }) => JSON.parse(raw) as UploadedProduct);
-  const uploads = new Map(products.map((product) => [product.identifier, product]));
+  const judge = new judgement.SetJudge(constraints, limit);
+  const identifiers = items.map(({ identifier }) => identifier);
+  const keys = listKeysOf([...judge.attributes, findPrice(attributes, input.priceAttribute) ?? []].flat());
+  const found = await readItems(catalog, identifiers, keys);
+  const uploads = new Map(found.map(({ product }) => [product.identifier, product]));
   const set = items.flatMap(({ identifier, quantity }): OrderedProduct[] => {
     const upload = uploads.get(identifier);
     return upload === undefined ? [] : [{ upload, product: judgement.judgeUpload(upload), quantity }];
   });
-  const unknown = items.map(({ identifier }) => identifier).filter((one) => !uploads.has(one));
-  const judge = new judgement.SetJudge(constraints);
+  const unknown = identifiers.filter((one) => !uploads.has(one));
+  refuseMany(judge.countPairs(set));
   const pairs = judge.judgePairs(set);
-  if (pairs.length > MOST_PAIRS)
-    throw new ServiceError(
-      'request_invalid',
-      `${pairs.length} pairs would be judged, at most ${MOST_PAIRS} are at once: name fewer items, tags or relations`,
-    );
   const signs = new Signs((attribute) => negatives.has(projectId, catalog, { attribute, limit }));
   const totals = judge.judgeTotals(set, await signs.of(judge.listSigned(set)));
   const judgedPairs = [...pairs, ...totals.flatMap(listPairsOf)];

@@ -14,6 +14,7 @@ import {
   viewUpload,
 } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
+import type { Budget } from '../../storage/threads/threads.ts';
 import * as rules from '../definitions/definitions.ts';
 import { listRead } from '../memberships/memberships.ts';
 import { explainElements } from '../search/search.ts';
@@ -122,24 +123,49 @@ type Pair = Readonly<Record<rules.Side, Standing>>;
 /** Whether a missing value of a numeric attribute may be negative. */
 export type MayBeNegative = (attribute: ComparedAttribute) => boolean;
 
-/** Judges sets of products by constraints. */
+/** Judges sets of products by constraints. The budget of the question is charged for each product and pair. */
 export class SetJudge {
   private readonly judges: readonly Judge[];
   private readonly totals: readonly Judge[];
+  private readonly budget: Budget;
   /** All attributes that are read of a product. */
   readonly attributes: readonly ComparedAttribute[];
 
-  constructor(constraints: readonly Constraint[]) {
+  constructor(constraints: readonly Constraint[], budget: Budget) {
     const judges = constraints.map((constraint) => new Judge(constraint));
+    this.budget = budget;
     this.attributes = constraints.flatMap(listAttributes);
     this.judges = judges.filter(({ constraint }) => constraint.total === undefined);
     this.totals = judges.filter(({ constraint }) => constraint.total !== undefined);
   }
 
-  /** @returns a verdict for every product on the source side of a total, if any may be on the other one */
+  /** @returns how many pairs would be judged; a total judges each product of its source side with each of its parts */
+  countPairs(set: readonly SetProduct[]): number {
+    let pairs = 0;
+    for (const judge of [...this.judges, ...this.totals]) {
+      this.budget.charge(set.length);
+      const sources = judge.list('source', set);
+      const targets = sources.length === 0 ? [] : judge.list('target', set);
+      const isTotal = judge.constraint.total !== undefined;
+      const countApart = ({ one }: Standing) =>
+        targets.filter((other) => judge.isApart(one, other.one)).length;
+      pairs += isTotal
+        ? sources.length * targets.length
+        : sources.reduce((sum, source) => sum + countApart(source), 0);
+    }
+    return pairs;
+  }
+
+  /**
+   * @returns a verdict for every product on the source side of a total, if any may be on the other one
+   * @throws answer_too_large
+   */
   judgeTotals(set: readonly SetProduct[], mayBeNegative: MayBeNegative) {
     return this.totals.flatMap((judge) =>
-      listTotals(judge, set, mayBeNegative).map((total) => describeTotal(judge, total)),
+      listTotals(judge, set, mayBeNegative).map((total) => {
+        this.budget.charge(total.targets.length);
+        return this.budget.measure(describeTotal(judge, total));
+      }),
     );
   }
 
@@ -154,36 +180,58 @@ export class SetJudge {
     return this.totals.map(summedBy);
   }
 
-  /** @returns a verdict for every ordered pair that is, or may be, on the two sides of a constraint, in the order of the set */
+  /**
+   * @returns a verdict for every ordered pair that is, or may be, on the two sides of a constraint, in the order of the set
+   * @throws answer_too_large
+   */
   judgePairs(set: readonly SetProduct[]) {
     const places = new Map(set.map(({ product }, at) => [product.identifier, at]));
     const placeOf = (identifier: string) => places.get(identifier) as number;
     return this.judges
-      .flatMap((judge) => listPairs(judge, set).map((pair) => judgePair(judge, pair)))
+      .flatMap((judge) =>
+        listPairs(judge, set).map((pair) => {
+          this.budget.charge();
+          return this.budget.measure(judgePair(judge, pair));
+        }),
+      )
       .sort((a, b) => placeOf(a.source) - placeOf(b.source) || placeOf(a.target) - placeOf(b.target));
   }
 
-  /** @returns functions that judge one product after another, each together with these */
-  judgeBeside(others: readonly SetProduct[], mayBeNegative: MayBeNegative) {
+  /**
+   * @param budget of the part of the question that asks
+   * @returns functions that judge one product after another, each together with these
+   */
+  judgeBeside(
+    others: readonly SetProduct[],
+    { mayBeNegative, budget }: { readonly mayBeNegative: MayBeNegative; readonly budget: Budget },
+  ) {
     const facing = this.judges
       .flatMap((judge) => [
         { judge, side: 'source' as const, across: judge.list('target', others) },
         { judge, side: 'target' as const, across: judge.list('source', others) },
       ])
       .filter(({ across }) => across.length > 0);
+    const pairsOf = (side: Facing, one: SetProduct) => {
+      budget.charge(side.across.length);
+      return pairAcross(side, one);
+    };
+    const totalsOf = (judge: Judge, one: SetProduct) => {
+      budget.charge(others.length);
+      return listTotals(judge, [one, ...others], mayBeNegative);
+    };
     const weighTotals = (one: SetProduct) =>
       this.totals
-        .flatMap((judge) => listTotals(judge, [one, ...others], mayBeNegative))
+        .flatMap((judge) => totalsOf(judge, one))
         .filter(({ source, targets }) => [source, ...targets].some((standing) => standing.one === one))
         .map(({ truth }) => truth);
     return {
       /** Whether no verdict on the product with another one forbids it; totals are ignored. */
       mayFit: (one: SetProduct) =>
-        facing.every((side) => pairAcross(side, one).every((pair) => isFit(side.judge, pair))),
+        facing.every((side) => pairsOf(side, one).every((pair) => isFit(side.judge, pair))),
       /** Whether a constraint judges the product with the others, and all such constraints say that it fits. */
       fitsStrictly(one: SetProduct): boolean {
         const judged = [
-          ...facing.flatMap((side) => pairAcross(side, one).map((pair) => isFit(side.judge, pair))),
+          ...facing.flatMap((side) => pairsOf(side, one).map((pair) => isFit(side.judge, pair))),
           ...weighTotals(one).map((truth) => truth === 1),
         ];
         return judged.length > 0 && judged.every(Boolean);

@@ -6,6 +6,7 @@ import type { FitDefinition, FitProduct } from '../../../test/support/relations/
 import type { Filter } from '../../catalog/filters/filters.ts';
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import { normaliseProduct } from '../../catalog/products/product.ts';
+import { Budget } from '../../storage/threads/threads.ts';
 import { bindRule, type RelationDefinition, ruleOf } from '../definitions/definitions.ts';
 import { type Constraint, judgeUpload, SetJudge, type TotalVerdict } from './judgement.ts';
 
@@ -84,7 +85,7 @@ const judgeWith =
       product: judgeUpload(normaliseProduct({ ...one, name: '' } as never)),
       quantity: 1 + ((seeds[at] ?? 0) % 3),
     }));
-    const judge = new SetJudge([constraint]);
+    const judge = new SetJudge([constraint], Budget.unlimited());
     const totals = judge.judgeTotals(set, ({ name }) => isSigned && negative.has(name));
     return new Map([
       ...judge

@@ -89,6 +89,12 @@ export class Budget {
       throw new ServiceError('answer_too_large', { values: [ANSWER_MIB] });
   }
 
+  /** @returns the part of an answer, whose bytes as JSON are charged @throws answer_too_large */
+  measure<Part>(part: Part): Part {
+    this.chargeBytes(Buffer.byteLength(JSON.stringify(part)));
+    return part;
+  }
+
   /** @returns why the work has to end now */
   findEnd(): ServiceError | undefined {
     if (this.stop !== undefined && Atomics.load(this.stop, 0) !== 0)
