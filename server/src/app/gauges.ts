@@ -68,6 +68,11 @@ export function listGauges(parts: GaugeParts): WatchedGauge[] {
       help: 'Catalogs that are damaged or being checked, and not served.',
       read: () => watch.listDamaged().length,
     },
+    storage.place.kind === 'embedded' && {
+      name: 'relata_catalogs_foreign',
+      help: 'Catalogs whose file belongs to another project or installation, and that are not served.',
+      read: () => watch.listForeign().length,
+    },
     postgres && {
       name: 'relata_database_connections',
       help: 'Connections of the serving thread, and callers that wait for one.',

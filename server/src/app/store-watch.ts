@@ -1,13 +1,15 @@
-/** What the service knows about the state of its files: damaged catalogs, a full disk. */
+/** What the service knows about the state of its files: damaged and foreign catalogs, a full disk. */
 import { statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import type { FailureCode } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { openDamageMarks } from '../storage/sqlite/sqlite.ts';
-import { catalogPath, listCatalogs, type Storage } from '../storage/storage.ts';
-import { createThreadPool } from '../storage/threads/threads.ts';
+import { type ForeignCatalog, listForeignCatalogs, openDamageMarks } from '../storage/sqlite/sqlite.ts';
+import { catalogPath, dataFolderAt, listCatalogs, type Storage } from '../storage/storage.ts';
+import { createThreadPool, type ThreadPool } from '../storage/threads/threads.ts';
+import { createForeignCatalogs } from './foreign-catalogs.ts';
 import { threadEntry } from './stores.ts';
 
 /** Failures that make a check of a project's catalog due. */
@@ -25,6 +27,8 @@ const RETRY_MS = 1_000;
 const CLEARED_MS = 600_000;
 /** A round pauses this many times as long as it reads. */
 const REST = 4;
+/** Catalogs whose owners are read before the service serves, 0.3 ms each; more are left to the thread. */
+const MOST_AT_START = 500;
 /** How long a disk that was full is shown as full. */
 const FULL_MS = 60_000;
 const MIB = 1024 * 1024;
@@ -49,17 +53,23 @@ export function watchStore({ config, storage: { place }, logger }: WatchParts) {
       if (code === 'storage_full') disk.noteFull();
       if (SUSPICIOUS.has(code) && projectId !== undefined)
         catalogs?.suspect(projectId, code === 'catalog_damaged');
+      if (code === 'catalog_foreign' && projectId !== undefined) catalogs?.suspectOwner(projectId);
     },
-    /** @throws catalog_damaged */
+    /** @throws catalog_damaged, catalog_foreign */
     refuse: (projectId: number): void => catalogs?.refuse(projectId),
     listDamaged: (): readonly number[] => catalogs?.list() ?? [],
+    listForeign: (): readonly ForeignCatalog[] => catalogs?.listForeign() ?? [],
     /** @returns what an operator has to fix, for the health check; no paths, as it is open to everyone */
     async listProblems(): Promise<string[]> {
       const damaged = (catalogs?.list() ?? []).map(
         (id) =>
           `the catalog of project ${id} is damaged or being checked: restore it from a backup if this stays`,
       );
-      return [...(await disk.describe()), ...damaged];
+      const foreign = this.listForeign().map(
+        ({ projectId, reason }) =>
+          `the catalog of project ${projectId} is not served, ${reason}: restore the project from a backup`,
+      );
+      return [...(await disk.describe()), ...damaged, ...foreign];
     },
     /** Checks all catalogs now. @returns when it is done */
     checkAll: async (): Promise<void> => catalogs?.checkAll(),
@@ -99,6 +109,8 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
   const clearedAt = new Map<number, number>();
   /** By damaged catalog, when its files were last changed. */
   const logged = new Map<number, string>();
+  const foreign = createForeignCatalogs(place, logger);
+  let areOwnersDue = false;
   const stopped = new AbortController();
   const timers: NodeJS.Timeout[] = [];
   let working: Promise<void> | undefined;
@@ -127,10 +139,24 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
       logged.set(projectId, stampOf(facts.file));
     }
   }
+
+  async function checkOwnersIn(thread: ThreadPool): Promise<void> {
+    if (!areOwnersDue) return;
+    areOwnersDue = false;
+    await thread
+      .run<ForeignCatalog[]>('listForeign', {}, { key: 0 })
+      .then(foreign.note)
+      .catch((error: unknown) => {
+        logger.warn({ err: error }, 'the owners of catalog files could not be checked; retrying');
+        timers.push(setTimeout(checkOwners, RETRY_MS).unref());
+      });
+  }
+
   /** Uses a thread of its own, at low priority, while there is something to check. */
   async function work(): Promise<void> {
     const thread = createThreadPool(threadEntry('check-worker'), { size: 1, workerData: place });
     try {
+      await checkOwnersIn(thread);
       for (let [projectId] = due; projectId !== undefined; [projectId] = due) {
         const begun = performance.now();
         due.delete(projectId);
@@ -142,6 +168,7 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
             // A disk that fails for a moment can look like damage; once it can be read, the difference shows.
             timers.push(setTimeout(() => void check([projectId as number]), RETRY_MS).unref());
           });
+        await checkOwnersIn(thread);
         await delay(REST * (performance.now() - begun), undefined, { signal: stopped.signal, ref: false });
       }
     } catch {
@@ -149,21 +176,41 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
     } finally {
       await thread.end();
       working = undefined;
+      // Became due while the thread ended.
+      if (areOwnersDue) void check([]);
     }
   }
 
   function check(projectIds: readonly number[]): Promise<void> {
     for (const id of projectIds) due.add(id);
-    if (stopped.signal.aborted || due.size === 0) return Promise.resolve();
+    if (stopped.signal.aborted || (due.size === 0 && !areOwnersDue)) return Promise.resolve();
     working ??= work();
     return working;
+  }
+
+  /** Resolves when it is done, unless other checks are under way, which then include it. */
+  function checkOwners(): Promise<void> {
+    areOwnersDue = true;
+    return check([]);
+  }
+
+  function checkAll(): Promise<void> {
+    areOwnersDue = true;
+    return check(listCatalogs(place));
   }
 
   const every = (ms: number, act: () => void) => timers.push(setInterval(act, ms).unref());
 
   return {
     list: () => marks.list(),
-    refuse: (projectId: number) => marks.refuse(projectId),
+    listForeign: foreign.list,
+    refuse(projectId: number): void {
+      marks.refuse(projectId);
+      foreign.refuse(projectId);
+    },
+    suspectOwner(projectId: number): void {
+      if (!foreign.list().some((one) => one.projectId === projectId)) void checkOwners();
+    },
     /** @param isCertain SQLite could not read the file, so nothing may be answered as absent from it */
     suspect(projectId: number, isCertain: boolean): void {
       if (marks.has(projectId)) return;
@@ -172,13 +219,18 @@ function watchCatalogs(place: Extract<Storage['place'], { kind: 'embedded' }>, l
         return;
       void check([projectId]);
     },
-    checkAll: () => check(listCatalogs(place)),
+    checkAll,
     start(): void {
+      const catalogs = listCatalogs(place);
+      if (catalogs.length <= MOST_AT_START)
+        foreign.note(listForeignCatalogs(dataFolderAt(dirname(place.catalogs))));
+      else areOwnersDue = true;
       void check(marks.list());
-      timers.push(setTimeout(() => void check(listCatalogs(place)), FIRST_ROUND_MS).unref());
-      every(ROUND_MS, () => void check(listCatalogs(place)));
+      timers.push(setTimeout(checkAll, FIRST_ROUND_MS).unref());
+      every(ROUND_MS, () => void checkAll());
       every(AGAIN_MS, () => {
         const changed = marks.list().filter((id) => logged.get(id) !== stampOf(catalogPath(place, id)));
+        areOwnersDue ||= foreign.list().length > 0;
         void check(changed);
       });
     },

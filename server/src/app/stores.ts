@@ -14,7 +14,7 @@ import { createSqliteRelationStore, relationDerivation } from '../relations/stor
 import { createPayloadRows } from '../storage/payloads/payloads.ts';
 import { createReaders, openPostgres, type Postgres, type Readers } from '../storage/postgres/postgres.ts';
 import * as secrets from '../storage/secrets/secrets.ts';
-import { type CatalogFiles, createCatalogFiles } from '../storage/sqlite/sqlite.ts';
+import { type CatalogFiles, createCatalogFiles, refuseStrayCatalogs } from '../storage/sqlite/sqlite.ts';
 import type { ByteCache, Database, Storage, ThreadPlace } from '../storage/storage.ts';
 import { dataFolderAt, lockDataFolder, openStorage, refuseNewerFiles } from '../storage/storage.ts';
 import type {
@@ -45,6 +45,7 @@ export async function openOwnStorage(
   const lock = lockDataFolder(config.dataDir);
   try {
     refuseNewerFiles(dataFolderAt(config.dataDir));
+    refuseStrayCatalogs(dataFolderAt(config.dataDir));
     const entry = threadEntry('backup-worker');
     const backup = config.backup.url === undefined ? undefined : await openBackup(config, entry, isStandby);
     const how = backup && { keepsLog: true, follows: backup.follows };

@@ -90,7 +90,8 @@ export async function restoreCommand(source: string, { project, withoutManifest 
   const options = { projectId: Number(project), withoutManifest };
   const { products, waiting, damaged } = await transfer.restoreCatalog(source, dataDir, options);
   console.log(`the catalog of project ${project} holds the ${products} products of the backup now`);
-  if (damaged !== undefined) console.log(`the damaged file is ${damaged} now: delete it when all is well`);
+  if (damaged !== undefined)
+    console.log(`the former file is ${damaged} now: delete it when nothing in it is needed`);
   if (waiting > 0) {
     console.log(
       `changes that were still waiting when the backup was made are not in it (${waiting}): send them again`,

@@ -10,7 +10,13 @@ import { allowAddresses } from '../outbound/outbound.ts';
 import { PIPELINE_SECRETS } from '../pipelines/definitions/definitions.ts';
 import { inspectPostgres, type PostgresFacts } from '../storage/postgres/postgres.ts';
 import { countUnreadable, type Secrets } from '../storage/secrets/secrets.ts';
-import { checkSqliteFile, listMarked } from '../storage/sqlite/sqlite.ts';
+import {
+  checkSqliteFile,
+  findInstallation,
+  findOtherOwnerOf,
+  listMarked,
+  refuseStrayCatalogs,
+} from '../storage/sqlite/sqlite.ts';
 import * as storage from '../storage/storage.ts';
 import { findMissingIn } from '../transfer/transfer.ts';
 
@@ -98,6 +104,11 @@ export async function* checkInstallation(config: Config): Findings {
 /** @returns whether its control database can be read as one of this program */
 async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolean> {
   const folder = storage.dataFolderAt(dataDir);
+  const stray = findStray(folder);
+  if (stray !== undefined) {
+    yield problem(dataDir, stray, RESTORE_ALL);
+    return false;
+  }
   if (!existsSync(folder.control)) {
     const action =
       'Set RELATA_DATA_DIR to the data directory of the service; a new one is made by relata serve.';
@@ -115,6 +126,16 @@ async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolea
   }
   yield* checkPermissions(folder);
   return yield* checkFiles(folder);
+}
+
+/** @returns why a start would be refused, in its words */
+function findStray(folder: storage.DataFolder): string | undefined {
+  try {
+    refuseStrayCatalogs(folder);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 const SHOWN_PATHS = 3;
@@ -187,6 +208,8 @@ async function* checkFiles(folder: storage.DataFolder): AsyncGenerator<Finding, 
   return isReadable;
 }
 
+const RESTORE_ALL =
+  'Restore everything from a backup into an empty data directory (docs/operating.md, "Backup and restore").';
 const NEWER_ACTION = 'Use the newer program that wrote it.';
 
 const newestFor = (path: string, { control }: storage.DataFolder): number =>
@@ -199,14 +222,23 @@ function checkDatabase(path: string, folder: storage.DataFolder, marked: Readonl
   const damage = own ?? (marked.has(path) ? mark : undefined);
   if (damage !== undefined) return problem(path, `it is damaged: ${damage}`, restoreAction(path, folder));
   const [version, newest] = [storage.readVersion(path), newestFor(path, folder)];
-  if (version <= newest) return undefined;
-  return problem(path, `it has schema ${version}, this program knows ${newest}`, NEWER_ACTION);
+  if (version > newest)
+    return problem(path, `it has schema ${version}, this program knows ${newest}`, NEWER_ACTION);
+  const foreign = findForeign(path, folder);
+  return foreign === undefined
+    ? undefined
+    : problem(path, `it is not served: ${foreign}`, restoreAction(path, folder));
+}
+
+function findForeign(path: string, folder: storage.DataFolder): string | undefined {
+  const installation = path === folder.control ? undefined : findInstallation(folder);
+  return installation && findOtherOwnerOf(path, { installation, projectId: Number(basename(path, '.db')) });
 }
 
 function restoreAction(path: string, { control }: storage.DataFolder): string {
   const [, id] = /(\d+)\.db$/.exec(path) ?? [];
   return path === control || id === undefined
-    ? 'Restore everything from a backup into an empty data directory (docs/operating.md, "Backup and restore").'
+    ? RESTORE_ALL
     : `Stop the service and bring the project back from a backup: relata restore DIR --project ${id}. Without one load its catalog again.`;
 }
 

@@ -136,6 +136,8 @@ const TEXTS = {
       'The catalog of project $1 is damaged, or being checked because a read failed: restore it from a backup if this stays (docs/operating.md, "A damaged catalog")',
     question_too_long:
       'The question took longer than $1 seconds and was stopped: try again later, or ask for less at once',
+    catalog_foreign:
+      'The catalog file of project $1 belongs to another project or installation, so it is not served: restore the project from a backup (docs/operating.md, "A catalog file of another project")',
     storage_failed: 'The disk reports errors, nothing of this request was stored',
     schema_moved:
       'A newer version of the service has taken over the database, this process writes nothing any more',

@@ -4,7 +4,8 @@ import type { Logger } from '../kernel/logger.ts';
 
 /** A full or failing disk, a damaged catalog, or a file locked by another program needs an operator; accepted work waits. */
 const TRANSIENT: ReadonlySet<string> = new Set<FailureCode>([
-  ...(['storage_full', 'storage_failed', 'catalog_damaged', 'schema_moved', 'not_ready'] as const),
+  ...(['storage_full', 'storage_failed', 'catalog_damaged', 'catalog_foreign'] as const),
+  ...(['schema_moved', 'not_ready'] as const),
 ]);
 /** Pause between two rounds while the database is unreachable. */
 export const BACK_OFF_MS = 2_000;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { checkSqliteFile } from '../storage/sqlite/sqlite.ts';
+import { checkSqliteFile, listForeignCatalogs } from '../storage/sqlite/sqlite.ts';
 import * as storage from '../storage/storage.ts';
 import { findLostTask, listOwnedPayloads } from './owned-payloads.ts';
 
@@ -65,6 +65,7 @@ export async function checkBackup(
   const databases = present.filter((path) => path.endsWith('.db') && !changed.has(path));
   for (const path of databases)
     for (const problem of checkSqliteFile(join(folder.root, path)).problems) problems.push({ path, problem });
+  if (problems.length === 0) problems.push(...listOtherOwners(folder, projectId));
   if (problems.length > 0) throw refuseDamaged(folder, problems);
   // Files that the control database names and that are missing.
   const { problems: missing, empty } =
@@ -73,6 +74,11 @@ export async function checkBackup(
   const bytes = present.reduce((sum, path) => sum + statSync(join(folder.root, path)).size, 0);
   return { files: present.length, bytes, madeAt: manifest?.madeAt, empty };
 }
+
+const listOtherOwners = (folder: storage.DataFolder, only: number | undefined): Problem[] =>
+  listForeignCatalogs(folder)
+    .filter(({ projectId }) => only === undefined || projectId === only)
+    .map(({ projectId, reason }) => ({ path: `catalogs/${projectId}.db`, problem: reason }));
 
 interface Problem {
   readonly path: string;

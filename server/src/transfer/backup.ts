@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { checkSqliteFile } from '../storage/sqlite/sqlite.ts';
+import { checkSqliteFile, findOtherOwner, readInstallation, recordOwner } from '../storage/sqlite/sqlite.ts';
 import * as storage from '../storage/storage.ts';
 import * as manifest from './backup-manifest.ts';
 import { listOwnedPayloads } from './owned-payloads.ts';
@@ -87,6 +87,7 @@ export async function openBackup(from: string, options: manifest.CheckOptions = 
 /** @returns the number of files copied */
 async function copyRest(source: storage.DataFolder, copy: storage.DataFolder) {
   using control = new DatabaseSync(copy.control);
+  const installation = readInstallation(control);
   const owned = listOwnedPayloads(control);
   const missing: string[] = [];
   for (const { name } of owned)
@@ -100,11 +101,28 @@ async function copyRest(source: storage.DataFolder, copy: storage.DataFolder) {
     const to = storage.catalogPath(copy, Number(id));
     if (!existsSync(from)) continue;
     await copyDatabase(from, to, 'catalog');
+    recordOwnerOf(to, { installation, projectId: Number(id), from });
     applied.set(Number(id), manifest.settleCatalog(to));
   }
   manifest.settleControl(control, source, { applied, missing });
   for (const folder of [copy.catalogs, copy.payloads, copy.root]) await storage.syncFolder(folder);
   return { catalogs: applied.size, payloads: owned.length - missing.length };
+}
+
+/** A copy that was not opened since an upgrade records no owner yet. @throws Error when it belongs to another one */
+function recordOwnerOf(
+  copy: string,
+  { installation, projectId, from }: { installation: string | undefined; projectId: number; from: string },
+): void {
+  if (installation === undefined) return;
+  using catalog = new DatabaseSync(copy);
+  const reason = findOtherOwner(catalog, { installation, projectId });
+  if (reason !== undefined)
+    throw new Error(
+      `The file ${from} is not the catalog of project ${projectId} (${reason}), so there is no backup of this instant. ` +
+        `Restore the project from the last backup: relata restore DIR --project ${projectId}.`,
+    );
+  recordOwner(catalog, { installation, projectId });
 }
 
 async function copyDatabase(from: string, to: string, kind: storage.DatabaseKind): Promise<void> {

@@ -3,23 +3,35 @@ import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { createPayloadFiles } from '../storage/payloads/payloads.ts';
 import type { SqlValue } from '../storage/postgres/postgres.ts';
-import { CatalogFile, CONTROL_PRAGMAS, openSqlite, programSessionOf } from '../storage/sqlite/sqlite.ts';
+import {
+  CatalogFile,
+  CONTROL_PRAGMAS,
+  openSqlite,
+  programSessionOf,
+  readInstallation,
+  refuseStrayCatalogs,
+} from '../storage/sqlite/sqlite.ts';
 import * as storage from '../storage/storage.ts';
 import { CREATE_PROGRESS, type MoveDriver, type MoveTransaction, type Unit } from './move-end.ts';
 import { listed, type MovedRow, quoted, showCatalogRow } from './move-tables.ts';
 
 /** Opens a data folder; its files are created and migrated to the newest schema as they are opened. */
 export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
+  refuseStrayCatalogs(folder);
   storage.makeStoreFolders(folder);
   const control = openSqlite(folder.control, CONTROL_PRAGMAS);
   storage.migrate(control, 'control');
+  const installation = readInstallation(control);
   let catalog: { projectId: number; database: DatabaseSync } | undefined;
 
   function open(projectId: number): DatabaseSync {
     if (projectId === storage.SERVICE) return control;
     if (catalog?.projectId !== projectId) {
       catalog?.database.close();
-      const { database } = new CatalogFile(storage.catalogPath(folder, projectId));
+      const { database } = new CatalogFile(storage.catalogPath(folder, projectId), {
+        projectId,
+        installation,
+      });
       spreadRuns(database);
       showCatalogRow(database);
       catalog = { projectId, database };

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { CopyRows, type SqlSession } from '../storage/postgres/postgres.ts';
+import { OWNER_ENTRIES } from '../storage/sqlite/sqlite.ts';
 import { migrate } from '../storage/storage.ts';
 
 /**
@@ -77,7 +78,7 @@ function readEmbeddedTables(): EmbeddedTable[] {
         `select t.name as "table", c.name as "column", lower(c.type) as type, c.pk as "keyPlace"
          from (select rowid, name from sqlite_schema where type = 'table' union all select 1e9, name from sqlite_temp_schema where type = 'view') t,
            pragma_table_info(t.name) c
-         where t.name not like 'sqlite\\_%' escape '\\' and t.name not in ('meta', 'relation_run', 'relation_dropped_run', 'relation_list')
+         where t.name not like 'sqlite\\_%' escape '\\' and t.name not in ('meta', 'installation', 'relation_run', 'relation_dropped_run', 'relation_list')
          order by t.rowid, c.cid`,
       )
       .all() as unknown as ColumnRow[];
@@ -103,7 +104,10 @@ function nextOf(table: string): string {
 
 /** Shows the `meta` of a catalog's file as the `catalog` row that PostgreSQL has, on this connection only, and accepts writes to it. */
 export function showCatalogRow(file: DatabaseSync): void {
-  const meta = file.prepare('select name, typeof(value) as type from meta order by name').all();
+  const meta = file
+    .prepare('select name, typeof(value) as type from meta order by name')
+    .all()
+    .filter(({ name }) => !OWNER_ENTRIES.some((entry) => entry === name));
   const columns = [
     ...meta.map(({ name }) => `(select value from meta where name = '${name}') as ${name}`),
     ...COUNTED.map(({ name, sql }) => `(${sql}) as ${name}`),

@@ -1,6 +1,13 @@
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { CatalogFile, checkSqliteFile, listMarked } from '../storage/sqlite/sqlite.ts';
+import {
+  CatalogFile,
+  type CatalogOwner,
+  checkSqliteFile,
+  findInstallation,
+  findOtherOwnerOf,
+  listMarked,
+} from '../storage/sqlite/sqlite.ts';
 import * as storage from '../storage/storage.ts';
 import { openBackup } from './backup.ts';
 import type { CheckOptions } from './backup-manifest.ts';
@@ -33,18 +40,33 @@ export async function restoreCatalog(
     throw new Error(`The backup ${backup.root} holds no catalog of a project ${projectId}`);
   const folder = storage.existingDataFolder(root);
   refuseUnknown(folder.control, projectId);
+  const installation = findInstallation(folder);
+  // Before the first start after an upgrade there is none yet.
+  const owner = installation === undefined ? undefined : { installation, projectId };
+  if (owner !== undefined) refuseOtherBackup(source, owner);
   const live = storage.catalogPath(folder, projectId);
   // The service checks more than `quick_check`, e.g. keys that only an index has.
   const isDamaged =
-    listMarked(folder.catalogs).includes(projectId) || checkSqliteFile(live).problems.length > 0;
+    listMarked(folder.catalogs).includes(projectId) ||
+    checkSqliteFile(live).problems.length > 0 ||
+    (owner !== undefined && findOtherOwnerOf(live, owner) !== undefined);
   const damaged = isDamaged && existsSync(live) ? putAside(live, root) : undefined;
   const draft = `${live}.restore`;
   try {
-    const products = replaceContents(live, migratedSource(source, draft));
+    const products = replaceContents(live, { source: migratedSource(source, draft), owner });
     return { products, waiting: countWaiting(backup.control, projectId), damaged };
   } finally {
     rmSync(draft, { force: true });
   }
+}
+
+/** @throws Error when the catalog in the backup belongs to another installation or project */
+function refuseOtherBackup(source: string, owner: CatalogOwner): void {
+  const reason = findOtherOwnerOf(source, owner);
+  if (reason !== undefined)
+    throw new Error(
+      `The backup holds ${source}, but ${reason}: restore the whole backup into an empty data directory, and send its products from there (relata pull, relata push)`,
+    );
 }
 
 /** @returns where the damaged file is now @throws Error when a service runs, which would go on using its open file */
@@ -64,7 +86,7 @@ function lockDamaged(live: string, root: string) {
     return storage.lockDataFolder(root);
   } catch {
     throw new Error(
-      `The file ${live} is damaged, and a running service has it open: stop the service, then run this command again.`,
+      `The file ${live} is damaged or of another project, and a service runs: stop the service, then run this command again.`,
     );
   }
 }
@@ -94,8 +116,11 @@ function migratedSource(source: string, draft: string): string {
   return draft;
 }
 
-function replaceContents(live: string, source: string): number {
-  using database = new CatalogFile(live).database;
+function replaceContents(
+  live: string,
+  { source, owner }: { source: string; owner: CatalogOwner | undefined },
+): number {
+  using database = new CatalogFile(live, owner).database;
   database.exec(`pragma busy_timeout = ${WAIT_MS}`);
   database.prepare('attach ? as backup').run(source);
   // Not immediate, which would take the write lock of the backup too.

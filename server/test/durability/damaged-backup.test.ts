@@ -182,12 +182,12 @@ test('a damaged catalog is brought back while no service runs, and its file is m
   const refused = await runRelata(dataDir, 'restore', backup, '--project', `${filled}`);
   assert.deepEqual(refused, {
     code: 1,
-    said: `The file ${path} is damaged, and a running service has it open: stop the service, then run this command again.`,
+    said: `The file ${path} is damaged or of another project, and a service runs: stop the service, then run this command again.`,
   });
   await running.stop();
   const { code, said } = await runRelata(dataDir, 'restore', backup, '--project', `${filled}`);
   assert.equal(code, 0, said);
-  assert.match(said, new RegExp(`holds the 400 products.*\\nthe damaged file is ${path}\\.damaged now`));
+  assert.match(said, new RegExp(`holds the 400 products.*\\nthe former file is ${path}\\.damaged now`));
   assert.deepEqual(readFileSync(`${path}.damaged`), cut);
   const service = await startTestService(t, { store: embeddedStoreAt(dataDir) });
   assert.equal((await service.lookUp(['P399'], filled)).length, 1);

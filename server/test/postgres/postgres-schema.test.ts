@@ -179,9 +179,12 @@ const ONLY_POSTGRES: readonly { readonly names: RegExp; readonly why: string }[]
   { names: /^service\./, why: '`user_version` of each file, and no other process to hear of' },
 ];
 
-/** Only in catalog files: lists of members in runs, where PostgreSQL has one row per member (docs/decisions/0035). */
+/**
+ * Only in files: lists of members in runs, where PostgreSQL has one row per member (docs/decisions/0035), and the identity that tells
+ * whose a catalog file is.
+ */
 const ONLY_EMBEDDED =
-  /^relation_(?:run|dropped_run|list|entry)\.|^relation_member\.(?:run|least|most|others)$/;
+  /^relation_(?:run|dropped_run|list|entry)\.|^relation_member\.(?:run|least|most|others)$|^installation\./;
 
 /** Columns with different types. */
 const OTHER_TYPES: Readonly<Record<string, { readonly type: string; readonly why: string }>> = {

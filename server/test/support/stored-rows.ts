@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { catalogPath, dataFolderAt } from '../../src/storage/data-folder.ts';
 import { migrate } from '../../src/storage/migrate.ts';
+import { OWNER_ENTRIES } from '../../src/storage/sqlite/sqlite.ts';
 import { NOT_MOVED_COLUMNS } from '../../src/transfer/move-tables.ts';
 
 /** Fills every column of whole data folders, and reads them for a comparison. */
@@ -11,7 +12,7 @@ import { NOT_MOVED_COLUMNS } from '../../src/transfer/move-tables.ts';
 /** By `file, table`: the number of rows and a hash of them in key order. */
 export type StoredRows = Record<string, string>;
 
-/** Reads a data folder that is not in use. Values are compared with their types. */
+/** Reads a data folder that is not in use, except its identity. Values are compared with their types. */
 export function readStoredRows(root: string): StoredRows {
   const folder = dataFolderAt(root);
   const stored: StoredRows = {};
@@ -26,7 +27,7 @@ function readFile(path: string, file: string, stored: StoredRows): void {
   const database = new DatabaseSync(path);
   const tables = database
     .prepare(
-      "select name from sqlite_schema where type = 'table' and name not in ('relation_run', 'relation_dropped_run', 'relation_list')",
+      "select name from sqlite_schema where type = 'table' and name not in ('installation', 'relation_run', 'relation_dropped_run', 'relation_list')",
     )
     .all();
   for (const { name } of tables) {
@@ -46,6 +47,7 @@ function describeRows(database: DatabaseSync, name: string): string | undefined 
   const hash = createHash('sha256');
   let rows = 0;
   for (const row of database.prepare(`select * from "${source}" order by ${order}`).iterate()) {
+    if (OWNER_ENTRIES.some((entry) => name === 'meta' && row.name === entry)) continue;
     rows += 1;
     for (const [column, value] of Object.entries(row)) hash.update(describeValue(`${name}.${column}`, value));
   }
@@ -131,7 +133,7 @@ function fillFile(path: string, kind: 'control' | 'catalog', { rows }: { rows: n
   migrate(database, kind);
   const tables = database
     .prepare(
-      "select name from sqlite_schema where type = 'table' and name not in ('meta', 'sqlite_sequence', 'relation_run', 'relation_dropped_run', 'relation_list')",
+      "select name from sqlite_schema where type = 'table' and name not in ('meta', 'installation', 'sqlite_sequence', 'relation_run', 'relation_dropped_run', 'relation_list')",
     )
     .all();
   database.exec('begin');

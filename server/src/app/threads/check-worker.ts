@@ -1,8 +1,9 @@
-/** Entry of the thread that checks catalog files for damage, reading each in full. */
+/** Entry of the thread that checks catalog files: their owners, and for damage, reading each in full. */
+import { dirname } from 'node:path';
 import { workerData } from 'node:worker_threads';
 import { PRODUCTS_WITHOUT_DOCUMENT } from '../../catalog/store/sqlite/sqlite.ts';
-import { findDamage } from '../../storage/sqlite/sqlite.ts';
-import { catalogPath } from '../../storage/storage.ts';
+import { findDamage, listForeignCatalogs } from '../../storage/sqlite/sqlite.ts';
+import { catalogPath, dataFolderAt } from '../../storage/storage.ts';
 import { serveOperations } from '../../storage/threads/threads.ts';
 
 const place = workerData as { catalogs: string };
@@ -10,4 +11,5 @@ const place = workerData as { catalogs: string };
 serveOperations({
   check: ({ projectId }: { projectId: number }) =>
     findDamage(catalogPath(place, projectId), PRODUCTS_WITHOUT_DOCUMENT),
+  listForeign: () => listForeignCatalogs(dataFolderAt(dirname(place.catalogs))),
 });

@@ -27,7 +27,11 @@ const ENDS_CONNECTION: ReadonlySet<FailureCode> = new Set([
 ]);
 
 /** For faults that an operator has to fix; retrying sooner would only add to the load. */
-const RETRY_SECONDS: Partial<Record<FailureCode, number>> = { storage_full: 60, catalog_damaged: 60 };
+const RETRY_SECONDS: Partial<Record<FailureCode, number>> = {
+  storage_full: 60,
+  catalog_damaged: 60,
+  catalog_foreign: 60,
+};
 
 /** Failures without a code: those of the service, and of requests that reach no route. */
 const OTHER_REASONS = ['unexpected', 'request_timeout'] as const;

@@ -12,8 +12,27 @@ import { hasNewest, migrate } from '../migrate.ts';
 import { type Program, type ProgramSession, performNow, renderFor, type Sql } from '../program.ts';
 import { isBusy, isDamaged, isReadOnly, translateSqliteError } from '../sqlite-errors.ts';
 import { createThreadPool, type ThreadPool } from '../threads/threads.ts';
+import {
+  type CatalogOwner,
+  findOtherOwnerOf,
+  readInstallation,
+  recordOwner,
+  refuseOtherOwner,
+} from './catalog-owner.ts';
 import { createMarkMoves, type MarkMoves, openDamageMarks } from './file-check.ts';
 
+export {
+  type CatalogOwner,
+  type ForeignCatalog,
+  findInstallation,
+  findOtherOwner,
+  findOtherOwnerOf,
+  listForeignCatalogs,
+  OWNER_ENTRIES,
+  readInstallation,
+  recordOwner,
+  refuseStrayCatalogs,
+} from './catalog-owner.ts';
 export * from './file-check.ts';
 export * from './wal-frames.ts';
 
@@ -85,6 +104,25 @@ export function programSessionOf(
   };
 }
 
+export interface CatalogFileOptions {
+  readonly readControl?: (statement: Sql) => unknown[];
+  readonly projectId?: number;
+  /** The installation that the file has to belong to. */
+  readonly installation?: string | undefined;
+}
+
+/** Refuses a file of another owner before it changes anything. */
+function setUpCatalog(database: DatabaseSync, owner: CatalogOwner | undefined): void {
+  try {
+    if (owner !== undefined) refuseOtherOwner(database, owner);
+    migrate(database, 'catalog');
+    if (owner !== undefined) recordOwner(database, owner);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
 /** An open catalog file with its prepared statements. */
 export class CatalogFile {
   readonly database: DatabaseSync;
@@ -105,13 +143,17 @@ export class CatalogFile {
   private readonly session: ProgramSession;
   private readonly projectId: number | undefined;
 
-  /** @throws storage_full, storage_failed, and, with a project, catalog_damaged */
-  constructor(path: string, readControl: (statement: Sql) => unknown[] = () => [], projectId?: number) {
+  /**
+   * @param projectId undefined for a file of no installation
+   * @throws storage_full, storage_failed, and, with a project, catalog_damaged, catalog_foreign
+   */
+  constructor(path: string, { readControl = () => [], projectId, installation }: CatalogFileOptions = {}) {
     this.session = programSessionOf(this, readControl);
     this.projectId = projectId;
     try {
       this.database = openSqlite(path, CATALOG_PRAGMAS);
-      migrate(this.database, 'catalog');
+      const isOwned = projectId !== undefined && installation !== undefined;
+      setUpCatalog(this.database, isOwned ? { installation, projectId } : undefined);
     } catch (error) {
       throw translateSqliteError(error, projectId);
     }
@@ -202,7 +244,8 @@ export function createCatalogFiles(
   function openNew(projectId: number): CatalogFile {
     const isFollowing = Atomics.load(follows, 0) === 1;
     const path = isFollowing && !isReady(pathOf(projectId)) ? ':memory:' : pathOf(projectId);
-    const file = new CatalogFile(path, control.readFor(projectId), projectId);
+    const installation = control.findInstallation();
+    const file = new CatalogFile(path, { readControl: control.readFor(projectId), projectId, installation });
     // The file may exist the next time.
     file.isReadOnly = path === ':memory:';
     if (keepsLog) file.database.exec(KEEP_LOG);
@@ -212,7 +255,7 @@ export function createCatalogFiles(
   return {
     pathOf,
     close,
-    /** @throws storage_full, storage_failed, catalog_damaged */
+    /** @throws storage_full, storage_failed, catalog_damaged, catalog_foreign */
     open(projectId: number): CatalogFile {
       marks.refuse(projectId);
       if (files.get(projectId)?.isReadOnly) close(projectId);
@@ -228,8 +271,12 @@ export function createCatalogFiles(
       control.close();
       control = openControlReader(folder);
     },
+    /** A file of another owner stays: the project that is removed has no products in it. */
     remove(projectId: number): void {
       close(projectId);
+      const installation = control.findInstallation();
+      const owner = installation === undefined ? undefined : { installation, projectId };
+      if (owner !== undefined && findOtherOwnerOf(pathOf(projectId), owner) !== undefined) return;
       for (const suffix of ['', '-wal', '-shm']) rmSync(`${pathOf(projectId)}${suffix}`, { force: true });
       marks.remove(projectId);
     },
@@ -251,11 +298,18 @@ function isReady(path: string): boolean {
 function openControlReader(folder: string) {
   const path = dataFolderAt(dirname(folder)).control;
   let database: DatabaseSync | undefined;
-  const prepare = onceByText((text) => {
+  let installation: string | undefined;
+  const open = () => {
     database ??= new DatabaseSync(path, { readOnly: true });
-    return database.prepare(text);
-  });
+    return database;
+  };
+  const prepare = onceByText((text) => open().prepare(text));
   return {
+    /** @returns undefined without a control database, and on a standby whose writer is yet to record it */
+    findInstallation(): string | undefined {
+      if (installation === undefined && existsSync(path)) installation = readInstallation(open());
+      return installation;
+    },
     readFor: (projectId: number) => (statement: Sql) => {
       // Catalogs can be opened without a control database.
       if (database === undefined && !existsSync(path)) return [];

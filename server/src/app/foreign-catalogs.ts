@@ -1,0 +1,37 @@
+import { ServiceError } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { ForeignCatalog } from '../storage/sqlite/sqlite.ts';
+import { catalogPath, type Storage } from '../storage/storage.ts';
+
+const FOREIGN =
+  'a catalog file belongs to another project or installation and is not served: restore the project from a backup';
+
+/** Remembers the catalog files that belong to another project or installation, as the last check found them. */
+export function createForeignCatalogs(
+  place: Extract<Storage['place'], { kind: 'embedded' }>,
+  logger: Logger,
+) {
+  let known: ReadonlyMap<number, string> = new Map();
+
+  function logChanges(now: ReadonlyMap<number, string>): void {
+    for (const [project, reason] of now) {
+      const file = catalogPath(place, project);
+      if (!known.has(project)) logger.error({ project, file, reason }, FOREIGN);
+    }
+    for (const project of known.keys())
+      if (!now.has(project)) logger.info({ project }, 'the catalog file of this project is served again');
+  }
+
+  return {
+    note(found: readonly ForeignCatalog[]): void {
+      const now = new Map(found.map(({ projectId, reason }) => [projectId, reason]));
+      logChanges(now);
+      known = now;
+    },
+    list: (): ForeignCatalog[] => [...known].map(([projectId, reason]) => ({ projectId, reason })),
+    /** @throws catalog_foreign */
+    refuse(projectId: number): void {
+      if (known.has(projectId)) throw new ServiceError('catalog_foreign', { values: [projectId] });
+    },
+  };
+}
