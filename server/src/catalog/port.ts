@@ -124,7 +124,7 @@ export interface CatalogStateOperations
   /** @returns hits without their uploads, in the order of their documents */
   listPlaces(query: RequestedHits): readonly HitGroup[];
   /** @returns words consisting only of letters that products have had */
-  listWords(sought: SoughtWords): readonly string[];
+  listWords(sought: SoughtWords): WordPart;
   /** @returns for some of these beginnings, which end with `*`, all lexemes that begin so: these are found faster */
   findBegun(beginnings: readonly string[]): SearchTier['begun'];
   /** @returns products with one of the next few documents after this one; undefined if these are large */
@@ -330,13 +330,22 @@ export interface FoundRow extends PlacedRow {
 /** A hit: the document by which it was found, and the number of its group. */
 export type HitGroup = Readonly<Record<'document' | 'group', number>>;
 
-/** Words that begin with a letter, by their length. */
+/** Words that begin with a letter, by their length; in the order of their text. */
 export interface SoughtWords {
   readonly first: string;
+  /** Words after this one. */
+  readonly after: string;
   readonly shortest: number;
   readonly longest: number;
   /** One of these must match, as by `like`. */
   readonly patterns: readonly string[];
+}
+
+/** The words found among the next ones of the index. */
+export interface WordPart {
+  readonly words: readonly string[];
+  /** Where the next part continues; undefined: this is the last one. */
+  readonly last: string | undefined;
 }
 
 /** Which category paths to list, of all that products ever had, in text order. */

@@ -48,7 +48,7 @@ async function openCatalog(t: TestContext) {
 }
 
 /** @returns a function that calls an operation of the search threads */
-async function openOperations(t: TestContext, products: number) {
+async function openOperations(t: TestContext, products: number, words: readonly string[] = []) {
   const catalog = await createCatalog(service());
   const listed = Array.from({ length: products }, (_, at) => ({
     identifier: `P${String(at).padStart(4, '0')}`,
@@ -59,10 +59,11 @@ async function openOperations(t: TestContext, products: number) {
       { key: 'Stock', value: String(at % RARE) },
     ],
   }));
-  await catalog.load(...listed);
+  const named = words.map((word, at) => ({ identifier: `W${at}`, name: word }));
+  await catalog.load(...listed, ...named);
   assert.equal(
     (await catalog.call('GET', '/search/products?q=drill')).body.total,
-    products,
+    products + words.length,
     'it has an index',
   );
   const storage = await service().store.open();
@@ -71,14 +72,23 @@ async function openOperations(t: TestContext, products: number) {
   return async <Answer>(
     operation: string,
     longestMs: number,
-    { stop, ...order }: { readonly question: object; readonly form?: 'table'; readonly stop?: StopFlag },
+    {
+      stop,
+      budget = Budget.unlimited(stop),
+      ...order
+    }: {
+      readonly question: object;
+      readonly form?: 'table';
+      readonly stop?: StopFlag;
+      readonly budget?: Budget;
+    },
   ) => {
     let at = 0;
     const limits = { longestMs, now: () => (at += 1) };
     const run = searchThreadOperations(snapshots, limits)[operation];
     const input = { projectId: catalog.projectId, allowIncomplete: 'never', ...order };
     // Across threads, only the operation knows its input.
-    const { answer } = ((await run?.(input as never, Budget.unlimited(stop))) ?? {}) as {
+    const { answer } = ((await run?.(input as never, budget)) ?? {}) as {
       answer: Answer | Uint8Array;
     };
     return answer instanceof Uint8Array ? (JSON.parse(Buffer.from(answer).toString()) as Answer) : answer;
@@ -190,6 +200,30 @@ test('a page of categories ends where its time is over, and the next one goes on
   ]);
   assert.ok(pages >= 7, `${pages} pages`);
 });
+
+test('words are compared for a limited time, and an answer without all of them is incomplete (§4.13 rule 4)', async (t) => {
+  const words = Array.from({ length: 52 }, (_, at) => `drillmachin${letters(at)}`);
+  const run = await openOperations(t, PRODUCTS, words);
+  const budget = Budget.unlimited();
+  const search = (longestMs: number, q: string) =>
+    run<FoundPage & { isComplete: boolean }>('searchProducts', longestMs, {
+      question: { q, limit: 20 },
+      budget,
+    });
+  // Its 16 words are near most of those of the catalog.
+  const misspelt = Array.from({ length: 16 }, (_, at) => `drillmachni${letters(at)}`).join(' ');
+  const before = budget.steps;
+  const cut = await search(100, misspelt);
+  assert.deepEqual([cut.isComplete, cut.isTotalExact], [false, false]);
+  assert.ok(budget.steps - before < 1_000, `${budget.steps - before} steps`);
+  const whole = await search(1_000, misspelt);
+  assert.equal(whole.isComplete, true);
+  const exact = await search(100, 'drill');
+  assert.equal(exact.isComplete, true, 'few words are near this one');
+});
+
+/** @returns two letters */
+const letters = (at: number) => String.fromCharCode(97 + (Math.floor(at / 26) % 26), 97 + (at % 26));
 
 test('a list ends when its caller disconnects (§14.3 rule 7)', async (t) => {
   const run = await openOperations(t, PRODUCTS);

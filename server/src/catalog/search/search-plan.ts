@@ -29,6 +29,8 @@ export interface SearchSort {
 export interface SearchPlan {
   readonly worded: WordedSearch;
   readonly tiers: SearchTiers;
+  /** Whether only a part of the words was compared with those of the question, so that products with typing errors may be missing. */
+  readonly isCut?: boolean;
   /** For conditions that the index cannot check; undefined: it checks all. */
   readonly test: filters.ProductTest | undefined;
   readonly sort: SearchSort | undefined;

@@ -8,13 +8,13 @@ import type * as port from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { type CategoryQuestion, listCategories } from './category-list.ts';
 import { FACETED, FacetTally } from './facets.ts';
-import { listForgivable, listLexemes } from './lexemes.ts';
+import { listLexemes } from './lexemes.ts';
+import { findMeant, type MeantWords } from './meant-words.ts';
 import * as searchIndex from './search-index.ts';
 import { planSearch, type SearchPlan, type SearchQuestion, type SearchSort } from './search-plan.ts';
 import type { SearchAnswer } from './search-schemas.ts';
 import * as shop from './shop-search.ts';
 import { holdsAll, isInTier, planTiers } from './tiers.ts';
-import { errorsOf, listMeant, listPatterns } from './typing-errors.ts';
 import { keyOfGroup } from './words.ts';
 
 type Order<Question> = searchIndex.IndexOrder & { readonly question: Question };
@@ -190,22 +190,9 @@ async function readWords(plan: SearchPlan, index: searchIndex.OpenIndex, isForgi
   if (!index.isMade) return plan;
   const asked = plan.tiers.ranked.flatMap(({ all }) => all.flat());
   const begun = await index.snapshot.findBegun(asked.filter((one) => one.endsWith('*')));
-  const meant = isForgiving ? await listAllMeant(plan, index) : [];
-  return { ...plan, tiers: planTiers({ ...plan.worded, meant, begun }) };
-}
-
-async function listAllMeant({ worded: { words } }: SearchPlan, { snapshot, tail }: searchIndex.OpenIndex) {
-  if (words.every((word) => errorsOf(word) === 0)) return [];
-  const ofTail = tail.flatMap(({ lexemes }) => listForgivable(lexemes));
-  const meant: string[][] = [];
-  for (const word of words) {
-    const most = errorsOf(word);
-    const [first = ''] = word;
-    const patterns = listPatterns(word);
-    const sought = { first, shortest: word.length - most, longest: word.length + most, patterns };
-    meant.push(most === 0 ? [] : listMeant(word, [...(await snapshot.listWords(sought)), ...ofTail]));
-  }
-  return meant;
+  const nothing: MeantWords = { meant: [], isCut: false };
+  const { meant, isCut } = isForgiving ? await findMeant(plan.worded.words, index) : nothing;
+  return { ...plan, isCut, tiers: planTiers({ ...plan.worded, meant, begun }) };
 }
 
 interface Count {
@@ -233,7 +220,7 @@ class Search {
     const page = sorted
       ? await this.pageOfSorted(sorted, surveyed, { limit, cursor })
       : toPage(await this.fillPage(surveyed, { limit, cursor }), limit);
-    const isComplete = this.index.newer === undefined;
+    const isComplete = this.index.newer === undefined && this.plan.isCut !== true;
     const totals = { total: counted.total, isTotalExact: counted.isExact && isComplete, isComplete };
     const found = { ...page, ...totals, facets: facets.list(), facetsOf: facets.products };
     // A place in a part of the catalog is invalid in the index made later.
@@ -260,7 +247,7 @@ class Search {
       categories: tally.list(),
       byKey,
       categoryIds: await this.index.snapshot.findCategories(shop.listMainPaths(rows.values())),
-      isPartial: !this.index.isMade,
+      isPartial: !this.index.isMade || this.plan.isCut === true,
     };
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { countErrors, errorsOf, listPatterns } from './typing-errors.ts';
+import { countErrors, errorsOf, listPatterns, NearestWords } from './typing-errors.ts';
 
 interface TypingError {
   readonly at: number;
@@ -46,4 +46,21 @@ test('each word that may be meant is like one of the patterns (§4.13 rule 4)', 
   };
   fc.assert(fc.property(words, errors, check), { numRuns: 3_000 });
   assert.ok(meant > 500, `${meant} words were meant`);
+});
+
+test('of many similar words the 50 nearest are kept, in any order of their arrival (§4.13 rule 4)', () => {
+  const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+  const near = letters.flatMap((a) => letters.map((b) => `drillma${a}hi${b}e`));
+  const expected = near
+    .map((word) => ({ word, errors: countErrors('drillmachine', word, 2) }))
+    .filter(({ errors }) => errors > 0 && errors <= 2)
+    .sort((a, b) => a.errors - b.errors || (a.word < b.word ? -1 : 1))
+    .slice(0, 50)
+    .map(({ word }) => word);
+  assert.equal(expected.length, 50);
+  for (const arrival of [near, near.toReversed(), [...near, ...near]]) {
+    const nearest = new NearestWords('drillmachine');
+    for (const word of arrival) nearest.add(word);
+    assert.deepEqual(nearest.list(), expected);
+  }
 });

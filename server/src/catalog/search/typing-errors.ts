@@ -28,17 +28,40 @@ export function listPatterns(word: string): string[] {
 /** Whether a word of a product may be the meaning of a question with typing errors. */
 export const isForgivable = (word: string): boolean => LETTERS.test(word);
 
-/** @returns the words, nearest first, that differ from the given one by at most the forgiven errors; not itself */
-export function listMeant(word: string, known: Iterable<string>): string[] {
-  const most = errorsOf(word);
-  const near: { readonly word: string; readonly errors: number }[] = [];
-  for (const one of known) {
-    if (one === word || one[0] !== word[0] || Math.abs(one.length - word.length) > most) continue;
-    const errors = countErrors(word, one, most);
-    if (errors <= most) near.push({ word: one, errors });
+interface NearWord {
+  readonly word: string;
+  readonly errors: number;
+}
+
+/** The words that differ from a given one by at most the forgiven errors; of more than MEANT the nearest. */
+export class NearestWords {
+  private readonly word: string;
+  private readonly most: number;
+  private near: NearWord[] = [];
+
+  constructor(word: string) {
+    this.word = word;
+    this.most = errorsOf(word);
   }
-  near.sort((a, b) => a.errors - b.errors || (a.word < b.word ? -1 : 1));
-  return [...new Set(near.map((one) => one.word))].slice(0, MEANT);
+
+  add(other: string): void {
+    const { word, most, near } = this;
+    if (other === word || other[0] !== word[0] || Math.abs(other.length - word.length) > most) return;
+    const errors = countErrors(word, other, most);
+    if (errors > most || near.some((one) => one.word === other)) return;
+    near.push({ word: other, errors });
+    // Sorted only now and then, so that a vocabulary of similar words takes little time and memory.
+    if (near.length > 2 * MEANT) this.near = this.sort();
+  }
+
+  /** @returns the words, nearest first */
+  list(): string[] {
+    return this.sort().map((one) => one.word);
+  }
+
+  private sort(): NearWord[] {
+    return this.near.sort((a, b) => a.errors - b.errors || (a.word < b.word ? -1 : 1)).slice(0, MEANT);
+  }
 }
 
 /**

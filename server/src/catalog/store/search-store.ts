@@ -194,14 +194,22 @@ export function* listPlaces({ tier, after, limit, newer }: port.RequestedHits): 
     order by ${order} limit ${limit}`;
 }
 
-export function* listWords(sought: port.SoughtWords): Program<string[]> {
-  const { first, shortest, longest, patterns } = sought;
+/** Words of the index that one statement compares, in some milliseconds. */
+const WORDS_AT_ONCE = 50_000;
+
+export function* listWords(sought: port.SoughtWords): Program<port.WordPart> {
+  const { first, after, shortest, longest, patterns } = sought;
+  const range = sql`${own('w')} and w.word > ${after} and w.word < ${`${first}\u{10ffff}`}`;
+  const last = yield* cell<string>`select w.word from search_word w where ${range}
+    order by w.word limit 1 offset ${text(String(WORDS_AT_ONCE - 1))}`;
+  const upTo = last === undefined ? text('') : sql`and w.word <= ${last}`;
   const isLike = joined(
     patterns.map((pattern) => sql`w.word like ${pattern}`),
     ' or ',
   );
-  return yield* column`select w.word from search_word w where ${own('w')} and w.word >= ${first}
-    and w.word < ${`${first}\u{10ffff}`} and length(w.word) between ${shortest} and ${longest} and (${isLike})`;
+  const words = yield* column<string>`select w.word from search_word w where ${range} ${upTo}
+    and length(w.word) between ${shortest} and ${longest} and (${isLike})`;
+  return { words, last };
 }
 
 /** The most lexemes asked for in place of a beginning. */

@@ -1,0 +1,58 @@
+import type { SoughtWords } from '../port.ts';
+import { listForgivable } from './lexemes.ts';
+import { type OpenIndex, startPart } from './search-index.ts';
+import { errorsOf, listPatterns, NearestWords } from './typing-errors.ts';
+
+/** What the words of a search may mean. Source: docs/interface.md §4.13 rule 4. */
+
+/** How long words are compared: the 17,582 words of a million products take some milliseconds. */
+const COMPARING_MS = 1_000;
+
+export interface MeantWords {
+  /** For each word of the search, nearest first. */
+  readonly meant: readonly (readonly string[])[];
+  /** Whether time was left for only a part of the words. */
+  readonly isCut: boolean;
+}
+
+/** Compares the words of the index part by part, until the time is up. @throws search_too_long, not_ready */
+export async function findMeant(
+  words: readonly string[],
+  { snapshot, tail, budget, limits }: Pick<OpenIndex, 'snapshot' | 'tail' | 'budget' | 'limits'>,
+): Promise<MeantWords> {
+  const found = words.map((word) => ({ word, nearest: new NearestWords(word) }));
+  const sought = found.filter(({ word }) => errorsOf(word) > 0);
+  const longestMs = Math.min(COMPARING_MS, limits.longestMs);
+  const isOver = startPart({ budget, limits: { ...limits, longestMs } });
+  let isCut = false;
+  const compare = (nearest: NearestWords, known: readonly string[]) => {
+    for (const one of known) {
+      isCut ||= isOver();
+      if (isCut) return;
+      nearest.add(one);
+    }
+  };
+  for (const { lexemes } of sought.length === 0 ? [] : tail) {
+    const known = listForgivable(lexemes);
+    for (const { nearest } of sought) compare(nearest, known);
+  }
+  for (const { word, nearest } of sought)
+    for (let after: string | undefined = word[0]; after !== undefined && !isCut; ) {
+      const part = await snapshot.listWords(describeSought(word, after));
+      compare(nearest, part.words);
+      after = part.last;
+    }
+  return { meant: found.map(({ nearest }) => nearest.list()), isCut };
+}
+
+function describeSought(word: string, after: string): SoughtWords {
+  const most = errorsOf(word);
+  const [first = ''] = word;
+  return {
+    first,
+    after,
+    shortest: word.length - most,
+    longest: word.length + most,
+    patterns: listPatterns(word),
+  };
+}
