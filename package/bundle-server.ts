@@ -1,5 +1,13 @@
 import { join } from 'node:path';
-import { bundle, bundleAlone, leaveNative, listStarted, type Plugin, SOURCE } from '../server/bundle.ts';
+import {
+  bundle,
+  bundleAlone,
+  leaveNative,
+  listStarted,
+  listUnbundled,
+  type Plugin,
+  SOURCE,
+} from '../server/bundle.ts';
 
 /** Where expressions run in a process that may read what is named to it and nothing else. */
 const EXPRESSIONS = 'pipelines/mapping/expressions';
@@ -28,15 +36,20 @@ const sourceAt = ({ fileName }: { fileName: string }) =>
  * Writes the program, its threads and the process of expressions into a folder, which takes the place of `server/src`: files
  * beside it, such as migrations, are found from there.
  * @returns the modules in it
+ * @throws Error that names each module that works only from its own place
  */
 export async function bundleServer(folder: string): Promise<string[]> {
   const plugins = [keepPlaces, leaveNative];
   const chunks = await bundle({ folder, entries: listStarted(), plugins, banner: sourceAt });
   const at = (name: string) => join(folder, EXPRESSIONS, `${name}.mjs`);
-  return [
-    ...chunks.flatMap(({ moduleIds }) => moduleIds),
-    ...(await bundleAlone(join(SOURCE, EXPRESSIONS, 'expression-process.ts'), at('expression-process'))),
-    ...(await bundleAlone('jsonata', at('jsonata'))),
-    ...(await bundleAlone('re2js', at('re2js'))),
+  const alone = [
+    await bundleAlone(join(SOURCE, EXPRESSIONS, 'expression-process.ts'), at('expression-process')),
+    await bundleAlone('jsonata', at('jsonata')),
+    await bundleAlone('re2js', at('re2js')),
   ];
+  const all = [...chunks, ...alone.flat()];
+  const unbundled = listUnbundled(all);
+  if (unbundled.length > 0)
+    throw new Error(`The bundle would fail where this runs (server/bundle.ts):\n${unbundled.join('\n')}`);
+  return all.flatMap(({ moduleIds }) => moduleIds);
 }

@@ -1,5 +1,6 @@
 import { globSync } from 'node:fs';
 import http from 'node:http';
+import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type OutputChunk, type OutputOptions, type Plugin, rolldown } from 'rolldown';
@@ -45,6 +46,68 @@ export const { ${HTTP_NAMES.join(', ')} } = http;`
       : null,
 };
 
+/** Names of CommonJS that an ES module does not have. Only free ones are renamed, so that a chunk shows who uses them. */
+const FREE_NAMES = { __dirname: 'RELATA_FREE_DIRNAME', __filename: 'RELATA_FREE_FILENAME' };
+
+/** Modules of packages that use such a name where it does not matter, with the reason. */
+const NEEDLESS: readonly { readonly module: RegExp; readonly why: string }[] = [
+  { module: /\/ssh2\/lib\/protocol\/crypto\/poly1305\.js$/, why: 'its WebAssembly is within the module' },
+  { module: /\/ssh2\/lib\/agent\.js$/, why: 'a program for Pageant on Windows; no setting chooses an agent' },
+  {
+    module: /\/(?:thread-stream\/index|pino\/lib\/transport)\.js$/,
+    why: 'workers of transports of the log, which the service does not use',
+  },
+];
+
+/** Gives these modules a folder in which nothing is. */
+const nameNoFolder: Plugin = {
+  name: 'name-no-folder',
+  transform: (code, id) =>
+    NEEDLESS.some(({ module }) => module.test(id))
+      ? `var __dirname = '/nowhere', __filename = '/nowhere/module.js';${code}`
+      : undefined,
+};
+
+/** Modules outside the bundle that a package tries to load and does without. */
+const OPTIONAL = /^(?:pg-native|cpu-features|.*\.node)$/;
+/** Outside of comments. */
+const OWN_PLACE = /^(?!\s*(?:\*|\/\/)).*\bimport\.meta\./m;
+const REQUIRED = /\b__require\((?:"([^"]*)"|'([^']*)'|`([^`]*)`)?/g;
+
+/**
+ * Finds what works from the source and not from a bundle: names that an ES module does not have, modules that are not there,
+ * and files beside a module of a package. Each fails only when its code runs, such as at the first SFTP connection.
+ * @returns one line for each, with the module
+ */
+export function listUnbundled(chunks: readonly OutputChunk[]): string[] {
+  const found = chunks.flatMap(({ modules, imports, dynamicImports }) => [
+    ...Object.entries(modules).flatMap(([id, { code }]) => listInModule(id, code ?? '')),
+    ...[...imports, ...dynamicImports]
+      .filter((name) => !name.endsWith('.mjs') && !isThere(name))
+      .map((name) => `an import of ${name}, which is not in the bundle`),
+  ]);
+  return [...new Set(found)].sort();
+}
+
+function listInModule(id: string, code: string): string[] {
+  const say = (what: string) => `${id.split('node_modules/').at(-1)}: ${what}`;
+  const names = Object.entries(FREE_NAMES).filter(([, mark]) => code.includes(mark));
+  const required = [...code.matchAll(REQUIRED)].map(([, ...texts]) =>
+    texts.find((text) => text !== undefined),
+  );
+  return [
+    ...names.map(([name]) => say(`uses ${name}, which an ES module does not have`)),
+    ...required
+      .filter((name) => name === undefined || !isThere(name))
+      .map((name) => say(`requires ${name ?? 'a module by a computed name'}, which is not in the bundle`)),
+    ...(id.includes('node_modules/') && OWN_PLACE.test(code)
+      ? [say('uses import.meta, which is that of the chunk')]
+      : []),
+  ];
+}
+
+const isThere = (name: string) => isBuiltin(name) || OPTIONAL.test(name);
+
 export interface Bundle {
   readonly folder: string;
   readonly entries: readonly string[];
@@ -65,7 +128,8 @@ export async function bundle({ folder, entries, plugins, banner, minify }: Bundl
     treeshake: { moduleSideEffects: (id) => !id.startsWith(SOURCE) || entries.includes(id) },
     input,
     platform: 'node',
-    plugins: [requireHttp, ...plugins],
+    plugins: [requireHttp, nameNoFolder, ...plugins],
+    transform: { define: FREE_NAMES },
     external: ['pg-native'],
     logLevel: 'silent',
   });
@@ -83,10 +147,16 @@ export async function bundle({ folder, entries, plugins, banner, minify }: Bundl
   return output.filter((file) => file.type === 'chunk');
 }
 
-/** Writes a file that needs no other. @returns the modules in it */
-export async function bundleAlone(input: string, file: string): Promise<string[]> {
-  const bundled = await rolldown({ input, cwd: import.meta.dirname, platform: 'node', logLevel: 'silent' });
+/** Writes a file that needs no other. */
+export async function bundleAlone(input: string, file: string): Promise<OutputChunk[]> {
+  const bundled = await rolldown({
+    input,
+    cwd: import.meta.dirname,
+    platform: 'node',
+    transform: { define: FREE_NAMES },
+    logLevel: 'silent',
+  });
   const { output } = await bundled.write({ file, format: 'esm' });
   await bundled.close();
-  return output.flatMap((one) => (one.type === 'chunk' ? one.moduleIds : []));
+  return output.filter((one) => one.type === 'chunk');
 }

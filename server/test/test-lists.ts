@@ -182,6 +182,7 @@ export const LONG_WORK: Readonly<Record<string, Work>> = {
   '../console/test/products.test.ts': { kind: 'computes', seconds: 40 },
   '../console/test/pipelines.test.ts': { kind: 'computes', seconds: 40 },
   '../package/test/package.test.ts': { kind: 'computes', seconds: 40 },
+  '../package/test/outward.test.ts': { kind: 'computes', seconds: 15 },
   'src/catalog/ingest/scan/body-scan.test.ts': { kind: 'computes', seconds: 20 },
   'src/catalog/store/catalog-store.test.ts': { kind: 'computes', seconds: 35 },
   'src/pipelines/formats/format-memory.test.ts': { kind: 'computes', seconds: 45 },

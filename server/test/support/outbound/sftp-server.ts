@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join, normalize } from 'node:path';
-import ssh2, { type AuthContext, type Connection, type SFTPWrapper } from 'ssh2';
+import ssh2, { type Algorithms, type AuthContext, type Connection, type SFTPWrapper } from 'ssh2';
 
 const { Server, utils } = ssh2;
 const { STATUS_CODE } = utils.sftp;
@@ -26,6 +26,8 @@ export interface SftpTestUser {
   readonly password?: string;
   /** As `makeKeys` makes it. */
   readonly publicKey?: string;
+  /** What the server offers; default everything. */
+  readonly algorithms?: Algorithms;
 }
 
 /** An Ed25519 pair. One in 300 made by ssh2 lacks a leading zero, and no program can read it. */
@@ -55,19 +57,24 @@ export async function startSftpServer(
   const stuck = new Set<string>();
   const connections = new Set<Connection>();
   let signedIn = 0;
-  const server = new Server({ hostKeys: [hostKeys.private] }, (connection) => {
-    connections.add(connection);
-    connection
-      .on('error', () => {})
-      .on('close', () => connections.delete(connection))
-      .on('authentication', (context) => (isKnown(context, known) ? context.accept() : context.reject()))
-      .on('ready', () => {
-        signedIn += 1;
-        connection.on('session', (accept) =>
-          accept().on('sftp', (acceptSftp) => serveFiles(acceptSftp(), { root, calls, stuck, posixRename })),
-        );
-      });
-  });
+  const server = new Server(
+    { hostKeys: [hostKeys.private], algorithms: known.algorithms ?? {} },
+    (connection) => {
+      connections.add(connection);
+      connection
+        .on('error', () => {})
+        .on('close', () => connections.delete(connection))
+        .on('authentication', (context) => (isKnown(context, known) ? context.accept() : context.reject()))
+        .on('ready', () => {
+          signedIn += 1;
+          connection.on('session', (accept) =>
+            accept().on('sftp', (acceptSftp) =>
+              serveFiles(acceptSftp(), { root, calls, stuck, posixRename }),
+            ),
+          );
+        });
+    },
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const publicKey = utils.parseKey(hostKeys.public);
   if (publicKey instanceof Error) throw publicKey;
