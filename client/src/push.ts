@@ -157,10 +157,17 @@ class Push {
       this.#options.onGone?.();
       this.#state = begin();
     }
-    const idempotencyKey = `${this.#state.run}-initiate`;
-    const { fullUpdateId } = await this.#service.initiate({ ...this.#place, idempotencyKey });
+    const opened = await unlessGone(this.#initiate);
+    // An earlier push began it without noting its id, and it is gone since.
+    if (opened === false) this.#state = begin();
+    const { fullUpdateId } = opened || (await this.#initiate());
     this.#note({ fullUpdateId });
   }
+
+  #initiate = () => {
+    const idempotencyKey = `${this.#state.run}-initiate`;
+    return this.#service.initiate({ ...this.#place, idempotencyKey });
+  };
 
   async #send(batches: Batches): Promise<void> {
     let at = 0;
@@ -247,13 +254,20 @@ const begin = (run = makeName()): PushState => ({
 const isRefused = (error: unknown) =>
   error instanceof TaskError || (error instanceof RelataError && [400, 404].includes(error.status));
 
+const GONE: ReadonlySet<string> = new Set([
+  'full_update_ended',
+  'full_update_missing',
+  'full_update_other',
+  'full_update_replaced',
+]);
+
 /** @returns false where the full update is gone: ended, given up or replaced. Any other refusal says nothing of it. */
 async function unlessGone<Result>(work: () => Promise<Result>): Promise<Result | false> {
   try {
     return await work();
   } catch (error) {
     const reason = error instanceof RelataError ? error.reason : undefined;
-    if (reason === 'full_update_missing' || reason === 'full_update_other') return false;
+    if (reason !== undefined && GONE.has(reason)) return false;
     throw error;
   }
 }

@@ -27,6 +27,7 @@ import { tableRoutes } from '../relations/definitions/table-routes.ts';
 import { fitRoutes } from '../relations/fit/fit-routes.ts';
 import { linkRoutes } from '../relations/links/link-routes.ts';
 import { statisticsRoutes } from '../statistics/statistics-routes.ts';
+import type { BudgetTerms } from '../storage/threads/threads.ts';
 import { suggestionRoutes } from '../suggestions/suggestion-routes.ts';
 import { taskRoutes } from '../tasks/task-routes.ts';
 import { webhookEndpointRoutes } from '../webhooks/webhook-endpoint-routes.ts';
@@ -72,9 +73,12 @@ export function baseUrlOf({ publicUrl, host, port }: Config, server?: Server): s
   return `http://${named.includes(':') ? `[${named}]` : named}:${bound?.port ?? port}`;
 }
 
+/** To unpack and digest a body of the largest size takes a second. */
+const DIGESTING: BudgetTerms = { ms: 60_000, refusal: 'question_too_long' };
+
 /** Adds the routes of all rooms; those of the service itself are in `app/app.ts`. */
 export function addRoutes(parts: Parts, consoleFolder?: string): void {
-  const { config, clock, database, server, access, version } = parts;
+  const { config, clock, database, server, access, version, threads } = parts;
   const { publicUrl, uploadMaxMib, sourceMaxMib } = config;
   const given = {
     ...parts,
@@ -84,7 +88,9 @@ export function addRoutes(parts: Parts, consoleFolder?: string): void {
     findBaseUrl: () => baseUrlOf(config, server),
     cookie: createSessionCookie(publicUrl),
     attemptCookie: createSessionCookie(publicUrl, 'relata_sign_in'),
-    answerOnce: createAnswerOnce(database, clock),
+    answerOnce: createAnswerOnce(database, clock, (request, key) =>
+      threads.parsers.ask('digestRequest', request, { key, terms: DIGESTING }),
+    ),
     limitScans: createScanLimit(),
   };
   for (const routes of ROUTES) routes(given)(server);

@@ -20,6 +20,12 @@ const TEXTS = {
     no_known_identifier: 'You have to send at least one known product identifier to delete products',
     full_update_missing: 'No full update is open, initiate one first',
     full_update_other: 'The open full update is $1, not $2',
+    full_update_replaced:
+      'Full update $1, which you began, was replaced by full update $2, which another key or user began: begin a new one, and let one program at a time update a project',
+    full_update_foreign:
+      'Full update $1 is open, and another key or user began it: begin one of your own, or name this one with fullUpdateId=$1',
+    full_update_ended:
+      'The first request with this Idempotency-Key belongs to full update $1, which is no longer open: send the request with a new key',
     full_update_empty: 'The full update holds no products, upload at least one batch',
     full_update_batch_failed: 'The last batch of the full update failed, send it again before the commit',
     full_update_in_doubt:

@@ -61,7 +61,8 @@ export interface ControlSchema {
   full_update: Id &
     Numbers<'project_id' | 'created_at'> &
     Texts<'origin' | 'state'> &
-    OrNull<Texts<'commit_task_id'>> &
+    OrNull<Texts<'commit_task_id' | 'opened_by'>> &
+    OrNull<Numbers<'replaced_by' | 'batch_count' | 'product_count'>> &
     Filled<Numbers<'last_batch_failed' | 'batch_at'>>;
   /** The last three only exist in PostgreSQL, which several processes share. */
   upload_process: Numbers<'seen_at'> &
@@ -70,7 +71,8 @@ export interface ControlSchema {
   arriving_batch: Numbers<'project_id' | 'full_update_id' | 'number' | 'after_batch_at'> &
     Texts<'process_id'>;
   full_update_batch: Numbers<'project_id' | 'full_update_id' | 'batch' | 'product_count'> &
-    Texts<'task_id' | 'payload_name' | 'encoding'>;
+    Texts<'task_id' | 'payload_name' | 'encoding'> &
+    OrNull<Texts<'digest'>>;
   pipeline: Id &
     Numbers<'project_id' | 'revision' | 'created_at' | 'updated_at'> &
     Texts<'definition' | 'trigger_id'> &

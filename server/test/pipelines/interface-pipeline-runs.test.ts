@@ -318,6 +318,20 @@ test('a repeated upload is answered as before and its file is not kept twice (§
   await assertNoBodies();
 });
 
+test('an upload of the same file that gzip packed at another time is a repetition (§7.5 rule 4)', async () => {
+  const project = await createProject();
+  const pipeline = await project.create(byUpload());
+  const key = once24(`packed ${pipeline.id}`);
+  const packed = gzipSync(CSV);
+  const later = Buffer.from(packed);
+  later.writeUInt32LE(1_800_000_000, 4);
+  const first = await project.upload(pipeline, packed, key);
+  const second = await project.upload(pipeline, later, key);
+  assert.deepEqual([second.status, second.body], [200, first.body]);
+  assertRefused(await project.upload(pipeline, gzipSync(`${CSV}C7,Case,\n`), key), 422);
+  assert.equal((await project.done(first)).taskStatus, 'FINISHED');
+});
+
 test('a file that finds no room is answered 507 and leaves nothing (§7.2 rule 6)', async (t) => {
   let piecesLeft = 1;
   const full = await startTestService(t, {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { refuseOtherBytes, sampleBytes } from '../../storage/threads/threads.ts';
 import type { DerivedFrom, DerivedSource } from '../derivation.ts';
 import * as ontology from '../ontology/ontology.ts';
@@ -14,6 +15,8 @@ export interface CheckedBody {
   readonly mended: readonly products.MendedProduct[];
   /** The unpacked size. */
   readonly bytes: number;
+  /** Of the unpacked body, if it was requested. */
+  readonly digest?: string;
   /** @returns the products of a body of whole products, distinct by identifier */
   openProducts(): ProductSource;
   /** @returns those of a body of patches, distinct by identifier */
@@ -33,13 +36,24 @@ const LEAST_SCANNED_BYTES = 8 * 1024;
  * Checks a body in one pass over its bytes, and if that leaves doubts, with the validator, whose errors are exact.
  * @throws every refusal of docs/interface.md §7.3
  */
-export function openBody(source: products.BodySource, form: products.BodyForm): CheckedBody {
+export function openBody(
+  source: products.BodySource,
+  form: products.BodyForm,
+  isDigested = false,
+): CheckedBody {
   const bytes = products.unpackBody(source);
+  const checked = checkPlain({ ...source, bytes, encoding: 'identity' }, form);
+  return isDigested ? { ...checked, digest: createHash('sha256').update(bytes).digest('hex') } : checked;
+}
+
+type PlainSource = products.BodySource & { readonly bytes: Buffer };
+
+function checkPlain(source: PlainSource, form: products.BodyForm): CheckedBody {
+  const { bytes, maxMib } = source;
   const sample = sampleBytes(bytes);
-  const { maxMib } = source;
   const isScanned = form === 'products' && bytes.length >= LEAST_SCANNED_BYTES;
   const scanned = isScanned ? scanBody(bytes) : undefined;
-  if (scanned === undefined) return validateBody({ ...source, bytes, encoding: 'identity' }, form);
+  if (scanned === undefined) return validateBody(source, form);
   // Valid products can contain too many values together; the validator counts them itself.
   if (!products.isTooShortForExcess(bytes, maxMib)) products.refuseExcess(bytes, maxMib);
   return { ...describeScanned(bytes, scanned), refuseOther: () => refuseOtherBytes(bytes, sample) };

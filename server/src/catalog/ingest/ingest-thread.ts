@@ -29,6 +29,8 @@ export interface IngestSource {
 }
 
 export interface CheckInput extends Omit<IngestSource, 'payloadName'> {
+  /** Whether the result has the digest of the body. */
+  readonly isDigested: boolean;
   readonly onInvalid: products.OnInvalid;
   readonly bytes: Uint8Array;
 }
@@ -39,12 +41,15 @@ export interface CheckResult {
   readonly parsed: number;
   /** Violations of products that were left out. */
   readonly validation: readonly ProductViolation[];
+  /** Of the unpacked body. */
+  readonly digest?: string;
 }
 
-export const describeChecked = ({ sent, parsed, skipped }: CheckedBody): CheckResult => ({
+export const describeChecked = ({ sent, parsed, skipped, digest }: CheckedBody): CheckResult => ({
   sent,
   parsed,
   validation: products.describeInvalid(skipped),
+  ...(digest !== undefined && { digest }),
 });
 
 /** What a batch of a full update is judged by besides the ontology. */
@@ -134,8 +139,8 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
   const compiled = new Map<number, CompiledOntology>();
 
   /** Holds the body; if there are too many, the oldest are dropped. @throws every refusal of docs/interface.md §7.3 */
-  function check({ handle, form, ...source }: CheckInput) {
-    const body = openBody(source, form);
+  function check({ handle, form, isDigested, ...source }: CheckInput) {
+    const body = openBody(source, form, isDigested);
     held.set(handle, body);
     let total = [...held.values()].reduce((sum, one) => sum + one.bytes, 0);
     for (const [oldest, one] of held) {

@@ -40,6 +40,8 @@ interface SentBody {
   readonly body: RawBody;
   readonly form: BodyForm;
   readonly onInvalid?: OnInvalid;
+  /** Whether its digest is requested; default: no. */
+  readonly isDigested?: boolean;
 }
 
 interface AcceptedBody extends thread.CheckResult {
@@ -68,7 +70,7 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
   async function check(projectId: number, input: thread.CheckInput): Promise<thread.CheckResult> {
     if (input.bytes.length > SMALL_BODY_BYTES || input.encoding !== 'identity')
       return threads.ask<thread.CheckResult>('check', input, { key: projectId, terms: READING });
-    return thread.describeChecked(openBody(input, input.form));
+    return thread.describeChecked(openBody(input, input.form, input.isDigested));
   }
 
   const openPayload = (projectId: number): IncomingPayload => ({
@@ -80,12 +82,13 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
    * Checks a body and makes it durable, in parallel.
    * @throws every refusal of docs/interface.md §7.3, storage_full; then nothing is stored
    */
-  async function accept({ projectId, body, form, onInvalid = 'refuse' }: SentBody): Promise<AcceptedBody> {
+  async function accept({ projectId, body, form, ...rules }: SentBody): Promise<AcceptedBody> {
+    const { onInvalid = 'refuse', isDigested = false } = rules;
     const { bytes, encoding, payload = openPayload(projectId) } = body;
     const loan = body.loan?.move();
     // Private memory needs no hold.
     const handle = loan === undefined ? -nextHandle++ : nextHandle++;
-    const checking = check(projectId, { handle, form, maxMib, onInvalid, bytes, encoding });
+    const checking = check(projectId, { handle, form, maxMib, onInvalid, isDigested, bytes, encoding });
     const accepting = acceptBoth(checking, payload, bytes);
     try {
       const checked = await (loan?.unlessFailed(accepting) ?? accepting);

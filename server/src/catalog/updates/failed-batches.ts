@@ -61,10 +61,10 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
   }
 
   /** @returns the batch, which the full update counts from now on; undefined if none is open */
-  function expect(projectId: number, fullUpdateId: number | undefined) {
+  function expect(projectId: number, chosen: fullUpdateStore.ChosenSession) {
     expected += 1;
     const batch = { projectId, processId: database.processId, number: expected };
-    return fullUpdateStore.expectBatch(database, { ...batch, origin, fullUpdateId });
+    return fullUpdateStore.expectBatch(database, { ...batch, origin, ...chosen });
   }
 
   /** The batch of a repeated request was accepted before. */

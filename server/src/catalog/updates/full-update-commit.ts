@@ -193,7 +193,21 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
     }
   }
 
-  return { task, asPart, recordRefusal, complete, close, closeDiscarded, closeEnded };
+  /** A repeated start may name the deletes of the first one, or those that the commit made. @throws deletes_not_exact, full_update_started */
+  function refuseOtherDeletes({ id, payload, result }: Task, allowDeletes: number | undefined): void {
+    if (allowDeletes === undefined) return;
+    const { allowDeletes: first } = JSON.parse(payload) as CommitPayload;
+    const { deleted = first } = (result ?? {}) as Partial<port.ChangeCounts>;
+    if (deleted === allowDeletes) return;
+    if (deleted === undefined) throw new ServiceError('full_update_started', { values: [id] });
+    const details = [`task ${id} commits it, with ${deleted} deletes`];
+    throw new ServiceError('deletes_not_exact', {
+      values: ['full update', deleted, 'products', allowDeletes],
+      details,
+    });
+  }
+
+  return { task, asPart, refuseOtherDeletes, recordRefusal, complete, close, closeDiscarded, closeEnded };
 }
 
 const endOf = (state: fullUpdateStore.FullUpdate['state'], commit: Task | undefined) =>

@@ -19,6 +19,18 @@ export interface FullUpdate extends BatchesState {
   /** When it was opened or accepted its last batch. */
   readonly batchAt: number;
   readonly commitTaskId: string | undefined;
+  /** The key or user that began it, by `nameCaller`; undefined: a task, or an earlier version. */
+  readonly openedBy: string | undefined;
+  /** The id of the full update that discarded it. */
+  readonly replacedBy: number | undefined;
+  /** What it held when its commit began; undefined before, and if an earlier version began the commit. */
+  readonly held: AcceptedBatches | undefined;
+}
+
+/** The counts of docs/interface.md §4.4 rule 29. */
+export interface AcceptedBatches {
+  readonly batches: number;
+  readonly products: number;
 }
 
 /** What a commit must know about batches that it would lack. */
@@ -38,12 +50,22 @@ export interface Batch {
   readonly payloadName: string;
   readonly encoding: BodyEncoding;
   readonly productCount: number;
+  /** Of its unpacked body; null: accepted by an earlier version. */
+  readonly digest: string | null;
+}
+
+/** A batch that repeats another one byte for byte counts once: its sender got no answer to the first. */
+export function countAccepted(batches: readonly Pick<Batch, 'batch' | 'digest' | 'productCount'>[]) {
+  const distinct = new Map(batches.map((one) => [one.digest ?? one.batch, one.productCount]));
+  const products = distinct.values().reduce((sum, count) => sum + count, 0);
+  return { batches: distinct.size, products } satisfies AcceptedBatches;
 }
 
 const selectFullUpdates = (read: Database['read']) =>
   read
     .selectFrom('full_update')
     .select(['id', 'project_id as projectId', 'state', 'last_batch_failed', 'batch_at as batchAt'])
+    .select(['opened_by', 'replaced_by', 'batch_count', 'product_count'])
     .select([
       'commit_task_id',
       sql<number>`(select count(*) from arriving_batch a where a.project_id = full_update.project_id
@@ -51,12 +73,19 @@ const selectFullUpdates = (read: Database['read']) =>
     ]);
 type FullUpdateRow = InferResult<ReturnType<typeof selectFullUpdates>>[number];
 
-const readFullUpdate = ({ last_batch_failed, commit_task_id, state, ...row }: FullUpdateRow): FullUpdate => ({
-  ...row,
-  state: state as FullUpdate['state'],
-  lastBatch: BATCH_STATES[last_batch_failed] ?? 'failed',
-  commitTaskId: commit_task_id ?? undefined,
-});
+function readFullUpdate(row: FullUpdateRow): FullUpdate {
+  const { last_batch_failed, commit_task_id, state, opened_by, replaced_by, ...rest } = row;
+  const { batch_count: batches, product_count: products, ...same } = rest;
+  return {
+    ...same,
+    state: state as FullUpdate['state'],
+    lastBatch: BATCH_STATES[last_batch_failed] ?? 'failed',
+    commitTaskId: commit_task_id ?? undefined,
+    openedBy: opened_by ?? undefined,
+    replacedBy: replaced_by ?? undefined,
+    held: batches === null || products === null ? undefined : { batches, products },
+  };
+}
 
 /** Identifies a full update; ids are global, but its rows are stored by project. */
 export type FullUpdateKey = Pick<FullUpdate, 'id' | 'projectId'>;
@@ -73,29 +102,60 @@ async function changeOpen(tx: ControlTransaction, key: FullUpdateKey, set: Field
 /** Discards the open session and opens a new one. @returns the result of `alongside`, from the same transaction */
 export const openFullUpdate = <Answer>(
   database: Database,
-  { projectId, origin, now }: { projectId: number; origin: string; now: number },
+  { projectId, origin, openedBy, now }: OpenedFullUpdate,
   alongside: (tx: ControlTransaction, id: number) => Promise<Answer>,
 ): Promise<Answer> =>
   database.write(projectId, async (tx) => {
     const session = { projectId, origin, state: 'open' };
+    const open = await control.find(tx, 'full_update', session);
     await control.update(tx, 'full_update', { where: session, set: { state: 'discarded' } });
-    const { id } = await control.insert(tx, 'full_update', { ...session, createdAt: now, batchAt: now });
+    const opened = { ...session, openedBy, createdAt: now, batchAt: now };
+    const { id } = await control.insert(tx, 'full_update', opened);
+    if (open !== undefined)
+      await control.update(tx, 'full_update', { where: { projectId, id: open.id }, set: { replacedBy: id } });
     return alongside(tx, id);
   });
+
+interface OpenedFullUpdate {
+  readonly projectId: number;
+  readonly origin: string;
+  readonly openedBy: string | null;
+  readonly now: number;
+}
+
+/** Full updates of a project that callers, or one task, fill. */
+interface FullUpdatesOf {
+  readonly projectId: number;
+  readonly origin: string;
+}
+
+const selectOf = (database: Database, { projectId, origin }: FullUpdatesOf) =>
+  selectFullUpdates(database.read)
+    .where((is) => is.and({ project_id: projectId, origin }))
+    .orderBy('id', 'desc')
+    .limit(1);
 
 /** @returns the newest full update of this origin that is open or was started, whatever became of its commit */
 export async function findLatestFullUpdate(
   database: Database,
-  { projectId, origin }: { projectId: number; origin: string },
+  of: FullUpdatesOf,
 ): Promise<FullUpdate | undefined> {
-  const row = await selectFullUpdates(database.read)
-    .where((is) => is.and({ project_id: projectId, origin }))
+  const row = await selectOf(database, of)
     .where((is) => is.or([is('state', '!=', 'discarded'), is('commit_task_id', 'is not', null)]))
-    .orderBy('id', 'desc')
-    .limit(1)
     .executeTakeFirst();
   return row && readFullUpdate(row);
 }
+
+/** @returns the newest full update that the caller began, whatever became of it; those of nobody belong to every caller */
+export async function findLatestOfCaller(
+  database: Database,
+  { caller, ...of }: FullUpdatesOf & { caller: string },
+): Promise<FullUpdate | undefined> {
+  const row = await selectOf(database, of).where(ofCaller(caller)).executeTakeFirst();
+  return row && readFullUpdate(row);
+}
+
+const ofCaller = (caller: string) => sql<boolean>`(opened_by is null or opened_by = ${caller})`;
 
 /** @returns whether it was still open */
 export const discardOpen = (
@@ -109,16 +169,17 @@ export const discardOpen = (
     return isOpen;
   });
 
-/** Whether a later one was discarded. */
+/** Whether the caller gave a later one up. */
 export async function wasGivenUpSince(
   database: Database,
-  { id, projectId, origin }: FullUpdateKey & { origin: string },
+  { id, projectId, origin, caller }: FullUpdateKey & { origin: string; caller: string },
 ): Promise<boolean> {
   const row = await database.read
     .selectFrom('full_update')
     .select('id')
     .where((is) => is.and({ project_id: projectId, origin }))
     .where('id', '>', id)
+    .where(ofCaller(caller))
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
@@ -184,7 +245,7 @@ export async function listBatches(read: Database['read'], key: FullUpdateKey): P
   const columns = ['batch', 'task_id as taskId', 'payload_name as payloadName', 'encoding'] as const;
   const rows = await read
     .selectFrom('full_update_batch')
-    .select([...columns, 'product_count as productCount'])
+    .select([...columns, 'product_count as productCount', 'digest'])
     .where((is) => is.and(toSnake(batchesOf(key))))
     .orderBy('batch')
     .execute();
@@ -206,6 +267,16 @@ export async function beginCommit(
   return { begun: undefined, commitTaskId: present?.commitTaskId };
 }
 
+/** Records what the full update holds, for a start that repeats the one that began the commit. */
+export async function noteHeld(
+  tx: ControlTransaction,
+  key: FullUpdateKey,
+  { batches, products }: AcceptedBatches,
+): Promise<void> {
+  const set = { batchCount: batches, productCount: products };
+  await control.update(tx, 'full_update', { where: rowOf(key), set });
+}
+
 /** Ends a full update and deletes its batches. */
 export const closeFullUpdate = (database: Database, key: FullUpdateKey, state: 'committed' | 'discarded') =>
   database.write(key.projectId, async (tx) => {
@@ -225,21 +296,29 @@ export async function listUnclosed(database: Database): Promise<FullUpdate[]> {
 const FAILED = 1;
 const IN_DOUBT = 2;
 
+/** The full update that a call concerns: the named one, else the one that its caller began. */
+export interface ChosenSession {
+  readonly fullUpdateId?: number | undefined;
+  /** By `nameCaller`. */
+  readonly caller: string;
+}
+
 /**
  * Counts a batch that is about to be read, for which a commit waits.
  * @returns the batch of the open full update; undefined if there is none
  */
 export function expectBatch(
   database: Database,
-  expected: Omit<ArrivingBatch, 'id'> & { origin: string; fullUpdateId: number | undefined },
+  expected: Omit<ArrivingBatch, 'id'> & { origin: string } & ChosenSession,
 ): Promise<ArrivingBatch | undefined> {
-  const { projectId, processId, number, origin, fullUpdateId } = expected;
+  const { projectId, processId, number, origin, caller, fullUpdateId } = expected;
   return database.write('rows', async (tx) => {
     const open = await tx
       .selectFrom('full_update')
       .select(['id', 'batch_at'])
       .where((is) => is.and({ project_id: projectId, origin, state: 'open' }))
       .$if(fullUpdateId !== undefined, (query) => query.where('id', '=', Number(fullUpdateId)))
+      .$if(fullUpdateId === undefined, (query) => query.where(ofCaller(caller)))
       // A commit that begins meanwhile waits and counts the batch, or the batch waits and finds none open.
       .$if(database.isShared, (query) => query.forShare())
       .executeTakeFirst();

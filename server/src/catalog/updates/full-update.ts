@@ -12,6 +12,8 @@ import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import { COMMIT_WAIT_MS, createFailedBatches } from './failed-batches.ts';
 import { createFullUpdateCommits } from './full-update-commit.ts';
 import * as fullUpdateStore from './full-update-store.ts';
+import { createRepeatChecks } from './repeat-checks.ts';
+import { type ChosenSession, createSessionChoice } from './session-choice.ts';
 import type { Staging } from './staging.ts';
 import * as answers from './update-answers.ts';
 
@@ -21,8 +23,7 @@ interface AcceptedCounts {
   readonly products?: number;
 }
 
-interface UploadOptions {
-  readonly fullUpdateId?: number;
+interface UploadOptions extends ChosenSession {
   /** The batch as counted when it began; undefined if no full update was open then. */
   readonly arriving: fullUpdateStore.ArrivingBatch | undefined;
   /** Default: as the project's setting. */
@@ -30,8 +31,7 @@ interface UploadOptions {
   readonly record: RecordAnswer<answers.ProductsAccepted>;
 }
 
-interface StartOptions extends AcceptedCounts {
-  readonly fullUpdateId?: number;
+interface StartOptions extends AcceptedCounts, ChosenSession {
   readonly record: RecordAnswer<answers.StartAnswered>;
   readonly author: ChangeAuthor;
   readonly allowDeletes?: number;
@@ -59,6 +59,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   const { database, store, tasks, ingest, clock, getSettings } = parts;
   const failedBatches = createFailedBatches(parts, ORIGIN);
   const commits = createFullUpdateCommits(parts, staging);
+  const sessions = createSessionChoice(database, ORIGIN);
   const uploadTask: TaskDefinition<{ fullUpdateId: number }> = {
     kind: 'catalog.upload',
     name: '',
@@ -68,32 +69,34 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   };
 
   async function open<Answer>(
-    projectId: number,
-    origin: string,
+    { projectId, origin, openedBy }: { projectId: number; origin: string; openedBy: string | null },
     alongside: (tx: ControlTransaction, id: number) => Promise<Answer>,
   ): Promise<Answer> {
-    const opened = { projectId, origin, now: clock.now() };
+    const opened = { projectId, origin, openedBy, now: clock.now() };
     const answer = await fullUpdateStore.openFullUpdate(database, opened, alongside);
     if (origin === ORIGIN) failedBatches.forget(projectId);
     await commits.closeDiscarded(projectId);
     return answer;
   }
 
-  /** Begins a full update; an open one is discarded. */
-  const initiate = (project: ChosenProject, record: RecordAnswer<answers.InitiateAnswered>) =>
-    open(project.id, ORIGIN, async (tx, fullUpdateId) => {
+  /** Begins a full update of the caller; an open one is discarded. */
+  const initiate = (
+    project: ChosenProject,
+    { caller, record }: { caller: string; record: RecordAnswer<answers.InitiateAnswered> },
+  ) =>
+    open({ projectId: project.id, origin: ORIGIN, openedBy: caller }, async (tx, fullUpdateId) => {
       const answer = { message: answers.SUCCESS_TEXTS.initiate, status: 'success' as const, fullUpdateId };
       await record(tx, answer);
       return answer;
     });
 
-  /** @throws full_update_missing, full_update_other and every refusal of a body; then nothing is stored */
+  /** @throws the refusals of `sessions.getOpen` and every refusal of a body; then nothing is stored */
   async function upload(
     project: ChosenProject,
     body: RawBody,
-    { fullUpdateId, arriving, onInvalid, record }: UploadOptions,
+    { caller, fullUpdateId, arriving, onInvalid, record }: UploadOptions,
   ): Promise<answers.ProductsAccepted> {
-    const { id } = await getOpen(project.id, arriving?.id ?? fullUpdateId);
+    const { id } = await sessions.getOpen(project.id, { caller, fullUpdateId: arriving?.id ?? fullUpdateId });
     // One that was opened meanwhile may be committed without the batch, which it does not count.
     if (arriving === undefined) throw new ServiceError('full_update_missing');
     const { onInvalid: usual } = await getSettings(project.id);
@@ -105,7 +108,8 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   /** Discards what a task opened and did not commit; with an id, only that one. */
   async function discardOf(task: Task, id?: number): Promise<void> {
     const { projectId } = task;
-    const latest = await findLatest(projectId, originOf(task));
+    const of = { projectId, origin: originOf(task) };
+    const latest = await fullUpdateStore.findLatestFullUpdate(database, of);
     // Another process may run the task by now, and fill another one.
     const isMeant = id === undefined || id === latest?.id;
     if (latest?.state === 'open' && isMeant) await commits.close(projectId, latest.id, 'discarded');
@@ -115,8 +119,8 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     fullUpdateId: number,
     { project, body, record, parent, arriving, onInvalid = 'refuse' }: SentBatch,
   ): Promise<answers.ProductsAccepted> {
-    const sent = { projectId: project.id, body, form: 'products', onInvalid } as const;
-    const { batch, source, answer } = await ingest.acceptWith(sent, async ({ source, ...counts }) => {
+    const sent = { projectId: project.id, body, form: 'products', onInvalid, isDigested: true } as const;
+    const { batch, source, answer } = await ingest.acceptWith(sent, async ({ source, digest, ...counts }) => {
       const { payloadName, encoding } = source;
       let accepted: { batch: number; answer: answers.ProductsAccepted } | undefined;
       await tasks.accept(uploadTask, {
@@ -124,7 +128,13 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
         payload: { fullUpdateId },
         ...(parent && { parent, origin: parent.origin }),
         async alongside(tx, task) {
-          const stored = { taskId: task.id, payloadName, encoding, productCount: counts.parsed };
+          const stored = {
+            taskId: task.id,
+            payloadName,
+            encoding,
+            productCount: counts.parsed,
+            digest: digest ?? null,
+          };
           const key = { projectId: project.id, id: fullUpdateId };
           const batch = await fullUpdateStore.addBatch(tx, key, { ...stored, arriving, now: clock.now() });
           if (batch === undefined) throw new ServiceError('full_update_missing');
@@ -139,28 +149,31 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     return answer;
   }
 
-  /** Shows the open full update, rule 30. @throws full_update_missing, full_update_other */
-  async function describe(projectId: number, fullUpdateId: number | undefined) {
-    const open = await getOpen(projectId, fullUpdateId);
+  /**
+   * Shows the open full update, rule 30.
+   * @param chosen undefined: that of whichever caller @throws the refusals of `sessions.getShown`
+   */
+  async function describe(projectId: number, chosen: ChosenSession | undefined) {
+    const open =
+      chosen === undefined ? await sessions.getAny(projectId) : await sessions.getShown(projectId, chosen);
     const batches = await fullUpdateStore.listBatches(database.read, open);
     return {
       status: 'success' as const,
       fullUpdateId: open.id,
-      batches: batches.length,
-      products: countProducts(batches),
+      ...fullUpdateStore.countAccepted(batches),
       arriving: open.arriving,
       lastBatch: open.lastBatch,
       lastBatchAt: open.batchAt,
     };
   }
 
-  /** Discards the open full update. @throws full_update_missing, also if its commit began meanwhile, full_update_other */
+  /** Discards the open full update. @throws full_update_missing, also if its commit began meanwhile, and those of `getOpen` */
   async function giveUp(
     projectId: number,
-    fullUpdateId: number | undefined,
+    chosen: ChosenSession,
     record: RecordAnswer<{ status: 'success'; fullUpdateId: number }>,
   ) {
-    const open = await getOpen(projectId, fullUpdateId);
+    const open = await sessions.getOpen(projectId, chosen);
     const answer = { status: 'success' as const, fullUpdateId: open.id };
     if (!(await fullUpdateStore.discardOpen(database, open, (tx) => record(tx, answer))))
       throw new ServiceError('full_update_missing');
@@ -184,12 +197,13 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
 
   async function startOpen(
     project: ChosenProject,
-    { fullUpdateId, allowDeletes, record, author, ...counts }: StartOptions,
+    { caller, fullUpdateId, allowDeletes, record, author, ...counts }: StartOptions,
   ): Promise<Task> {
-    const latest = await findLatest(project.id);
-    const isMeant = fullUpdateId === undefined || fullUpdateId === latest?.id;
-    if (latest?.commitTaskId !== undefined && isMeant) return findStarted(latest, latest.commitTaskId);
-    const open = await waitUntilWhole(chooseOpen(latest, fullUpdateId), counts);
+    const chosen = { caller, fullUpdateId };
+    const repeated = { ...counts, caller, allowDeletes };
+    const started = await sessions.findStarted(project.id, chosen);
+    if (started?.commitTaskId !== undefined) return repeatStart(started, started.commitTaskId, repeated);
+    const open = await waitUntilWhole(await sessions.getOpen(project.id, chosen), counts);
     const { maxDeletePercent } = await getSettings(project.id);
     await checkGuard(project.id, open.id, { maxDeletePercent, allowDeletes });
     const committing = tasks.accept(commits.task, {
@@ -203,19 +217,40 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
         // A batch may have begun, or failed, since it was found complete.
         const batches = await fullUpdateStore.listBatches(tx, open);
         refuseMissingBatches(failedBatches.stateOf(before.begun), batches, counts);
+        await fullUpdateStore.noteHeld(tx, key, fullUpdateStore.countAccepted(batches));
         return record(tx, describeStarted(task));
       },
     });
     return committing.catch((error: unknown) => {
       const isStarted = error instanceof ServiceError && error.code === 'full_update_started';
-      if (isStarted) return findStarted(open, String(error.facts.values?.[0]));
+      if (isStarted) return repeatStart(open, String(error.facts.values?.[0]), repeated);
       throw error;
     });
   }
 
+  /** @returns the task of a commit that began before @throws what refuses a start that says something else than the first */
+  async function repeatStart(
+    { id, projectId }: fullUpdateStore.FullUpdateKey,
+    commitTaskId: string,
+    { caller, allowDeletes, ...counts }: AcceptedCounts & Pick<StartOptions, 'caller' | 'allowDeletes'>,
+  ): Promise<Task> {
+    const update = await fullUpdateStore.findFullUpdate(database.read, { id, projectId });
+    if (update === undefined) throw new ServiceError('full_update_missing');
+    const task = await findStarted({ id, projectId, caller }, commitTaskId);
+    // Without stored counts an earlier version began the commit, and nothing shows what it held.
+    if (hasCounts(counts) && update.held === undefined)
+      throw new ServiceError('full_update_started', { values: [commitTaskId] });
+    if (update.held !== undefined) refuseOtherCounts(update.held, counts);
+    commits.refuseOtherDeletes(task, allowDeletes);
+    return task;
+  }
+
   /** @throws full_update_missing for a discarded one, full_update_started for a commit without effect, or a deleted task */
-  async function findStarted(update: fullUpdateStore.FullUpdate, commitTaskId: string): Promise<Task> {
-    if (await fullUpdateStore.wasGivenUpSince(database, { ...update, origin: ORIGIN }))
+  async function findStarted(
+    of: fullUpdateStore.FullUpdateKey & { caller: string },
+    commitTaskId: string,
+  ): Promise<Task> {
+    if (await fullUpdateStore.wasGivenUpSince(database, { ...of, origin: ORIGIN }))
       throw new ServiceError('full_update_missing');
     const task = await tasks.find(commitTaskId);
     if (task === undefined || task.status === 'FAILED' || task.status === 'CANCELLED')
@@ -226,7 +261,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   /** Waits briefly for arriving batches. @throws the refusals of `refuseMissingBatches`, not_ready */
   async function waitUntilWhole(opened: fullUpdateStore.FullUpdate, counts: AcceptedCounts) {
     const until = performance.now() + COMMIT_WAIT_MS;
-    const find = () => getOpen(opened.projectId, opened.id);
+    const find = () => sessions.getAny(opened.projectId).then((open) => refuseOther(open, opened.id));
     const open = opened.arriving === 0 ? opened : await failedBatches.waitForArriving(find, until);
     const batches = await fullUpdateStore.listBatches(database.read, open);
     refuseMissingBatches(failedBatches.stateOf(open), batches, counts);
@@ -234,41 +269,36 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     return open;
   }
 
-  const findLatest = (projectId: number, origin = ORIGIN) =>
-    fullUpdateStore.findLatestFullUpdate(database, { projectId, origin });
-
-  const getOpen = async (projectId: number, fullUpdateId: number | undefined) =>
-    chooseOpen(await findLatest(projectId), fullUpdateId);
-
   /**
    * Stages what is missing and reads everything. If another call discards it meanwhile, the work fails, or finds nothing.
-   * @throws full_update_missing, full_update_other
+   * @throws the refusals of `sessions.getShown`
    */
   async function readStaged<Result>(
     projectId: number,
-    fullUpdateId: number | undefined,
+    chosen: ChosenSession,
     read: (id: number) => Promise<Result>,
   ): Promise<Result> {
-    const { id } = await getOpen(projectId, fullUpdateId);
+    const { id } = await sessions.getShown(projectId, chosen);
+    const stillOpen = async () => refuseOther(await sessions.getAny(projectId), id);
     const staged = commits.complete(projectId, id).then(() => read(id));
     const result = await staged.catch(async (error: unknown) => {
       // A missing payload was removed with its full update.
-      if (!(error instanceof ServiceError) || error.code === 'payload_damaged') await getOpen(projectId, id);
+      if (!(error instanceof ServiceError) || error.code === 'payload_damaged') await stillOpen();
       throw error;
     });
-    await getOpen(projectId, id);
+    await stillOpen();
     return result;
   }
 
-  const compare = (projectId: number, fullUpdateId: number | undefined, withIdentifiers: boolean) =>
-    readStaged(projectId, fullUpdateId, (id) =>
+  const compare = (projectId: number, chosen: ChosenSession, withIdentifiers: boolean) =>
+    readStaged(projectId, chosen, (id) =>
       store.compareStaged(projectId, { fullUpdateId: id, withIdentifiers }),
     );
 
   /** Uses the figures at the time of the call; the commit checks again when its turn comes. */
   async function checkGuard(projectId: number, fullUpdateId: number, limit: DeleteLimit): Promise<void> {
     if (limit.allowDeletes === undefined && limit.maxDeletePercent >= 100) return;
-    const { present, deleted } = await compare(projectId, fullUpdateId, false);
+    const { present, deleted } = await compare(projectId, { fullUpdateId, caller: '' }, false);
     if (!isGuarded(limit, present, deleted.count)) return;
     const refusal = refuseDeletes({ present, deleted: deleted.count }, limit);
     await commits.recordRefusal(projectId, fullUpdateId, refusal);
@@ -285,33 +315,39 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     start,
     discardOf,
     /** Opens a session that a task fills; one left open by an earlier run of the task is discarded. @returns its id */
-    openFor: (task: Task) => open(task.projectId, originOf(task), async (_, id) => id),
+    openFor: (task: Task) =>
+      open({ projectId: task.projectId, origin: originOf(task), openedBy: null }, async (_, id) => id),
     /** @throws every refusal of a body; then nothing is stored */
     async addFor(task: Task, fullUpdateId: number, body: RawBody): Promise<void> {
       const project = { id: task.projectId, name: task.projectName };
       await accept(fullUpdateId, { project, body, record: async () => {}, parent: task });
     },
     commitAsPart: commits.asPart,
-    /** A dry run of the commit. @throws full_update_missing, full_update_other */
-    preview: (projectId: number, fullUpdateId: number | undefined) => compare(projectId, fullUpdateId, true),
-    /** Products that a commit would delete, by identifier. @throws full_update_missing, full_update_other */
+    /** A dry run of the commit. @throws the refusals of `sessions.getShown` */
+    preview: (projectId: number, chosen: ChosenSession) => compare(projectId, chosen, true),
+    /** Products that a commit would delete, by identifier. @throws the refusals of `sessions.getShown` */
     listDeleted: (
       projectId: number,
-      { fullUpdateId, ...page }: Omit<DeletedPage, 'fullUpdateId'> & { fullUpdateId: number | undefined },
+      chosen: ChosenSession,
+      page: Omit<DeletedPage, 'fullUpdateId'>,
     ): Promise<readonly ListedRow[]> =>
-      readStaged(projectId, fullUpdateId, (id) =>
-        store.listDeleted(projectId, { ...page, fullUpdateId: id }),
-      ),
+      readStaged(projectId, chosen, (id) => store.listDeleted(projectId, { ...page, fullUpdateId: id })),
+    /** Counts a batch that is about to be read. @throws full_update_replaced, full_update_foreign, full_update_other */
+    async expect(projectId: number, chosen: ChosenSession) {
+      const arriving = await failedBatches.expect(projectId, chosen);
+      if (arriving === undefined) await sessions.refuseForeign(projectId, chosen);
+      return arriving;
+    },
+    repeats: createRepeatChecks(parts, ORIGIN),
     /** Called at the start. */
     closeEnded: commits.closeEnded,
   };
 }
 
-/** @throws full_update_missing, full_update_other */
-function chooseOpen(latest: fullUpdateStore.FullUpdate | undefined, fullUpdateId: number | undefined) {
-  if (latest?.state !== 'open') throw new ServiceError('full_update_missing');
-  if (fullUpdateId === undefined || fullUpdateId === latest.id) return latest;
-  throw new ServiceError('full_update_other', { values: [latest.id, fullUpdateId] });
+/** @throws full_update_other */
+function refuseOther(open: fullUpdateStore.FullUpdate, id: number): fullUpdateStore.FullUpdate {
+  if (open.id === id) return open;
+  throw new ServiceError('full_update_other', { values: [open.id, id] });
 }
 
 /**
@@ -328,26 +364,20 @@ function refuseMissingBatches(
   if (arriving > 0) throw new ServiceError('full_update_arriving', { values: [count], retryAfterSeconds: 1 });
   if (lastBatch === 'failed') throw new ServiceError('full_update_batch_failed');
   if (accepted.every(({ productCount }) => productCount === 0)) throw new ServiceError('full_update_empty');
-  if (hasCounts(counts)) refuseOtherCounts(accepted, counts);
+  if (hasCounts(counts)) refuseOtherCounts(fullUpdateStore.countAccepted(accepted), counts);
   else if (lastBatch === 'in doubt') throw new ServiceError('full_update_in_doubt');
 }
 
 const hasCounts = ({ batches, products }: AcceptedCounts): boolean => (batches ?? products) !== undefined;
 
 /** @throws full_update_incomplete */
-function refuseOtherCounts(accepted: readonly fullUpdateStore.Batch[], counts: AcceptedCounts): void {
-  const compared = [
-    ['batches', accepted.length, counts.batches],
-    ['products', countProducts(accepted), counts.products],
-  ] as const;
-  for (const [what, held, sent] of compared) {
-    if (sent === undefined || sent === held) continue;
-    throw new ServiceError('full_update_incomplete', { values: [held, what, sent] });
+function refuseOtherCounts(held: fullUpdateStore.AcceptedBatches, counts: AcceptedCounts): void {
+  for (const what of ['batches', 'products'] as const) {
+    const sent = counts[what];
+    if (sent === undefined || sent === held[what]) continue;
+    throw new ServiceError('full_update_incomplete', { values: [held[what], what, sent] });
   }
 }
-
-const countProducts = (batches: readonly fullUpdateStore.Batch[]): number =>
-  batches.reduce((sum, { productCount }) => sum + productCount, 0);
 
 /** Source: docs/interface.md §4.4, answer of start. */
 const describeStarted = (task: Task): answers.StartAnswered => ({

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import * as wire from '../../http/answers/answers.ts';
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import { type Endpoint, type Routes, type RouteTools, serve, serveOnce } from '../../http/server/server.ts';
+import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { optional } from '../../kernel/optional.ts';
 import { actorOf, type Projects } from '../../projects/projects.ts';
@@ -11,6 +12,7 @@ import type { Catalog } from '../catalog.ts';
 import * as products from '../products/products.ts';
 import type { ArrivingBatch, FailedBatch } from './full-update-store.ts';
 import { readLegacyForm } from './legacy-items.ts';
+import { type ChosenSession, OF_OTHERS } from './session-choice.ts';
 import * as schemas from './update-answers.ts';
 
 interface UpdateRouteParts extends RouteTools {
@@ -51,6 +53,12 @@ async function untilDone<Answer>({ rawBody }: FastifyRequest, work: Promise<Answ
     rawBody?.loan?.giveBack();
   }
 }
+
+/** The full update that a request names, and its caller, whose own one it concerns otherwise. */
+const sessionOf = ({ query, caller }: FastifyRequest): ChosenSession => ({
+  fullUpdateId: (query as { fullUpdateId?: number }).fullUpdateId,
+  caller: nameCaller(caller),
+});
 
 /** @throws body_not_json for a request without a body */
 function rawBodyOf(request: FastifyRequest): RawBody {
@@ -242,15 +250,16 @@ export const updateRoutes =
       query: wire.ProjectQuery,
       answer: { 200: schemas.InitiateAnswer },
       answerOnce,
-      handle: ({ project }, record) => fullUpdates.initiate(project, record),
+      checkRepeated: ({ project }, answer) => fullUpdates.repeats.initiate(project.id, answer),
+      handle: ({ project, caller }, record) =>
+        fullUpdates.initiate(project, { caller: nameCaller(caller), record }),
     });
 
     const arriving = new WeakMap<FastifyRequest, ArrivingBatch>();
     const hooks: Endpoint['hooks'] = {
       // Before the body is read, so that from here on the store knows of the batch.
       preParsing: async (request) => {
-        const { fullUpdateId } = request.query as { fullUpdateId?: number };
-        const batch = await fullUpdates.failedBatches.expect(request.project.id, fullUpdateId);
+        const batch = await fullUpdates.expect(request.project.id, sessionOf(request));
         if (batch !== undefined) arriving.set(request, batch);
         request.payload = catalog.openPayload(request.project.id);
       },
@@ -268,11 +277,15 @@ export const updateRoutes =
         answer: { 200: schemas.UpdateAnswer },
         async handle(request) {
           let isRepeated = true;
-          const uploading = answerOnce<schemas.ProductsAccepted>(request, (record) => {
+          const upload = (record: wire.RecordAnswer<schemas.ProductsAccepted>) => {
             isRepeated = false;
-            const options = { ...request.query, arriving: arriving.get(request), record };
+            const { onInvalid } = request.query;
+            const options = { ...sessionOf(request), onInvalid, arriving: arriving.get(request), record };
             return fullUpdates.upload(request.project, rawBodyOf(request), options);
-          });
+          };
+          const uploading = answerOnce<schemas.ProductsAccepted>(request, upload, (answer) =>
+            fullUpdates.repeats.upload(request.project.id, answer),
+          );
           const answer = await untilDone(request, uploading);
           if (isRepeated) await fullUpdates.failedBatches.endRepeated(arriving.get(request));
           return answer;
@@ -285,8 +298,8 @@ export const updateRoutes =
       summary: 'What the commit of the open full update would do',
       query: FullUpdateQuery,
       answer: { 200: PreviewAnswer },
-      async handle({ project, query }) {
-        const { present, ...difference } = await fullUpdates.preview(project.id, query.fullUpdateId);
+      async handle(request) {
+        const { present, ...difference } = await fullUpdates.preview(request.project.id, sessionOf(request));
         const deletePercent = present === 0 ? 0 : (difference.deleted.count * 100) / present;
         return { status: 'success' as const, ...difference, deletePercent };
       },
@@ -298,10 +311,13 @@ export const updateRoutes =
       summary: 'The products that the commit of the open full update would delete, page by page',
       query: DeletedQuery,
       answer: { 200: DeletedAnswer },
-      async handle({ project, query }) {
-        const { fullUpdateId, limit = 100, cursor = '' } = query;
+      async handle(request) {
+        const { limit = 100, cursor = '' } = request.query;
         const after = Buffer.from(cursor, 'base64url').toString().replaceAll('\u0000', '');
-        const found = await fullUpdates.listDeleted(project.id, { fullUpdateId, after, limit: limit + 1 });
+        const found = await fullUpdates.listDeleted(request.project.id, sessionOf(request), {
+          after,
+          limit: limit + 1,
+        });
         const page = found.slice(0, limit);
         const last = found.length > limit ? page.at(-1) : undefined;
         return {
@@ -318,8 +334,15 @@ export const updateRoutes =
       query: StartQuery,
       answer: { 200: schemas.StartAnswer },
       answerOnce,
-      handle: ({ project, query, caller }, record) =>
-        fullUpdates.start(project, { ...query, author: actorOf(caller), record }),
+      checkRepeated: (request, answer) =>
+        fullUpdates.repeats.start(request.project.id, sessionOf(request), answer),
+      handle: (request, record) =>
+        fullUpdates.start(request.project, {
+          ...request.query,
+          ...sessionOf(request),
+          author: actorOf(request.caller),
+          record,
+        }),
     });
 
     // Source: docs/interface.md §4.4 rules 30 to 32.
@@ -330,7 +353,7 @@ export const updateRoutes =
       summary: 'The open full update',
       query: FullUpdateQuery,
       answer: { 200: Shown },
-      handle: ({ project, query }) => fullUpdates.describe(project.id, query.fullUpdateId),
+      handle: (request) => fullUpdates.describe(request.project.id, sessionOf(request)),
     });
 
     serve(server, 'GET /management/projects/:id/full-update', {
@@ -354,7 +377,7 @@ export const updateRoutes =
       query: FullUpdateQuery,
       answer: { 200: Type.Object({ status: schemas.success, fullUpdateId: Type.Integer() }) },
       answerOnce,
-      handle: ({ project, query }, record) => fullUpdates.giveUp(project.id, query.fullUpdateId, record),
+      handle: (request, record) => fullUpdates.giveUp(request.project.id, sessionOf(request), record),
     });
   };
 
@@ -405,7 +428,7 @@ export const contentRoutes =
 function readFailedBatch(request: FastifyRequest, error: unknown): Omit<FailedBatch, 'at'> | undefined {
   const { project } = request as Partial<FastifyRequest>;
   const code = error instanceof ServiceError ? error.code : undefined;
-  if (code === 'full_update_other') return undefined;
+  if (code !== undefined && OF_OTHERS.has(code)) return undefined;
   if (project !== undefined) return { projectId: project.id, state: 'failed' };
   // Nothing could check whether the caller may write to the project, so it is taken at its word.
   const { projectId } = request.query as { projectId?: unknown };

@@ -1,6 +1,5 @@
 /** The door of answers: refusals with their status and text, answers kept for an `Idempotency-Key`, ETags. */
 
-import { createHash } from 'node:crypto';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { type TNumberOptions, type TProperties, type TSchema, Type } from 'typebox';
 import { boundLines } from '../../kernel/bounded-lines.ts';
@@ -12,8 +11,10 @@ import { REFUSALS } from '../../kernel/refusals.ts';
 import type { ControlTransaction, Database, ExpectedStates } from '../../storage/storage.ts';
 import { translateSqliteError } from '../../storage/storage.ts';
 import { type AnswerKey, findAnswer, packAnswer, saveAnswer, unpackAnswer } from './answer-store.ts';
+import { type DigestElsewhere, digestRequest, hashRequest } from './request-digest.ts';
 
 export { dropAnswersBefore } from './answer-store.ts';
+export { digestRequest } from './request-digest.ts';
 
 /** Source: docs/interface.md §8. */
 const DETAILS = { most: 100, bytes: 32 * 1024 };
@@ -346,10 +347,14 @@ export const pageOf = <Element extends TSchema>(element: Element, description?: 
 /** Writes the answer beside the change, in the same transaction, so that a crash keeps both or neither. */
 export type RecordAnswer<Answer> = (tx: ControlTransaction, answer: Answer) => Promise<void>;
 
+/** Throws a refusal if the first answer is not true any more when it would be repeated. */
+export type CheckRepeated<Answer> = (answer: Answer) => Promise<void>;
+
 /** Runs the work of a write once per `Idempotency-Key` and answers a repetition with the first answer. */
 export type AnswerOnce = <Answer extends object>(
   request: FastifyRequest,
   work: (record: RecordAnswer<Answer>) => Promise<Answer>,
+  checkRepeated?: CheckRepeated<Answer>,
 ) => Promise<Answer>;
 
 const STORED_MS = 24 * 3_600_000;
@@ -375,8 +380,16 @@ interface Answered<Answer> {
   readonly isRepeated: boolean;
 }
 
-/** Source: docs/interface.md §7.5. @throws idempotency_key_reused when the key came with a different request before */
-export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
+/**
+ * Source: docs/interface.md §7.5.
+ * @param digestElsewhere the parsing threads; by default this thread, for a server whose routes are only described
+ * @throws idempotency_key_reused when the key came with a different request before
+ */
+export function createAnswerOnce(
+  database: Database,
+  clock: Clock,
+  digestElsewhere: DigestElsewhere = async (request) => digestRequest(request),
+): AnswerOnce {
   const underWay = new Map<string, { requestHash: string; answered: Promise<Answered<object>> }>();
 
   async function find<Answer extends object>(keyed: KeyedRequest): Promise<Answer | undefined> {
@@ -421,18 +434,21 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
   return async <Answer extends object>(
     request: FastifyRequest,
     work: (record: RecordAnswer<Answer>) => Promise<Answer>,
+    checkRepeated?: CheckRepeated<Answer>,
   ) => {
     const idempotencyKey = request.headers['idempotency-key'];
     if (typeof idempotencyKey !== 'string' || idempotencyKey === '') return work(async () => {});
     if (idempotencyKey.length > 255) {
       throw new ServiceError('query_invalid', 'Idempotency-Key must not have more than 255 characters');
     }
-    const keyed = { caller: nameCaller(request.caller), idempotencyKey, requestHash: hashRequest(request) };
+    const requestHash = await hashRequest(request, digestElsewhere);
+    const keyed = { caller: nameCaller(request.caller), idempotencyKey, requestHash };
     const place = `${keyed.caller} ${idempotencyKey}`;
     const first = underWay.get(place);
     if (first !== undefined) {
       refuseOther(first.requestHash, keyed.requestHash);
       const shared = (await first.answered) as Answered<Answer>;
+      await checkRepeated?.(shared.answer);
       request.isRepeated = true;
       return shared.answer;
     }
@@ -440,6 +456,7 @@ export function createAnswerOnce(database: Database, clock: Clock): AnswerOnce {
     underWay.set(place, { requestHash: keyed.requestHash, answered });
     try {
       const { answer, isRepeated } = await answered;
+      if (isRepeated) await checkRepeated?.(answer);
       request.isRepeated = isRepeated;
       return answer;
     } finally {
@@ -454,13 +471,4 @@ function mayBeAnswered(error: unknown): boolean {
 
 function refuseOther(firstHash: string, requestHash: string): void {
   if (firstHash !== requestHash) throw new ServiceError('idempotency_key_reused');
-}
-
-function hashRequest(request: FastifyRequest): string {
-  // In a project's path, the path names the project.
-  const projectId = request.routeOptions.config.guard === 'project' ? request.project.id : 0;
-  const hash = createHash('sha256').update(`${request.method} ${request.url.split('?', 1)[0]} ${projectId} `);
-  const query = Object.entries(request.query as object).filter(([name]) => name !== 'apiKey');
-  hash.update(JSON.stringify(query.sort(([a], [b]) => (a < b ? -1 : 1))));
-  return hash.update(request.rawBody?.bytes ?? request.bodyDigest ?? '').digest('hex');
 }

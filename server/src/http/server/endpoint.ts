@@ -176,19 +176,26 @@ export function serveOnce<
   call: Call,
   {
     answerOnce,
+    checkRepeated,
     handle,
     ...endpoint
-  }: Answering<Answer> & { readonly answerOnce: answers.AnswerOnce } & Handled<
-      Described<Answer>,
-      answers.RecordAnswer<Described<Answer>>,
-      Params,
-      Query,
-      Body
-    >,
+  }: Answering<Answer> & {
+    readonly answerOnce: answers.AnswerOnce;
+    /** Throws a refusal if the first answer is not true any more when it would be repeated. */
+    checkRepeated?(
+      request: FastifyRequest & { query: Value<Query> },
+      answer: Described<Answer>,
+    ): Promise<void>;
+  } & Handled<Described<Answer>, answers.RecordAnswer<Described<Answer>>, Params, Query, Body>,
 ): void {
   serve<Answer, Params, Query, Body>(server, call, {
     ...endpoint,
-    handle: (request) => answerOnce(request, (record) => handle(request, record)),
+    handle: (request) =>
+      answerOnce(
+        request,
+        (record) => handle(request, record),
+        checkRepeated && ((answer) => checkRepeated(request, answer as Described<Answer>)),
+      ),
   });
 }
 

@@ -56,8 +56,10 @@ const COMMIT_REFUSALS: readonly FailureCode[] = [
   'deletes_not_exact',
   'full_update_batch_failed',
   'full_update_empty',
+  'full_update_foreign',
   'full_update_missing',
   'full_update_other',
+  'full_update_replaced',
   'full_update_started',
 ];
 /** From a cached lookup (1 ms) to the longest `wait` for a task (60 s). */

@@ -321,7 +321,7 @@ type PiecePlace = Pick<Base, 'payloads'> & { readonly projectId: number };
  */
 async function storePieces(chunks: AsyncIterable<Uint8Array>, { payloads, projectId }: PiecePlace) {
   const name = `pipeline-${randomBytes(12).toString('hex')}`;
-  const digest = createHash('sha256');
+  const digest = digestFile();
   const pieces: string[] = [];
   let sizeBytes = 0;
   async function* measured(): AsyncGenerator<Uint8Array> {
@@ -343,7 +343,32 @@ async function storePieces(chunks: AsyncIterable<Uint8Array>, { payloads, projec
     await removePieces(pieces, { payloads, projectId }).catch(() => {});
     throw error;
   }
-  return { pieces, sizeBytes, digest: digest.digest('hex') };
+  return { pieces, sizeBytes, digest: digest.end() };
+}
+
+/** In the header of gzip: its first bytes, and where it has the time at which the file was packed. Source: RFC 1952 §2.3. */
+const GZIP = { magic: Buffer.from([0x1f, 0x8b]), time: { from: 4, to: 8 } };
+
+/** Digests a file without the time at which gzip packed it, so that the same file packed again is the same. */
+function digestFile() {
+  const hash = createHash('sha256');
+  let head: Buffer = Buffer.alloc(0);
+  const isWhole = () => head.length >= GZIP.time.to;
+  const addHead = () => {
+    if (head.subarray(0, GZIP.magic.length).equals(GZIP.magic)) head.fill(0, GZIP.time.from, GZIP.time.to);
+    hash.update(head);
+  };
+  return {
+    update(chunk: Uint8Array): void {
+      if (isWhole()) return void hash.update(chunk);
+      head = Buffer.concat([head, chunk]);
+      if (isWhole()) addHead();
+    },
+    end(): string {
+      if (!isWhole()) addHead();
+      return hash.digest('hex');
+    },
+  };
 }
 
 async function removePieces(pieces: readonly string[], { payloads, projectId }: PiecePlace): Promise<void> {

@@ -1,0 +1,8 @@
+-- compatible
+-- As ../control/0015-full-update-owners.sql. What the program before opens belongs to nobody, and its batches have no digest.
+alter table full_update
+  add column opened_by text,
+  add column replaced_by bigint,
+  add column batch_count bigint,
+  add column product_count bigint;
+alter table full_update_batch add column digest text;

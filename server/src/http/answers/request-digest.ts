@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { type BodyEncoding, unpackNow } from '../../storage/payloads/payloads.ts';
+
+/** A request by which a repetition is recognised. */
+export interface DigestedRequest {
+  /** Method, path, project and parameters. */
+  readonly head: string;
+  /** The body as received. */
+  readonly bytes: Uint8Array;
+  readonly encoding: BodyEncoding;
+  readonly maxMib: number;
+}
+
+/** Has a parsing thread digest a request; owners take turns. */
+export type DigestElsewhere = (request: DigestedRequest, owner: number) => Promise<string>;
+
+/** Digested at once, in less than a millisecond. */
+const SMALL_BYTES = 256 * 1024;
+/** The limit of a body whose route names none. */
+const DEFAULT_MIB = 1 / 2;
+
+/**
+ * Digests a request with its unpacked body: gzip writes the time into its header, so a batch that is packed again differs.
+ * @throws body_not_unpacked, body_too_large
+ */
+export function digestRequest({ head, bytes, encoding, maxMib }: DigestedRequest): string {
+  const plain = unpackNow(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), encoding, maxMib);
+  return createHash('sha256').update(head).update(plain).digest('hex');
+}
+
+/** @returns the digest of the request, whatever packed its body @throws body_not_unpacked, body_too_large */
+export async function hashRequest(request: FastifyRequest, elsewhere: DigestElsewhere): Promise<string> {
+  const { rawBody, bodyDigest = '', routeOptions } = request;
+  const head = describeHead(request);
+  if (rawBody === undefined) return createHash('sha256').update(head).update(bodyDigest).digest('hex');
+  const { bytes, encoding } = rawBody;
+  const { maxBodyMib: maxMib = DEFAULT_MIB } = routeOptions.config;
+  const digested = { head, bytes, encoding, maxMib };
+  if (encoding === 'identity' && bytes.length <= SMALL_BYTES) return digestRequest(digested);
+  const { caller, project } = request as Partial<FastifyRequest>;
+  return elsewhere(digested, project?.id ?? -(caller?.accountId ?? 0));
+}
+
+function describeHead({ method, url, query, routeOptions, project }: FastifyRequest): string {
+  // In a project's path, the path names the project.
+  const projectId = routeOptions.config.guard === 'project' ? project.id : 0;
+  const parameters = Object.entries(query as object).filter(([name]) => name !== 'apiKey');
+  const sorted = JSON.stringify(parameters.sort(([a], [b]) => (a < b ? -1 : 1)));
+  return `${method} ${url.split('?', 1)[0]} ${projectId} ${sorted}`;
+}
