@@ -29,6 +29,7 @@ const lines = {
   ],
   'server/src/catalog/ingest': ['scan'],
   'server/src/catalog/store': ['sqlite', 'postgres'],
+  'server/src/agents': ['reading'],
   'server/src/relations': ['definitions', 'memberships', 'links', 'search', 'answers', 'fit', 'store'],
   'server/src/relations/store': ['sqlite', 'postgres'],
   'server/src/pipelines': ['sources', 'formats', 'mapping', 'definitions', 'runs'],

@@ -32,6 +32,7 @@ test('without a variable every setting has its default', () => {
     writerThreads: 4,
     readerThreads: 2,
     relationSeconds: 20,
+    keyless: { mibPerMinute: 1_024, secondsPerMinute: 20 },
     bodyBudgetMib: 256,
     cacheMib: Math.max(64, Math.floor(memory / 8 / 1024 / 1024)),
     backup: {

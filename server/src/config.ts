@@ -72,6 +72,9 @@ const Environment = Type.Object(
     /** Threads that answer relations. */
     RELATA_READER_THREADS: Type.Integer({ default: 2, minimum: 1, maximum: 64 }),
     RELATA_RELATION_SECONDS: Type.Integer({ default: 20, minimum: 1, maximum: 3_600 }),
+    /** What the callers of a channel may cost in a minute, who need no key: uploads that are read, and the time of a thread. */
+    RELATA_CHANNEL_MIB: Type.Integer({ default: 1_024, minimum: 1, maximum: 1_048_576 }),
+    RELATA_CHANNEL_SECONDS: Type.Integer({ default: 20, minimum: 1, maximum: 3_600 }),
     /** Memory that bodies in flight share. */
     RELATA_BODY_BUDGET_MIB: Type.Integer({ default: 256, minimum: 1, maximum: 1_048_576 }),
     /** 0: nothing is cached. */
@@ -229,6 +232,10 @@ function toConfig(settings: Environment) {
     writerThreads: settings.RELATA_WRITER_THREADS,
     readerThreads: settings.RELATA_READER_THREADS,
     relationSeconds: settings.RELATA_RELATION_SECONDS,
+    keyless: {
+      mibPerMinute: settings.RELATA_CHANNEL_MIB,
+      secondsPerMinute: settings.RELATA_CHANNEL_SECONDS,
+    },
     bodyBudgetMib: settings.RELATA_BODY_BUDGET_MIB,
     cacheMib: settings.RELATA_CACHE_MIB,
     backup: toBackup(settings),

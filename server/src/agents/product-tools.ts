@@ -1,10 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Static, Type } from 'typebox';
-import type { LookupProduct } from '../catalog/products/products.ts';
-import type { SearchAnswer } from '../catalog/search/search.ts';
+import { Type } from 'typebox';
 import { ServiceError } from '../kernel/errors.ts';
 import { optional } from '../kernel/optional.ts';
 import { toWireTask } from '../tasks/tasks.ts';
+import type { ComparedProducts, FoundPage, ShownProducts } from './reading/reading.ts';
 import * as tool from './tool.ts';
 
 const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null: this is all' });
@@ -24,9 +22,6 @@ const ShortFacet = Type.Object({
 });
 
 const PAGE = 10;
-const FACETS = 8;
-const FACET_VALUES = 4;
-const LINK = 200;
 
 export const findProducts = tool.defineTool({
   name: 'find_products',
@@ -67,42 +62,12 @@ export const findProducts = tool.defineTool({
     facets: Type.Array(ShortFacet),
     nextCursor: NextCursor,
   },
-  async answer(context, { query: q, limit = PAGE, ...requested }) {
-    const find = (most: number) => search(context, { q, limit: most, ...requested });
-    const found = await find(limit);
-    const facets = requested.cursor === undefined ? found.facets.slice(0, FACETS).map(describeFacet) : [];
-    const products = found.items.map(describeFound);
-    const fitting = tool.fitPage(products, tool.countTokens(JSON.stringify(facets)));
-    const { total, isTotalExact, partial } = found;
-    const { nextCursor } = fitting.length < products.length ? await find(fitting.length) : found;
-    return { products: fitting, total, isTotalExact, ...(partial && { partial }), facets, nextCursor };
-  },
-});
-
-/** A first question waits briefly for the index. */
-export async function search(
-  { catalog, project, signal }: tool.ToolContext,
-  question: Parameters<typeof catalog.search.find>[1],
-): Promise<SearchAnswer> {
-  const bytes = await catalog.search.find(project.id, { ...question, waits: 'briefly' }, signal);
-  return JSON.parse(Buffer.from(bytes).toString()) as SearchAnswer;
-}
-
-type Named = Pick<SearchAnswer['items'][number], 'identifier' | 'name' | 'category' | 'link'>;
-
-const describeFound = ({ identifier, name, category, link }: Named) => ({
-  identifier,
-  name: tool.shorten(name),
-  category: category.map(tool.shortenValue).slice(0, 5),
-  link: link.length > LINK ? '' : link,
-});
-
-const describeFacet = ({ attribute, unitName, values, min, max }: SearchAnswer['facets'][number]) => ({
-  attribute: tool.shorten(attribute),
-  ...(unitName !== undefined && { unit: unitName }),
-  values: values.slice(0, FACET_VALUES).map(({ value }) => tool.shortenValue(value)),
-  ...(min !== undefined && { min }),
-  ...(max !== undefined && { max }),
+  answer: ({ catalog, project, signal }, { query: q, limit = PAGE, ...requested }) =>
+    catalog.search.askOperation<FoundPage>(
+      'findForAgent',
+      { projectId: project.id, question: { q, limit, ...requested } },
+      signal,
+    ),
 });
 
 const Values = Type.Object({ attribute: Type.String(), values: Type.Array(Type.String()) });
@@ -134,70 +99,12 @@ export const getProducts = tool.defineTool({
     unknown: Type.Array(Type.String(), { description: 'identifiers of no product' }),
     notShown: Type.Array(Type.String(), { description: NOT_SHOWN }),
   },
-  async answer(context, { identifiers, offset = 0 }) {
-    const requested = [...new Set(identifiers)];
-    const found = await lookUp(context, requested);
-    const others = tool.TOKENS - Math.floor(ATTRIBUTE_TOKENS / Math.max(1, found.length));
-    const described = found.map((product) => describeProduct(product, offset, others));
-    const products = tool.fitPage(described);
-    const known = new Set(found.map(({ identifier }) => identifier));
-    return {
-      products,
-      unknown: requested.filter((identifier) => !known.has(identifier)),
-      notShown: described.slice(products.length).map(({ identifier }) => identifier),
-    };
-  },
-});
-
-/** Tokens for the attributes of all products of an answer. */
-const ATTRIBUTE_TOKENS = 1_200;
-const VALUES_SHOWN = 3;
-
-type LookedUp = Static<typeof LookupProduct>;
-
-async function lookUp({ catalog, project, signal }: tool.ToolContext, identifiers: readonly string[]) {
-  const frame = { head: Buffer.from('['), tail: Buffer.from(']') };
-  const order = { projectId: project.id, identifiers, frame };
-  const answers = await catalog.store.findAnswers(order);
-  if (answers === undefined)
-    return parseEach((await catalog.store.makeAnswers(order, signal)).products ?? []);
-  try {
-    return JSON.parse(Buffer.from(answers.bytes).toString()) as LookedUp[];
-  } finally {
-    answers.release();
-  }
-}
-
-/** Parses one by one, as each product of a long answer takes a while. */
-const parseEach = (products: readonly Uint8Array[]): Promise<LookedUp[]> =>
-  Array.fromAsync(products, async (product) => {
-    await nextTurn();
-    return JSON.parse(Buffer.from(product).toString()) as LookedUp;
-  });
-
-const listValues = ({ facts }: LookedUp): [string, string[]][] => [
-  ...Map.groupBy(facts, ({ attribute }) => attribute)
-    .entries()
-    .map(([attribute, some]): [string, string[]] => [attribute, some.map(({ value }) => value)]),
-];
-
-/** @param others tokens that are not available to its attributes */
-function describeProduct(product: LookedUp, offset: number, others: number) {
-  const { identifier, groupId, name, link, categories, images } = product;
-  const { page, nextOffset } = tool.fitFrom(listValues(product).map(describeValues), offset, others);
-  const image = images[0]?.url ?? '';
-  return {
-    ...describeFound({ identifier, name, link, category: categories[0]?.path ?? [] }),
-    groupId,
-    image: image.length > LINK ? '' : image,
-    attributes: page,
-    nextOffset,
-  };
-}
-
-const describeValues = ([attribute, values]: [string, string[]]) => ({
-  attribute: tool.shorten(attribute),
-  values: values.slice(0, VALUES_SHOWN).map((value) => tool.shorten(value)),
+  answer: ({ catalog, project, signal }, { identifiers, offset = 0 }) =>
+    catalog.search.runOperation<ShownProducts>(
+      'readForAgent',
+      { projectId: project.id, identifiers: [...new Set(identifiers)], offset },
+      signal,
+    ),
 });
 
 const Compared = Type.Object({
@@ -221,32 +128,15 @@ export const compareProducts = tool.defineTool({
     total: Type.Integer({ description: 'of attributes' }),
     nextOffset: tool.NextOffset,
   },
-  async answer(context, { identifiers, offset }) {
+  async answer({ catalog, project, signal }, { identifiers, offset }) {
     const requested = [...new Set(identifiers)];
     if (requested.length < 2) {
       throw new ServiceError('request_invalid', '/identifiers must NOT have fewer than 2 different items');
     }
-    const products = await lookUp(context, requested);
-    const missing = requested.filter((one) => !products.some(({ identifier }) => identifier === one));
-    if (missing.length > 0) throw new ServiceError('not_found', `no product ${missing.join(', ')}`);
-    const all = compare(products);
-    const named = products.map(({ identifier, name }) => ({ identifier, name: tool.shortenValue(name) }));
-    const { page, nextOffset } = tool.fitFrom(all, offset, tool.countTokens(JSON.stringify(named)));
-    return { products: named, attributes: page, total: all.length, nextOffset };
+    const question = { projectId: project.id, identifiers: requested, offset };
+    return catalog.search.runOperation<ComparedProducts>('compareForAgent', question, signal);
   },
 });
-
-function compare(products: readonly LookedUp[]): Static<typeof Compared>[] {
-  const valued = products.map((product) => new Map(listValues(product)));
-  const attributes = [...new Set(valued.flatMap((values) => [...values.keys()]))];
-  const rows = attributes.map((attribute) => {
-    const values = valued.map((one) => one.get(attribute) ?? []);
-    const same = new Set(values.map((some) => JSON.stringify(some.toSorted()))).size === 1;
-    const shown = values.map((some) => some.slice(0, VALUES_SHOWN).map(tool.shortenValue));
-    return { attribute: tool.shorten(attribute), same, values: shown };
-  });
-  return rows.sort((a, b) => Number(a.same) - Number(b.same));
-}
 
 const COUNTS = ['created', 'changed', 'unchanged', 'deleted', 'restored'] as const;
 const CHANGES = 20;

@@ -1,12 +1,11 @@
 import { Type } from 'typebox';
 import type { Filter as ProductFilter } from '../catalog/filters/filters.ts';
-import { signOf } from '../kernel/comparison-sign.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { optional } from '../kernel/optional.ts';
-import { type FoundRelation, type RelatedRequest, readAnswer } from '../relations/answers/answers.ts';
+import { joinSteps, type RelatedRequest } from '../relations/answers/answers.ts';
 import * as definitions from '../relations/definitions/definitions.ts';
-import { type FitAnswer, FitQuestion, readQuestion } from '../relations/fit/fit.ts';
-import { search } from './product-tools.ts';
+import { FitQuestion, readQuestion } from '../relations/fit/fit.ts';
+import { describeMatch, type JudgedFit, type ReadRelated, type ShownRelated } from './reading/reading.ts';
 import * as tool from './tool.ts';
 
 const Offset = optional.integer({ minimum: 0, maximum: 10_000, description: 'default 0' });
@@ -115,18 +114,27 @@ export const relatedProducts = tool.defineTool({
     const chosen = await chooseRelations(context, { tags, relationIds });
     const now = chosen.slice(0, RELATIONS);
     const included = { includeRelations: now.map(({ id }) => ({ id, limit: offset + limit + 1 })) };
-    const request: RelatedRequest = { ...included, identifiers: [identifier], form: 'single', explain };
-    const found =
+    const { shown, left } =
       now.length === 0
-        ? []
-        : await readAnswer(await context.relations.answer(context.project, request, context.signal));
-    const described = found.map((one) => describeFound(one, { offset, limit }));
-    const shown = tool.fitPage(described);
-    const shownIds = new Set(described.slice(shown.length).map(({ id }) => id));
-    const notShown = [...now.filter(({ id }) => shownIds.has(id)), ...chosen.slice(RELATIONS)];
-    return { relations: shown, notShown: notShown.map(({ id }) => id).slice(0, 100) };
+        ? { shown: [], left: [] }
+        : await readRelated(
+            context,
+            { ...included, identifiers: [identifier], form: 'single', explain },
+            { offset, limit },
+          );
+    const notShown = [...left, ...chosen.slice(RELATIONS).map(({ id }) => id)];
+    return { relations: shown, notShown: notShown.slice(0, 100) };
   },
 });
+
+async function readRelated(
+  { relations, catalog, project, signal }: tool.ToolContext,
+  request: RelatedRequest,
+  page: Pick<ReadRelated, 'offset' | 'limit'>,
+): Promise<ShownRelated> {
+  const answer = await joinSteps(await relations.answer(project, request, signal));
+  return catalog.search.runOperation('relatedForAgent', { projectId: project.id, answer, ...page }, signal);
+}
 
 async function chooseRelations(
   { relations, project }: tool.ToolContext,
@@ -136,30 +144,6 @@ async function chooseRelations(
   if (tags === undefined && relationIds === undefined) return all;
   return all.filter(({ id, definition }) => tags?.includes(definition.tag) || relationIds?.includes(id));
 }
-
-/** Tokens of a relation without its products. */
-const RELATION_HEAD = 200;
-
-function describeFound(
-  { id, name, tag, searchResult }: FoundRelation,
-  { offset, limit }: { offset: number; limit: number },
-) {
-  const chosen = searchResult.slice(offset, offset + limit).map(describeItem);
-  const products = tool.fitPage(chosen, RELATION_HEAD);
-  const end = offset + products.length;
-  const nextOffset = end < searchResult.length && end <= FARTHEST ? end : null;
-  return { id, name: tool.shorten(name), tag: tool.shorten(tag), products, nextOffset };
-}
-
-const MATCHES = 6;
-
-const describeItem = ({ identifier, name, brand, link, explain }: FoundRelation['searchResult'][number]) => ({
-  identifier,
-  name: tool.shorten(name),
-  brand: tool.shortenValue(brand),
-  link: link.length > 200 ? '' : link,
-  ...(explain !== undefined && { why: explain.match.slice(0, MATCHES).map((one) => describeMatch(one)) }),
-});
 
 const ExplainedCondition = Type.Object({
   side: Type.String({ description: 'source or target of the relation' }),
@@ -256,46 +240,7 @@ export const previewRelation = tool.defineTool({
   },
 });
 
-type Term = { readonly times?: number; readonly plus?: number | string } | undefined;
-
-/**
- * @returns the condition, as `Tyre width 54 mm ≤ Maximum tyre width 60 mm`, `… or …` (those that hold, or all), `… and …
- * in one row`. With `isJudged`, the fact instead: `62 mm > 50 mm` if it does not hold, `≤?` if a value is missing
- */
-export function describeMatch(element: definitions.ExplainedElement, { isJudged = false } = {}): string {
-  const list = (inner: readonly definitions.ExplainedElement[], joint: string) =>
-    inner.map((one) => describeMatch(one, { isJudged })).join(joint);
-  const { verdict = 'fits' } = (isJudged ? element : {}) as { verdict?: string };
-  const held = isJudged ? [] : (element.any?.filter(({ holds }) => holds) ?? []);
-  if (held.length > 0) return list(held, ' or ');
-  if (element.any) return list(element.any, verdict === 'does_not_fit' ? ' and ' : ' or ');
-  if (element.together) return `${list(element.together, ' and ')} in one row`;
-  const { target, operator, source, targetValues, sourceValues, targetTerm, sourceTerm } =
-    element as definitions.ExplainedMatch;
-  const describe = (name: string, values: readonly string[], term: Term) =>
-    `${describeTerm(tool.shortenValue(name), term)} ${values.slice(0, 2).map(tool.shortenValue).join(' / ') || '(no value)'}`;
-  return [
-    describe(target, targetValues, targetTerm),
-    signOf(operator, verdict),
-    describe(source, sourceValues, sourceTerm),
-    ...(element.table === undefined ? [] : [`or a pair of the table ${tool.shortenValue(element.table)}`]),
-    ...(element.missing === 'passes' ? ['or unknown'] : []),
-  ].join(' ');
-}
-
-/** @returns `1.2 × TDP + 100 W` */
-function describeTerm(name: string, { times, plus }: NonNullable<Term> = {}): string {
-  const product = times === undefined ? name : `${times} × ${name}`;
-  return plus === undefined ? product : `(${product} + ${tool.shortenValue(String(plus))})`;
-}
-
 const Verdict = Type.String({ description: 'fits, does_not_fit, unknown: a value is missing; or no_rule' });
-const REASONS = 6;
-const MISSING = 10;
-/** The most searches for one question. */
-const NAMES = 10;
-/** The most hits of a search with the same name. */
-const NAMESAKES = 20;
 /** Tokens for the rest of an answer. */
 const REST = 900;
 
@@ -328,81 +273,31 @@ export const checkFit = tool.defineTool({
   },
   async answer(context, question) {
     const judged = await judge(context, question);
-    const named = judged.unknownIdentifiers.length === 0 ? [] : await findNamed(context, judged);
+    const named = judged.unknown.length === 0 ? [] : await findNamed(context, judged.unknown);
+    if (named.length === 0) return { ...judged.shown, namedProducts: [] };
     const identifiers = new Map(named.map(({ name, identifier }) => [name, identifier]));
-    const renamed = question.items.map(({ identifier, ...item }) => ({
+    const items = question.items.map(({ identifier, ...item }) => ({
       ...item,
       identifier: identifiers.get(identifier) ?? identifier,
     }));
-    const answer = named.length === 0 ? judged : await judge(context, { ...question, items: renamed });
-    const order = ['does_not_fit', 'unknown', 'fits'];
-    const pairs = answer.pairs
-      .toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict))
-      .map(({ target, ...pair }) => ({ target, ...describeJudged(pair) }));
-    const shown = tool.fitPage(pairs, REST);
-    return {
-      verdict: answer.verdict,
-      pairs: shown,
-      totals: tool.fitPage(answer.totals.map(describeTotal), tool.TOKENS - REST / 2),
-      morePairs: pairs.length - shown.length,
-      withoutRule: tool.fitPage(answer.withoutRule, tool.TOKENS - REST / 2),
-      unknownIdentifiers: tool.fitPage(answer.unknownIdentifiers, tool.TOKENS - REST / 2),
-      namedProducts: tool.fitPage(named, tool.TOKENS - REST / 2),
-      catalogVersion: answer.receipt.version,
-    };
+    const { shown } = await judge(context, { ...question, items });
+    return { ...shown, namedProducts: tool.fitPage(named, tool.TOKENS - REST / 2) };
   },
 });
 
 type Question = Parameters<typeof readQuestion>[1];
 
-async function judge({ relations, project, signal }: tool.ToolContext, question: Question) {
-  const bytes = await relations.judgeFit(readQuestion(project.id, question), signal);
-  return JSON.parse(Buffer.from(bytes.buffer).toString()) as FitAnswer;
+async function judge(
+  { relations, catalog, project, signal }: tool.ToolContext,
+  question: Question,
+): Promise<JudgedFit> {
+  const answer = await relations.judgeFit(readQuestion(project.id, question), signal);
+  return catalog.search.runOperation('fitForAgent', { projectId: project.id, answer, rest: REST }, signal);
 }
 
-/** Resolves names that only one product has, so that a question in words needs no prior search. */
-async function findNamed(context: tool.ToolContext, { unknownIdentifiers }: FitAnswer) {
-  const named = [];
-  for (const name of unknownIdentifiers.slice(0, NAMES)) {
-    const { items } = await search(context, { q: name, limit: NAMESAKES });
-    const [found, another] = items.filter((one) => one.name.toLowerCase() === name.toLowerCase());
-    if (found !== undefined && another === undefined) named.push({ name, identifier: found.identifier });
-  }
-  return named;
-}
-
-type Pair = FitAnswer['pairs'][number];
-
-const describeJudged = ({ source, relation, verdict, match, missing }: Omit<Pair, 'target'>) => ({
-  source,
-  relation: tool.shorten(relation.name),
-  verdict,
-  why: match
-    .filter((one) => one.verdict === verdict)
-    .slice(0, REASONS)
-    .map((one) => describeMatch(one, { isJudged: true })),
-  missing: missing
-    .slice(0, MISSING)
-    .map(
-      ({ identifier, attribute }) => `${tool.shortenValue(attribute)} of ${tool.shortenValue(identifier)}`,
-    ),
-});
-
-/** Described like a match of its sum. */
-const describeTotal = ({ operator, total, limit, ...judged }: FitAnswer['totals'][number]) =>
-  describeJudged({
-    ...judged,
-    match: [
-      {
-        operator,
-        verdict: judged.verdict,
-        holds: judged.verdict === 'fits',
-        target: `sum of ${total.attribute}`,
-        targetValues: [total.sum],
-        targetTerm: total,
-        source: limit.attribute,
-        sourceValues: limit.values,
-        sourceTerm: limit,
-      },
-    ],
-  });
+const findNamed = ({ catalog, project, signal }: tool.ToolContext, names: readonly string[]) =>
+  catalog.search.askOperation<readonly { readonly name: string; readonly identifier: string }[]>(
+    'findNamesForAgent',
+    { projectId: project.id, question: { names } },
+    signal,
+  );

@@ -175,6 +175,7 @@ export async function openParts(
   const channels = createChannels({
     ...rooms,
     threads: createBuildThreads(stores.threadEntry('channel-worker'), { place, allow }),
+    keyless: config.keyless,
   });
   const webhooks = createWebhooks({
     ...rooms,

@@ -11,7 +11,7 @@ import { ingestOperations } from './ingest/ingest.ts';
 import { madeAnswerOperations } from './lookup/lookup.ts';
 import type { CatalogParts } from './parts.ts';
 import type { CatalogSnapshots } from './port.ts';
-import { createProductSearch, searchOperations } from './search/search.ts';
+import { createProductSearch, openSearch, searchOperations } from './search/search.ts';
 import { readerOperations } from './store/sqlite/sqlite.ts';
 import * as updates from './updates/updates.ts';
 
@@ -34,6 +34,8 @@ export const scanThreadOperations = (snapshots: CatalogSnapshots, openSuggestion
 });
 
 export const searchThreadOperations = searchOperations;
+/** The same with what operations of rooms to the right need in their thread. */
+export const openThreadSearch = openSearch;
 
 export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   const collecting = new Set<number>();

@@ -25,7 +25,7 @@ import {
 import type { Channel, SentChannel, Snapshot } from './definitions/definitions.ts';
 import { BUILDS, CHANNELS, channelKind, checkChannel } from './definitions/definitions.ts';
 import { getFormat } from './formats/formats.ts';
-import { createUcp, type UcpChannel } from './ucp/ucp.ts';
+import { createUcp, type KeylessLimits, type UcpChannel } from './ucp/ucp.ts';
 
 export interface ChannelParts extends Base {
   readonly tasks: Tasks;
@@ -33,6 +33,8 @@ export interface ChannelParts extends Base {
   readonly catalog: Pick<Catalog, 'countProducts' | 'store' | 'search'>;
   readonly relations: Pick<Relations, 'list' | 'answer' | 'judgeFit'>;
   readonly projects: Pick<Projects, 'recordChange' | 'removeWithProject'>;
+  /** What callers without a key may cost. */
+  readonly keyless: KeylessLimits;
 }
 
 /** Each has a thread of its own, for up to a minute. */
@@ -86,7 +88,7 @@ export function createChannels(parts: ChannelParts) {
     async findUcp(token: string): Promise<UcpChannel> {
       const found = await CHANNELS.findByToken(database.read, 'token', token);
       if (found?.resource.definition.format.type !== 'ucp') throw new ServiceError('not_found');
-      return { project: found.project, definition: found.resource.definition };
+      return { token, project: found.project, definition: found.resource.definition };
     },
 
     /**

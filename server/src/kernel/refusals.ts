@@ -120,6 +120,8 @@ const TEXTS = {
     sign_in_limited: 'Too many attempts with a password, try again later',
     rate_limited: 'Too Many Requests',
     too_many_looks: 'Too Many Requests',
+    channel_budget_used:
+      'The callers of this channel share $1 MiB and $2 s of reading a minute and $3 requests at once, which are used up: ask again later',
     too_many_pipelined: 'Too Many Requests',
     too_many_waits: 'Too Many Requests',
     answers_unread: 'Too Many Requests',

@@ -1,6 +1,8 @@
 /** Entry of the threads that answer relations and searches: related products may take long to find. */
 import { workerData } from 'node:worker_threads';
-import { searchThreadOperations } from '../../catalog/catalog.ts';
+import { productOperations, relationOperations } from '../../agents/reading/reading.ts';
+import { type CatalogSnapshots, openThreadSearch } from '../../catalog/catalog.ts';
+import { ucpOperations } from '../../channels/ucp/ucp.ts';
 import { postgresRelationReaderOperations } from '../../relations/store/postgres/postgres.ts';
 import { relationReaderOperations } from '../../relations/store/sqlite/sqlite.ts';
 import { createReaders, openPostgres } from '../../storage/postgres/postgres.ts';
@@ -16,7 +18,7 @@ function openOperations(place: ThreadPlace) {
     const files = createCatalogFiles(place.catalogs, place);
     return {
       ...relationReaderOperations(files, openPayloads(place)),
-      ...searchThreadOperations(snapshotsOfFiles(files, place)),
+      ...questionOperations(snapshotsOfFiles(files, place)),
     };
   }
   const postgres = openPostgres(place);
@@ -24,6 +26,16 @@ function openOperations(place: ThreadPlace) {
   const readPostgres = isAlone ? () => postgres : createReaders(postgres, place).pick;
   return {
     ...postgresRelationReaderOperations({ postgres, readPostgres }),
-    ...searchThreadOperations(snapshotsOfRows(postgres, readPostgres)),
+    ...questionOperations(snapshotsOfRows(postgres, readPostgres)),
+  };
+}
+
+function questionOperations(snapshots: CatalogSnapshots) {
+  const { operations, findGroups } = openThreadSearch(snapshots);
+  return {
+    ...operations,
+    ...productOperations(snapshots, operations.searchProducts),
+    ...relationOperations,
+    ...ucpOperations(findGroups),
   };
 }

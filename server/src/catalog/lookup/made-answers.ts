@@ -1,6 +1,7 @@
 import { type Budget, type Operation, Passed } from '../../storage/threads/threads.ts';
 import { AnswerWriter } from '../ontology/ontology.ts';
 import type { AnswerOrder, CatalogSnapshot, CatalogSnapshots, Frame, MeasuredDocument } from '../port.ts';
+import type { LookedUp } from '../products/products.ts';
 import { createPathIds } from './cached-writer.ts';
 import { type MadeAnswer, type MadeAnswers, refuseLarge, tooLarge, writeAround } from './lookup-answers.ts';
 
@@ -24,6 +25,16 @@ export function madeAnswerOperations(snapshots: CatalogSnapshots): Record<string
   };
 }
 
+/** In a thread. @returns products one after another, in the order of the request, as lookups answer them */
+export async function* readProducts(
+  snapshot: CatalogSnapshot,
+  identifiers: readonly string[],
+): AsyncGenerator<LookedUp, void> {
+  const found = await findInOrder(snapshot, identifiers);
+  for await (const { parts } of writeEach(snapshot, found))
+    yield JSON.parse(Buffer.concat(parts).toString()) as LookedUp;
+}
+
 /** @throws answer_too_large by the sizes of the uploads before reading any, or when the answers are larger */
 async function makeAnswers(
   snapshot: CatalogSnapshot,
@@ -34,10 +45,22 @@ async function makeAnswers(
     found.reduce((sum, { bytes }) => sum + bytes, 0),
     found.length,
   );
+  const unknownKeys = new Set<string>();
+  const joined = joinProducts(frame, room, found.length === 1);
+  for await (const { about, parts } of writeEach(snapshot, found, unknownKeys)) joined.add(about, parts);
+  const version = await snapshot.readCatalogVersion();
+  return { version, unknownKeys, ...joined.end() };
+}
+
+/** @returns the parts of each answer, valid until the next one @param unknownKeys gets the keys without an attribute */
+async function* writeEach(
+  snapshot: CatalogSnapshot,
+  found: readonly MeasuredDocument[],
+  unknownKeys?: Set<string>,
+) {
   const { attributes } = await snapshot.readOntology();
   const paths = createPathIds();
-  const writer = new AnswerWriter(attributes, paths.idOf);
-  const joined = joinProducts(frame, room, found.length === 1);
+  const writer = new AnswerWriter(attributes, paths.idOf, unknownKeys);
   for (const portion of portionsOf(found)) {
     const rows = await snapshot.listDocuments(portion.map(({ document }) => document));
     const byDocument = new Map(rows.map((row) => [row.document, row]));
@@ -52,11 +75,9 @@ async function makeAnswers(
         return writer.write(raw);
       };
       const answer = await paths.complete(make, snapshot.findCategories);
-      joined.add(about, [Buffer.from(head), answer, Buffer.from(tail)]);
+      yield { about, parts: [Buffer.from(head), answer, Buffer.from(tail)] };
     }
   }
-  const version = await snapshot.readCatalogVersion();
-  return { version, unknownKeys: writer.unknownKeys, ...joined.end() };
 }
 
 /** Joins products in a room; `isAlone`: a single product, which may exceed it. */

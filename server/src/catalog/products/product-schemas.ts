@@ -164,6 +164,7 @@ export const LookupProduct = wire.titled('Product', {
   lastUpdateTs: wire.Instant,
 });
 
+export type LookedUp = Static<typeof LookupProduct>;
 export const ProductList = Type.Object({ products: Type.Array(LookupProduct) });
 
 /** Source: docs/interface.md §4.2. */

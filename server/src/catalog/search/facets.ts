@@ -35,14 +35,20 @@ export class FacetTally {
   private readonly byKey: ReadonlyMap<string, Attribute>;
   products = 0;
   private characters = 0;
+  private readonly most: number;
 
-  constructor(byKey: ReadonlyMap<string, Attribute>) {
+  constructor(byKey: ReadonlyMap<string, Attribute>, most = FACETED) {
     this.byKey = byKey;
+    this.most = most;
+  }
+
+  get isWanted(): boolean {
+    return this.most > 0;
   }
 
   /** Whether it has seen as many products, or as much of them, as facets are made from. */
   get isFull(): boolean {
-    return this.products === FACETED || this.characters >= FACETED_CHARACTERS;
+    return this.products === this.most || this.characters >= FACETED_CHARACTERS;
   }
 
   /** @param characters of its upload */

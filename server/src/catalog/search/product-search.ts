@@ -7,7 +7,7 @@ import type { PreparedWalk } from '../port.ts';
 import type { CategoryPage, CategoryQuestion } from './category-list.ts';
 import type { IndexOrder } from './search-index.ts';
 import type { SearchQuestion } from './search-plan.ts';
-import type { FoundUploads, IndexOutcome } from './search-run.ts';
+import type { IndexOutcome } from './search-run.ts';
 import type { ShopQuestion } from './shop-search.ts';
 
 type ProductQuestion = Omit<ShopQuestion, 'locale' | 'priceAttribute'>;
@@ -22,8 +22,14 @@ const FOLLOWED_MS = 7 * 24 * 3_600_000;
 /** Four times what its parts may take of products that are read one by one. */
 const SEARCHING: BudgetTerms = { ms: 20_000, refusal: 'search_too_long' };
 
+/** Ten products of 2 MB take half a second. */
+const READING: BudgetTerms = { ms: 20_000, refusal: 'question_too_long' };
+
 /** How long after its last search another project counts as still searching. */
 const RECENT_MS = 5_000;
+
+/** An order of any operation. */
+type InProject = { readonly projectId: number } & Readonly<Record<string, unknown>>;
 
 /** Search for products, as the serving thread sees it. */
 export function createProductSearch({
@@ -97,16 +103,15 @@ export function createProductSearch({
       const question: ShopQuestion = { ...given, locale, priceAttribute };
       return ask('searchGroups', { projectId, question }, { signal, ...briefly });
     },
-    /** The same with the uploads of each group. @throws query_invalid, answer_too_large */
-    findUploads(
-      projectId: number,
-      given: Partial<ProductQuestion> & Pick<ShopQuestion, 'offset' | 'limit'>,
+    /** A question of a room to the right to the index, answered by its own operation. @returns bytes or a small object */
+    askOperation: <Answer>(
+      operation: string,
+      order: { readonly projectId: number; readonly question: object },
       signal: AbortSignal,
-    ): Promise<FoundUploads> {
-      const unsorted = { query: '', filters: [], sort: undefined, locale: '', priceAttribute: '' };
-      const question: ShopQuestion = { ...unsorted, ...given };
-      return ask('findUploads', { projectId, question }, { signal, ...briefly });
-    },
+    ) => ask<Answer>(operation, order, { signal, ...briefly }),
+    /** The same for an operation that needs no index. */
+    runOperation: <Answer>(operation: string, order: InProject, signal: AbortSignal) =>
+      searchers.ask<Answer>(operation, order, { key: order.projectId, terms: READING, signal }),
     /**
      * A page of all products found, which is complete because it waits for the index.
      * @throws query_invalid, search_not_ready

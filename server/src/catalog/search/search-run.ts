@@ -3,7 +3,7 @@ import { type Budget, type Operation, shareText } from '../../storage/threads/th
 import * as browse from '../browse/browse.ts';
 import { type Comparable, compareValues, readComparables, viewUpload } from '../filters/filters.ts';
 import { refuseLarge } from '../lookup/lookup.ts';
-import { indexByKey } from '../ontology/ontology.ts';
+import { type Attribute, indexByKey } from '../ontology/ontology.ts';
 import type * as port from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { type CategoryQuestion, listCategories } from './category-list.ts';
@@ -19,12 +19,34 @@ import { keyOfGroup } from './words.ts';
 
 type Order<Question> = searchIndex.IndexOrder & { readonly question: Question };
 
-/** Uploads as JSON, by group. */
-export interface FoundUploads {
-  readonly groups: readonly (readonly string[])[];
-  readonly total: number;
+/** The groups that a question found, to be read one after another in the thread that found them. */
+export interface OpenGroups {
+  readonly attributes: readonly Attribute[];
+  /** The documents of each group, the best first. */
+  readonly groups: readonly (readonly number[])[];
   readonly isPartial: boolean;
+  /** Of uploads that were read to find the groups. */
+  readonly bytes: number;
+  /** @returns the group identifiers of these documents, without reading the rest of them */
+  nameGroups(documents: readonly number[]): Promise<readonly string[]>;
+  /** @returns products of these documents, each with the bytes of its upload */
+  read(documents: readonly number[]): Promise<readonly ReadUpload[]>;
 }
+
+interface ReadUpload {
+  readonly product: UploadedProduct;
+  readonly bytes: number;
+}
+
+export type GroupQuestion = Pick<shop.ShopQuestion, 'named' | 'offset' | 'limit' | 'filter'> &
+  Partial<Pick<shop.ShopQuestion, 'query' | 'filters'>>;
+
+/** @returns what `use` makes of the groups that the question finds @throws query_invalid */
+export type FindGroups = <Answer>(
+  order: Order<GroupQuestion>,
+  use: (found: OpenGroups) => Promise<Answer>,
+  budget: Budget,
+) => Promise<IndexOutcome<Answer>>;
 
 export type IndexOutcome<Answer> =
   | {
@@ -71,6 +93,8 @@ const PARTIAL = { isTotalExact: false, isComplete: false, nextCursor: null, part
 /** Hits that are grouped before a total is estimated: by the index at 1 µs each, and read at 10. */
 const GROUPED = 5_000;
 const READ_AT_MOST = 2_000;
+/** Characters of hits that are read to group them, once enough groups are known. */
+const READ_BYTES = 32 * 1024 * 1024;
 
 /** Hits that are checked one by one, at 2 µs each, if the index has dead entries. */
 const COUNTED = 10_000;
@@ -88,10 +112,17 @@ const PAGES = [FACETED + 1, 1_000] as const;
 /** For the items of one page of a listing. */
 const LISTED_CHARACTERS = 4 * 1024 * 1024;
 
-export function searchOperations(
+export const searchOperations = (snapshots: port.CatalogSnapshots, limits?: searchIndex.SearchLimits) =>
+  openSearch(snapshots, limits).operations;
+
+/** @returns the operations of a thread that searches, and `findGroups` for other operations of this thread */
+export function openSearch(
   snapshots: port.CatalogSnapshots,
   limits: searchIndex.SearchLimits = searchIndex.LIMITS,
-): Record<string, Operation> {
+): {
+  readonly operations: Record<string, Operation> & { readonly searchProducts: Operation };
+  readonly findGroups: FindGroups;
+} {
   const keep = createKeptCounts();
   interface Work {
     readonly sought?: SearchPlan;
@@ -128,7 +159,13 @@ export function searchOperations(
     const { sorting, question: planned } = shop.planShopSearch(question, { byKey, categories });
     return searchBy(planSearch(planned, byKey), (search) => answer(search, sorting));
   };
-  return {
+  const findGroups: FindGroups = (order, use, budget) => {
+    const find = onIndex(({ question }: typeof order, snapshot) =>
+      groupBy(snapshot, { ...EVERYTHING, ...question }, (search) => search.useGroups(question, use)),
+    );
+    return find(order, budget) as ReturnType<typeof find> & Promise<IndexOutcome<never>>;
+  };
+  const operations = {
     searchProducts: onIndex(async ({ question }: Order<SearchQuestion>, snapshot) => {
       const plan = planSearch(question, await readAttributes(snapshot));
       return searchBy(plan, async (search) => encode(JSON.stringify(await search.answer(question))));
@@ -140,13 +177,6 @@ export function searchOperations(
           return encode(shop.answerShopSearch(question, sorting, await search.group(question)));
         const read = { offset: 0, limit: Math.max(suggested.product, SUGGESTED_FROM) };
         return encode(shop.answerSuggestions({ ...question, suggested }, await search.group(read)));
-      }),
-    ),
-    findUploads: onIndex(({ question }: Order<shop.ShopQuestion>, snapshot) =>
-      groupBy(snapshot, question, async (search) => {
-        const { groups, rows, total, isPartial } = await search.group(question);
-        const texts = groups.map((documents) => documents.flatMap((one) => rows.get(one)?.text ?? []));
-        return { groups: texts, total, isPartial } satisfies FoundUploads;
       }),
     ),
     /** A page of a listing, which has neither facets nor a total. Source: docs/interface.md §14.3 rule 6. */
@@ -162,7 +192,10 @@ export function searchOperations(
       run: (index) => listCategories(index, question),
     })),
   };
+  return { operations, findGroups };
 }
+
+const EVERYTHING = { query: '', filters: [], sort: undefined, locale: '', priceAttribute: '' } as const;
 
 function createKeptCounts() {
   const kept = new Map<string, unknown>();
@@ -251,6 +284,35 @@ class Search {
     };
   }
 
+  /** Groups without facets and a total, read one by one. */
+  async useGroups<Answer>(
+    { offset, limit }: GroupRange,
+    use: (found: OpenGroups) => Promise<Answer>,
+  ): Promise<Answer> {
+    const nothing = { facets: new FacetTally(this.plan.byKey, 0), tally: new shop.CategoryTally() };
+    const { groups, bytes } = await this.placeHits(offset + limit, nothing);
+    const { attributes } = await this.index.snapshot.readOntology();
+    return use({
+      attributes,
+      groups: groups.list(offset, limit),
+      isPartial: !this.index.isMade,
+      bytes,
+      nameGroups: async (documents) => {
+        const fronts = await this.placeRows(() => this.index.snapshot.listFronts(documents));
+        return documents
+          .flatMap((document) => fronts.get(document) ?? [])
+          .map((row) => browse.readFront(row).groupIdentifier);
+      },
+      read: async (documents) => {
+        const rows = await this.placeRows(() => this.index.snapshot.listDocuments(documents));
+        return documents.flatMap((document) => {
+          const text = rows.get(document)?.text;
+          return text === undefined ? [] : [{ product: JSON.parse(text), bytes: text.length }];
+        });
+      },
+    });
+  }
+
   /**
    * @returns as many groups as needed, and an estimated total: as many hits share a group as among those seen
    * @throws search_too_broad, search_too_long
@@ -258,29 +320,42 @@ class Search {
   private async placeHits(
     needed: number,
     { facets, tally }: { readonly facets: FacetTally; readonly tally: shop.CategoryTally },
-  ): Promise<{ readonly groups: HitGroups; readonly share: number }> {
+  ): Promise<{ readonly groups: HitGroups; readonly share: number; readonly bytes: number }> {
     const { sort, test } = this.plan;
     const sorted = sort && new SortedHits(sort);
-    const isRead = sorted || test !== undefined || this.index.newer !== undefined || !this.index.isMade;
+    const isRead = sorted || test !== undefined || this.isBeyondIndex;
     const groups = new HitGroups();
     const groupOf = new Map<number, number>();
-    const onHit = ({ row: { present: document }, product }: Hit) => {
-      if (!facets.isFull) tally.add(product);
-      if (!isRead) return;
+    const place = ({ row: { present: document }, product }: Hit) => {
       const group = keyOfGroup(product.groupIdentifier);
       if (sorted) groupOf.set(document, group);
       else groups.add({ document, group });
     };
-    const isEnough = () => groups.count >= needed && groups.hits >= READ_AT_MOST;
+    const onHit = (hit: Hit) => {
+      if (!facets.isFull) tally.add(hit.product);
+      if (isRead) place(hit);
+    };
+    const isMuch = ({ bytes }: CountedHits) => groups.hits >= READ_AT_MOST || bytes >= READ_BYTES;
+    const isEnough = (seen: CountedHits) => groups.count >= needed && isMuch(seen);
     const seen = await this.countHits(facets, { most: 0, sorted, onHit, ...(isRead && { isEnough }) });
     if (sorted) {
-      for (const document of this.pageOfAll(sorted, seen, { offset: 0, limit: groupOf.size }).documents)
-        groups.add({ document, group: groupOf.get(document) ?? 0 });
-      return { groups, share: 1 };
+      const { documents } = this.pageOfAll(sorted, seen, { offset: 0, limit: groupOf.size });
+      groups.addAll(documents, groupOf);
+      return { groups, share: 1, bytes: seen.bytes };
     }
     if (!isRead) await this.groupByIndex(groups, needed);
     const [isWhole, examined] = isRead ? [seen.isExact, seen.examined] : [groups.hits < GROUPED, groups.hits];
-    return { groups, share: isWhole ? 1 : (await this.count()).total / examined };
+    const share = facets.isWanted && !isWhole ? await this.shareOf(examined) : 1;
+    return { groups, share, bytes: seen.bytes };
+  }
+
+  private async shareOf(examined: number): Promise<number> {
+    return (await this.count()).total / examined;
+  }
+
+  /** Whether some hits are not, or not in their present form, in the index. */
+  private get isBeyondIndex(): boolean {
+    return this.index.newer !== undefined || !this.index.isMade;
   }
 
   private async groupByIndex(groups: HitGroups, needed: number): Promise<void> {
@@ -343,7 +418,7 @@ class Search {
     const isEnough = this.endOfCount(facets, request);
     const isOver = searchIndex.startPart(this.index);
     const former = new FormerHits(this.index.newer);
-    const counts = { total: 0, examined: 0, isExact: false, isOver: false };
+    const counts = { total: 0, examined: 0, bytes: 0, isExact: false, isOver: false };
     const seen: CountedHits = { hits: [], ...counts, last: FIRST, former };
     const next = () =>
       facets.isFull && request.sorted === undefined
@@ -353,6 +428,7 @@ class Search {
       if (isEnough(seen)) return seen;
       if (isOver()) return { ...seen, isOver: true };
       seen.examined += 1;
+      seen.bytes += hit.row.text.length;
       seen.last = hit.place;
       if (!this.holds(hit)) continue;
       request.onHit?.(hit);
@@ -367,7 +443,7 @@ class Search {
     { sorted, most, isEnough }: HitsRequest,
   ): (seen: CountedHits) => boolean {
     if (sorted !== undefined) return ({ total }) => total === EXAMINED;
-    if (isEnough !== undefined) return ({ examined }) => examined === EXAMINED || isEnough();
+    if (isEnough !== undefined) return (seen) => seen.examined === EXAMINED || isEnough(seen);
     if (this.plan.test !== undefined) return ({ examined }) => examined === EXAMINED;
     return ({ hits }) => facets.isFull && hits.length >= most;
   }
@@ -511,6 +587,10 @@ export class HitGroups {
     else if (known.length < SHOWN_OF_GROUP) known.push(document);
   }
 
+  addAll(documents: readonly number[], groupOf: ReadonlyMap<number, number>): void {
+    for (const document of documents) this.add({ document, group: groupOf.get(document) ?? 0 });
+  }
+
   list(offset: number, limit: number): readonly (readonly number[])[] {
     return this.documents.values().drop(offset).take(limit).toArray();
   }
@@ -544,7 +624,7 @@ const toShown = ({ row, place }: Hit): ShownHit => ({ item: toItem(row), place }
 interface HitsRequest {
   onHit?(hit: Hit): void;
   /** For hits that are checked one by one. */
-  isEnough?: () => boolean;
+  isEnough?: (seen: CountedHits) => boolean;
   /** Of the hits that are returned. */
   readonly most: number;
   readonly sorted: SortedHits | undefined;
@@ -554,6 +634,8 @@ interface CountedHits {
   readonly hits: ShownHit[];
   total: number;
   examined: number;
+  /** Of the uploads that were examined, about. */
+  bytes: number;
   isExact: boolean;
   /** Whether it ended because its time was up. */
   readonly isOver: boolean;

@@ -13,7 +13,8 @@ export {
   TIDY_STEP,
 } from './search-index.ts';
 export type { SearchQuestion } from './search-plan.ts';
-export { searchOperations } from './search-run.ts';
+export type { FindGroups, GroupQuestion, IndexOutcome, OpenGroups } from './search-run.ts';
+export { openSearch, searchOperations } from './search-run.ts';
 export type { SearchAnswer } from './search-schemas.ts';
 export type { ShopFilter, ShopQuestion } from './shop-search.ts';
 export { keyOfGroup } from './words.ts';

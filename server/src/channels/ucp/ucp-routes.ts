@@ -38,8 +38,16 @@ const failures = { '4xx': Type.Union([ErrorAnswer, UcpAnswer]) };
 const Sent = Type.Unknown({ description: 'a request of the protocol' });
 
 const WHY = 'what is refused is said in the words of the protocol';
+const JSON_TYPE = 'application/json; charset=utf-8';
 const sendJson = (reply: FastifyReply, answer: object): http.RawAnswer =>
-  http.sendRaw(reply, 'application/json; charset=utf-8', Buffer.from(JSON.stringify(answer)));
+  http.sendRaw(reply, JSON_TYPE, Buffer.from(JSON.stringify(answer)));
+/** @param members of the answer, as a thread wrote them */
+const sendMembers = (reply: FastifyReply, ucp: object, members: Uint8Array): http.RawAnswer =>
+  http.sendRaw(
+    reply,
+    JSON_TYPE,
+    Buffer.concat([Buffer.from(`{"ucp":${JSON.stringify(ucp)},`), members.subarray(1)]),
+  );
 
 const PAGE = 10;
 const LARGEST_PAGE = 50;
@@ -60,16 +68,11 @@ export const ucpRoutes =
         const channel = await channels.findUcp(token);
         const ucp = describeAnswer(capability);
         try {
-          const [first] = Value.Errors(schema, body);
-          if (first !== undefined)
-            throw new UcpRefusal('invalid_request', `${first.instancePath} ${first.message}`.trim());
-          const sent = body as Static<Body>;
+          const sent = checkSent(schema, body);
           const found = await whileCallerWaits(reply, (signal) => work(channel, sent, signal));
-          return sendJson(reply, { ucp, ...found });
+          return found instanceof Uint8Array ? sendMembers(reply, ucp, found) : sendJson(reply, found);
         } catch (error) {
-          const refusal = readRefusal(error);
-          reply.code(400);
-          return sendJson(reply, toError(ucp, refusal));
+          return refuse(reply, ucp, readRefusal(error));
         }
       };
 
@@ -83,14 +86,7 @@ export const ucpRoutes =
         if (query.trim() === '' && Object.keys(filters).length === 0)
           throw new UcpRefusal('invalid_request', 'send a query, filters or both');
         const place = { offset: Number(cursor), limit: Math.min(limit, LARGEST_PAGE) };
-        const found = await channels.ucp.search(channel, { query, filters, ...place }, signal);
-        const { products, nextOffset, isPartial } = found;
-        const next = nextOffset !== undefined && { cursor: String(nextOffset) };
-        return {
-          products,
-          pagination: { has_next_page: nextOffset !== undefined, ...next },
-          ...(isPartial && { messages: [PARTIAL] }),
-        };
+        return channels.ucp.search(channel, { query, filters, ...place }, signal);
       }),
     });
 
@@ -103,12 +99,7 @@ export const ucpRoutes =
         if (sent.ids.length > MOST_IDS)
           throw new UcpRefusal('request_too_large', `at most ${MOST_IDS} ids are looked up at once`);
         const lookup = { ids: [...new Set(sent.ids)], filters: sent.filters ?? {} };
-        const { products, unknown, isPartial } = await channels.ucp.lookup(channel, lookup, signal);
-        const messages = [
-          ...unknown.map((content) => ({ type: 'info', code: 'not_found', content })),
-          ...(isPartial ? [PARTIAL] : []),
-        ];
-        return { products, ...(messages.length > 0 && { messages }) };
+        return channels.ucp.lookup(channel, lookup, signal);
       }),
     });
 
@@ -119,7 +110,7 @@ export const ucpRoutes =
       why: WHY,
       handle: answer('lookup', ProductRequest, async (channel, sent, signal) => {
         const product = await channels.ucp.product(channel, sent, signal);
-        if (product !== undefined) return { product };
+        if (product !== undefined) return product;
         const content = `Product not found: ${sent.id}`;
         return toError(describeAnswer('lookup'), { code: 'not_found', content });
       }),
@@ -144,12 +135,6 @@ export const ucpRoutes =
     });
   };
 
-const PARTIAL = {
-  type: 'info',
-  code: 'partial',
-  content: 'Only a part of the catalog was looked through yet.',
-};
-
 class UcpRefusal extends ServiceError {
   readonly ucpCode: string;
 
@@ -159,18 +144,46 @@ class UcpRefusal extends ServiceError {
   }
 }
 
-type Work<Body> = (channel: UcpChannel, sent: Body, signal: AbortSignal) => Promise<object>;
+/** @returns the members of an answer as bytes, or a whole answer */
+type Work<Body> = (channel: UcpChannel, sent: Body, signal: AbortSignal) => Promise<object | Uint8Array>;
 
 interface UcpRequest {
   readonly params: { readonly token: string };
   readonly body: unknown;
 }
 
+/** @throws UcpRefusal */
+function checkSent<Body extends TSchema>(schema: Body, body: unknown): Static<Body> {
+  const [first] = Value.Errors(schema, body);
+  if (first === undefined) return body as Static<Body>;
+  throw new UcpRefusal('invalid_request', `${first.instancePath} ${first.message}`.trim());
+}
+
+interface UcpFailure {
+  readonly status: number;
+  readonly retryAfterSeconds?: number | undefined;
+  readonly code: string;
+  readonly content: string;
+  readonly severity?: 'recoverable';
+}
+
 /** @throws any error that is not a refusal of the request */
-function readRefusal(error: unknown): { readonly code: string; readonly content: string } {
-  if (!(error instanceof ServiceError) || describeRefusal(error).status !== 400) throw error;
-  const content = error.facts.details?.join('; ') ?? describeRefusal(error).message;
-  return { code: error instanceof UcpRefusal ? error.ucpCode : 'invalid_request', content };
+function readRefusal(error: unknown): UcpFailure {
+  if (!(error instanceof ServiceError)) throw error;
+  const { status, message } = describeRefusal(error);
+  const { details, retryAfterSeconds } = error.facts;
+  if (error.code === 'channel_budget_used')
+    return { status, retryAfterSeconds, code: 'rate_limited', content: message, severity: 'recoverable' };
+  if (status !== 400) throw error;
+  const code = error instanceof UcpRefusal ? error.ucpCode : 'invalid_request';
+  return { status, code, content: details?.join('; ') ?? message };
+}
+
+function refuse(reply: FastifyReply, ucp: ReturnType<typeof describeAnswer>, failure: UcpFailure) {
+  const { status, retryAfterSeconds } = failure;
+  reply.code(status);
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds);
+  return sendJson(reply, toError(ucp, failure));
 }
 
 function describeAnswer(capability: keyof typeof CAPABILITIES) {
@@ -181,10 +194,10 @@ function describeAnswer(capability: keyof typeof CAPABILITIES) {
 
 const toError = (
   ucp: ReturnType<typeof describeAnswer>,
-  { code, content }: { code: string; content: string },
+  { code, content, severity = 'unrecoverable' }: Pick<UcpFailure, 'code' | 'content'> & { severity?: string },
 ) => ({
   ucp: { ...ucp, status: 'error' },
-  messages: [{ type: 'error', code, content, severity: 'unrecoverable' }],
+  messages: [{ type: 'error', code, content, severity }],
 });
 
 /** The profile of a channel. Source: Universal Commerce Protocol, release 2026-04-08. */

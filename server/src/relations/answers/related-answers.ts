@@ -52,14 +52,24 @@ export interface FoundRelation {
   }[];
 }
 
-/** @returns the contents of an answer in the form single, by relation */
-export async function readAnswer(steps: RelatedSteps): Promise<FoundRelation[]> {
-  let text = '';
+/** @returns the whole answer, in memory that it shares with threads */
+export async function joinSteps(steps: RelatedSteps): Promise<Uint8Array<SharedArrayBuffer>> {
+  const parts: Buffer[] = [];
   for await (const { bytes, release } of steps) {
-    text += bytes.toString();
+    parts.push(Buffer.from(bytes));
     release();
   }
-  const { tags } = JSON.parse(text) as { tags: { tag: string; relations: Omit<FoundRelation, 'tag'>[] }[] };
+  const joined = Buffer.concat(parts);
+  const shared = new Uint8Array(new SharedArrayBuffer(joined.length));
+  shared.set(joined);
+  return shared;
+}
+
+/** In a thread. @returns the contents of an answer in the form single, by relation */
+export function readRelated(answer: Uint8Array): FoundRelation[] {
+  const { tags } = JSON.parse(Buffer.from(answer).toString()) as {
+    tags: { tag: string; relations: Omit<FoundRelation, 'tag'>[] }[];
+  };
   return tags.flatMap(({ tag, relations }) => relations.map((one) => ({ tag, ...one })));
 }
 

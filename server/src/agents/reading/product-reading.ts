@@ -1,0 +1,185 @@
+import type { CatalogSnapshots } from '../../catalog/catalog.ts';
+import { readProducts } from '../../catalog/lookup/lookup.ts';
+import type { LookedUp } from '../../catalog/products/products.ts';
+import type { IndexOutcome, SearchAnswer, SearchQuestion } from '../../catalog/search/search.ts';
+import { ServiceError } from '../../kernel/errors.ts';
+import type { Budget, Operation } from '../../storage/threads/threads.ts';
+import { countTokens, fitFrom, fitPage, shorten, shortenValue, TOKENS } from '../tool.ts';
+
+const FACETS = 8;
+const FACET_VALUES = 4;
+const LINK = 200;
+/** The most searches for one question. */
+const NAMES = 10;
+/** The most hits of a search with the same name. */
+const NAMESAKES = 20;
+
+interface SearchOrder<Question = SearchQuestion> {
+  readonly projectId: number;
+  readonly question: Question;
+}
+
+type Search = (
+  order: SearchOrder,
+  budget: Budget,
+) => IndexOutcome<Uint8Array> | Promise<IndexOutcome<Uint8Array>>;
+
+export type FoundPage = Awaited<ReturnType<typeof findPage>>;
+export type ShownProducts = Awaited<ReturnType<typeof showProducts>>;
+export type ComparedProducts = Awaited<ReturnType<typeof compareProducts>>;
+
+interface ProductOrder {
+  readonly projectId: number;
+  readonly identifiers: readonly string[];
+  readonly offset?: number;
+}
+
+/** @param search the operation of this thread that searches */
+export function productOperations(snapshots: CatalogSnapshots, search: Operation): Record<string, Operation> {
+  const onProducts =
+    <Answer>(work: (read: AsyncGenerator<LookedUp, void>, order: ProductOrder) => Promise<Answer>) =>
+    (order: ProductOrder, budget: Budget) =>
+      snapshots.read(order.projectId, budget, (snapshot) =>
+        work(readProducts(snapshot, order.identifiers), order),
+      );
+  return {
+    findForAgent: (order: SearchOrder, budget: Budget) =>
+      searchWith(search as Search, budget, (find) => findPage(order, find)),
+    findNamesForAgent: (order: SearchOrder<{ readonly names: readonly string[] }>, budget: Budget) =>
+      searchWith(search as Search, budget, (find) => findNamed(order, find)),
+    readForAgent: onProducts(showProducts),
+    compareForAgent: onProducts(compareProducts),
+  };
+}
+
+class IndexMissing extends Error {}
+
+/** Runs work that searches several times. */
+async function searchWith<Answer>(
+  search: Search,
+  budget: Budget,
+  work: (find: (order: SearchOrder) => Promise<SearchAnswer>) => Promise<Answer>,
+): Promise<IndexOutcome<Answer>> {
+  const state = { isBehind: false, isComplete: true };
+  try {
+    const answer = await work(async (order) => {
+      const outcome = await search(order, budget);
+      if ('missing' in outcome) throw new IndexMissing(outcome.missing);
+      state.isBehind ||= outcome.isBehind;
+      state.isComplete &&= outcome.isComplete;
+      return JSON.parse(Buffer.from(outcome.answer).toString()) as SearchAnswer;
+    });
+    return { answer, ...state };
+  } catch (error) {
+    if (error instanceof IndexMissing) return { missing: error.message };
+    throw error;
+  }
+}
+
+async function findPage(order: SearchOrder, search: (order: SearchOrder) => Promise<SearchAnswer>) {
+  const { question } = order;
+  const find = (limit: number) => search({ ...order, question: { ...question, limit } });
+  const found = await find(question.limit);
+  const facets = question.cursor === undefined ? found.facets.slice(0, FACETS).map(describeFacet) : [];
+  const products = found.items.map(describeFound);
+  const fitting = fitPage(products, countTokens(JSON.stringify(facets)));
+  const { total, isTotalExact, partial } = found;
+  const { nextCursor } = fitting.length < products.length ? await find(fitting.length) : found;
+  return { products: fitting, total, isTotalExact, ...(partial && { partial }), facets, nextCursor };
+}
+
+/** Resolves names that only one product has, so that a question in words needs no prior search. */
+async function findNamed(
+  { question: { names }, ...order }: SearchOrder<{ readonly names: readonly string[] }>,
+  search: (order: SearchOrder) => Promise<SearchAnswer>,
+) {
+  const named: { readonly name: string; readonly identifier: string }[] = [];
+  for (const name of names.slice(0, NAMES)) {
+    const { items } = await search({ ...order, question: { q: name, limit: NAMESAKES } });
+    const [found, another] = items.filter((one) => one.name.toLowerCase() === name.toLowerCase());
+    if (found !== undefined && another === undefined) named.push({ name, identifier: found.identifier });
+  }
+  return named;
+}
+
+type Named = Pick<SearchAnswer['items'][number], 'identifier' | 'name' | 'category' | 'link'>;
+
+const describeFound = ({ identifier, name, category, link }: Named) => ({
+  identifier,
+  name: shorten(name),
+  category: category.map((level) => shortenValue(level)).slice(0, 5),
+  link: link.length > LINK ? '' : link,
+});
+
+const describeFacet = ({ attribute, unitName, values, min, max }: SearchAnswer['facets'][number]) => ({
+  attribute: shorten(attribute),
+  ...(unitName !== undefined && { unit: unitName }),
+  values: values.slice(0, FACET_VALUES).map(({ value }) => shortenValue(value)),
+  ...(min !== undefined && { min }),
+  ...(max !== undefined && { max }),
+});
+
+/** Tokens for the attributes of all products of an answer. */
+const ATTRIBUTE_TOKENS = 1_200;
+const VALUES_SHOWN = 3;
+
+async function showProducts(read: AsyncGenerator<LookedUp, void>, { identifiers, offset = 0 }: ProductOrder) {
+  const found = await Array.fromAsync(read);
+  const others = TOKENS - Math.floor(ATTRIBUTE_TOKENS / Math.max(1, found.length));
+  const described = found.map((product) => describeProduct(product, offset, others));
+  const products = fitPage(described);
+  const known = new Set(found.map(({ identifier }) => identifier));
+  return {
+    products,
+    unknown: identifiers.filter((identifier) => !known.has(identifier)),
+    notShown: described.slice(products.length).map(({ identifier }) => identifier),
+  };
+}
+
+const listValues = ({ facts }: LookedUp): [string, string[]][] => [
+  ...Map.groupBy(facts, ({ attribute }) => attribute)
+    .entries()
+    .map(([attribute, some]): [string, string[]] => [attribute, some.map(({ value }) => value)]),
+];
+
+/** @param others tokens that are not available to its attributes */
+function describeProduct(product: LookedUp, offset: number, others: number) {
+  const { identifier, groupId, name, link, categories, images } = product;
+  const { page, nextOffset } = fitFrom(listValues(product).map(describeValues), offset, others);
+  const image = images[0]?.url ?? '';
+  return {
+    ...describeFound({ identifier, name, link, category: categories[0]?.path ?? [] }),
+    groupId,
+    image: image.length > LINK ? '' : image,
+    attributes: page,
+    nextOffset,
+  };
+}
+
+const describeValues = ([attribute, values]: [string, string[]]) => ({
+  attribute: shorten(attribute),
+  values: values.slice(0, VALUES_SHOWN).map((value) => shorten(value)),
+});
+
+/** @throws not_found */
+async function compareProducts(read: AsyncGenerator<LookedUp, void>, { identifiers, offset }: ProductOrder) {
+  const products = await Array.fromAsync(read);
+  const missing = identifiers.filter((one) => !products.some(({ identifier }) => identifier === one));
+  if (missing.length > 0) throw new ServiceError('not_found', `no product ${missing.join(', ')}`);
+  const all = compare(products);
+  const named = products.map(({ identifier, name }) => ({ identifier, name: shortenValue(name) }));
+  const { page, nextOffset } = fitFrom(all, offset, countTokens(JSON.stringify(named)));
+  return { products: named, attributes: page, total: all.length, nextOffset };
+}
+
+function compare(products: readonly LookedUp[]) {
+  const valued = products.map((product) => new Map(listValues(product)));
+  const attributes = [...new Set(valued.flatMap((values) => [...values.keys()]))];
+  const rows = attributes.map((attribute) => {
+    const values = valued.map((one) => one.get(attribute) ?? []);
+    const same = new Set(values.map((some) => JSON.stringify(some.toSorted()))).size === 1;
+    const shown = values.map((some) => some.slice(0, VALUES_SHOWN).map((value) => shortenValue(value)));
+    return { attribute: shorten(attribute), same, values: shown };
+  });
+  return rows.sort((a, b) => Number(a.same) - Number(b.same));
+}

@@ -1,0 +1,155 @@
+import { signOf } from '../../kernel/comparison-sign.ts';
+import { type FoundRelation, readRelated } from '../../relations/answers/answers.ts';
+import type { ExplainedElement, ExplainedMatch } from '../../relations/definitions/definitions.ts';
+import type { FitAnswer } from '../../relations/fit/fit.ts';
+import type { Operation } from '../../storage/threads/threads.ts';
+import { fitPage, shorten, shortenValue, TOKENS } from '../tool.ts';
+
+/** The most products of a relation that an agent reaches. */
+export const FARTHEST = 80;
+
+export interface ReadRelated {
+  /** As relations answer it, in the form single. */
+  readonly answer: Uint8Array;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+export interface ReadFit {
+  readonly answer: Uint8Array;
+  /** Tokens for the rest of the answer. */
+  readonly rest: number;
+}
+
+export type ShownRelated = ReturnType<typeof showRelated>;
+export type JudgedFit = ReturnType<typeof showFit>;
+
+export const relationOperations: Record<string, Operation> = {
+  relatedForAgent: showRelated,
+  fitForAgent: showFit,
+};
+
+/** @returns the relations that fit in an answer, and the ids of the others */
+function showRelated({ answer, ...page }: ReadRelated) {
+  const described = readRelated(answer).map((one) => describeFound(one, page));
+  const shown = fitPage(described);
+  return { shown, left: described.slice(shown.length).map(({ id }) => id) };
+}
+
+/** Tokens of a relation without its products. */
+const RELATION_HEAD = 200;
+
+function describeFound(
+  { id, name, tag, searchResult }: FoundRelation,
+  { offset, limit }: { offset: number; limit: number },
+) {
+  const chosen = searchResult.slice(offset, offset + limit).map(describeItem);
+  const products = fitPage(chosen, RELATION_HEAD);
+  const end = offset + products.length;
+  const nextOffset = end < searchResult.length && end <= FARTHEST ? end : null;
+  return { id, name: shorten(name), tag: shorten(tag), products, nextOffset };
+}
+
+const MATCHES = 6;
+
+const describeItem = ({ identifier, name, brand, link, explain }: FoundRelation['searchResult'][number]) => ({
+  identifier,
+  name: shorten(name),
+  brand: shortenValue(brand),
+  link: link.length > 200 ? '' : link,
+  ...(explain !== undefined && { why: explain.match.slice(0, MATCHES).map((one) => describeMatch(one)) }),
+});
+
+type Term = { readonly times?: number; readonly plus?: number | string } | undefined;
+
+/**
+ * @returns the condition, as `Tyre width 54 mm ≤ Maximum tyre width 60 mm`, `… or …` (those that hold, or all), `… and …
+ * in one row`. With `isJudged`, the fact instead: `62 mm > 50 mm` if it does not hold, `≤?` if a value is missing
+ */
+export function describeMatch(element: ExplainedElement, { isJudged = false } = {}): string {
+  const list = (inner: readonly ExplainedElement[], joint: string) =>
+    inner.map((one) => describeMatch(one, { isJudged })).join(joint);
+  const { verdict = 'fits' } = (isJudged ? element : {}) as { verdict?: string };
+  const held = isJudged ? [] : (element.any?.filter(({ holds }) => holds) ?? []);
+  if (held.length > 0) return list(held, ' or ');
+  if (element.any) return list(element.any, verdict === 'does_not_fit' ? ' and ' : ' or ');
+  if (element.together) return `${list(element.together, ' and ')} in one row`;
+  const { target, operator, source, targetValues, sourceValues, targetTerm, sourceTerm } =
+    element as ExplainedMatch;
+  const describe = (name: string, values: readonly string[], term: Term) =>
+    `${describeTerm(shortenValue(name), term)} ${values.slice(0, 2).map(shortenValue).join(' / ') || '(no value)'}`;
+  return [
+    describe(target, targetValues, targetTerm),
+    signOf(operator, verdict),
+    describe(source, sourceValues, sourceTerm),
+    ...(element.table === undefined ? [] : [`or a pair of the table ${shortenValue(element.table)}`]),
+    ...(element.missing === 'passes' ? ['or unknown'] : []),
+  ].join(' ');
+}
+
+/** @returns `1.2 × TDP + 100 W` */
+function describeTerm(name: string, { times, plus }: NonNullable<Term> = {}): string {
+  const product = times === undefined ? name : `${times} × ${name}`;
+  return plus === undefined ? product : `(${product} + ${shortenValue(String(plus))})`;
+}
+
+const ORDER = ['does_not_fit', 'unknown', 'fits'];
+
+/** @returns what is shown, and the identifiers that no product has */
+function showFit({ answer, rest }: ReadFit) {
+  const judged = JSON.parse(Buffer.from(answer).toString()) as FitAnswer;
+  const pairs = judged.pairs
+    .toSorted((a, b) => ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict))
+    .map(({ target, ...pair }) => ({ target, ...describeJudged(pair) }));
+  const shown = fitPage(pairs, rest);
+  const others = TOKENS - rest / 2;
+  return {
+    unknown: judged.unknownIdentifiers,
+    shown: {
+      verdict: judged.verdict,
+      pairs: shown,
+      totals: fitPage(judged.totals.map(describeTotal), others),
+      morePairs: pairs.length - shown.length,
+      withoutRule: fitPage(judged.withoutRule, others),
+      unknownIdentifiers: fitPage(judged.unknownIdentifiers, others),
+      catalogVersion: judged.receipt.version,
+    },
+  };
+}
+
+const REASONS = 6;
+const MISSING = 10;
+
+type Pair = FitAnswer['pairs'][number];
+
+const describeJudged = ({ source, relation, verdict, match, missing }: Omit<Pair, 'target'>) => ({
+  source,
+  relation: shorten(relation.name),
+  verdict,
+  why: match
+    .filter((one) => one.verdict === verdict)
+    .slice(0, REASONS)
+    .map((one) => describeMatch(one, { isJudged: true })),
+  missing: missing
+    .slice(0, MISSING)
+    .map(({ identifier, attribute }) => `${shortenValue(attribute)} of ${shortenValue(identifier)}`),
+});
+
+/** Described like a match of its sum. */
+const describeTotal = ({ operator, total, limit, ...judged }: FitAnswer['totals'][number]) =>
+  describeJudged({
+    ...judged,
+    match: [
+      {
+        operator,
+        verdict: judged.verdict,
+        holds: judged.verdict === 'fits',
+        target: `sum of ${total.attribute}`,
+        targetValues: [total.sum],
+        targetTerm: total,
+        source: limit.attribute,
+        sourceValues: limit.values,
+        sourceTerm: limit,
+      },
+    ],
+  });
