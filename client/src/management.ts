@@ -82,6 +82,11 @@ export function createApiKeys({ call }: Transport) {
   };
 }
 
+export interface SampleOptions extends CallOptions {
+  /** `even`, the default: an even sample of a large catalog. */
+  readonly sample?: 'even' | 'all' | undefined;
+}
+
 /** Attributes with their types and units. Source: docs/interface.md §11. */
 export function createOntology({ call, request }: Transport) {
   const path = (projectId: number) => `/management/projects/${projectId}/ontology`;
@@ -91,25 +96,42 @@ export function createOntology({ call, request }: Transport) {
     /** The list is complete: what it leaves out is removed. Starts a re-extraction. */
     put: (projectId: number, ontology: SentOntology, options: CallOptions = {}) =>
       call('putManagementProjectsByIdOntology', { path: { id: projectId }, body: ontology }, options),
-    /** How much of the catalog each attribute covers, its values and its problems. Source: docs/interface.md §11.6. */
+    /**
+     * How much of the catalog each attribute covers, its values and its problems. `sample`: `all` counts every product of a
+     * catalog of more than 50,000. Source: docs/interface.md §11.6.
+     */
     coverage: (
       projectId: number,
-      { category, ...options }: CallOptions & { readonly category?: readonly string[] | undefined } = {},
+      {
+        category,
+        sample,
+        ...options
+      }: SampleOptions & { readonly category?: readonly string[] | undefined } = {},
     ) =>
       call(
         'getManagementProjectsByIdOntologyCoverage',
-        { path: { id: projectId }, query: category?.length ? { category: JSON.stringify(category) } : {} },
+        {
+          path: { id: projectId },
+          query: {
+            ...(category?.length && { category: JSON.stringify(category) }),
+            ...(sample && { sample }),
+          },
+        },
         options,
       ),
     /** The effect of a changed attribute. `deleted`: ids of attributes that go with the change. */
     preview: (
       projectId: number,
       attribute: SentAttribute,
-      { deleted, ...options }: CallOptions & { readonly deleted?: readonly number[] } = {},
+      { deleted, sample, ...options }: SampleOptions & { readonly deleted?: readonly number[] } = {},
     ) =>
       call(
         'postManagementProjectsByIdOntologyPreview',
-        { path: { id: projectId }, body: { attribute, ...(deleted && { deleted: [...deleted] }) } },
+        {
+          path: { id: projectId },
+          query: sample ? { sample } : {},
+          body: { attribute, ...(deleted && { deleted: [...deleted] }) },
+        },
         options,
       ),
   };

@@ -2371,6 +2371,10 @@ export type ShopSearch = {
   /** {} where nothing is active */
   activeSortingOption: unknown;
   redirect: null;
+  /** the totals are estimates */
+  isTotalExact?: false;
+  /** the counts of options and suggestions are of so many of the products found, not of all */
+  facetsOf?: number;
   /** there is no index yet: a part of the catalog was looked through */
   partial?: true;
 };
@@ -2387,6 +2391,10 @@ export type ShopSuggestions = {
     totalResults: number;
     results: Array<unknown>;
   }>;
+  /** the totals are estimates */
+  isTotalExact?: false;
+  /** the counts of options and suggestions are of so many of the products found, not of all */
+  facetsOf?: number;
   /** there is no index yet: a part of the catalog was looked through */
   partial?: true;
 };

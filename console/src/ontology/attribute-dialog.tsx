@@ -20,13 +20,16 @@ import {
   useBinding,
 } from '../parts/forms/field.tsx';
 import { ErrorNote, FormDialog, Loading } from '../parts/page.tsx';
+import { CountAll, SampleNote } from '../parts/sample-note.tsx';
 import { Bars, Figure, Joined, ProductLink } from '../parts/show.tsx';
 import type { PartNames } from '../rules/changes.ts';
 import { listAttributes } from '../rules/filters.ts';
-import { formatCount, listTypes } from '../rules/format.ts';
-import { useRelations } from '../state/catalog.ts';
+import { listTypes } from '../rules/format.ts';
+import { type Extent, formatCounted } from '../rules/sampled.ts';
+import { type Coverage, useRelations } from '../state/catalog.ts';
+import { extentOf, useCounts } from '../state/counts.ts';
 import { projectLink } from '../state/route.ts';
-import { tell, useOfProject, useRights, useSettled } from '../state/service.tsx';
+import { tell, useRights, useSettled } from '../state/service.tsx';
 
 const SHOWN_VALUES = 12;
 export type ChangeOntology = (ontology: Ontology) => SentOntology;
@@ -62,7 +65,7 @@ interface Shape {
   /** The attribute as it was when the dialog opened; undefined for a new one. */
   opened: Attribute | undefined;
   ontology: Tagged<Ontology>;
-  coverage: AttributeCoverage | undefined;
+  coverage: Coverage | undefined;
   onClose(): void;
   onSave(change: ChangeOntology): Promise<void>;
 }
@@ -111,7 +114,7 @@ export function AttributeDialog({ opened, ontology, coverage, onClose, onSave }:
             />
           )}
           <AttributeEffect before={before} after={after} />
-          {coverage && <Values coverage={coverage} />}
+          <Values coverage={coverage?.byName.get(opened.name)} extent={coverage?.extent} />
           <UsedBy attribute={before.name} />
           <RemoveAttribute onRemove={() => void remove().catch(tell.bad)} />
         </>
@@ -241,7 +244,13 @@ function RemoveAttribute({ onRemove }: { onRemove(): void }) {
   );
 }
 
-function Values({ coverage }: { coverage: AttributeCoverage }) {
+interface ValuesShape {
+  coverage: AttributeCoverage | undefined;
+  extent: Extent | undefined;
+}
+
+function Values({ coverage, extent }: ValuesShape) {
+  if (coverage === undefined || extent === undefined) return null;
   const most = coverage.values[0]?.count ?? 1;
   const problems = countProblems(coverage);
   const examples = coverage.problems.flatMap(({ code, examples: some }) =>
@@ -251,19 +260,27 @@ function Values({ coverage }: { coverage: AttributeCoverage }) {
     <div className="columns">
       <div className="stack">
         <h3>{t('Values')}</h3>
+        <SampleNote extent={extent} />
+        {coverage.hasMoreValues && (
+          <p className="soft small">
+            {t('Only the first {count, number} different values are counted.', {
+              count: coverage.distinctValues,
+            })}
+          </p>
+        )}
         <Bars
           list={coverage.values.slice(0, SHOWN_VALUES).map(({ value, count }) => ({
             key: value,
             words: value,
             label: value,
-            count: formatCount(count),
+            count: formatCounted(count, extent),
             share: count / most,
           }))}
         />
       </div>
       {problems > 0 && (
         <div className="stack">
-          <h3>{t('{problems} not usable', { problems: formatCount(problems) })}</h3>
+          <h3>{t('{problems} not usable', { problems: formatCounted(problems, extent) })}</h3>
           <ul className="stack small">
             {examples.slice(0, SHOWN_VALUES).map(({ identifier, value, code }) => (
               <li key={identifier + value} className="row">
@@ -284,33 +301,35 @@ const SHOWN = 5;
 function AttributeEffect({ before, after }: { before: Attribute; after: SentAttribute }) {
   const sent = useSettled(JSON.stringify(after));
   const isChanged = sent !== JSON.stringify(before);
-  const effect = useOfProject(
-    ['attribute-effect', sent],
-    ({ relata, projectId, signal }) =>
-      relata.ontology.preview(projectId, JSON.parse(sent) as SentAttribute, { signal }),
-    { enabled: isChanged, staleTime: 30_000 },
-  );
+  const effect = useCounts<EffectAnswer>({
+    key: ['attribute-effect', sent],
+    ask: ({ relata, projectId, signal }, sample) =>
+      relata.ontology.preview(projectId, JSON.parse(sent) as SentAttribute, { sample, signal }),
+    isEnabled: isChanged,
+    staleMs: 30_000,
+  });
   if (!isChanged) return null;
   if (effect.error) return <ErrorNote error={effect.error} />;
   if (!effect.data) return <Loading words={t('Counting the effect …')} />;
-  return <Effect effect={effect.data} />;
+  return (
+    <>
+      <Effect effect={effect.data} />
+      <CountAll {...effect} />
+    </>
+  );
 }
 
 export function Effect({ effect }: { effect: EffectAnswer }) {
-  const { kept, gained, lost, sampled, sampledProducts, uses = [] } = effect;
+  const { kept, gained, lost, uses = [] } = effect;
+  const extent = extentOf(effect);
   return (
     <div className="stack" aria-live="polite">
-      <h3>
-        {sampled
-          ? t('Effect of saving (of {count, plural, one {# product} other {# products}} sampled)', {
-              count: sampledProducts,
-            })
-          : t('Effect of saving')}
-      </h3>
+      <h3>{t('Effect of saving')}</h3>
+      <SampleNote extent={extent} />
       <dl className="figures">
-        <Figure label={t('Values that stay usable')} value={formatCount(kept)} />
-        <Figure label={t('Become usable')} value={formatCount(gained.count)} />
-        <Figure label={t('No longer usable')} value={formatCount(lost.count)} />
+        <Figure label={t('Values that stay usable')} value={formatCounted(kept, extent)} />
+        <Figure label={t('Become usable')} value={formatCounted(gained.count, extent)} />
+        <Figure label={t('No longer usable')} value={formatCounted(lost.count, extent)} />
       </dl>
       <Listed title={t('Follow the new name')} list={uses.filter(({ isRenamed }) => isRenamed)}>
         {linkUse}

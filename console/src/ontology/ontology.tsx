@@ -14,10 +14,19 @@ import { Button } from '../parts/button.tsx';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
 import { CategoryField } from '../parts/forms/suggest-field.tsx';
 import { Answer, Card, Empty, ErrorNote, Loading, Page } from '../parts/page.tsx';
+import { CountAll, SampleNote } from '../parts/sample-note.tsx';
 import { Bars, Meter, Table } from '../parts/show.tsx';
 import { type CoveredAttribute, listWorstFirst, readPath } from '../rules/category-path.ts';
 import { writeChosen } from '../rules/chosen-facets.ts';
-import { formatAll, formatCount, formatPercent, formatType } from '../rules/format.ts';
+import { formatAll, formatType } from '../rules/format.ts';
+import {
+  approximately,
+  type Extent,
+  estimate,
+  formatCounted,
+  formatShare,
+  isSample,
+} from '../rules/sampled.ts';
 import { type Coverage, undoOntology, useCoverage, useOntology, useRelations } from '../state/catalog.ts';
 import { renameInBrowser } from '../state/language.ts';
 import { linkWith, projectLink, useFilters } from '../state/route.ts';
@@ -106,7 +115,7 @@ async function untilDone(relata: Relata, projectId: number): Promise<void> {
 function Attributes({ read }: { read: Tagged<Ontology> }) {
   const { canChange } = useRights();
   const save = useSave();
-  const { coverage, isCounting, error: uncounted } = useCoverage();
+  const { coverage, isCounting, countAll, error: uncounted } = useCoverage();
   const [{ contains: filter, category }, filterBy] = useFilters(['contains', 'category']);
   const [opened, setOpened] = useState<Attribute | 'new'>();
   const [error, setError] = useState<unknown>();
@@ -151,7 +160,8 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
         title={t('{count, plural, one {# attribute} other {# attributes}}', { count: found.length })}
         actions={
           <>
-            {isCounting && <Loading words={t('Counting …')} />}
+            {coverage && <SampleNote extent={coverage.extent} />}
+            <CountAll countAll={countAll} isCounting={isCounting} />
             {canChange && (
               <Button icon="plus" onClick={() => setOpened('new')}>
                 {t('New attribute')}
@@ -187,7 +197,7 @@ function Attributes({ read }: { read: Tagged<Ontology> }) {
         <AttributeDialog
           opened={opened === 'new' ? undefined : opened}
           ontology={read}
-          coverage={opened === 'new' ? undefined : coverage?.byName.get(opened.name)}
+          coverage={opened === 'new' ? undefined : coverage}
           onClose={() => setOpened(undefined)}
           onSave={save}
         />
@@ -221,7 +231,11 @@ const AttributeTable = ({ attributes, coverage, onOpen }: AttributeTableShape) =
       coverage && [
         t('Coverage'),
         (attribute) => (
-          <Share of={coverage.byName.get(attribute.name)} products={coverage.answer.sampledProducts} />
+          <Share
+            of={coverage.byName.get(attribute.name)}
+            products={coverage.answer.sampledProducts}
+            extent={coverage.extent}
+          />
         ),
       ],
       [t('Id'), (attribute) => attribute.id, 'wide-only number mono soft'],
@@ -229,17 +243,23 @@ const AttributeTable = ({ attributes, coverage, onOpen }: AttributeTableShape) =
   />
 );
 
-function Share({ of, products }: { of: AttributeCoverage | undefined; products: number }) {
+interface ShareShape {
+  of: AttributeCoverage | undefined;
+  products: number;
+  extent: Extent;
+}
+
+function Share({ of, products, extent }: ShareShape) {
   if (of === undefined) return <span className="soft">–</span>;
   const share = products > 0 ? of.withFact / products : 0;
   const problems = countProblems(of);
   return (
     <span className="stack" style={{ gap: '0.125rem', minWidth: '7rem' }}>
       <span className="row spread small">
-        <span>{formatPercent(share)}</span>
+        <span>{formatShare(share, extent)}</span>
         {problems > 0 && (
           <span className="badge warn">
-            {t('{problems} not usable', { problems: formatCount(problems) })}
+            {t('{problems} not usable', { problems: formatCounted(problems, extent) })}
           </span>
         )}
       </span>
@@ -251,22 +271,20 @@ function Share({ of, products }: { of: AttributeCoverage | undefined; products: 
 /** The number of a category's products that have each attribute, lowest first, and which lack it. */
 export function CategoryCoverage({ category }: { category: string }) {
   const settled = useSettled(category);
-  const { coverage, error } = useCoverage(readPath(settled));
+  const { coverage, isCounting, countAll, error } = useCoverage(readPath(settled));
   if (readPath(category).length === 0) return null;
-  const { sampled = false, sampledProducts = 0, attributes = [] } = coverage?.answer ?? {};
+  const { sampledProducts = 0, attributes = [] } = coverage?.answer ?? {};
   return (
     <Card
       isBare
       title={t('Coverage of {category}', { category: readPath(settled).at(-1) ?? '' })}
       actions={
         coverage && (
-          <span className="soft small">
-            {sampled
-              ? t('{count, plural, one {# product} other {# products}} of a sample', {
-                  count: sampledProducts,
-                })
-              : t('{count, plural, one {# product} other {# products}}', { count: sampledProducts })}
-          </span>
+          <>
+            <span className="soft small">{sayProducts(sampledProducts, coverage.extent)}</span>
+            <SampleNote extent={coverage.extent} />
+            <CountAll countAll={countAll} isCounting={isCounting} />
+          </>
         )
       }
     >
@@ -276,12 +294,24 @@ export function CategoryCoverage({ category }: { category: string }) {
           <Loading words={t('Counting …')} />
         </div>
       )}
-      {coverage && <Covered list={listWorstFirst(attributes, sampledProducts)} category={settled} />}
+      {coverage && (
+        <Covered
+          list={listWorstFirst(attributes, sampledProducts)}
+          category={settled}
+          extent={coverage.extent}
+        />
+      )}
     </Card>
   );
 }
 
-function Covered({ list, category }: { list: readonly CoveredAttribute[]; category: string }) {
+interface CoveredShape {
+  list: readonly CoveredAttribute[];
+  category: string;
+  extent: Extent;
+}
+
+function Covered({ list, category, extent }: CoveredShape) {
   const name = readPath(category).at(-1) ?? '';
   if (list.length === 0)
     return <p className="card-body soft">{t('No product of this category has an attribute.')}</p>;
@@ -301,7 +331,7 @@ function Covered({ list, category }: { list: readonly CoveredAttribute[]; catego
               ({ name: attribute, share }) => (
                 <span className="stack" style={{ gap: '0.125rem', minWidth: '7rem' }}>
                   <span className="small">
-                    {t('{share} of {category}', { share: formatPercent(share), category: name })}
+                    {t('{share} of {category}', { share: formatShare(share, extent), category: name })}
                   </span>
                   <Meter share={share} label={t('Products with a usable {name}', { name: attribute })} />
                 </span>
@@ -314,10 +344,10 @@ function Covered({ list, category }: { list: readonly CoveredAttribute[]; catego
                   href={linkWith(products, { category, where: writeChosen([{ attribute, lacks: true }]) })}
                   aria-label={t(
                     '{count, plural, one {# product} other {# products}} of {category} without {attribute}',
-                    { count: withoutFact, category: name, attribute },
+                    { count: estimate(withoutFact, extent), category: name, attribute },
                   )}
                 >
-                  {t('{count, plural, one {# product} other {# products}}', { count: withoutFact })}
+                  {sayProducts(withoutFact, extent)}
                 </a>
               ),
             ],
@@ -327,7 +357,7 @@ function Covered({ list, category }: { list: readonly CoveredAttribute[]; catego
       {whole.length > 0 && (
         <p className="card-body small">
           <span>
-            <strong>{t('{share} of {category}', { share: formatPercent(1), category: name })}:</strong>{' '}
+            <strong>{t('{share} of {category}', { share: formatShare(1, extent), category: name })}:</strong>{' '}
             {formatAll(whole.map((one) => one.name))}
           </span>
         </p>
@@ -336,10 +366,16 @@ function Covered({ list, category }: { list: readonly CoveredAttribute[]; catego
   );
 }
 
+/** @returns `12 products`, or `≈ 840 products` of a sample */
+function sayProducts(count: number, extent: Extent): string {
+  const words = t('{count, plural, one {# product} other {# products}}', { count: estimate(count, extent) });
+  return isSample(extent) ? approximately(words) : words;
+}
+
 const SHOWN = 20;
 
 /** Keys of uploads that are not attributes: their values are kept but make no facts. */
-export function UnknownKeys({ coverage: { answer } }: { coverage: Coverage }) {
+export function UnknownKeys({ coverage: { answer, extent } }: { coverage: Coverage }) {
   const { unknown, sampledProducts } = answer;
   if (unknown.length === 0) return null;
   return (
@@ -361,7 +397,7 @@ export function UnknownKeys({ coverage: { answer } }: { coverage: Coverage }) {
               {name} <span className="soft">{t('such as {value}', { value: values[0]?.value })}</span>
             </>
           ),
-          count: t('{count, plural, one {# product} other {# products}}', { count: withValue }),
+          count: sayProducts(withValue, extent),
           share: withValue / Math.max(1, sampledProducts),
           label: t('Products with {name}', { name }),
         }))}

@@ -7,7 +7,16 @@ import { Reason } from '../parts/explanation.tsx';
 import { Card, ErrorNote, Loading, Note, Renewed } from '../parts/page.tsx';
 import { Bars, Figure, Joined, Meter, ProductChip, ProductLink, ProductLinks } from '../parts/show.tsx';
 import { EVERY_PRODUCT, isEveryPair, isWholeMatch, isWholeTotal, pruneFilter } from '../rules/filters.ts';
-import { formatCount, formatPercent } from '../rules/format.ts';
+import { formatCount } from '../rules/format.ts';
+import {
+  approximately,
+  type Extent,
+  estimate,
+  formatCounted,
+  formatShare,
+  isSample,
+  sayExtent,
+} from '../rules/sampled.ts';
 import { useOfProject, useSettled } from '../state/service.tsx';
 
 /** A slower preview makes the next one manual. The first reads every product; the service caches that. */
@@ -111,26 +120,37 @@ function Survey({ survey, isTotal, isOld }: { survey: RelationSurvey; isTotal: b
 
 function Results({ survey }: { survey: RelationSurvey }) {
   const { share = 0, examples = [], resultCounts, cards = [] } = survey;
+  const extent = extentOf(survey);
   return (
     <>
       <div className="stack">
         <div className="row spread">
-          <span>{rich('{share} lead to something', { share: <strong>{formatPercent(share)}</strong> })}</span>
+          <span>
+            {rich('{share} lead to something', { share: <strong>{formatShare(share, extent)}</strong> })}
+          </span>
           <span className="soft small">{describeShare(survey)}</span>
         </div>
         <Meter share={share} label={t('Products with results')} look={share > 0.5 ? 'good' : ''} />
       </div>
       {cards.length > 0 ? <RelationCards cards={cards} /> : <Examples examples={examples} />}
-      {resultCounts && <ResultCounts counts={resultCounts} />}
+      {resultCounts && <ResultCounts counts={resultCounts} extent={extent} />}
       <MostReturned {...survey} />
       <WithoutResults {...survey} />
     </>
   );
 }
 
-function describeShare({ withResults = 0, sampledSources = 0, sampled }: RelationSurvey): string {
-  const counts = { count: formatCount(withResults), all: formatCount(sampledSources) };
-  return sampled ? t('{count} of {all} looked at', counts) : t('{count} of {all}', counts);
+/** The sources that were looked at, of all. */
+const extentOf = ({ sampled, sampledSources = 0, source }: RelationSurvey): Extent => {
+  const of = source?.products ?? 0;
+  return { looked: sampled ? sampledSources : of, of };
+};
+
+function describeShare(survey: RelationSurvey): string {
+  const { withResults = 0, sampledSources = 0 } = survey;
+  const extent = extentOf(survey);
+  if (isSample(extent)) return sayExtent(extent);
+  return t('{count} of {all}', { count: formatCount(withResults), all: formatCount(sampledSources) });
 }
 
 const Products = ({ label, count }: { label: string; count: number }) => (
@@ -169,7 +189,8 @@ function Examples({ examples }: { examples: NonNullable<RelationSurvey['examples
   );
 }
 
-function MostReturned({ mostReturned: list = [], withResults = 0 }: RelationSurvey) {
+function MostReturned(survey: RelationSurvey) {
+  const { mostReturned: list = [], withResults = 0 } = survey;
   if (list.length === 0) return null;
   return (
     <div className="stack">
@@ -178,7 +199,7 @@ function MostReturned({ mostReturned: list = [], withResults = 0 }: RelationSurv
         list={list.slice(0, SHOWN).map(({ identifier, count }) => ({
           key: identifier,
           words: <ProductLink identifier={identifier} />,
-          count: formatCount(count),
+          count: formatCounted(count, extentOf(survey)),
           share: count / Math.max(1, withResults),
           label: t('{identifier}: share of the products', { identifier }),
         }))}
@@ -187,13 +208,16 @@ function MostReturned({ mostReturned: list = [], withResults = 0 }: RelationSurv
   );
 }
 
-function WithoutResults({
-  withoutResults: { count, identifiers } = { count: 0, identifiers: [] },
-}: RelationSurvey) {
+function WithoutResults(survey: RelationSurvey) {
+  const { count, identifiers } = survey.withoutResults ?? { count: 0, identifiers: [] };
   if (count === 0) return null;
+  const extent = extentOf(survey);
+  const words = t('{count, plural, one {# leads} other {# lead}} to nothing', {
+    count: estimate(count, extent),
+  });
   return (
     <div className="stack">
-      <h3>{t('{count, plural, one {# leads} other {# lead}} to nothing', { count })}</h3>
+      <h3>{isSample(extent) ? approximately(words) : words}</h3>
       <p className="small">
         <ProductLinks identifiers={identifiers} hasMore={count > identifiers.length} />
       </p>
@@ -237,7 +261,7 @@ const RelationCards = ({ cards }: { cards: readonly SurveyCard[] }) => (
 );
 
 /** The distribution of results: `counts` of products with 0, 1, … 9, and 10 or more. */
-function ResultCounts({ counts }: { counts: readonly number[] }) {
+function ResultCounts({ counts, extent }: { counts: readonly number[]; extent: Extent }) {
   const most = Math.max(1, ...counts);
   const last = counts.length - 1;
   return (
@@ -245,10 +269,11 @@ function ResultCounts({ counts }: { counts: readonly number[] }) {
       <h3>{t('Results of a product')}</h3>
       <ol className="histogram">
         {counts.map((count, results) => {
-          const words = t(
+          const counted = t(
             '{count, plural, one {# product has} other {# products have}} {isMost, select, yes {{results} results or more} other {{results, plural, one {# result} other {# results}}}}',
-            { count, results, isMost: results === last ? 'yes' : 'no' },
+            { count: estimate(count, extent), results, isMost: results === last ? 'yes' : 'no' },
           );
+          const words = isSample(extent) ? approximately(counted) : counted;
           return (
             <li key={results} title={words}>
               <span className="histogram-bar" style={{ height: `${(100 * count) / most}%` }} />

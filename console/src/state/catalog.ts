@@ -7,8 +7,11 @@ import type {
   SentOntology,
 } from '@relata/client';
 import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { t } from '../languages/text.ts';
 import { writePath } from '../rules/category-path.ts';
+import type { Extent } from '../rules/sampled.ts';
+import { extentOf, type SampledQuestion, useCounts } from './counts.ts';
 import { reread, useOfProject, useRelata, useSettled } from './service.tsx';
 
 /** More than anyone would choose from; further paths can be typed. */
@@ -147,19 +150,32 @@ const COUNTED_MS = 60_000;
 export interface Coverage {
   readonly answer: CoverageAnswer;
   readonly byName: ReadonlyMap<string, AttributeCoverage>;
+  readonly extent: Extent;
 }
 
 /** The coverage of all products, or of a category's. Counting takes some seconds in a large catalog. */
 export function useCoverage(category: readonly string[] = [], isEnabled = true) {
-  const { data, isLoading, error } = useOfProject(
-    ['coverage', category],
-    async ({ relata, projectId, signal }): Promise<Coverage> => {
-      const answer = await relata.ontology.coverage(projectId, { category, signal });
-      return { answer, byName: new Map(answer.attributes.map((one) => [one.name, one])) };
-    },
-    { enabled: isEnabled, staleTime: COUNTED_MS },
+  const cover = (path: readonly string[], isAsked: boolean): SampledQuestion<CoverageAnswer> => ({
+    key: ['coverage', path],
+    ask: ({ relata, projectId, signal }, sample) =>
+      relata.ontology.coverage(projectId, { category: path, sample, signal }),
+    isEnabled: isAsked,
+    staleMs: COUNTED_MS,
+  });
+  const { data: answer, ...found } = useCounts(cover(category, isEnabled));
+  // The sample of a category is its part of the sample of all products.
+  const isPart = category.length > 0 && answer?.sampled === true;
+  const { data: sample } = useOfProject(['coverage', []], (of) => cover([], true).ask(of, 'even'), {
+    enabled: isEnabled && isPart,
+    staleTime: COUNTED_MS,
+  });
+  const extent = isPart ? extentOf(sample) : found.extent;
+  const coverage = useMemo(
+    (): Coverage | undefined =>
+      answer && { answer, byName: new Map(answer.attributes.map((one) => [one.name, one])), extent },
+    [answer, extent.looked, extent.of],
   );
-  return { coverage: data, isCounting: isLoading, error };
+  return { ...found, coverage };
 }
 
 /** Suggestions from the data alone; the service keeps them until the catalog changes. */

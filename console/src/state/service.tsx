@@ -218,7 +218,7 @@ interface Asking {
   readonly signal: AbortSignal;
 }
 
-interface AskingOfProject extends Asking {
+export interface AskingOfProject extends Asking {
   readonly projectId: number;
 }
 

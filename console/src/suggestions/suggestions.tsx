@@ -7,7 +7,7 @@ import type {
   RelationSuggestion,
   Suggestion,
 } from '@relata/client';
-import { type ReactNode, useState } from 'react';
+import { createContext, type ReactNode, useContext, useState } from 'react';
 import { rich, t } from '../languages/text.ts';
 import { Effect } from '../ontology/attribute-dialog.tsx';
 import { Button, LinkButton } from '../parts/button.tsx';
@@ -23,9 +23,14 @@ import {
   formatType,
   formatTypeIn,
 } from '../rules/format.ts';
+import { type Extent, isSample } from '../rules/sampled.ts';
 import { undoOntology, useSuggestions } from '../state/catalog.ts';
+import { extentOf } from '../state/counts.ts';
 import { draftedRelation, projectLink, useFilters } from '../state/route.ts';
 import { reread, tell, useAct, useCalls, useOfProject, useRights } from '../state/service.tsx';
+
+/** The products that the evidence of all suggestions was counted in. */
+const ExtentOfSuggestions = createContext<Extent>({ looked: 0, of: 0 });
 
 /** Suggestions from the data alone. None is applied before the user has looked at it. */
 export function Suggestions() {
@@ -45,8 +50,8 @@ export function Suggestions() {
         />
       </div>
       <Answer of={found}>
-        {({ items, sampled, sampledProducts }) => (
-          <>
+        {({ items, ...counted }) => (
+          <ExtentOfSuggestions value={extentOf(counted)}>
             {items.length === 0 && (
               <Card>
                 <Empty
@@ -61,17 +66,10 @@ export function Suggestions() {
                 </Empty>
               </Card>
             )}
-            {sampled && items.length > 0 && (
-              <p className="soft small">
-                {t('Counted in a sample of {count, plural, one {# product} other {# products}}.', {
-                  count: sampledProducts,
-                })}
-              </p>
-            )}
             {items.map((item) => (
               <Item key={item.id} item={item} />
             ))}
-          </>
+          </ExtentOfSuggestions>
         )}
       </Answer>
     </Page>
@@ -93,6 +91,7 @@ interface CardShape {
 
 export function SuggestionCard({ item, title, accept, children }: CardShape) {
   const { canChange } = useRights();
+  const extent = useContext(ExtentOfSuggestions);
   return (
     <Card
       title={title}
@@ -105,6 +104,13 @@ export function SuggestionCard({ item, title, accept, children }: CardShape) {
         )
       }
     >
+      {isSample(extent) && (
+        <p className="soft small">
+          {t('≈ counted in {looked, number} of {of, plural, one {# product} other {# products}}', {
+            ...extent,
+          })}
+        </p>
+      )}
       {children}
     </Card>
   );

@@ -345,3 +345,14 @@ test('pages of foreign origins, and foreign names of this machine, are refused (
   }
   assert.equal((await send({ host: 'localhost:1234' })).status, 200);
 });
+
+test('facets of a part of what was found say of how many products they are (§15 rule 4)', async () => {
+  const catalog = await createCatalog(service());
+  await catalog.load(...Array.from({ length: 250 }, (_, at) => tyre(at + 1)));
+  const client = await connect(await makeKey(catalog.projectId));
+  const broad = await ask(client, 'find_products', { query: 'tyre' });
+  assert.deepEqual([broad.total, broad.facetsOf], [250, 200]);
+  assert.ok(broad.facets.length > 0);
+  const narrow = await ask(client, 'find_products', { query: 'tyre', filter: 'Tyre width <= 100' });
+  assert.deepEqual([narrow.total, narrow.facetsOf], [100, undefined]);
+});

@@ -287,3 +287,40 @@ test('a large catalog is sampled, or counted whole with progress (§11.6 rules 1
   const { products, sampled, sampledProducts } = suggested;
   assert.deepEqual([products, sampled, sampledProducts], [60_000, true, 20_000]);
 });
+
+test('sample=all counts as a look at each product does, also again and after a change (§11.6 rules 1 and 2)', async () => {
+  const catalog = await createCatalog(service());
+  await define(catalog, COLOUR);
+  // A sample of 50,000 has the first 50 of each 60 products, in which red is more frequent than blue.
+  const colourOf = (at: number) => (at % 60 < 12 ? 'red' : at % 60 < 20 || at % 60 >= 54 ? 'blue' : 'green');
+  const all = Array.from({ length: 60_000 }, (_, at) => ({
+    ...product(`P${String(at).padStart(5, '0')}`, ['Colour', colourOf(at)]),
+    categories: [{ path: [at % 3 === 0 ? 'Third' : 'Others'] }],
+  }));
+  await catalog.load(...all);
+  const valuesOf = async (query: string) => (await cover(catalog, query)).attributes[0].values;
+  const countAll = (holds: (at: number) => boolean) => {
+    const colours = all.flatMap((_, at) => (holds(at) ? [colourOf(at)] : []));
+    return [...Map.groupBy(colours, (one) => one)]
+      .map(([value, { length }]) => ({ value, count: length }))
+      .sort((a, b) => b.count - a.count);
+  };
+  const everyOne = countAll(() => true);
+  assert.notDeepEqual(
+    (await valuesOf('')).map(({ value }: { value: string }) => value),
+    everyOne.map(({ value }) => value),
+    'the sample has another order',
+  );
+  for (const time of ['first', 'again']) assert.deepEqual(await valuesOf('?sample=all'), everyOne, time);
+  const category = encodeURIComponent('["Third"]');
+  const third = countAll((at) => at % 3 === 0);
+  assert.deepEqual(await valuesOf(`?sample=all&category=${category}`), third);
+  await catalog.update({ ...product('P00000', ['Colour', 'blue']), name: 'Blue' });
+  const changed = everyOne.map(({ value, count }) => ({
+    value,
+    count: count + { red: -1, blue: 1, green: 0 }[value as 'red'],
+  }));
+  assert.deepEqual(await valuesOf('?sample=all'), changed);
+  await define(catalog, { ...COLOUR, name: 'Other' });
+  assert.equal((await cover(catalog, '?sample=all')).attributes[0].name, 'Other');
+});

@@ -315,3 +315,30 @@ test('what no search can be is refused with what to do (§4.14 rule 8)', async (
     assert.match(answer.body.details.join(), why);
   }
 });
+
+test('totals that are estimates, and counts of some of the products found, are marked (§4.14 rule 3)', async () => {
+  const colourOf = (at: number) => (at < 5_000 ? 'red' : 'blue');
+  const products = Array.from({ length: 6_000 }, (_, at) =>
+    product(`P${String(at).padStart(4, '0')}`, `Board ${at}`, { group: `G${at >> 1}`, Colour: colourOf(at) }),
+  );
+  const catalog = await fill(products);
+  const untilMade = async (sent: Readonly<Record<string, string>>): Promise<Read> => {
+    const found = await search(catalog, sent);
+    return found.partial ? untilMade(sent) : found;
+  };
+  const broad = await untilMade({ query: 'board' });
+  assert.deepEqual([broad.isTotalExact, broad.facetsOf], [false, 200]);
+  assert.ok(Math.abs(broad.totalResults - 3_000) <= 30, `${broad.totalResults} of 3,000 groups`);
+  const suggested = await catalog.call('GET', '/search/suggestions?query=board');
+  assert.deepEqual([suggested.body.isTotalExact, suggested.body.facetsOf], [false, 200]);
+
+  const narrow = await untilMade({ query: 'board 59' });
+  const matching = products.filter(({ name }) => / 59/.test(String(name)));
+  const groups = new Set(matching.map(({ groupIdentifier }) => groupIdentifier));
+  const { totalResults, searchResults, isTotalExact, facetsOf } = narrow;
+  assert.deepEqual([totalResults, searchResults[0].totalResultsVariants], [groups.size, matching.length]);
+  assert.deepEqual([isTotalExact, facetsOf], [undefined, undefined]);
+  const [{ values }] = narrow.filterOptions.filter(({ key }: Read) => key === 'Colour');
+  const colours = Map.groupBy(matching, ({ identifier }) => colourOf(Number(identifier.slice(1))));
+  for (const { value, count } of values) assert.equal(count, colours.get(value)?.length, value);
+});

@@ -131,7 +131,8 @@ function Values({ facet: { attribute, type, values }, chosen, onChange }: One) {
   );
 }
 
-const isPart = ({ facetsOf, total }: Facets): boolean => facetsOf > 0 && facetsOf < total;
+const isPart = ({ facetsOf, total, partial }: Facets): boolean =>
+  facetsOf > 0 && (partial === true || facetsOf < total);
 
 /** A range, applied when both fields are left or by Enter, as half of it would be a different range. */
 function Range({ facet: { attribute, unitName = '', min, max }, chosen, onChange }: One) {

@@ -222,7 +222,10 @@ interface Tally {
 /** Opens a count for a room to the right. */
 export type OpenTally = (present: ontology.Ontology, question: SuggestionQuestion) => Tally;
 
-type OpenSurvey = Awaited<ReturnType<typeof openSurvey>>;
+type OpenSurvey = Awaited<ReturnType<typeof openSurvey>> & {
+  /** The state of the catalog that the survey began with; undefined if its result is not kept. */
+  readonly mark: string | undefined;
+};
 
 /** Sample sizes for larger catalogs: counts are accurate to a percent, in up to 2 s; suggestions need fewer products, in 300 ms. */
 const SAMPLE = { coverage: 50_000, effect: 50_000, suggestions: 20_000 } as const;
@@ -231,12 +234,85 @@ const BLOCK = 50;
 const PART = 2_000;
 const OPEN_SURVEYS = 16;
 
+/** Coverage that is kept until another one needs its room. */
+const MOST_KEPT = 16;
+/** The result as JSON, in characters. */
+const LARGEST_KEPT = 1024 * 1024;
+
+/** Coverage by the state of the catalog that it counts, so that the same count of the same state is made once. */
+class KeptCoverage {
+  private readonly results = new Map<string, SurveyResult>();
+
+  find(key: string): SurveyResult | undefined {
+    return this.results.get(key);
+  }
+
+  keep(key: string, result: SurveyResult): void {
+    if (JSON.stringify(result).length > LARGEST_KEPT) return;
+    this.results.set(key, result);
+    const [oldest] = this.results.keys();
+    if (this.results.size > MOST_KEPT && oldest !== undefined) this.results.delete(oldest);
+  }
+}
+
+/** @returns undefined for a question whose counts are not kept */
+async function markState(
+  snapshot: port.CatalogSnapshot,
+  { projectId, question, isWhole }: SurveyOrder,
+): Promise<string | undefined> {
+  if (question.kind !== 'coverage') return undefined;
+  const { revision } = await snapshot.readOntology();
+  return JSON.stringify([projectId, await snapshot.readCatalogVersion(), revision, question, isWhole]);
+}
+
+/** The surveys that are under way, and the coverage that was counted last. */
+class Surveys {
+  private readonly openSuggestions: OpenTally;
+  private readonly open = new Map<number, OpenSurvey>();
+  private readonly kept = new KeptCoverage();
+
+  constructor(openSuggestions: OpenTally) {
+    this.openSuggestions = openSuggestions;
+  }
+
+  async countPart(snapshot: port.CatalogSnapshot, order: SurveyOrder): Promise<SurveyPart> {
+    if (!order.isFirst) return this.continue(snapshot, order);
+    const mark = await markState(snapshot, order);
+    const known = mark === undefined ? undefined : this.kept.find(mark);
+    if (known !== undefined)
+      return { scanned: known.sampledProducts, of: known.sampledProducts, result: known };
+    const survey = await openSurvey(snapshot, order, this.openSuggestions);
+    this.open.set(order.handle, { ...survey, mark });
+    const [oldest] = this.open.keys();
+    if (this.open.size > OPEN_SURVEYS && oldest !== undefined) this.open.delete(oldest);
+    return this.continue(snapshot, order);
+  }
+
+  end(handle: number): boolean {
+    return this.open.delete(handle);
+  }
+
+  private async continue(snapshot: port.CatalogSnapshot, order: SurveyOrder): Promise<SurveyPart> {
+    const survey = this.open.get(order.handle);
+    if (survey === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
+    const isEnd = await countPart(snapshot, survey);
+    const { scanned, of, sampled, counted: sampledProducts, mark } = survey;
+    if (!isEnd) return { scanned, of: Math.max(of, scanned) };
+    this.open.delete(order.handle);
+    const counts = { products: survey.total, sampled, sampledProducts };
+    const result = { ...counts, counted: survey.tally.describe() };
+    // A catalog that changed meanwhile was counted in parts of different states.
+    if (mark !== undefined && mark === (await markState(snapshot, order))) this.kept.keep(mark, result);
+    return { scanned, of: scanned, result };
+  }
+}
+
 /** The operations of the scanning thread. */
 export function scanOperations(
   snapshots: port.CatalogSnapshots,
   openSuggestions: OpenTally,
 ): Record<string, threads.Operation> {
-  const open = new Map<number, OpenSurvey>();
+  const surveys = new Surveys(openSuggestions);
   const read = (name: LongRead) => [
     name,
     ({ projectId, input }: { projectId: number; input: never }, budget: threads.Budget) =>
@@ -244,26 +320,12 @@ export function scanOperations(
         (snapshot[name] as (input: never) => Promise<unknown>)(input),
       ),
   ];
-  async function surveyPart(snapshot: port.CatalogSnapshot, order: SurveyOrder): Promise<SurveyPart> {
-    const { handle, isFirst } = order;
-    const survey = isFirst ? await openSurvey(snapshot, order, openSuggestions) : open.get(handle);
-    if (survey === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
-    open.set(handle, survey);
-    const [oldest] = open.keys();
-    if (open.size > OPEN_SURVEYS && oldest !== undefined) open.delete(oldest);
-    const isEnd = await countPart(snapshot, survey);
-    const { scanned, of, sampled, counted: sampledProducts } = survey;
-    if (!isEnd) return { scanned, of: Math.max(of, scanned) };
-    open.delete(handle);
-    const counts = { products: survey.total, sampled, sampledProducts };
-    return { scanned, of: scanned, result: { ...counts, counted: survey.tally.describe() } };
-  }
   return {
     ...Object.fromEntries(LONG_READS.map(read)),
     makePage: (order: PageOrder, budget: threads.Budget) => makePage(snapshots, order, budget),
     survey: (order: SurveyOrder, budget: threads.Budget) =>
-      snapshots.read(order.projectId, budget, (snapshot) => surveyPart(snapshot, order)),
-    endSurvey: ({ handle }: { handle: number }) => open.delete(handle),
+      snapshots.read(order.projectId, budget, (snapshot) => surveys.countPart(snapshot, order)),
+    endSurvey: ({ handle }: { handle: number }) => surveys.end(handle),
   };
 }
 

@@ -67,6 +67,13 @@ const Item = Type.Object(
 );
 const head = { type: Type.String(), name: Type.String(), totalResults: Type.Integer() };
 const success = Type.Literal('success');
+const extent = {
+  isTotalExact: Type.Optional(Type.Literal(false, { description: 'the totals are estimates' })),
+  facetsOf: optional.integer({
+    description: 'the counts of options and suggestions are of so many of the products found, not of all',
+  }),
+  partial: PartialMark,
+};
 const ShopAnswerSchema = Type.Object(
   {
     status: success,
@@ -91,7 +98,7 @@ const ShopAnswerSchema = Type.Object(
     sortingOptions: Type.Array(Type.Unknown()),
     activeSortingOption: Type.Unknown({ description: '{} where nothing is active' }),
     redirect: Type.Null(),
-    partial: PartialMark,
+    ...extent,
   },
   { title: 'ShopSearch' },
 );
@@ -104,7 +111,7 @@ const SuggestionAnswer = Type.Object(
       description: 'Produkte, Kategorien, Marken, Suchvorschläge',
     }),
     searchResults: Type.Array(Type.Object({ ...head, results: Type.Array(Type.Unknown()) })),
-    partial: PartialMark,
+    ...extent,
   },
   { title: 'ShopSuggestions' },
 );

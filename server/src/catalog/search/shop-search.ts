@@ -49,7 +49,11 @@ export interface FoundGroups {
   /** Groups, and the hits in them. */
   readonly total: number;
   readonly hits: number;
+  /** False: both are estimates. */
+  readonly isTotalExact: boolean;
   readonly facets: readonly Facet[];
+  /** How many of the hits the facets and the categories are counted in. */
+  readonly facetsOf: number;
   readonly categories: readonly CountedCategory[];
   readonly byKey: ReadonlyMap<string, Attribute>;
   /** The ids of categories, by path as JSON. */
@@ -289,10 +293,17 @@ export function answerShopSearch(question: ShopQuestion, sorting: Sorting | unde
     sortingOptions: listSortings(found.byKey, question.priceAttribute, languageOf(question.locale)),
     activeSortingOption: sorting === undefined ? {} : { ...sorting, direction: sorting.sort },
     redirect: null,
-    ...(found.isPartial && { partial: true }),
+    ...describeExtent(found),
   };
   return writeAnswer(answer, writeItems(found, question.offset));
 }
+
+/** Marks totals that are estimates, and counts of only some of the hits. */
+const describeExtent = ({ isTotalExact, facetsOf, hits, isPartial }: FoundGroups) => ({
+  ...(!isTotalExact && { isTotalExact }),
+  ...(facetsOf < hits && { facetsOf }),
+  ...(isPartial && { partial: true }),
+});
 
 function describeActive(one: ShopFilter, byKey: ReadonlyMap<string, Attribute>) {
   const key = isOfCategory(one) ? CATEGORY.key : findAttribute(one.name, byKey).name;
@@ -386,7 +397,7 @@ export function answerSuggestions(
     totalResults: found.total,
     resultGroups: Object.fromEntries(named.map(({ name, results }) => [name, results])),
     searchResults: named,
-    ...(found.isPartial && { partial: true }),
+    ...describeExtent(found),
   };
   return writeAnswer(answer, writeItems({ ...found, groups: found.groups.slice(0, suggested.product) }, 0));
 }

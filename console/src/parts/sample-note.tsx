@@ -1,0 +1,28 @@
+import { t } from '../languages/text.ts';
+import { type Extent, sayExtent } from '../rules/sampled.ts';
+import { Button } from './button.tsx';
+import { Loading } from './page.tsx';
+
+/** Says which part of the products the counts beside it are estimated from; nothing beside exact counts. */
+export function SampleNote({ extent }: { extent: Extent }) {
+  const words = sayExtent(extent);
+  return words === '' ? null : <p className="soft small">{words}</p>;
+}
+
+interface CountAllShape {
+  countAll: (() => void) | undefined;
+  isCounting: boolean;
+}
+
+/** Offers exact counts of a catalog that is too large to be counted without being asked. */
+export function CountAll({ countAll, isCounting }: CountAllShape) {
+  if (isCounting) return <Loading words={t('Counting …')} />;
+  if (countAll === undefined) return null;
+  return (
+    <div className="row">
+      <Button look="quiet" onClick={countAll}>
+        {t('Count all products')}
+      </Button>
+    </div>
+  );
+}

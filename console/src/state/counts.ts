@@ -1,0 +1,48 @@
+import { useState } from 'react';
+import type { Extent } from '../rules/sampled.ts';
+import { type AskingOfProject, type Key, useOfProject } from './service.tsx';
+
+/** Counts of whole catalogs. The service counts a sample of a large catalog unless it is asked for all. */
+
+/** Catalogs of up to so many products are counted whole, within seconds; larger ones are on request. */
+const COUNTED_WHOLE = 250_000;
+
+interface SampledAnswer {
+  readonly products: number;
+  readonly sampled: boolean;
+  readonly sampledProducts: number;
+}
+
+export interface SampledQuestion<Answer> {
+  readonly key: Key;
+  ask(of: AskingOfProject, sample: 'even' | 'all'): Promise<Answer>;
+  readonly isEnabled: boolean;
+  readonly staleMs: number;
+}
+
+/** Counts of a sample at first, and of all products once these are counted. */
+export function useCounts<Answer extends SampledAnswer>(question: SampledQuestion<Answer>) {
+  const { key, ask, isEnabled, staleMs } = question;
+  const [isWanted, setWanted] = useState(false);
+  const options = { staleTime: staleMs };
+  const sample = useOfProject(key, (of) => ask(of, 'even'), { enabled: isEnabled, ...options });
+  const isSmall = (sample.data?.products ?? 0) <= COUNTED_WHOLE;
+  const isSampled = isEnabled && sample.data?.sampled === true;
+  const isWhole = isSampled && (isWanted || isSmall);
+  const all = useOfProject([...key, 'all'], (of) => ask(of, 'all'), { enabled: isWhole, ...options });
+  const data = (isSampled ? all.data : undefined) ?? sample.data;
+  return {
+    data,
+    extent: extentOf(data),
+    isCounting: sample.isLoading || all.isLoading,
+    error: sample.error ?? all.error,
+    /** Undefined unless a person has to ask for the count of all products. */
+    countAll: isSampled && !isWhole ? () => setWanted(true) : undefined,
+  };
+}
+
+export function extentOf(answer: SampledAnswer | undefined): Extent {
+  if (answer === undefined) return { looked: 0, of: 0 };
+  const { products, sampled, sampledProducts } = answer;
+  return { looked: sampled ? sampledProducts : products, of: products };
+}
