@@ -63,60 +63,12 @@ export const findProducts = tool.defineTool({
     facetsOf: optional.integer({ description: 'facets are of so many of the products found, not of all' }),
     nextCursor: NextCursor,
   },
-<<<<<<< HEAD
   answer: ({ catalog, project, signal }, { query: q, limit = PAGE, ...requested }) =>
     catalog.search.askOperation<FoundPage>(
       'findForAgent',
       { projectId: project.id, question: { q, limit, ...requested } },
       signal,
     ),
-=======
-  async answer(context, { query: q, limit = PAGE, ...requested }) {
-    const find = (most: number) => search(context, { q, limit: most, ...requested });
-    const found = await find(limit);
-    const facets = requested.cursor === undefined ? found.facets.slice(0, FACETS).map(describeFacet) : [];
-    const products = found.items.map(describeFound);
-    const fitting = tool.fitPage(products, tool.countTokens(JSON.stringify(facets)));
-    const { total, isTotalExact, partial, facetsOf } = found;
-    const isOfSome = facets.length > 0 && facetsOf < total;
-    const { nextCursor } = fitting.length < products.length ? await find(fitting.length) : found;
-    return {
-      products: fitting,
-      total,
-      isTotalExact,
-      ...(partial && { partial }),
-      facets,
-      ...(isOfSome && { facetsOf }),
-      nextCursor,
-    };
-  },
-});
-
-/** A first question waits briefly for the index. */
-export async function search(
-  { catalog, project, signal }: tool.ToolContext,
-  question: Parameters<typeof catalog.search.find>[1],
-): Promise<SearchAnswer> {
-  const bytes = await catalog.search.find(project.id, { ...question, waits: 'briefly' }, signal);
-  return JSON.parse(Buffer.from(bytes).toString()) as SearchAnswer;
-}
-
-type Named = Pick<SearchAnswer['items'][number], 'identifier' | 'name' | 'category' | 'link'>;
-
-const describeFound = ({ identifier, name, category, link }: Named) => ({
-  identifier,
-  name: tool.shorten(name),
-  category: category.map(tool.shortenValue).slice(0, 5),
-  link: link.length > LINK ? '' : link,
-});
-
-const describeFacet = ({ attribute, unitName, values, min, max }: SearchAnswer['facets'][number]) => ({
-  attribute: tool.shorten(attribute),
-  ...(unitName !== undefined && { unit: unitName }),
-  values: values.slice(0, FACET_VALUES).map(({ value }) => tool.shortenValue(value)),
-  ...(min !== undefined && { min }),
-  ...(max !== undefined && { max }),
->>>>>>> 22863fb4 (Show exact counts of large catalogs, and mark estimates)
 });
 
 const Values = Type.Object({ attribute: Type.String(), values: Type.Array(Type.String()) });

@@ -83,9 +83,18 @@ async function findPage(order: SearchOrder, search: (order: SearchOrder) => Prom
   const facets = question.cursor === undefined ? found.facets.slice(0, FACETS).map(describeFacet) : [];
   const products = found.items.map(describeFound);
   const fitting = fitPage(products, countTokens(JSON.stringify(facets)));
-  const { total, isTotalExact, partial } = found;
+  const { total, isTotalExact, partial, facetsOf } = found;
+  const isOfSome = facets.length > 0 && facetsOf < total;
   const { nextCursor } = fitting.length < products.length ? await find(fitting.length) : found;
-  return { products: fitting, total, isTotalExact, ...(partial && { partial }), facets, nextCursor };
+  return {
+    products: fitting,
+    total,
+    isTotalExact,
+    ...(partial && { partial }),
+    facets,
+    ...(isOfSome && { facetsOf }),
+    nextCursor,
+  };
 }
 
 /** Resolves names that only one product has, so that a question in words needs no prior search. */
