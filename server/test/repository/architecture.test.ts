@@ -440,6 +440,34 @@ test('the check refuses', async (t) => {
   }
 });
 
+/** Each is a file that the list of `server/house/json-parses.ts` does not name, or names with fewer places. */
+const parsingFiles: Files = {
+  'catalog/lookup/fresh.ts': `export const read = (text: string) => JSON.parse(text);`,
+  'channels/taken.ts': `const { parse } = JSON; export const read = (text: string) => parse(text);`,
+  'relations/named.ts': `export const read = (text: string) => JSON['parse'](text);`,
+  'tasks/global.ts': `export const read = (text: string) => globalThis.JSON.parse(text);`,
+  'webhooks/fetched.ts': `export const read = (answer: Response) => answer.json();`,
+  'projects/audit-store.ts': `export const read = (text: string) => [1, 2, 3, 4].map(() => JSON.parse(text));
+    export const again = [JSON.parse('1'), JSON.parse('2'), JSON.parse('3')];`,
+};
+const harmless: Files = {
+  'catalog/written.ts': `/** JSON.parse */ export const written = JSON.stringify({ JSON: 'JSON.parse(text)' });`,
+};
+
+test('the house refuses a file that parses JSON and is not listed, however it names the parser', async (t) => {
+  const directory = await build(t, { ...parsingFiles, ...harmless });
+  const { failed, output } = await run(directory, CHECK_PARSES, [join(directory, 'server/src')]);
+  assert.equal(failed, true, output);
+  for (const file of Object.keys(parsingFiles))
+    assert.match(output, new RegExp(`no-json-parse-on-the-serving-thread: ${file} parses JSON in`), output);
+  assert.doesNotMatch(output, /written\.ts parses/);
+});
+
+test('every file of the service that parses JSON is listed', async () => {
+  const { failed, output } = await run(repository, CHECK_PARSES, []);
+  assert.equal(failed, false, output);
+});
+
 test('a kept rule is not reported beside a broken one', async (t) => {
   const planted = { ...house, 'catalog/facts.ts': `import '../relations/relations.ts';` };
   const { output } = await cruise(await build(t, planted));
@@ -500,6 +528,9 @@ function cruise(directory: string): Promise<Outcome> {
 function lint(directory: string): Promise<Outcome> {
   return run(directory, '@biomejs/biome/bin/biome', ['ci', '--error-on-warnings', '--colors=off', 'server']);
 }
+
+/** From the folder of packages. */
+const CHECK_PARSES = '../server/house/check-json-parses.ts';
 
 function run(directory: string, tool: string, args: readonly string[]): Promise<Outcome> {
   const command = [join(repository, 'node_modules', tool), ...args];

@@ -1,0 +1,54 @@
+/** Checks that only listed places parse JSON: `node server/house/check-json-parses.ts [FOLDER]`, part of `npm run house`. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { PLACES } from './json-parses.ts';
+
+/** @returns the lines in which a file parses JSON, or takes the parser under another name */
+function listParses(file: string): number[] {
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
+  const lines: number[] = [];
+  const visit = (node: ts.Node): void => {
+    if (isParse(node)) lines.push(source.getLineAndCharacterOfPosition(node.getStart()).line + 1);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return lines;
+}
+
+/** `JSON` in any other use than `JSON.stringify(…)`, and the body of an answer that `fetch` parses. */
+function isParse(node: ts.Node): boolean {
+  const { parent } = node;
+  if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression))
+    return node.expression.name.text === 'json' && node.arguments.length === 0;
+  if (!ts.isIdentifier(node) || node.text !== 'JSON') return false;
+  if (ts.isPropertyAccessExpression(parent)) return parent.name === node || parent.name.text !== 'stringify';
+  // A type, or the name of a member, is not the parser.
+  return !ts.isTypeNode(parent) && !(ts.isPropertyAssignment(parent) && parent.name === node);
+}
+
+/** @returns what breaks the rule, a line each */
+function listBreaches(folder: string): string[] {
+  const files = globSync('**/*.ts', { cwd: folder }).filter((file) => !file.endsWith('.test.ts'));
+  const known = new Set(files);
+  const found = files.flatMap((file) => {
+    const lines = listParses(join(folder, file));
+    const most = PLACES.get(file) ?? 0;
+    if (lines.length === most) return [];
+    return [
+      `${file} parses JSON in ${lines.length} places (lines ${lines.join(', ')}), and server/house/json-parses.ts lists ${most}`,
+    ];
+  });
+  const gone = [...PLACES.keys()].filter((file) => !known.has(file));
+  return [
+    ...found,
+    ...gone.map((file) => `${file} is listed in server/house/json-parses.ts and is not there`),
+  ];
+}
+
+const [folder = fileURLToPath(new URL('../src', import.meta.url))] = process.argv.slice(2);
+const breaches = listBreaches(folder);
+for (const breach of breaches)
+  process.stderr.write(`  error no-json-parse-on-the-serving-thread: ${breach}\n`);
+process.exitCode = breaches.length === 0 ? 0 : 1;

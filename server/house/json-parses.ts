@@ -1,0 +1,187 @@
+/**
+ * Every file of the service that parses JSON. The serving thread parses neither uploads nor answers of threads, because a
+ * product of 2 MB takes 10 to 20 ms. A file that is not listed, or that parses in more places than its number says, is an
+ * error of `npm run house`: a new place is either part of a thread, or small, and its group says which and how small.
+ */
+
+interface Group {
+  /** Which thread runs these files, or what they parse and how large it can be. */
+  readonly why: string;
+  /** By file in `server/src`, the number of places. */
+  readonly places: Readonly<Record<string, number>>;
+}
+
+/** The serving thread never calls these. */
+const IN_THREADS: readonly Group[] = [
+  {
+    why: 'parsing threads: bodies and stored uploads; the serving thread runs their check for bodies of up to 64 KiB and 256 KiB (ARCHITECTURE.md, "Threads")',
+    places: {
+      'catalog/ingest/checked-body.ts': 1,
+      'catalog/ingest/ingest-thread.ts': 3,
+      'catalog/ingest/report-writer.ts': 1,
+      'catalog/ingest/scan/attribute-scan.ts': 1,
+      'catalog/ingest/scan/scan.ts': 1,
+      'catalog/ingest/scan/scanned-products.ts': 2,
+      'catalog/products/product-check.ts': 1,
+      'http/bodies/json-body.ts': 1,
+      'kernel/json-scan.ts': 1,
+    },
+  },
+  {
+    why: 'threads that answer relations and searches: uploads, and what these threads have answered',
+    places: {
+      'agents/reading/product-reading.ts': 1,
+      'agents/reading/relation-reading.ts': 1,
+      'catalog/search/search-index.ts': 1,
+      'catalog/search/search-run.ts': 3,
+      'catalog/search/shop-search.ts': 1,
+      'channels/ucp/ucp-thread.ts': 1,
+      'relations/answers/made-answers.ts': 2,
+      'relations/answers/related-answers.ts': 1,
+      'relations/fit/alternatives.ts': 1,
+      'relations/fit/fit-answer.ts': 1,
+      'relations/fit/missing-values.ts': 1,
+      'relations/fit/negative-values.ts': 1,
+      'relations/search/catalog-columns.ts': 2,
+      'relations/search/related-search.ts': 1,
+      'relations/search/relation-explain.ts': 4,
+      'relations/search/relation-survey.ts': 2,
+      'relations/search/tried-columns.ts': 2,
+      'relations/store/postgres/search-store.ts': 3,
+    },
+  },
+  {
+    why: 'the thread that makes answers, for lookups and for agents',
+    places: { 'catalog/lookup/made-answers.ts': 1 },
+  },
+  {
+    why: 'writing threads: uploads, rows of the index, members of relations',
+    places: {
+      'catalog/store/search-store.ts': 2,
+      'relations/memberships/membership.ts': 3,
+      'relations/store/membership-store.ts': 2,
+      'relations/store/sqlite/membership-store.ts': 3,
+    },
+  },
+  { why: 'the thread of a build of a channel', places: { 'channels/builds/feed-writing.ts': 1 } },
+  { why: 'the thread of a run of a pipeline', places: { 'pipelines/runs/run-preview.ts': 1 } },
+  {
+    why: 'whole uploads, of lists of channels, only in threads',
+    places: { 'catalog/products/stored-upload.ts': 4 },
+  },
+  {
+    why: 'commands and the thread that sends the backup: no requests are served there',
+    places: {
+      'cli/demo/demo.ts': 2,
+      'cli/feed/catalog-commands.ts': 1,
+      'cli/feed/connection.ts': 1,
+      'cli/feed/document-commands.ts': 1,
+      'transfer/backup-manifest.ts': 1,
+      'transfer/move-tables.ts': 1,
+      'transfer/owned-payloads.ts': 3,
+      'transfer/timeline/backup-stream.ts': 1,
+      'transfer/timeline/leases.ts': 1,
+      'transfer/timeline/objects.ts': 1,
+    },
+  },
+];
+
+/** The serving thread parses these. */
+const SMALL: readonly Group[] = [
+  {
+    why: 'rows of the control database that the service wrote: a definition of up to 256 KiB, all others below 16 KiB',
+    places: {
+      'access/users/user-store.ts': 3,
+      'channels/definitions/channel-store.ts': 1,
+      'definitions/definition-store.ts': 1,
+      'definitions/definitions.ts': 1,
+      'events/outbox-store.ts': 1,
+      'pipelines/definitions/pipeline-store.ts': 3,
+      'projects/audit-store.ts': 3,
+      'projects/project-store.ts': 2,
+      'projects/resource-store.ts': 1,
+      'webhooks/dispatcher.ts': 1,
+      'webhooks/webhook-store.ts': 4,
+    },
+  },
+  {
+    why: 'payloads and results of tasks, which name payload files and hold none: below 64 KiB',
+    places: {
+      'catalog/updates/full-update-commit.ts': 1,
+      'catalog/updates/repeat-checks.ts': 1,
+      'tasks/task-runner.ts': 1,
+      'tasks/task-store.ts': 2,
+      'tasks/task-work.ts': 2,
+    },
+  },
+  {
+    why: 'definitions of relations and tables of a project, read once for each version of the catalog: 256 KiB each',
+    places: { 'relations/store/definition-store.ts': 6, 'relations/store/table-store.ts': 1 },
+  },
+  {
+    why: 'the ontology, and lists of ids and of category paths: read once for each revision, up to 20,000 entries',
+    places: {
+      'catalog/ontology/attribute.ts': 2,
+      'catalog/store/postgres/catalog-store.ts': 1,
+      'catalog/store/staged-store.ts': 1,
+      'catalog/store/state-store.ts': 5,
+      'catalog/store/undo-store.ts': 1,
+    },
+  },
+  {
+    why: 'parameters of a request, within its 128 KiB, and names in texts of up to 2,000 characters',
+    places: {
+      'access/users/passkeys.ts': 1,
+      'catalog/products/identifiers.ts': 1,
+      'kernel/secret-mask.ts': 1,
+      'relations/answers/related-routes.ts': 1,
+    },
+  },
+  { why: 'one line of a report at a time, of up to 2 KB', places: { 'catalog/report-lines.ts': 2 } },
+  { why: 'its own description of a request, of up to 4 KB', places: { 'statistics/statistics.ts': 1 } },
+  {
+    why: 'files of the installation, once at the start',
+    places: { 'app/parts.ts': 1, 'storage/data-folder.ts': 1 },
+  },
+  {
+    why: 'answers kept for an Idempotency-Key, of up to 1 MiB unpacked, only when a caller repeats a request',
+    places: { 'http/answers/answer-store.ts': 2 },
+  },
+  {
+    why: 'answers to lookups of up to 512 KiB of uploads: only their categories, or an upload with rows or user groups (docs/decisions/0007)',
+    places: { 'catalog/ontology/answer-writer.ts': 2 },
+  },
+  {
+    why: 'a product of up to 32 KiB for its page; larger ones, fronts and surveys in the scanning thread',
+    places: { 'catalog/browse/browse.ts': 4, 'catalog/store/product-list-store.ts': 2 },
+  },
+];
+
+/** The serving thread parses these too, and they may be large: each is to move to a thread. */
+const TO_MOVE: readonly Group[] = [
+  {
+    why: 'up to 100 uploads before and after a commit, for a key that may manage the project',
+    places: { 'catalog/updates/undoable-commits.ts': 1 },
+  },
+  {
+    why: 'up to 10,000 identifiers of a delete, 2.5 MB, once for its task',
+    places: { 'catalog/updates/product-updates.ts': 1 },
+  },
+  {
+    why: 'notes of a staged batch, a batch at a time: up to 1 MB where every value is a new attribute',
+    places: { 'catalog/updates/staging.ts': 2 },
+  },
+  {
+    why: 'a body of the former interface, of the size of an upload, in a task of deletions',
+    places: { 'catalog/updates/legacy-items.ts': 1 },
+  },
+  {
+    why: 'a piece of a list of links, of 10,000 links',
+    places: { 'relations/links/link-lines.ts': 2 },
+  },
+];
+
+/** @returns the number of places that a file may have */
+export const PLACES: ReadonlyMap<string, number> = new Map(
+  [...IN_THREADS, ...SMALL, ...TO_MOVE].flatMap(({ places }) => Object.entries(places)),
+);
