@@ -97,6 +97,23 @@ function* listFitting(given: Sql, { order, isWhole }: { order: Sql; isWhole: boo
   return { rows: found, isCut: areCut(found) };
 }
 
+/** Bytes of uploads that work on a whole catalog reads at once: 1,000 ordinary products, or some of 2 MB. */
+const PART_BYTES = 8 * 1024 * 1024;
+
+/** @returns products by id, after `after`: the first `limit`, or fewer where their uploads are large; none at the end */
+export function* listUploads(after: number, limit: number) {
+  const given = firstProducts(sql`p.id > ${after}`, text('p.id'), limit);
+  const columns = text('p.id, p.document_id, p.updated_at');
+  const fitting = fittingRows(columns, given, { as: 'p', order: text('id'), bytes: PART_BYTES });
+  return yield* rows<{
+    readonly productId: number;
+    readonly document: number;
+    readonly updatedAt: number;
+    readonly raw: string;
+  }>`select p.id as "productId", p.document_id as document, p.updated_at as "updatedAt", ${UPLOAD} as raw
+    from ${fitting} ${DOCUMENT} order by p.id`;
+}
+
 export function* count(from: Sql): Program<number> {
   return (yield* cell<number>`select count(*) as count from ${from}`) ?? 0;
 }

@@ -5,7 +5,7 @@ import { systemClock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { openExpressions } from '../../pipelines/mapping/expressions/expressions.ts';
 import { MappingProblem } from '../../pipelines/mapping/mapping.ts';
-import type { RelatedList, RelatedSearch } from '../../relations/search/search.ts';
+import { type RelatedList, type RelatedSearch, UPLOADS_AT_ONCE } from '../../relations/search/search.ts';
 import type { CatalogPass } from '../../relations/store/store.ts';
 import type { ChannelDefinition, ChannelRelation } from '../definitions/definitions.ts';
 import { compileChannelFilter } from '../definitions/definitions.ts';
@@ -183,8 +183,8 @@ const toRead = ({ productId, raw }: { productId: number; raw: string }) => ({
 
 async function* findPages(pass: CatalogPass, identifiers: readonly string[]): AsyncGenerator<ReadProduct[]> {
   const all = [...new Set(identifiers)];
-  for (let at = 0; at < all.length; at += PAGE)
-    yield (await pass.findUploads(all.slice(at, at + PAGE))).map(toRead);
+  for (let at = 0; at < all.length; at += UPLOADS_AT_ONCE)
+    yield (await pass.findUploads(all.slice(at, at + UPLOADS_AT_ONCE))).map(toRead);
 }
 
 const lastOf = (page: readonly ReadProduct[]): number => page.at(-1)?.productId ?? 0;

@@ -6,7 +6,7 @@ import { mainCategory, StoredUpload, type UploadedProduct } from '../../catalog/
 import { type Budget, isTooLong } from '../../storage/threads/threads.ts';
 import { HIGHEST_RELEVANCE } from '../answers/answers.ts';
 import { listKeys, readFrom, type SingleProduct } from '../definitions/definitions.ts';
-import type { CatalogColumns, PresentUpload } from '../search/search.ts';
+import { type CatalogColumns, type PresentUpload, UPLOADS_AT_ONCE } from '../search/search.ts';
 import { judgeUpload, type MayBeNegative, type SetJudge, type SetProduct } from './judgement.ts';
 
 /** Products that could replace those that do not fit. Source: docs/interface.md §12.10. */
@@ -46,9 +46,6 @@ export async function listAlternatives(catalog: AlternativeCatalog, order: Alter
   }
   return found;
 }
-
-/** Uploads of up to 2 MB that are read at once: most that get this far fit, except for totals. */
-const CHUNK = 16;
 
 const REASONS = {
   category: 'it has no category, whose products could be looked through',
@@ -112,8 +109,8 @@ function mainPathOf({ categories }: UploadedProduct): string | undefined {
 
 /** Yields the products in the given order. */
 async function* readProducts({ findUploads }: AlternativeCatalog, identifiers: readonly string[]) {
-  for (let at = 0; at < identifiers.length; at += CHUNK) {
-    const chunk = identifiers.slice(at, at + CHUNK);
+  for (let at = 0; at < identifiers.length; at += UPLOADS_AT_ONCE) {
+    const chunk = identifiers.slice(at, at + UPLOADS_AT_ONCE);
     const uploads = await findUploads(chunk);
     const places = new Map(chunk.map((identifier, place) => [identifier, place]));
     const placeOf = ({ raw }: PresentUpload) => places.get(new StoredUpload(raw).identifier) ?? 0;

@@ -5,7 +5,7 @@ import { mainCategory, type UploadedProduct } from '../../catalog/products/produ
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
 import * as definitions from '../definitions/definitions.ts';
-import { type ColumnCache, listWords, type TriedCatalog } from '../search/search.ts';
+import { type ColumnCache, listWords, type TriedCatalog, UPLOADS_AT_ONCE } from '../search/search.ts';
 import { findPrice, listAlternatives, type OrderedProduct } from './alternatives.ts';
 import type { FitSelection } from './fit-schemas.ts';
 import * as judgement from './judgement.ts';
@@ -96,9 +96,6 @@ function refuseMany(pairs: number): void {
     );
 }
 
-/** Uploads of up to 2 MB that are read at once. */
-const READ_AT_ONCE = 16;
-
 const listKeysOf = (read: readonly ComparedAttribute[]): ReadonlySet<string> =>
   new Set(read.flatMap(({ keys }) => keys));
 
@@ -109,8 +106,8 @@ async function readItems(
   keys: ReadonlySet<string>,
 ): Promise<{ readonly product: UploadedProduct; readonly updatedAt: number }[]> {
   const found = [];
-  for (let at = 0; at < identifiers.length; at += READ_AT_ONCE)
-    for (const { raw, updatedAt } of await findUploads(identifiers.slice(at, at + READ_AT_ONCE))) {
+  for (let at = 0; at < identifiers.length; at += UPLOADS_AT_ONCE)
+    for (const { raw, updatedAt } of await findUploads(identifiers.slice(at, at + UPLOADS_AT_ONCE))) {
       const { attributes, ...product } = JSON.parse(raw) as UploadedProduct;
       found.push({
         product: { ...product, attributes: attributes.filter(({ key }) => keys.has(key)) },

@@ -197,6 +197,8 @@ const MOST_BYTES = 64 * 1024 * 1024;
 /** The author of a rule returns sooner than this. */
 const IDLE_MS = 5 * 60_000;
 const PAGE = 1_000;
+/** Uploads named by their identifiers that are read at once: each has up to 2 MB. */
+export const UPLOADS_AT_ONCE = 16;
 
 interface CachedColumns {
   readonly version: number;
@@ -364,9 +366,9 @@ export class RuleMembers {
     const before = this.columns;
     this.every *= 2;
     this.columns = new CatalogColumns(this.memberships.keys);
-    for (let place = 0; place < before.count; place += PAGE) {
+    for (let place = 0; place < before.count; place += UPLOADS_AT_ONCE) {
       limit.check();
-      const length = Math.min(PAGE, before.count - place);
+      const length = Math.min(UPLOADS_AT_ONCE, before.count - place);
       const uploads = await findUploads(Array.from({ length }, (_, at) => before.identifierAt(place + at)));
       for (const upload of uploads.toSorted((a, b) => a.productId - b.productId)) this.add(upload);
     }

@@ -29,9 +29,9 @@ export interface SurveyedCatalog {
 /** One state of a catalog, on which an unstored rule is tried. */
 export interface TriedCatalog {
   readonly version: number;
-  /** @returns products by id, after `after` */
+  /** @returns products by id, after `after`; fewer than `limit` where their uploads are large, and none at the end */
   listUploads(after: number, limit: number): Promise<readonly PresentUpload[]>;
-  /** @returns the existing ones, in no order */
+  /** @param identifiers `UPLOADS_AT_ONCE` of them where any product may be meant @returns the existing ones, in no order */
   findUploads(identifiers: readonly string[]): Promise<readonly PresentUpload[]>;
 }
 

@@ -1,5 +1,5 @@
 import type { Attribute } from '../../catalog/ontology/ontology.ts';
-import { readOntology } from '../../catalog/store/store.ts';
+import { listUploads, readOntology } from '../../catalog/store/store.ts';
 import type { PayloadFiles } from '../../storage/payloads/payloads.ts';
 import type { Program } from '../../storage/storage.ts';
 import { type Budget, shareText } from '../../storage/threads/threads.ts';
@@ -29,7 +29,7 @@ import * as search from '../search/search.ts';
 import { listBuilt, listRelations } from './definition-store.ts';
 import { acceptLinks, countList } from './link-store.ts';
 import { findNewestDocument, hasAnyDocument, listSigned } from './signed-store.ts';
-import { countMembers, findUploads, listCut, listUploads, sampleMembers } from './survey-store.ts';
+import { countMembers, findUploads, listCut, sampleMembers } from './survey-store.ts';
 import { findTables } from './table-store.ts';
 
 /** A question with the time for its search. */
@@ -230,7 +230,7 @@ export interface CatalogPass extends Pick<search.TriedCatalog, 'version' | 'find
   readonly attributes: readonly Attribute[];
   /** The relations that give answers. */
   readonly relations: readonly ServedRelation[];
-  /** @returns products by id, after `after` */
+  /** @returns products by id, after `after`; fewer than `limit` where their uploads are large, and none at the end */
   listUploads(after: number, limit: number): Promise<readonly search.StoredUpload[]>;
   /**
    * @param products by id

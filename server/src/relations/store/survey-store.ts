@@ -66,10 +66,6 @@ const UPLOAD = byEngine({ sqlite: text('cast(d.raw as text)'), postgres: text('d
 const UPLOADS = sql`select p.id as "productId", p.document_id as document, p.updated_at as "updatedAt", ${UPLOAD} as raw
   from product p join document d on ${own('d')} and d.id = p.document_id`;
 
-/** @returns products by id, after `after` */
-export const listUploads = (after: number, limit: number): Program<PresentUpload[]> =>
-  rows`${UPLOADS} where ${own('p')} and p.id > ${after} order by p.id limit ${limit}`;
-
 /** @returns the existing ones, in no order */
 export const findUploads = (identifiers: readonly string[]): Program<PresentUpload[]> =>
   rows`${UPLOADS} where ${own('p')} and p.identifier ${among(identifiers)}`;

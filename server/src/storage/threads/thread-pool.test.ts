@@ -354,6 +354,17 @@ test('a user who is refused does not wait for what its thread reads ahead, which
   assert.deepEqual(ended, ['the thread was ended']);
 });
 
+test('a user whose thread runs out of memory is refused, and the next user gets another thread', async (t) => {
+  const supply = createThreadSupply(entry, { workerData: {}, heapMib: 32 });
+  t.after(() => supply.close());
+  const { signal } = new AbortController();
+  await assert.rejects(
+    supply.use(signal, (thread) => thread.run('hoard', {}, { key: 0 })),
+    refusedWith('memory_exceeded', [32]),
+  );
+  assert.equal(await supply.use(signal, (thread) => thread.run('work', 1, { key: 0 })), 'done');
+});
+
 test('who comes while an idle thread is being ended gets another one', async (t) => {
   const supply = createThreadSupply(entry, { workerData: {} });
   t.after(() => supply.close());

@@ -537,7 +537,7 @@ export function createThreadSupply(entry: URL, settings: Omit<PoolSettings, 'siz
         return result;
       } catch (error) {
         // A refusal leaves a sound thread behind; after any other error that is unknown.
-        if (error instanceof ServiceError) void leave(thread);
+        if (error instanceof ServiceError && !(error instanceof ThreadReplaced)) void leave(thread);
         else await thread.end();
         throw error;
       } finally {
