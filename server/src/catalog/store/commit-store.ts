@@ -8,7 +8,6 @@ import {
   listed,
   lookupJoin,
   own,
-  PROJECT,
   type Program,
   pairs,
   row,
@@ -139,8 +138,22 @@ function* changePresent(part: batches.StagedPart, { order, undo, repeated }: Cha
   if (part.changed > 0) {
     const fresh = sql`s.is_fresh and not (${isRepeated})`;
     yield* undo.recordChanged(text('s.document_id'), sql`${part.present} ${PRODUCT_OF_ROW} where ${fresh}`);
-    changed += yield* run`update product as p set document_id = s.document_id, hash = s.hash, ${changedBy}
-      from ${part.present} where ${own('p')} and p.id = s.product_id and ${fresh}`;
+    changed += yield* run(
+      byEngine({
+        sqlite: sql`update product as p set document_id = s.document_id, hash = s.hash, ${changedBy}
+          from ${part.present} where p.id = s.product_id and ${fresh}`,
+        postgres: replaceProducts(
+          {
+            document: text('s.document_id'),
+            hash: text('s.hash'),
+            revision,
+            at: sql`${at}`,
+            by: sql`${taskNumber}`,
+          },
+          sql`${part.present} ${PRODUCT_OF_ROW} where ${fresh}`,
+        ),
+      }),
+    );
     if (repeated.length > 0)
       yield* discard(sql`s.document_id from ${part.present} where s.is_fresh and ${isRepeated}`);
   }
@@ -153,6 +166,25 @@ function* changePresent(part: batches.StagedPart, { order, undo, repeated }: Cha
   );
   return changed + (yield* run`update product set ${changedBy} where ${own()} and id ${among(gaining)}`);
 }
+
+interface ReplacedValues {
+  readonly document: Sql;
+  readonly hash: Sql;
+  readonly revision: number;
+  readonly at: Sql;
+  readonly by: Sql;
+}
+
+/**
+ * An upsert in PostgreSQL that always updates, because the rows exist. It finds them by the key, whatever the statistics: an update
+ * joined with a list may read all products of the project for each of its rows.
+ * @param from has each product as `p`
+ */
+const replaceProducts = ({ document, hash, revision, at, by }: ReplacedValues, from: Sql): Sql =>
+  sql`${INTO_PRODUCT} p.id, p.identifier, ${document}, ${hash}, cast(${revision} as bigint), cast(${at} as bigint),
+    cast(${by} as bigint) from ${from}
+    on conflict (project_id, id) do update set document_id = excluded.document_id, hash = excluded.hash,
+      ontology_revision = excluded.ontology_revision, updated_at = excluded.updated_at, updated_by = excluded.updated_by`;
 
 const PRODUCT_OF_ROW = lookupJoin('product', 'p', sql`p.id = s.product_id`);
 
@@ -226,13 +258,11 @@ export function* followOntology(
     byEngine({
       sqlite: sql`update product as p set ontology_revision = ${revision}, updated_at = ${values.at}, updated_by = ${values.by}
         from ${followed} where p.id = w.id and p.document_id = w.document and p.ontology_revision < ${revision}`,
-      // An upsert that always updates, as the rows exist: it uses the index, which an update joined with a list may not.
-      postgres: sql`insert into product (project_id, id, identifier, document_id, hash, ontology_revision, updated_at, updated_by)
-        select ${PROJECT}, p.id, p.identifier, p.document_id, p.hash, cast(${revision} as bigint), ${values.at}, ${values.by}
-        from ${followed} ${lookupJoin('product', 'p', sql`p.id = w.id`)}
-        where p.document_id = w.document and p.ontology_revision < ${revision}
-        on conflict (project_id, id) do update set ontology_revision = excluded.ontology_revision,
-          updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
+      postgres: replaceProducts(
+        { document: text('p.document_id'), hash: text('p.hash'), revision, ...values },
+        sql`${followed} ${lookupJoin('product', 'p', sql`p.id = w.id`)}
+          where p.document_id = w.document and p.ontology_revision < ${revision}`,
+      ),
     }),
   );
   yield* announceFollowed(
@@ -330,6 +360,7 @@ export function* listDeleted({ fullUpdateId, after, limit }: port.DeletedPage): 
 
 /** The uploads of one batch: those that it brought, and the present ones of unchanged products. */
 export function* listStagedDocuments(staged: port.BatchKey): Program<port.StagedDocument[]> {
+  yield* planForParts();
   const { firstDocument, created, changed, present } = yield* batches.openPart(staged);
   const raw = sql`${lists.uploadText(true)} as raw`;
   const fresh = yield* rows<port.StagedDocument>`select d.product_id as product, 1 as "isFresh", ${raw}

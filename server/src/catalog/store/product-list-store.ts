@@ -144,6 +144,7 @@ const PRESENT_LISTS = byEngine({
 const HASH_DIGITS = 32;
 
 export function* findPresent(identifiers: readonly string[]) {
+  yield* planForParts();
   const given = byEngine({
     sqlite: () => sql`json_each(iif(exists (select 1 from product), ${JSON.stringify(identifiers)}, '[]')) w`,
     postgres: sql`unnest(${identifiers}::text[]) with ordinality w (value, place)`,
@@ -171,9 +172,11 @@ export function* listOutdated({ revision, after, limit }: OutdatedPage): Program
 }
 
 /** With their uploads. @returns the existing ones, in no order */
-export const findPatched = (identifiers: readonly string[]): Program<port.PatchedProduct[]> =>
-  rows`select p.identifier, p.id, ${HASH} as hash, p.document_id as document, ${UPLOAD} as raw
+export function* findPatched(identifiers: readonly string[]): Program<port.PatchedProduct[]> {
+  yield* planForParts();
+  return yield* rows`select p.identifier, p.id, ${HASH} as hash, p.document_id as document, ${UPLOAD} as raw
     from ${productsOf(identifiers)} ${DOCUMENT}`;
+}
 
 const HASH = byEngine({ sqlite: text('lower(hex(p.hash))'), postgres: text(`encode(p.hash, 'hex')`) });
 

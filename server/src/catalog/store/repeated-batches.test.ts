@@ -8,9 +8,7 @@ import { embeddedOnly } from '../../../test/support/test-store.ts';
 const many = (count: number, content: number, from = 0) =>
   new Map(Array.from({ length: count }, (_, at) => [`p${from + at}`, content] as const));
 
-const options = embeddedOnly(
-  'plans of PostgreSQL follow its statistics; postgres-statistics.test.ts reads them',
-);
+const options = embeddedOnly('postgres-plans.test.ts reads the plans of PostgreSQL');
 
 test(
   'previews and commits a full update whose batch came twice without reading a list again for each product (§4.4)',

@@ -259,6 +259,8 @@ export const planForParts = planBy(
     enable_seqscan: 'off',
     enable_sort: 'off',
     enable_bitmapscan: 'off',
+    // It would read the rows of a project once and compare each with the whole list, instead of finding it by the index.
+    enable_material: 'off',
   },
   GENERIC,
 );

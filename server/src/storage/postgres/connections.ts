@@ -7,6 +7,7 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { SqlSession, SqlValue } from '../program.ts';
+import { keepStatistics, type WrittenRows } from './statistics.ts';
 import { watchPool } from './watch.ts';
 
 /** How a thread reaches the database; plain data that can be passed to threads. */
@@ -140,13 +141,13 @@ export function openPostgres(settings: PostgresSettings): Postgres {
   async function between<Result>(
     [begin, end]: readonly [string, string],
     work: (tx: SqlTransaction) => Promise<Result>,
-    { signal, watched }: { signal?: AbortSignal | undefined; watched?: SchemaWatch | undefined } = {},
+    { signal, watched, written }: TransactionParts = {},
   ): Promise<Result> {
     refuseMoved(watched);
     return withClient(async (client) => {
       await beginOn(client, begin, watched);
       try {
-        const result = await work(sessionOn(client, prepare, { signal }));
+        const result = await work(sessionOn(client, prepare, { signal, written }));
         await client.query(end);
         return result;
       } catch (error) {
@@ -157,14 +158,25 @@ export function openPostgres(settings: PostgresSettings): Postgres {
     });
   }
 
+  const rows: Postgres['rows'] = (sql, values, signal) =>
+    withClient((client) => alone(client, signal).rows(sql, values));
+  const statistics = keepStatistics({ rows });
+
+  async function write<Result>(begin: string, work: (tx: SqlTransaction) => Promise<Result>) {
+    const written = statistics.openCount();
+    const result = await between([begin, 'commit'], work, { watched: schema, written });
+    await statistics.settle(written);
+    return result;
+  }
+
   return {
-    rows: (sql, values, signal) => withClient((client) => alone(client, signal).rows(sql, values)),
+    rows,
     async run(sql, values) {
       refuseMoved(schema);
       return withClient((client) => alone(client).run(sql, values));
     },
-    transaction: (work) => between([WRITE, 'commit'], work, { watched: schema }),
-    repeatable: (work) => between([REPEATABLE, 'commit'], work, { watched: schema }),
+    transaction: (work) => write(WRITE, work),
+    repeatable: (work) => write(REPEATABLE, work),
     snapshot: (work, signal) => between([READ, 'commit'], work, { signal }),
     draft: (work, signal) => between([DRAFT, 'rollback'], work, { signal }),
     countConnections: () => ({
@@ -196,6 +208,12 @@ export function openPostgres(settings: PostgresSettings): Postgres {
       return ended;
     },
   };
+}
+
+interface TransactionParts {
+  readonly signal?: AbortSignal | undefined;
+  readonly watched?: SchemaWatch | undefined;
+  readonly written?: WrittenRows;
 }
 
 /** Begins a transaction, and reads the schema with it if that is due. @throws schema_moved */
@@ -245,18 +263,28 @@ const SETTINGS = 'set local ';
 function sessionOn(
   client: PoolClient,
   prepare: typeof prepared,
-  { timeout, signal }: { timeout?: number; signal: AbortSignal | undefined },
+  {
+    timeout,
+    signal,
+    written,
+  }: { timeout?: number; signal: AbortSignal | undefined; written?: WrittenRows | undefined },
 ): SqlTransaction {
-  const query = (sql: string, values: readonly SqlValue[] = []) =>
-    cancelOn(signal, client, () => {
+  const query = async (sql: string, values: readonly SqlValue[] = []) => {
+    const answer = await cancelOn(signal, client, () => {
       // Several statements in one round trip, which cannot be prepared.
       const order = sql.startsWith(SETTINGS) ? { text: sql } : prepare(sql, values);
       return client.query({ ...order, ...(timeout && { query_timeout: timeout }) });
     });
+    written?.add(sql, answer.rowCount ?? 0);
+    return answer;
+  };
   return {
     rows: async <Row>(sql: string, values?: readonly SqlValue[]) => (await query(sql, values)).rows as Row[],
     run: async (sql, values) => (await query(sql, values)).rowCount ?? 0,
-    copyIn: (sql, bytes) => cancelOn(signal, client, () => copyInto(client, sql, bytes)),
+    async copyIn(sql, bytes) {
+      const rows = await cancelOn(signal, client, () => copyInto(client, sql, bytes));
+      written?.add(sql, rows);
+    },
   };
 }
 
@@ -291,13 +319,16 @@ function toValues(values: readonly SqlValue[]): unknown[] {
 /** The size of one message. */
 const COPY_CHUNK_BYTES = 256 * 1024;
 
-async function copyInto(client: PoolClient, sql: string, bytes: Uint8Array): Promise<void> {
+/** @returns the number of rows */
+async function copyInto(client: PoolClient, sql: string, bytes: Uint8Array): Promise<number> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const cut = function* () {
     for (let at = 0; at < buffer.length; at += COPY_CHUNK_BYTES)
       yield buffer.subarray(at, at + COPY_CHUNK_BYTES);
   };
-  await pipeline(cut, client.query(copyFrom(sql)));
+  const copying = client.query(copyFrom(sql));
+  await pipeline(cut, copying);
+  return copying.rowCount;
 }
 
 /** Members of a connection that the driver's types omit. */

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { judgePlan, LOG_PLANS, readPlans } from '../support/plans/postgres-plans.ts';
+import { query, startPostgres } from '../support/postgres/postgres-server.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+import { postgresStoreOn, testedStore } from '../support/test-store.ts';
+
+/**
+ * PostgreSQL plans by statistics, which a server without autovacuum never makes. Connections keep plans that they made when the
+ * catalog was small. Plans are judged by their form: a nested loop over all products is refused, whatever time it took.
+ */
+
+const options = {
+  skip: testedStore !== 'postgres' && 'only for PostgreSQL: SQLite plans without statistics',
+};
+
+const FEW = 20;
+const MANY = 3_000;
+/** A connection keeps a plan from the sixth time on. */
+const ROUNDS = 8;
+
+const products = (count: number, version: number) =>
+  Array.from({ length: count }, (_, at) => ({
+    identifier: `P-${at}`,
+    name: `Drill ${at} of version ${version}`,
+    categories: [{ path: ['Tools', at % 2 === 0 ? 'Drills' : 'Bits', `Kind ${at % 1_000}`] }],
+    attributes: [
+      { key: 'Chuck', value: `${at % 10} mm` },
+      { key: 'Price', value: `${version + (at % 100)} EUR` },
+    ],
+  }));
+
+/** Loops that are right, by the beginning of their statement. A loop that no plan has any more fails the test. */
+const ALLOWED: Readonly<Record<string, string>> = {
+  'select b.value from unnest($1::bigint[]) b (value)':
+    'the builds of the relations, each up to its first member',
+  'with source as materialized': 'the rules of a question and their matches, as many as people define',
+};
+
+const server =
+  options.skip === false
+    ? await startPostgres({ parameters: { autovacuum: 'off', ...LOG_PLANS } })
+    : undefined;
+after(() => server?.stop());
+
+/** The calls whose statements are judged. */
+async function readAll({ call, projectId, lookUp }: TestService): Promise<void> {
+  const home = `/management/projects/${projectId}`;
+  const get = async (path: string) => {
+    const answer = await call('GET', `${home}${path}`);
+    assert.equal(answer.status, 200, `${path}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  const category = encodeURIComponent(JSON.stringify(['Tools', 'Drills']));
+  await get('/products?limit=50');
+  assert.ok((await get(`/products?category=${category}&limit=50`)).items.length > 0);
+  assert.ok((await get('/products?search=Drill&limit=50')).items.length > 0);
+  await get('/ontology/coverage');
+  assert.equal((await lookUp(['P-1', 'P-2'])).length, 2);
+  const related = await call('POST', `/search/relations/bulk-results?projectId=${projectId}`, {
+    body: { identifiers: ['P-0', 'P-2'], includeTags: [{ tag: 'accessories', maxResults: 5 }] },
+  });
+  assert.equal(related.status, 200, JSON.stringify(related.body));
+}
+
+async function relate(service: TestService): Promise<void> {
+  const definition = {
+    name: 'Bits of drills',
+    tag: 'accessories',
+    source: { category: ['Tools', 'Drills'] },
+    target: { category: ['Tools', 'Bits'] },
+    match: [
+      { target: 'Chuck', operator: 'equals', source: 'Chuck' },
+      { target: 'Price', operator: 'less', source: 'Price' },
+    ],
+    sort: [{ attribute: 'Price', direction: 'asc' }],
+  };
+  const home = `/management/projects/${service.projectId}/relations`;
+  const { status, body } = await service.call('POST', home, { body: definition });
+  assert.equal(status, 201, JSON.stringify(body));
+  for (;;) {
+    const { body: tasks } = await service.call('GET', `/tasks?projectId=${service.projectId}&limit=50`);
+    const open = tasks.tasks.find((task: { taskStatus: string }) => /PENDING|RUNNING/.test(task.taskStatus));
+    if (open === undefined) return;
+    await service.ended(open.id);
+  }
+}
+
+test(
+  'a catalog that was small when its connections made their plans is changed, listed and related by no plan that reads all of it for each product (§4.4)',
+  options,
+  async (t) => {
+    assert.ok(server !== undefined);
+    const database = await createDatabase(server.url);
+    const store = postgresStoreOn(database, await mkdtemp(join(tmpdir(), 'relata-plans-')));
+    t.after(store.remove);
+    const service = await startTestService(t, { store });
+    const useSmall = async (from: number) => {
+      for (let version = from; version < from + ROUNDS; version += 1)
+        await service.loadCatalog(products(FEW, version));
+    };
+    await useSmall(1);
+    await relate(service);
+    for (let round = 0; round < ROUNDS; round += 1) await readAll(service);
+    // Statistics of the small catalog, by which a scan is the best plan.
+    await query(database.url, 'analyze');
+    await useSmall(101);
+    for (let round = 0; round < ROUNDS; round += 1) await readAll(service);
+
+    const before = (await readPlans(server.url)).length;
+    await service.loadCatalog(products(MANY, 201));
+    const loaded = (await readPlans(server.url)).length;
+    await service.loadCatalog(products(MANY, 202));
+    await relate(service);
+    await readAll(service);
+
+    const plans = await readPlans(server.url, loaded);
+    const refused = plans.flatMap((plan) =>
+      judgePlan(plan).map((loops) => ({
+        loops,
+        statement: plan['Query Text']
+          .replace(/^\/\* \d+ \*\//, '')
+          .replace(/\s+/g, ' ')
+          .trim(),
+      })),
+    );
+    const allowing = (statement: string) => Object.keys(ALLOWED).find((begin) => statement.startsWith(begin));
+    const others = refused.filter(({ statement }) => allowing(statement) === undefined);
+    assert.deepEqual(
+      [...new Set(others.map(({ loops, statement }) => `${loops}: ${statement.slice(0, 300)}`))],
+      [],
+    );
+    const used = new Set(refused.map(({ statement }) => allowing(statement)));
+    assert.deepEqual(
+      Object.keys(ALLOWED).filter((begin) => !used.has(begin)),
+      [],
+      'exceptions without a use',
+    );
+    assert.ok(loaded > before && plans.length > 100, `${plans.length} plans were read`);
+    const unknown = await query(
+      database.url,
+      "select relname from pg_class where relname in ('product', 'document') and reltuples < $1",
+      [MANY],
+    );
+    assert.deepEqual(unknown, [], 'the statistics of what was loaded are made');
+  },
+);
