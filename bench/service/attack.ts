@@ -76,6 +76,7 @@ export class Attack {
   readonly sockets = new Set<Socket>();
   private readonly agent = new Agent({ keepAlive: true });
   private readonly end = new AbortController();
+  private readonly refusals = new Map<number, string>();
   private sent = 0;
 
   constructor(service: BenchService, order: AttackOrder) {
@@ -102,11 +103,14 @@ export class Attack {
       const signal =
         hangUpMs === undefined ? end.signal : AbortSignal.any([end.signal, AbortSignal.timeout(hangUpMs)]);
       const onError = ({ code, name }: NodeJS.ErrnoException) => resolve(code ?? name);
-      const onAnswer = (answer: IncomingMessage) =>
+      const onAnswer = (answer: IncomingMessage) => {
+        const status = answer.statusCode ?? 0;
+        if (status >= 400) answer.once('data', (bytes: Buffer) => this.noteRefusal(status, bytes));
         answer
           .on('error', onError)
-          .on('end', () => resolve(String(answer.statusCode)))
+          .on('end', () => resolve(String(status)))
           .resume();
+      };
       request({ agent, hostname, port, path, method, headers, signal }, onAnswer)
         .on('error', onError)
         .end(body);
@@ -166,14 +170,28 @@ export class Attack {
     }
   }
 
+  /** @returns an attack on a project of its own, which ends with this one */
+  async openBeside(name: string): Promise<Attack> {
+    const projectId = await this.service.createProject(name);
+    const beside = new Attack(this.service, { ...this.order, projectId });
+    this.end.signal.addEventListener('abort', () => beside.stop());
+    return beside;
+  }
+
   stop(): void {
     this.end.abort();
     for (const socket of this.sockets) socket.destroy();
     this.agent.destroy();
   }
 
+  /** @returns the outcomes, and the first refusal of each status */
   describe(): string {
-    return [...this.outcomes].map(([outcome, count]) => `${count} × ${outcome}`).join(', ');
+    const counts = [...this.outcomes].map(([outcome, count]) => `${count} × ${outcome}`);
+    return [...counts, ...this.refusals.values()].join(', ');
+  }
+
+  private noteRefusal(status: number, bytes: Buffer): void {
+    if (!this.refusals.has(status)) this.refusals.set(status, bytes.toString().slice(0, SHOWN_CHARACTERS));
   }
 
   private count(outcome: string): void {
@@ -192,3 +210,5 @@ function describeHeaders({ key, encoding, json, headers }: Sent, ownKey: string,
 }
 
 const REOPENED_MS = 200;
+/** Of the text of a refusal. */
+const SHOWN_CHARACTERS = 200;

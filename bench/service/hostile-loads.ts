@@ -5,6 +5,7 @@ import type { Attack, HostileLoad, Sent } from './attack.ts';
 import { CHANNEL_LOADS } from './channel-loads.ts';
 import { loadFatProducts } from './fat-products.ts';
 import { QUESTION_LOADS } from './question-loads.ts';
+import { together } from './together.ts';
 
 const MIB = 1024 * 1024;
 const HEALTH_MS = 20_000;
@@ -103,7 +104,7 @@ function packedBodies({ make, run, ...load }: PackedBodies): HostileLoad {
   };
 }
 
-export const HOSTILE_LOADS: readonly HostileLoad[] = [
+const SINGLE_LOADS: readonly HostileLoad[] = [
   packedBodies({
     name: 'deletes',
     title: '100 deletes of 10,000 identifiers at once, small bodies that unpack to 29 MiB',
@@ -226,3 +227,5 @@ export const HOSTILE_LOADS: readonly HostileLoad[] = [
   ...CHANNEL_LOADS,
   ...QUESTION_LOADS,
 ];
+
+export const HOSTILE_LOADS: readonly HostileLoad[] = [...SINGLE_LOADS, together(SINGLE_LOADS)];
