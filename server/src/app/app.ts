@@ -10,7 +10,6 @@ import { type AppOptions, openParts } from './parts.ts';
 import { openTraces } from './traces.ts';
 import { startUpkeep } from './upkeep.ts';
 
-export { refuseTakenAddress } from '../http/server/server.ts';
 export { baseUrlOf } from './app-routes.ts';
 export type { Replacements } from './parts.ts';
 export { openSecrets, type Role } from './stores.ts';
@@ -24,7 +23,7 @@ export async function createApp(options: AppOptions) {
   let traces: Awaited<ReturnType<typeof openTraces>>;
   const parts = await openParts(options, () => isReady);
   const { server, storage, readers, logger, version, watch, metrics, threads } = parts;
-  const { backup, access, statistics, tasks, catalog, pipelines, channels, webhooks } = parts;
+  const { door, backup, access, statistics, tasks, catalog, pipelines, channels, webhooks } = parts;
 
   await options.onServer?.(server);
   measureRequests(
@@ -75,12 +74,13 @@ export async function createApp(options: AppOptions) {
       traces = await openTraces(config.traces, { logger, version });
       // Before changes are accepted: later, a payload without an owner may be one whose request is about to be accepted.
       const promoting = upkeep.removeOrphans;
-      await backup?.start(logger, { superseded: stopWork, promoting, promoted: beginWork });
+      backup?.start(logger, { superseded: stopWork, promoting, promoted: beginWork });
       if (!backup?.isStandby()) {
         await upkeep.removeOrphans();
         await beginWork();
       }
       watch.start();
+      await door?.close();
       const address = await listenOn(server, config);
       isReady = true;
       return address;
@@ -94,6 +94,7 @@ export async function createApp(options: AppOptions) {
       isReady = false;
       // Callers that wait for tasks are answered now, as the server waits for every request.
       tasks.watch.close();
+      await door?.close();
       await server.close();
       upkeep.stop();
       const users = [...schedules, channels.changes, tasks, webhooks, watch, pipelines, channels, statistics];

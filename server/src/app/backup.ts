@@ -82,10 +82,13 @@ export async function openBackup(
         ? []
         : [`${text}; it is ${Math.round(this.describe().behindSeconds)} s behind`];
     },
-    /** @param on `superseded`: another service writes now; `promoted`: this one does. @throws Error when the target is another's */
-    async start(logger: Logger, on: RoleChanges): Promise<void> {
+    /** Becomes the writer of the target, and sends from then on, or follows it. @throws Error when the target is another's */
+    async begin(): Promise<void> {
       const refusal = await run<string | undefined>('start');
       if (refusal !== undefined) throw new Error(refusal);
+    },
+    /** Reports failures and changes of the role. @param on `superseded`: another service writes now; `promoted`: this one does */
+    start(logger: Logger, on: RoleChanges): void {
       const describe = () => run<string>('describe');
       const promoted = async () => {
         const reason = await run<string | undefined>('turn');

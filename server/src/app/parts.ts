@@ -20,7 +20,7 @@ import { SOURCE_LIMITS } from '../pipelines/sources/sources.ts';
 import { createProjects } from '../projects/projects.ts';
 import { createRelations } from '../relations/relations.ts';
 import { createStatistics } from '../statistics/statistics.ts';
-import { createByteCache, type Storage } from '../storage/storage.ts';
+import { createByteCache, makeDataFolder, type Storage } from '../storage/storage.ts';
 import { type BudgetTerms, BufferPool } from '../storage/threads/threads.ts';
 import { createSuggestions } from '../suggestions/suggestions.ts';
 import { createTasks } from '../tasks/tasks.ts';
@@ -44,6 +44,10 @@ export interface AppOptions {
   readonly role?: stores.Role;
   /** Whether it follows the backup of another service. */
   readonly isStandby?: boolean;
+  /** Whether it takes its address before it opens the store, so that a taken one leaves the store as it is. */
+  readonly takesAddress?: boolean;
+  /** Why an empty PostgreSQL database cannot be used; then nothing is created in it. */
+  readonly emptyRefusal?: string | undefined;
   readonly clock?: Clock;
   /** Where the log goes; default standard output. */
   readonly logTo?: { write(line: string): void };
@@ -68,16 +72,19 @@ export type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /** Opens the stores and creates all rooms; nothing runs yet. @param isReady whether requests are served, for the metrics */
 export async function openParts(
-  { config, role = 'all', isStandby, clock = systemClock, logTo, replace = {} }: AppOptions,
+  { clock = systemClock, logTo, replace = {}, ...options }: AppOptions,
   isReady: () => boolean,
 ) {
-  const opened = await stores.openOwnStorage(config, { role, isStandby });
-  const { backup } = opened;
+  const { config, role = 'all' } = options;
+  // Settings are read before the store is opened, which migrates it.
+  if (config.database === undefined) makeDataFolder(config.dataDir);
+  const secrets = stores.openSecrets(config);
+  const opened = await stores.openOwnStorage(config, { ...options, role });
+  const { backup, door } = opened;
   const storage = replace.storage?.(opened) ?? opened;
   const { database, payloads, postgres } = storage;
   const buffers = replace.buffers ?? new BufferPool();
   const readers = stores.openReaders(config, storage);
-  const secrets = stores.openSecrets(config);
 
   const projects = createProjects({ database, clock });
   const access = createAccess({ database, clock, projects, postgres, oidc: config.oidc });
@@ -192,6 +199,7 @@ export async function openParts(
   return {
     ...rooms,
     backup,
+    door,
     version,
     server,
     threads,

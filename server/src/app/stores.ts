@@ -1,11 +1,13 @@
 /** The composition of storage: the store that the settings name, with its threads and replicas. */
 
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import type { CatalogSnapshots } from '../catalog/catalog.ts';
 import { createPostgresCatalogStore, createPostgresSnapshots } from '../catalog/store/postgres/postgres.ts';
 import { createSqliteCatalogStore, createSqliteSnapshots } from '../catalog/store/sqlite/sqlite.ts';
 import type { Config } from '../config.ts';
+import { type Door, openDoor } from '../http/server/server.ts';
 import {
   createPostgresRelationStore,
   relationBatchDerivation,
@@ -30,40 +32,81 @@ import { type Backup, openBackup } from './backup.ts';
 /** What a process does: answer requests, run tasks, or both. */
 export type Role = 'api' | 'worker' | 'all';
 
-/** The store, with the thread that sends or follows a backup; undefined when there is none. */
-export type OwnStorage = Storage & { readonly backup?: Backup };
+/** The store, with the thread that sends or follows a backup, and what holds the address; undefined when there is none. */
+export type OwnStorage = Storage & { readonly backup?: Backup; readonly door?: Door | undefined };
 
-/** @throws Error for a role that the embedded store cannot have (one process holds its folder), and for newer files */
-export async function openOwnStorage(
-  config: Config,
-  { role, isStandby = false }: { role: Role; isStandby?: boolean | undefined },
-): Promise<OwnStorage> {
-  if (config.database !== undefined) return openStorage(config);
+export interface StartTerms {
+  readonly role: Role;
+  readonly isStandby?: boolean | undefined;
+  readonly takesAddress?: boolean | undefined;
+  readonly emptyRefusal?: string | undefined;
+}
+
+/**
+ * Opens the store for a start. What can refuse a start comes first: the lock, the address, the files and the target of the
+ * backup. The migration comes last, so that after a failed start the former program still opens the store.
+ * @throws Error for a role that the embedded store cannot have (one process holds its folder), and for newer files
+ */
+export async function openOwnStorage(config: Config, terms: StartTerms): Promise<OwnStorage> {
+  if (config.database !== undefined) return openShared(config, terms);
+  const { role } = terms;
   if (role !== 'all') {
     throw new Error(`--role ${role} needs PostgreSQL: set RELATA_DATABASE_URL, or leave the role out.`);
   }
   const lock = lockDataFolder(config.dataDir);
+  const opened: (() => unknown)[] = [() => lock.close()];
   try {
-    refuseNewerFiles(dataFolderAt(config.dataDir));
-    refuseStrayCatalogs(dataFolderAt(config.dataDir));
-    const entry = threadEntry('backup-worker');
-    const backup = config.backup.url === undefined ? undefined : await openBackup(config, entry, isStandby);
-    const how = backup && { keepsLog: true, follows: backup.follows };
-    const storage = await openStorage({ ...config, ...how });
-    return {
-      ...storage,
-      ...(backup && { backup, database: guardWrites(storage.database, backup) }),
-      async close() {
-        await storage.close();
-        await backup?.stop();
-        lock.close();
-      },
-    };
+    const door = await takeAddress(config, terms);
+    opened.unshift(() => door?.close());
+    return { ...(await openEmbedded(config, terms, opened)), door };
   } catch (error) {
-    lock.close();
+    for (const close of opened) await close();
     throw error;
   }
 }
+
+/** @param opened what has to be closed when the start fails, in this order */
+async function openEmbedded(
+  config: Config,
+  { isStandby = false }: StartTerms,
+  opened: (() => unknown)[],
+): Promise<OwnStorage> {
+  const folder = dataFolderAt(config.dataDir);
+  refuseNewerFiles(folder);
+  refuseStrayCatalogs(folder);
+  const isNew = !existsSync(folder.control);
+  const backup =
+    config.backup.url === undefined
+      ? undefined
+      : await openBackup(config, threadEntry('backup-worker'), isStandby);
+  opened.unshift(() => backup?.stop());
+  if (!isNew) await backup?.begin();
+  const how = backup && { keepsLog: true, follows: backup.follows };
+  const storage = await openStorage({ ...config, ...how });
+  opened.unshift(() => storage.close());
+  // A new directory has nothing to send before it has a control database, and no former program.
+  if (isNew) await backup?.begin();
+  return {
+    ...storage,
+    ...(backup && { backup, database: guardWrites(storage.database, backup) }),
+    async close() {
+      for (const close of opened) await close();
+    },
+  };
+}
+
+async function openShared(config: Config, terms: StartTerms): Promise<OwnStorage> {
+  const door = await takeAddress(config, terms);
+  try {
+    return { ...(await openStorage({ ...config, emptyRefusal: terms.emptyRefusal })), door };
+  } catch (error) {
+    await door?.close();
+    throw error;
+  }
+}
+
+const takeAddress = (config: Config, { takesAddress = false }: StartTerms) =>
+  takesAddress ? openDoor(config) : undefined;
 
 /** For a service that may be replaced by another as the writer. */
 const guardWrites = (database: Database, backup: Backup): Database => ({
@@ -88,7 +131,8 @@ function readGivenKeys(path: string | undefined): Uint8Array[] {
   try {
     return path === undefined ? [] : secrets.readSecretKeyFile(path);
   } catch (error) {
-    throw new Error(`RELATA_SECRET_KEYS_FILE: ${(error as Error).message}`, { cause: error });
+    // Without a cause, so that the command line shows one line and no stack.
+    throw new Error(`RELATA_SECRET_KEYS_FILE: ${(error as Error).message}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { ownerLinkUrl } from '../access/users/users.ts';
-import { type App, baseUrlOf, createApp, type Role, refuseTakenAddress } from '../app/app.ts';
+import { type App, baseUrlOf, createApp, type Role } from '../app/app.ts';
 import { type Config, readConfig } from '../config.ts';
 import { dataFolderAt, tightenDataFolder, writeOwnFile } from '../storage/storage.ts';
 
@@ -11,9 +11,9 @@ export async function serveCommand(flags: { role?: Role; standby?: string } = {}
   const given = readConfig();
   const isStandby = standby !== undefined;
   const config = isStandby ? { ...given, backup: { ...given.backup, url: standby } } : given;
-  const app = await createApp({ config, role, isStandby });
-  // A first key is shown once, so it is not created for a start that fails.
-  await refuseTakenAddress(config);
+  // Port 0 is any free port, which cannot be taken.
+  const takesAddress = config.port !== 0;
+  const app = await createApp({ config, role, isStandby, takesAddress, emptyRefusal: refuseEmpty(config) });
   if (!isStandby) await makeFirstKey(app, config);
   warnOfReaders(app, config);
   const address = await app.start();
@@ -35,13 +35,16 @@ function warnOfReaders({ server }: App, { database, dataDir }: Config): void {
   server.log.warn(facts, 'other users can get at the data directory: chmod folders to 0700, files to 0600');
 }
 
+/** A file with the key on one of several machines would not be found. */
+function refuseEmpty({ accountKey, database }: Config): string | undefined {
+  const isShown = accountKey !== undefined || process.stdout.isTTY;
+  return database === undefined || isShown
+    ? undefined
+    : 'An empty PostgreSQL database needs RELATA_ACCOUNT_KEY: the first account key.';
+}
+
 /** Source: docs/interface.md §10.2. */
-async function makeFirstKey(app: App, { accountKey, database, dataDir }: Config): Promise<void> {
-  const isReported = accountKey !== undefined || process.stdout.isTTY;
-  if (database !== undefined && !isReported && !(await app.access.hasKeys())) {
-    // A file on one of several machines would not be found.
-    throw new Error('An empty PostgreSQL database needs RELATA_ACCOUNT_KEY: the first account key.');
-  }
+async function makeFirstKey(app: App, { accountKey, dataDir }: Config): Promise<void> {
   const made = await app.access.createFirstAccount(accountKey);
   if (made === undefined) {
     if (accountKey !== undefined)

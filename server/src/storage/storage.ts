@@ -75,10 +75,12 @@ export async function openStorage(settings: {
   readonly dataDir: string;
   readonly keepsLog?: boolean;
   readonly follows?: sqlite.Follows;
+  /** Why an empty PostgreSQL database cannot be used. */
+  readonly emptyRefusal?: string | undefined;
 }): Promise<Storage> {
   return settings.database === undefined
     ? openEmbeddedStorage(settings.dataDir, settings)
-    : openPostgresStorage(settings.database);
+    : openPostgresStorage(settings.database, settings);
 }
 
 /** Opens the service's own tables, without creating or migrating any, for a program that only reads them in the newest schema. */
@@ -133,14 +135,17 @@ const ANSWER_MS = 1_000;
  * Opens a PostgreSQL database with the newest schema.
  * @throws Error with the database's words when it refuses all writes; not_ready when it is unreachable for a minute
  */
-async function openPostgresStorage(own: pg.PostgresSettings): Promise<Storage> {
+async function openPostgresStorage(
+  own: pg.PostgresSettings,
+  { emptyRefusal }: { readonly emptyRefusal?: string | undefined },
+): Promise<Storage> {
   const schema = pg.createSchemaWatch(newestOf('postgres'));
   const processId = randomBytes(8).toString('hex');
   const settings = { ...own, schema, processId };
   const postgres = pg.openPostgres(settings);
   let unwatch: () => void;
   try {
-    await migrateSoon(postgres, performance.now() + START_MS);
+    await migrateSoon(postgres, { until: performance.now() + START_MS, emptyRefusal });
     await performOn(postgres, SERVICE, refuseUnfinishedMove('The database'));
     unwatch = await pg.watchSchema(postgres, schema);
   } catch (error) {
@@ -166,9 +171,19 @@ async function openPostgresStorage(own: pg.PostgresSettings): Promise<Storage> {
   };
 }
 
-async function migrateSoon(postgres: pg.Postgres, until: number): Promise<void> {
+async function refuseEmpty(postgres: pg.Postgres, refusal: string | undefined): Promise<void> {
+  if (refusal !== undefined && (await pg.isEmpty(postgres))) throw new Error(refusal);
+}
+
+interface WaitTerms {
+  readonly until: number;
+  readonly emptyRefusal: string | undefined;
+}
+
+async function migrateSoon(postgres: pg.Postgres, { until, emptyRefusal }: WaitTerms): Promise<void> {
   for (;;) {
     try {
+      await refuseEmpty(postgres, emptyRefusal);
       await pg.migratePostgres(postgres);
       return await pg.tryWrites(postgres);
     } catch (error) {

@@ -16,12 +16,14 @@ import * as bodies from '../bodies/bodies.ts';
 import * as guarding from '../guards/guards.ts';
 import { createAnswerMemory, packForCaller } from './answer-encoding.ts';
 import * as connections from './connections.ts';
+import { type Address, refuseAddress } from './door.ts';
 import type { Server } from './endpoint.ts';
 import { isPathTooLong, KnownPaths } from './known-paths.ts';
 import { RequestLog } from './request-log.ts';
 import { createSerializers } from './shown-request.ts';
 
 export * from './built-files.ts';
+export { type Door, openDoor } from './door.ts';
 export * from './endpoint.ts';
 export * from './metrics.ts';
 export type { SentRequest } from './request-log.ts';
@@ -353,31 +355,13 @@ function isOpen({ url, method, headers }: FastifyRequest): boolean {
   return CORS_PATHS.some((open) => (open.endsWith('/') ? path.startsWith(open) : path === open));
 }
 
-interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
 /** @returns the address @throws Error that names the settings, when it cannot listen there */
 export async function listenOn(server: Pick<FastifyInstance, 'listen'>, { host, port }: Address) {
   try {
     return await server.listen({ host, port });
   } catch (error) {
-    const { code, message } = error as Error & { code?: string };
-    const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-    throw new Error(
-      code === 'EADDRINUSE'
-        ? `The address ${address} is taken: set RELATA_PORT, or stop what listens there.`
-        : `The address ${address} cannot be listened on (${message}): set RELATA_HOST or RELATA_PORT.`,
-    );
+    throw refuseAddress({ host, port }, error as Error);
   }
-}
-
-/** Call it before work that must not be in vain: the service itself may hold the address. @throws Error as listenOn */
-export async function refuseTakenAddress(address: Address): Promise<void> {
-  const probe = Fastify();
-  await listenOn(probe, address);
-  await probe.close();
 }
 
 type Query = Record<string | symbol, string | string[]>;

@@ -112,6 +112,15 @@ async function chooseCompression(tx: SqlTransaction): Promise<void> {
     await tx.run(`alter table staged_batch alter column ${column} set compression ${method}`);
 }
 
+/** Whether the service has no keys there, because it has created no tables or was interrupted before its first key. */
+export async function isEmpty(postgres: Postgres): Promise<boolean> {
+  const [found] = await postgres.rows<{ table: string | null }>(
+    `select to_regclass('api_key')::text as "table"`,
+  );
+  if (!found?.table) return true;
+  return (await postgres.rows('select 1 from api_key limit 1')).length === 0;
+}
+
 /** Facts about a PostgreSQL server and the database on it, for a program that only reads. */
 export type PostgresFacts = Awaited<ReturnType<typeof inspectPostgres>>;
 
