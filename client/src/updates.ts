@@ -93,7 +93,7 @@ function createChanges({ call }: Transport) {
       products: readonly PartialProduct[] | Uint8Array,
       { projectId, onInvalid, ...options }: ProjectChoice & InvalidChoice = {},
     ) => {
-      const query = { partial: 'true' as const, ...choose(projectId), ...(onInvalid && { onInvalid }) };
+      const query = { partial: true, ...choose(projectId), ...(onInvalid && { onInvalid }) };
       return call('postProducts', { query, body: toBody(products) }, options);
     },
 

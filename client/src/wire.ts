@@ -3269,7 +3269,7 @@ export interface Operations {
   };
   /** Replace products (incremental update) or change some of their fields (partial update) */
   postProducts: {
-    query?: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: "true" | "false"; };
+    query?: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: boolean; };
     body: {
       products: Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
     } | Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
@@ -3294,7 +3294,7 @@ export interface Operations {
   };
   /** Replace products (incremental update) or change some of their fields (partial update) */
   putProducts: {
-    query?: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: "true" | "false"; };
+    query?: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: boolean; };
     body: {
       products: Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
     } | Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;

@@ -3,6 +3,8 @@ export interface JsonLimits {
   readonly names: number;
   /** Bytes of one string, as written. */
   readonly text: number;
+  /** The list of a body that holds little else, and the code that refuses too many elements. */
+  readonly list?: { readonly most: number; readonly code: 'too_many_identifiers' | 'bad_request' };
 }
 
 /** Source: docs/interface.md §2.3 rule 8. */
@@ -49,7 +51,7 @@ export class JsonCounts {
   /** Members of objects. A new name takes the parser 1 to 2 µs, ten times as long as a value of a list. */
   names = 0;
   /** The limit at which counting stopped. */
-  beyond: 'depth' | keyof JsonLimits | undefined;
+  beyond: 'depth' | Exclude<keyof JsonLimits, 'list'> | undefined;
   private depth = 0;
   private widestAt = 0;
   private widestDepth = 0;

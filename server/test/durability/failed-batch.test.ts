@@ -26,12 +26,29 @@ test('a batch refused over its key’s rate is a failed batch: the commit waits 
     body: { products: [{ identifier, name: identifier }] },
     key: made.body.key,
   });
-  assert.equal((await service.call('POST', path('initiate'), { key: made.body.key })).status, 200);
+  const begun = await service.call('POST', path('initiate'), { key: made.body.key });
+  assert.equal(begun.status, 200);
   assert.equal((await service.call('POST', path('upload'), batch('A'))).status, 200);
   assert.equal((await service.call('POST', path('upload'), batch('B'))).status, 429);
-  const refused = await service.call('POST', path('start'));
+  const named = `${path('start')}&fullUpdateId=${begun.body.fullUpdateId}`;
+  const refused = await service.call('POST', named);
   assert.equal(refused.status, 400);
   assert.match(refused.body.message, /last batch of the full update failed/);
+});
+
+test('a refused batch of another key leaves the open full update as it is (§4.4 rule 33)', async () => {
+  const { projectId, ...service } = await open();
+  const made = await service.call('POST', '/management/api-keys', {
+    body: { name: 'Slow', scope: { type: 'account' }, rateLimit: { requestsPerMinute: 1 } },
+  });
+  const path = (step: string) => `/products/batch/${step}?projectId=${projectId}`;
+  const batch = { body: { products: [{ identifier: 'A', name: 'A' }] } };
+  await service.call('POST', path('initiate'));
+  assert.equal((await service.call('POST', path('upload'), batch)).status, 200);
+  const { key } = made.body;
+  assert.equal((await service.call('POST', path('upload'), { body: '{', key })).status, 400);
+  assert.equal((await service.call('POST', path('upload'), { ...batch, key })).status, 429);
+  assert.equal((await service.call('POST', path('start'))).status, 200);
 });
 
 test('a batch for another full update leaves the open one as it is (§4.4 rule 20)', async () => {

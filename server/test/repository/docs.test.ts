@@ -107,3 +107,20 @@ test('the search finds headings and calls', async () => {
     [],
   );
 });
+
+test('the rules of each section of docs/interface.md are numbered from 1 without a gap, so none stands under another section', () => {
+  const text = readFileSync(join(root, 'docs/interface.md'), 'utf8').replace(/```.*?```/gs, '');
+  const [, ...parts] = text.split(/^(#{2,3} .*)$/m);
+  const numbered = parts.flatMap((part, at) => {
+    if (!part.startsWith('#')) return [];
+    const numbers = [...(parts[at + 1] ?? '').matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number));
+    return numbers.length === 0 ? [] : [{ section: part, numbers: numbers.sort((a, b) => a - b) }];
+  });
+  assert.ok(numbered.length > 80, `${numbered.length} sections have rules`);
+  for (const { section, numbers } of numbered)
+    assert.deepEqual(
+      numbers,
+      Array.from({ length: numbers.length }, (_, at) => at + 1),
+      section,
+    );
+});

@@ -9,8 +9,14 @@ import * as products from '../products/products.ts';
 
 const LIST: Frame = { head: Buffer.from('{"products":['), tail: Buffer.from(']}') };
 const ALONE: Frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
-/** 1,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. Up to 20,000 can be refused with their count. */
-const takesIdentifiers = { maxBodyMib: 3, holds: { values: 20_000 } } as const;
+/** 1,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. Up to 20,000 are refused with their count. */
+const takesIdentifiers = {
+  maxBodyMib: 3,
+  holds: {
+    values: 20_000,
+    list: { most: products.IDENTIFIERS_PER_REQUEST, code: 'too_many_identifiers' },
+  },
+} as const;
 
 const config = { guard: 'project', access: 'read' } as const;
 const about = { config, tags: ['Lookup'], why: 'answers are kept as bytes, and joined without being parsed' };

@@ -113,11 +113,14 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
 
   /** What is stored about the batches, plus failures that this process could not store. */
   function stateOf(update: fullUpdateStore.FullUpdate): fullUpdateStore.BatchesState {
-    const { id, projectId, batchAt, arriving } = update;
+    const { id, projectId, openedBy, batchAt, arriving } = update;
     const gone = [...lost].filter((batch) => batch.id === id).length;
     if (gone > 0) return { lastBatch: 'failed', arriving: arriving - gone };
     const held = [...marks.values()].filter(
-      (mark) => (mark.projectId ?? projectId) === projectId && mark.at >= batchAt,
+      (mark) =>
+        (mark.projectId ?? projectId) === projectId &&
+        (mark.caller === undefined || openedBy === undefined || mark.caller === openedBy) &&
+        mark.at >= batchAt,
     );
     const states = [update.lastBatch, ...held.map(({ state }) => state)];
     const worst = (['failed', 'in doubt'] as const).find((state) => states.includes(state));
@@ -153,8 +156,8 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
   }
 
   function hold(mark: fullUpdateStore.FailedBatch): void {
-    const known = marks.size < MOST_MARKS ? mark : { ...mark, projectId: undefined };
-    marks.set(`${known.projectId} ${known.state}`, known);
+    const known = marks.size < MOST_MARKS ? mark : { ...mark, projectId: undefined, caller: undefined };
+    marks.set(`${known.projectId} ${known.state} ${known.caller}`, known);
   }
 
   async function storeMarks(): Promise<void> {

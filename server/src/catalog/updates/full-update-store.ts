@@ -364,6 +364,8 @@ export const endLostBatch = (database: Database, batch: ArrivingBatch): Promise<
 export interface FailedBatch {
   /** undefined if the project is unknown. */
   readonly projectId: number | undefined;
+  /** Its sender, whose full update it concerns; undefined if it may be that of any caller. */
+  readonly caller?: string | undefined;
   readonly state: 'failed' | 'in doubt';
   readonly at: number;
 }
@@ -372,12 +374,13 @@ export interface FailedBatch {
 export async function markFailedBatch(
   database: Database,
   origin: string,
-  { projectId, state, at }: FailedBatch,
+  { projectId, caller, state, at }: FailedBatch,
 ): Promise<void> {
   await database.write('rows', (tx) =>
     markOpen(tx, origin, state)
       .where('batch_at', '<=', at)
       .$if(projectId !== undefined, (query) => query.where('project_id', '=', Number(projectId)))
+      .$if(caller !== undefined, (query) => query.where(ofCaller(String(caller))))
       .execute(),
   );
 }

@@ -34,16 +34,8 @@ const onInvalid = Type.Optional(
 const UpdateQuery = Type.Object({
   ...wire.ProjectQuery.properties,
   onInvalid,
-  partial: Type.Optional(wire.oneOf(['true', 'false'], 'default false; 1, 0 and other cases are taken too')),
+  partial: optional.flag('default false'),
 });
-
-/** In the spellings of PHP (1, 0) and Python (True, False). */
-async function readPartial(request: FastifyRequest): Promise<void> {
-  const query = request.query as Record<string, unknown>;
-  if (typeof query.partial !== 'string') return;
-  const written = query.partial.toLowerCase();
-  query.partial = { '1': 'true', '0': 'false' }[written] ?? written;
-}
 
 /** Gives back the memory of a body that was not taken over, e.g. because the request repeats another. */
 async function untilDone<Answer>({ rawBody }: FastifyRequest, work: Promise<Answer>): Promise<Answer> {
@@ -81,7 +73,10 @@ const DeleteBody = Type.Unsafe<{ identifiers: string[] } | string[]>({
 });
 
 /** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. Up to twice as many are counted in a refusal. */
-const takesIdentifiers = { maxBodyMib: 30, holds: { values: 20_000 } } as const;
+const takesIdentifiers = {
+  maxBodyMib: 30,
+  holds: { values: 20_000, list: { most: products.PRODUCTS_PER_REQUEST, code: 'too_many_identifiers' } },
+} as const;
 /** Not every client sends a body with DELETE. */
 const DELETE_CALLS = ['DELETE /products', 'POST /products/delete'] as const;
 
@@ -188,7 +183,6 @@ export const updateRoutes =
       serve(server, `${method} /products`, {
         ...about,
         hooks: {
-          onRequest: readPartial,
           preParsing: async (request) => {
             request.payload = catalog.openPayload(request.project.id);
           },
@@ -202,7 +196,7 @@ export const updateRoutes =
           const { onInvalid, partial } = request.query;
           const raw = rawBodyOf(request);
           const legacy = readLegacyForm(raw);
-          const options = { partial: partial === 'true', onInvalid, legacyItems: legacy?.items };
+          const options = { partial: partial === true, onInvalid, legacyItems: legacy?.items };
           const updating = answerOnce<schemas.ProductsAccepted>(request, (record) =>
             catalog.updates.update(request.project, legacy?.body ?? raw, { ...options, record }),
           );
@@ -424,14 +418,21 @@ export const contentRoutes =
     });
   };
 
+/** @returns the caller whose full update a batch concerns; undefined if it names one, which may be that of another caller */
+function ownerOf(request: FastifyRequest): string | undefined {
+  const { fullUpdateId } = request.query as { fullUpdateId?: unknown };
+  const { caller } = request as Partial<FastifyRequest>;
+  return fullUpdateId === undefined && caller !== undefined ? nameCaller(caller) : undefined;
+}
+
 /** @returns undefined for a request that does not concern a batch of the open full update */
 function readFailedBatch(request: FastifyRequest, error: unknown): Omit<FailedBatch, 'at'> | undefined {
   const { project } = request as Partial<FastifyRequest>;
   const code = error instanceof ServiceError ? error.code : undefined;
   if (code !== undefined && OF_OTHERS.has(code)) return undefined;
-  if (project !== undefined) return { projectId: project.id, state: 'failed' };
+  if (project !== undefined) return { projectId: project.id, caller: ownerOf(request), state: 'failed' };
   // Nothing could check whether the caller may write to the project, so it is taken at its word.
   const { projectId } = request.query as { projectId?: unknown };
-  const named = /^\d{1,15}$/.test(String(projectId)) ? Number(projectId) : undefined;
+  const named = /^\d{1,16}$/.test(String(projectId)) ? Number(projectId) : undefined;
   return code === 'not_ready' ? { projectId: named, state: 'in doubt' } : undefined;
 }

@@ -65,24 +65,37 @@ function boundIntegers<Schema>(schema: Schema): Schema {
 /** The validator would convert all that JavaScript reads as a number, e.g. `1e0`, `0x1` and ` 1`. Source: docs/interface.md §4.1. */
 const DECIMAL = /^(?!-0)-?\d+$/;
 
+/** Flags in the spellings of PHP (1, 0) and Python (True, False). Source: docs/interface.md §4.3 rule 1. */
+const FLAGS: Readonly<Record<string, boolean>> = { '1': true, '0': false, true: true, false: false };
+
+type Parameters = Record<string, unknown>;
+
 /** Parameters of a URL are text, so they are converted. */
 export function createParameterChecks(): (schema: object) => SchemaCheck {
   const converting = new Ajv({ ...CHECKS, allErrors: true, coerceTypes: true });
   return (sent) => {
     const schema: { properties?: Record<string, { type?: unknown }> } = boundIntegers(sent);
-    const integers = Object.entries(schema.properties ?? {}).flatMap(([name, { type }]) =>
-      type === 'integer' ? name : [],
-    );
-    const refuseUnfit = (given: unknown) => {
-      const parameters = given as Record<string, unknown>;
-      for (const name of integers) {
-        const text = parameters[name];
-        // A list is not converted, and not an integer.
-        if (typeof text === 'string' && !DECIMAL.test(text)) parameters[name] = [text];
-      }
+    const namesOf = (wanted: string) =>
+      Object.entries(schema.properties ?? {}).flatMap(([name, { type }]) => (type === wanted ? name : []));
+    const integers = namesOf('integer');
+    const flags = namesOf('boolean');
+    const prepare = (given: unknown) => {
+      for (const name of integers) refuseUnfit(given as Parameters, name);
+      for (const name of flags) readFlag(given as Parameters, name);
     };
-    return checkLater(() => converting.compile(schema), refuseUnfit);
+    return checkLater(() => converting.compile(schema), prepare);
   };
+}
+
+function refuseUnfit(parameters: Parameters, name: string): void {
+  const text = parameters[name];
+  // A list is not converted, and not an integer.
+  if (typeof text === 'string' && !DECIMAL.test(text)) parameters[name] = [text];
+}
+
+function readFlag(parameters: Parameters, name: string): void {
+  const text = parameters[name];
+  if (typeof text === 'string') parameters[name] = FLAGS[text.toLowerCase()] ?? text;
 }
 
 /** Bodies that a parsing thread has checked, which skip the check of their route. */
@@ -307,6 +320,8 @@ function isDecided({ beyond }: JsonCounts, limits: JsonLimits): boolean {
 function parseCounted(plain: Uint8Array, counts: JsonCounts, limits: JsonLimits): unknown {
   if (plain.length === 0) return undefined;
   const excess = describeExcess(counts, limits);
+  if (excess !== undefined && counts.beyond === 'values' && limits.list !== undefined)
+    throw refuseList(limits.list);
   if (excess !== undefined) throw new ServiceError('request_invalid', excess);
   try {
     // The parser skips one byte order mark; a second one is not JSON.
@@ -315,6 +330,14 @@ function parseCounted(plain: Uint8Array, counts: JsonCounts, limits: JsonLimits)
   } catch (error) {
     throw new ServiceError('body_not_json', (error as Error).message, { cause: error });
   }
+}
+
+/** Refuses a list that is too long to be counted, in the words for one that is counted. */
+function refuseList({ most, code }: NonNullable<JsonLimits['list']>): ServiceError {
+  const more = `more than ${most}`;
+  return code === 'too_many_identifiers'
+    ? new ServiceError(code, { values: [more, most] })
+    : new ServiceError(code, `${more} identifiers, at most ${most} are answered at once`);
 }
 
 /** `__proto__` has no meaning in a management document and must not reach an object that is merged elsewhere. */

@@ -254,7 +254,8 @@ function readProjectId(query: unknown, params: unknown): number | undefined {
       ? parameters.projectId
       : joinTwins({ projectId: parameters.projectId }, { projectId: inPath }).projectId;
   if (given === undefined || given === '') return undefined;
-  if (typeof given === 'string' && /^\d{1,15}$/.test(given)) return Number(given);
+  if (typeof given === 'string' && /^\d+$/.test(given) && Number.isSafeInteger(Number(given)))
+    return Number(given);
   throw new ServiceError('query_invalid', '/projectId must be integer');
 }
 

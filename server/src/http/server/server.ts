@@ -186,6 +186,9 @@ function readParameters(server: Server): void {
   server.addHook(
     'preParsing',
     guarding.parsingHook((request) => {
+      const query = request.query as { projectId?: unknown };
+      // Source: docs/interface.md §4.10 rule 5.
+      if (query.projectId === '') delete query.projectId;
       const check = request.getValidationFunction('querystring');
       if (check === undefined || check(request.query)) return;
       throw new ServiceError('query_invalid', { details: describeSchemaErrors(check.errors ?? []) });

@@ -140,7 +140,7 @@ async function* answerInSteps(
 
 export const DEFAULT_LIMIT = 10;
 export const LARGEST_LIMIT = 100;
-const SOURCES_PER_REQUEST = 1_000;
+export const SOURCES_PER_REQUEST = 1_000;
 const GROUPS_PER_REQUEST = 300_000;
 
 /** @returns the identifiers, each once @throws bad_request if too many were sent, counting repeated ones */

@@ -13,6 +13,7 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { optional } from '../../kernel/optional.ts';
 import { RelatedProduct, RelatedReason, SingleProduct } from '../definitions/definitions.ts';
 import type { Relations } from '../relations.ts';
+import { joinPhpLists, refuseMixedUp } from './included-lists.ts';
 import * as answers from './related-answers.ts';
 
 const config = { guard: 'project', access: 'page' } as const;
@@ -29,13 +30,18 @@ const takesEntries = {
   takesProjectInBody: true,
 } as const;
 /** In addition, 1,000 identifiers. */
-const takesSources = { ...takesEntries, maxBodyMib: 7 } as const;
-const hooks = { preValidation: takeNoBody };
+const takesSources = {
+  ...takesEntries,
+  maxBodyMib: 7,
+  holds: { ...takesEntries.holds, list: { most: answers.SOURCES_PER_REQUEST, code: 'bad_request' } },
+} as const;
+const hooks = { onRequest: requestHook(({ query }) => joinPhpLists(query)), preValidation: takeNoBody };
 
 /** Checked first: the text of the refusal is part of the contract. Source: docs/interface.md §4.8 rule 6. */
 const common = {
   hooks: {
     onRequest: requestHook(({ query }) => {
+      joinPhpLists(query);
       const { includeRelations, includeTags } = query as Readonly<Record<string, unknown>>;
       if (isNothing(includeRelations) && isNothing(includeTags)) answers.checkIncluded({});
     }),
@@ -136,21 +142,22 @@ export const relatedRoutes =
 type Requested = Omit<answers.RelatedRequest, 'identifiers' | 'form'>;
 
 /** @throws query_invalid */
-const readRequested = (query: Omit<Static<typeof SingleSentQuery>, 'identifier'>): Requested => ({
-  includeRelations: readList('includeRelations', query.includeRelations, {
-    schema: IncludeRelations,
-    isGood: isRelation,
-  }),
-  includeTags: readList('includeTags', query.includeTags, { schema: IncludeTags, isGood: isTag }),
-  explain: query.explain,
-  assumed: query.assumed,
-});
+function readRequested(query: Omit<Static<typeof SingleSentQuery>, 'identifier'>): Requested {
+  const relations = { schema: IncludeRelations, isGood: isRelation };
+  const included = {
+    includeRelations: readList('includeRelations', query.includeRelations, relations),
+    includeTags: readList('includeTags', query.includeTags, { schema: IncludeTags, isGood: isTag }),
+  };
+  refuseMixedUp('query_invalid', included);
+  return { ...included, explain: query.explain, assumed: query.assumed };
+}
 
 /** @throws bad_request if nothing is requested, query_invalid if query and body request different things */
 function joinRequested(
   query: Parameters<typeof readRequested>[0],
   { includeRelations, includeTags, explain, assumed }: Static<typeof SingleBody>,
 ): Requested {
+  refuseMixedUp('request_invalid', { includeRelations, includeTags });
   const requested = joinTwins(readRequested(query), { includeRelations, includeTags, explain, assumed });
   answers.checkIncluded(requested);
   return requested;
@@ -160,7 +167,8 @@ function joinRequested(
 const isLimit = (value: unknown) =>
   value === undefined ||
   (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= answers.LARGEST_LIMIT);
-const isRelation = (entry: unknown) => isObject(entry) && Number.isInteger(entry.id) && isLimit(entry.limit);
+const isRelation = (entry: unknown) =>
+  isObject(entry) && Number.isSafeInteger(entry.id) && isLimit(entry.limit);
 const isTag = (entry: unknown) =>
   isObject(entry) && typeof entry.tag === 'string' && isLimit(entry.limitPerRelation);
 const isObject = (entry: unknown): entry is Record<string, unknown> =>
@@ -222,7 +230,9 @@ const limit = (description: string) =>
     description: `${description}, default ${answers.DEFAULT_LIMIT}`,
   });
 
-const IncludeRelations = Type.Array(Type.Object({ id: Type.Integer(), limit: limit('groups to answer') }), {
+/** An id that no relation has is left out, and one that JSON cannot hold exactly is refused. */
+const RelationId = Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
+const IncludeRelations = Type.Array(Type.Object({ id: RelationId, limit: limit('groups to answer') }), {
   maxItems: 1_000,
 });
 const IncludeTags = Type.Array(

@@ -1,0 +1,67 @@
+import { ServiceError } from '../../kernel/errors.ts';
+
+/** The lists of a request for related products. Source: docs/interface.md §4.8. */
+const LISTS = ['includeRelations', 'includeTags'] as const;
+type ListName = (typeof LISTS)[number];
+
+/** `includeTags[0][tag]`, as PHP writes the members of a list of arrays. */
+const PHP_NAME = /^(includeRelations|includeTags)\[(\d{0,4})\]\[(\w{1,64})\]$/;
+const INTEGER = /^-?\d{1,15}$/;
+
+/**
+ * Replaces parameters such as `includeTags[0][tag]=accessories` by the JSON list that they spell.
+ * @throws query_invalid if the request has the list in both forms
+ */
+export function joinPhpLists(given: unknown): void {
+  const query = given as Record<string, unknown>;
+  const lists = new Map<string, Map<string, Record<string, unknown>>>();
+  for (const [name, value] of Object.entries(query)) {
+    const [, list, place = '', member] = PHP_NAME.exec(name) ?? [];
+    if (list === undefined || member === undefined) continue;
+    const entries = lists.getOrInsertComputed(list, () => new Map());
+    entries.getOrInsertComputed(place, () => ({}))[member] = readMember(member, value);
+  }
+  for (const [list, entries] of lists) {
+    if (query[list] !== undefined)
+      throw new ServiceError(
+        'query_invalid',
+        `/${list} is sent as one value and as ${list}[0][…]: send one of them`,
+      );
+    query[list] = JSON.stringify([...entries.values()]);
+  }
+}
+
+/** Parameters are texts. A tag of digits stays one. */
+const readMember = (member: string, value: unknown) =>
+  member !== 'tag' && typeof value === 'string' && INTEGER.test(value) ? Number(value) : value;
+
+/** The members of an entry, and what a caller means who writes another one that looks like it. */
+const MEMBERS: Readonly<Record<ListName, { id: string; limit: string; entry: string }>> = {
+  includeRelations: { id: 'id', limit: 'limit', entry: 'a relation' },
+  includeTags: { id: 'tag', limit: 'limitPerRelation', entry: 'a tag' },
+};
+const LIKE_LIMIT = /^(limit.*|max.*|count|size|top|n)$/i;
+const LIKE_ID = /^(id|ids|tags?|tagname|name|relation|relation[-_]?id)$/i;
+
+/**
+ * Refuses entries with a member of another name than the one that is meant: the limit of a tag, written `limit`, silently
+ * gave 10 products. @throws the refusal of that code, with what to send
+ */
+export function refuseMixedUp(
+  code: 'query_invalid' | 'request_invalid',
+  sent: Readonly<Partial<Record<ListName, readonly object[] | null>>>,
+): void {
+  const details = LISTS.flatMap((list) =>
+    (sent[list] ?? []).flatMap((entry, at) =>
+      Object.keys(entry).flatMap((member) => describeMixedUp(list, member, `/${list}/${at}`)),
+    ),
+  );
+  if (details.length > 0) throw new ServiceError(code, { details: details.slice(0, 20) });
+}
+
+function describeMixedUp(list: ListName, member: string, place: string): string[] {
+  const { id, limit, entry } = MEMBERS[list];
+  if (member === id || member === limit) return [];
+  const meant = LIKE_LIMIT.test(member) ? limit : LIKE_ID.test(member) ? id : undefined;
+  return meant === undefined ? [] : [`${place}/${member.slice(0, 64)} is unknown: ${entry} takes ${meant}`];
+}
