@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { checkSqliteFile, listForeignCatalogs } from '../storage/sqlite/sqlite.ts';
+import { checkSqliteFile, findForeignSchemaIn, listForeignCatalogs } from '../storage/sqlite/sqlite.ts';
 import * as storage from '../storage/storage.ts';
 import { findLostTask, listOwnedPayloads } from './owned-payloads.ts';
 
@@ -54,6 +54,8 @@ export async function checkBackup(
   folder: storage.DataFolder,
   { projectId, withoutManifest = false }: CheckOptions = {},
 ) {
+  const irregular = listIrregular(folder);
+  if (irregular.length > 0) throw refuseDamaged(folder, irregular);
   const manifest = readManifest(folder, withoutManifest);
   const isPart = ({ path }: { path: string }) =>
     projectId === undefined || path === 'control.db' || path === `catalogs/${projectId}.db`;
@@ -64,7 +66,7 @@ export async function checkBackup(
   const changed = new Set(problems.map(({ path }) => path));
   const databases = present.filter((path) => path.endsWith('.db') && !changed.has(path));
   for (const path of databases)
-    for (const problem of checkSqliteFile(join(folder.root, path)).problems) problems.push({ path, problem });
+    for (const problem of findDatabaseProblems(folder, path)) problems.push({ path, problem });
   if (problems.length === 0) problems.push(...listOtherOwners(folder, projectId));
   if (problems.length > 0) throw refuseDamaged(folder, problems);
   // Files that the control database names and that are missing.
@@ -187,6 +189,27 @@ function openControl(path: string): DatabaseSync {
   control.deserialize(readFileSync(path));
   storage.migrate(control, 'control');
   return control;
+}
+
+/** @returns links, FIFOs and devices: they would lead out of the backup, or never end */
+function listIrregular(folder: storage.DataFolder): Problem[] {
+  const isOther = (path: string, kind: 'isFile' | 'isDirectory') => {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    return found !== undefined && !found[kind]();
+  };
+  const folders = [folder.catalogs, folder.payloads].filter((path) => isOther(path, 'isDirectory'));
+  const files = folders.length > 0 ? [] : [NAME, ...listFiles(folder)].map((path) => join(folder.root, path));
+  return [...folders, ...files.filter((path) => isOther(path, 'isFile'))].map((path) => ({
+    path: path.slice(folder.root.length + 1),
+    problem: 'it is not a regular file or folder, and a backup holds no links, FIFOs or devices',
+  }));
+}
+
+function findDatabaseProblems(folder: storage.DataFolder, path: string): readonly string[] {
+  const { problems } = checkSqliteFile(join(folder.root, path));
+  if (problems.length > 0) return problems;
+  const foreign = findForeignSchemaIn(join(folder.root, path), path === 'control.db' ? 'control' : 'catalog');
+  return foreign.map((what) => `it has a ${what}, which this service did not make`);
 }
 
 /** @returns the files that belong to a backup, relative to its folder and sorted */

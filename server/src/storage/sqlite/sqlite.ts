@@ -34,6 +34,7 @@ export {
   refuseStrayCatalogs,
 } from './catalog-owner.ts';
 export * from './file-check.ts';
+export { findForeignSchema, findForeignSchemaIn } from './foreign-schema.ts';
 export * from './wal-frames.ts';
 
 /** For a connection that writes where only a backup writes logs back. */
