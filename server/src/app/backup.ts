@@ -21,12 +21,12 @@ const WATCH_MS = 500;
  * @param entry the entry point of its thread
  */
 export async function openBackup(
-  { dataDir, backup: { url: target = '', s3, ...options } }: Config,
+  { dataDir, backup: { url: target = '', s3, key, ...options } }: Config,
   entry: URL,
   isStandby: boolean,
 ) {
   const state = timeline.createStreamState();
-  const settings: timeline.StreamSettings = { dataDir, target: { url: target, s3 }, ...options };
+  const settings: timeline.StreamSettings = { dataDir, target: { url: target, s3, key }, ...options };
   if (isStandby) await followInto(settings);
   const thread = createThreadPool(entry, {
     size: 1,
@@ -64,6 +64,8 @@ export async function openBackup(
     /** How far a standby lags behind the writer. */
     readStandbySeconds: () => secondsSince(read(timeline.STATE.followedAt)),
     isStandby: isStandbyNow,
+    /** Whether nothing is sent or followed. A target that lost an object still gets what follows. */
+    isAway: () => !['none', 'incomplete'].includes(failureIn(read)),
     /** @throws standby, superseded; the latter also for a change in progress when the files were locked to hand over */
     async write<Result>(change: () => Promise<Result>): Promise<Result> {
       refuseWrites();
@@ -78,9 +80,8 @@ export async function openBackup(
       if (read(timeline.STATE.isSuperseded) === 1)
         return ['another service was promoted and writes in place of this one: stop this one'];
       const text = TEXTS[failureIn(read)];
-      return text === undefined
-        ? []
-        : [`${text}; it is ${Math.round(this.describe().behindSeconds)} s behind`];
+      if (text === undefined) return [];
+      return [`${text}; it is ${Math.round(this.describe().behindSeconds)} s behind`];
     },
     /** Becomes the writer of the target, and sends from then on, or follows it. @throws Error when the target is another's */
     async begin(): Promise<void> {
@@ -114,10 +115,9 @@ export async function openBackup(
  * Restores files that are missing.
  * @throws Error when they have another version: migrating them would change files that only the writer changes
  */
-async function followInto({ dataDir, target, key }: timeline.StreamSettings): Promise<void> {
+async function followInto({ dataDir, target }: timeline.StreamSettings): Promise<void> {
   const { control } = dataFolderAt(dataDir);
-  if (!existsSync(control))
-    await timeline.fillFolder(timeline.openTarget(target), dataDir, { key, url: target.url });
+  if (!existsSync(control)) await timeline.fillFolder(await timeline.openExisting(target), dataDir);
   if (!isNewest(control, 'control'))
     throw new timeline.OtherSchema('control.db', readVersion(control), newestOf('control'));
 }
@@ -146,6 +146,12 @@ const TEXTS: Readonly<Record<timeline.Failure, string | undefined>> = {
   full: 'the target of the backup is full: make room there',
   damaged:
     'an object of the backup is damaged, missing or of another RELATA_BACKUP_KEY: relata backups URL --verify names it',
+  unauthenticated:
+    'an object of the backup is not authenticated by RELATA_BACKUP_KEY: relata backups URL --verify names it; a backup that an earlier version made, or one without the key, needs a new place',
+  vanished:
+    'the target of the backup is not there, or it holds another backup, and no new one is made: mount its disk, or name another place in RELATA_BACKUP_URL',
+  incomplete:
+    'the target of the backup had lost its base copy or a segment when it was last checked, so a new base copy is made: see the log for what is missing',
   otherSchema: 'the service that is followed has a newer schema: install its version here, too',
   dataDirectory: 'the backup cannot read or write the data directory: see the log, and run relata doctor',
 };

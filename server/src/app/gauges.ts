@@ -91,42 +91,61 @@ export function listGauges(parts: GaugeParts): WatchedGauge[] {
   return gauges.filter((gauge) => !!gauge);
 }
 
+/** What alerts and the dashboard ask for is there without a backup, too, as 0. */
 function listBackupGauges(backup: Backup | undefined): WatchedGauge[] {
-  if (backup === undefined) return [];
-  const count = (place: keyof typeof STATE) => () => backup.read(STATE[place]);
-  return [
+  const count = (place: keyof typeof STATE) => () => backup?.read(STATE[place]) ?? 0;
+  const watched = [
     {
       name: 'relata_backup_lag_seconds',
-      help: 'By how much the target of the backup is behind; 0: it has everything.',
-      read: backup.readLagSeconds,
+      help: 'By how much the target of the backup is behind; 0: it has everything, or there is no backup.',
+      read: () => backup?.readLagSeconds() ?? 0,
     },
     {
       name: 'relata_backup_standby_lag_seconds',
-      help: 'By how much a standby is behind the one that writes; 0: this is none.',
-      read: () => (backup.isStandby() ? backup.readStandbySeconds() : 0),
+      help: 'By how much a standby is behind the service that writes; 0: this is not a standby.',
+      read: () => (backup?.isStandby() ? backup.readStandbySeconds() : 0),
     },
-    {
-      name: 'relata_backup_last_instant_seconds',
-      help: 'Unix time of the last instant that can be restored; 0: none since the start.',
-      read: () => backup.read(STATE.sentAt) / 1_000,
-    },
-    {
-      name: 'relata_backup_base_seconds',
-      help: 'Unix time of the last base copy; 0: there is none that is whole, so nothing can be restored.',
-      read: () => backup.read(STATE.basedAt) / 1_000,
-    },
-    {
-      name: 'relata_backup_unsent_bytes',
-      help: 'Bytes of write-ahead logs that wait for a target that is away.',
-      read: count('unsentBytes'),
-    },
-    { name: 'relata_backup_sent_bytes', help: 'Bytes sent since the start.', read: count('sentBytes') },
-    { name: 'relata_backup_segments', help: 'Segments sent since the start.', read: count('segments') },
-    { name: 'relata_backup_failures', help: 'Failed attempts since the start.', read: count('failures') },
     {
       name: 'relata_backup_away',
-      help: '1 while the backup does not go on; /health/ready says why.',
-      read: () => Number(backup.read(STATE.failure) > 0),
+      help: '1 while the backup does not continue; /health/ready says why.',
+      read: () => Number(backup?.isAway() ?? false),
+    },
+    {
+      name: 'relata_backup_incomplete',
+      help: '1 while the last check found that the base copy or a segment is missing in the target.',
+      read: count('isIncomplete'),
+    },
+    {
+      name: 'relata_backup_gaps',
+      help: 'Checks since the start that found an object missing in the target.',
+      read: count('gaps'),
     },
   ];
+  return backup === undefined ? watched : [...watched, ...listDetails(count)];
 }
+
+const listDetails = (count: (place: keyof typeof STATE) => () => number): WatchedGauge[] => [
+  {
+    name: 'relata_backup_last_instant_seconds',
+    help: 'Unix time of the last instant that can be restored; 0: none since the start.',
+    read: () => count('sentAt')() / 1_000,
+  },
+  {
+    name: 'relata_backup_base_seconds',
+    help: 'Unix time of the last base copy; 0: there is none that is whole, so nothing can be restored.',
+    read: () => count('basedAt')() / 1_000,
+  },
+  {
+    name: 'relata_backup_checked_seconds',
+    help: 'Unix time of the last complete check of the target; 0: none since the start.',
+    read: () => count('checkedAt')() / 1_000,
+  },
+  {
+    name: 'relata_backup_unsent_bytes',
+    help: 'Bytes of write-ahead logs that wait for a target that is away.',
+    read: count('unsentBytes'),
+  },
+  { name: 'relata_backup_sent_bytes', help: 'Bytes sent since the start.', read: count('sentBytes') },
+  { name: 'relata_backup_segments', help: 'Segments sent since the start.', read: count('segments') },
+  { name: 'relata_backup_failures', help: 'Failed attempts since the start.', read: count('failures') },
+];

@@ -21,10 +21,14 @@ interface RestoreFlags {
 }
 
 /** `relata restore --from URL DIR`: the last instant of a continuous backup, or an earlier one, in a new data directory. */
-export async function restoreTimelineCommand(root: string, { from, at }: { from: string; at?: string }) {
+export async function restoreTimelineCommand(
+  root: string,
+  { from, at, unauthenticated = false }: { from: string; at?: string; unauthenticated?: boolean },
+) {
   const { key, s3 } = readConfig().backup;
-  const options = { key, at: at === undefined ? undefined : readInstant(at), url: from };
-  const restored = await timeline.restoreTimeline(timeline.openTarget({ url: from, s3 }), root, options);
+  const target = await timeline.openExisting({ url: from, s3, key, isUnauthenticated: unauthenticated });
+  const options = at === undefined ? {} : { at: readInstant(at) };
+  const restored = await timeline.restoreTimeline(target, root, options);
   console.log(`${restored.files} files are in ${resolve(root)} now, as of ${showInstant(restored.at)}`);
   if (restored.lostAt === undefined) return 0;
   console.error(
@@ -50,13 +54,14 @@ function readInstant(text: string): number {
   throw new Error(`${text} is no instant: write it as 2026-11-23T10:15:00Z`);
 }
 
-const describeRanges = ({ ranges }: timeline.BackupListing): string[] =>
-  ranges.length === 0
-    ? ['nothing can be restored: there is no base copy that is whole']
-    : ranges.map(
-        ({ from, to, points, kind }) =>
-          `${from} to ${to}: ${points} instants${kind === 'hours' ? ', hourly' : ''}`,
-      );
+function describeRanges(listing: timeline.BackupListing | undefined): string[] {
+  if (listing === undefined) return ['what can be restored is not known because of these problems:'];
+  if (listing.ranges.length === 0) return ['nothing can be restored: there is no base copy that is whole'];
+  return listing.ranges.map(
+    ({ from, to, points, kind }) =>
+      `${from} to ${to}: ${points} instants${kind === 'hours' ? ', hourly' : ''}`,
+  );
+}
 
 function describeCheck(checked: timeline.CheckedTimeline | undefined): readonly string[] {
   if (checked === undefined) return [];
@@ -67,12 +72,20 @@ function describeCheck(checked: timeline.CheckedTimeline | undefined): readonly 
 /** `relata backups URL`: what can be restored from a continuous backup, or with `verify` whether all of it is intact. */
 export async function backupsCommand(
   url: string,
-  { verify = false, json = false }: { verify?: boolean; json?: boolean },
+  {
+    verify = false,
+    json = false,
+    unauthenticated = false,
+  }: { verify?: boolean; json?: boolean; unauthenticated?: boolean },
 ): Promise<number> {
   const { key, s3 } = readConfig().backup;
-  const target = timeline.openTarget({ url, s3 });
-  const listing = await timeline.listBackups(target);
-  const checked = verify ? await timeline.verifyTimeline(target, key) : undefined;
+  const target = await timeline.openExisting({ url, s3, key, isUnauthenticated: unauthenticated });
+  const checked = verify ? await timeline.verifyTimeline(target) : undefined;
+  // What cannot be listed is a problem that the check has named.
+  const listing = await timeline.listBackups(target).catch((error: unknown) => {
+    if ((checked?.problems.length ?? 0) === 0) throw error;
+    return undefined;
+  });
   if (json) console.log(JSON.stringify({ ...listing, ...(checked && { verified: checked }) }, null, 2));
   else for (const line of [...describeRanges(listing), ...describeCheck(checked)]) console.log(line);
   return (checked?.problems.length ?? 0) > 0 ? 1 : 0;

@@ -39,6 +39,8 @@ async function describe(error: unknown): Promise<number> {
 // Loaded when one of their commands runs: a command that feeds a service would otherwise hold them all in memory, 70 MiB.
 const loadFeed = () => import('./feed/feed.ts');
 const loadAccess = () => import('./access-commands.ts');
+const UNAUTHENTICATED =
+  'also objects that RELATA_BACKUP_KEY does not authenticate: of an earlier version, or without a key';
 const loadBackup = () => import('./backup-commands.ts');
 
 type Act = <Given extends unknown[]>(
@@ -159,6 +161,7 @@ function addStores(program: Command, act: Act): void {
     .option('--without-manifest', 'also a backup of an earlier version, which has no manifest')
     .option('--from <URL>', 'of a continuous backup (file:///… or s3://…): DIR becomes a data directory')
     .option('--at <INSTANT>', 'of a continuous backup, e.g. 2026-11-23T10:15:00Z; without it the last')
+    .option('--unauthenticated', UNAUTHENTICATED)
     .action(
       act(async (source, flags) => {
         const commands = await loadBackup();
@@ -176,6 +179,7 @@ function addStores(program: Command, act: Act): void {
     .command('backups <URL>')
     .description('list what a continuous backup can restore')
     .option('--verify', 'read all of it')
+    .option('--unauthenticated', UNAUTHENTICATED)
     .option('--json', 'JSON for programs in place of text for people')
     .action(act(async (url, flags) => (await loadBackup()).backupsCommand(url, flags)));
   program
@@ -306,9 +310,14 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'restore /backup/2026-11-22 --project 3',
     'restore /backup/2025-01-31 --without-manifest',
     'restore --from s3://company-backup/relata --at 2026-11-23T10:15:00Z /var/lib/relata',
+    'restore --from file:///mnt/backup/earlier --unauthenticated /var/lib/relata',
   ],
   verify: ['verify /backup/2026-11-22', 'verify /backup/2025-01-31 --without-manifest'],
-  backups: ['backups s3://company-backup/relata --verify', 'backups file:///mnt/backup/relata --json'],
+  backups: [
+    'backups s3://company-backup/relata --verify',
+    'backups file:///mnt/backup/relata --json',
+    'backups file:///mnt/backup/earlier --verify --unauthenticated',
+  ],
   promote: ['promote --data-dir /var/lib/relata'],
   'migrate-store': [
     'migrate-store --from ./data --to postgres://relata@localhost/relata',

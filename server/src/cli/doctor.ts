@@ -18,6 +18,7 @@ import {
   refuseStrayCatalogs,
 } from '../storage/sqlite/sqlite.ts';
 import * as storage from '../storage/storage.ts';
+import { inspectTarget } from '../transfer/timeline/timeline.ts';
 import { findMissingIn } from '../transfer/transfer.ts';
 
 /** `relata doctor`: problems of an installation and their remedies. @returns 1 if there are problems, 0 with warnings only */
@@ -98,6 +99,7 @@ export async function* checkInstallation(config: Config): Findings {
   if (isReadable) yield* checkKeys(config, secrets);
   yield* checkDisk(config);
   yield* checkBackups(config);
+  yield* checkContinuousBackup(config);
   yield* checkOutside(config);
 }
 
@@ -374,6 +376,23 @@ async function* checkBackups({ dataDir, database }: Config): Findings {
   yield days > OLD_DAYS
     ? warning('backup', `${said}: ${Math.floor(days)} days ago`, action)
     : ok('backup', said);
+}
+
+const CONTINUOUS = 'continuous backup';
+
+async function* checkContinuousBackup({ dataDir, database, backup: { url, s3, key } }: Config): Findings {
+  if (database !== undefined || url === undefined) return;
+  try {
+    const { at, problem: what } = await inspectTarget({ url, s3, key }, dataDir);
+    const action =
+      'See problems of /health/ready and the log of the service; relata backups URL --verify reads all of it (docs/operating.md, "When the target is damaged or gone").';
+    yield what === undefined
+      ? ok(CONTINUOUS, `${url} can be restored as of ${new Date(at ?? 0).toISOString()}`)
+      : problem(CONTINUOUS, `${url}: ${what}`, action);
+  } catch (error) {
+    const action = 'Check RELATA_BACKUP_URL, RELATA_BACKUP_KEY, the disk or the network.';
+    yield problem(CONTINUOUS, `${url}: ${reasonOf(error)}`, action);
+  }
 }
 
 async function* checkOutside({ oidc, traces, importDir, fetchAllow }: Config): Findings {

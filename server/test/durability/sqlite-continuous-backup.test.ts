@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -338,7 +339,7 @@ async function sendVersion({ store, url }: Place, version: number): Promise<void
     using database = new DatabaseSync(control);
     database.exec(`pragma user_version = ${version}`);
   }
-  const settings = { key: undefined, keepSecondsHours: 24, keepHoursDays: 30, backlogBytes: 2 ** 30 };
+  const settings = { keepSecondsHours: 24, keepHoursDays: 30, backlogBytes: 2 ** 30 };
   const stream = createBackupStream(
     { dataDir: store.dataDir, target: { url, s3: undefined }, ...settings },
     createStreamState(),
@@ -443,6 +444,95 @@ test('what stops a backup is said with what to do: wrong keys of a bucket, and a
   standby.continue();
   while (!/damaged, missing .* --verify names it/.test(await problemsOf(standby))) await delay(50);
   assert.equal(await standby.stop(), 0);
+});
+
+const readMetric = async (service: ServiceProcess, name: string): Promise<number> =>
+  Number(
+    new RegExp(`^relata_backup_${name} (.*)$`, 'm').exec((await service.call('GET', '/metrics')).text)?.[1],
+  );
+
+test('a directory that vanished is reported by ready, metrics and doctor, writes go on, and it is not made anew', async (t) => {
+  const place = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
+  const service = await startProcess(place.store, place.settings);
+  const writer = new Writer(await createProject(service));
+  await writer.write(service);
+  await waitUntilSent(service);
+  const whole = await relata(place, 'doctor');
+  assert.match(whole.said, /^ok +continuous backup: file:.* can be restored as of 20/m);
+  await rename(place.target, `${place.target}-away`);
+  await writer.write(service);
+  while (!/is not there, or it holds another backup/.test(await problemsOf(service))) await delay(50);
+  await writer.write(service);
+  assert.equal(await readMetric(service, 'away'), 1);
+  const doctor = await relata(place, 'doctor');
+  assert.equal(doctor.code, 1);
+  assert.match(doctor.said, /^problem +continuous backup: file:.*: it is not there$/m);
+  assert.equal(existsSync(place.target), false);
+  assert.equal(await service.stop(), 0);
+  const again = await startProcess(place.store, place.settings);
+  await writer.write(again);
+  assert.equal(await readMetric(again, 'away'), 1);
+  assert.equal(existsSync(place.target), false);
+  await rename(`${place.target}-away`, place.target);
+  while ((await readMetric(again, 'away')) === 1) await delay(50);
+  await waitUntilSent(again);
+  assert.equal(await again.stop(), 0);
+  await loseDirectory(place);
+  await bringBack(place);
+  const back = await startProcess(place.store);
+  const { sent } = writer;
+  assert.equal(await writer.check(back), sent);
+  assert.equal(await back.stop(), 0);
+});
+
+test('a base that is lost while the service is stopped is reported by doctor, ready and metrics, and made anew', async (t) => {
+  const place = await createPlace(t);
+  const first = await startProcess(place.store, place.settings);
+  await waitUntilSent(first);
+  assert.equal(await first.stop(), 0);
+  await rm(join(place.target, 'bases'), { recursive: true });
+  await rm(join(place.target, 'copies'), { recursive: true });
+  const doctor = await relata(place, 'doctor');
+  assert.match(doctor.said, /^problem +continuous backup: file:.*: there is no base copy that is whole$/m);
+  const service = await startProcess(place.store, place.settings);
+  while (!/had lost its base copy or a segment/.test(await problemsOf(service))) await delay(50);
+  while ((await readMetric(service, 'base_seconds')) === 0) await delay(50);
+  assert.equal(await service.stop(), 0);
+  const mended = await relata(place, 'doctor');
+  assert.match(mended.said, /^ok +continuous backup/m);
+  const last = await findLastSegment(place);
+  await rm(last);
+  const again = await startProcess(place.store, place.settings);
+  while (!/had lost its base copy or a segment/.test(await problemsOf(again))) await delay(50);
+  assert.deepEqual([await readMetric(again, 'incomplete'), await readMetric(again, 'away')], [1, 0]);
+  assert.equal(await readMetric(again, 'gaps'), 1);
+  while (!/had lost its base copy or a segment/.test(again.log())) await delay(50);
+  while ((await readMetric(again, 'base_seconds')) === 0) await delay(50);
+  assert.equal(await again.stop(), 0);
+  const verified = await relata(place, 'backups', place.url, '--verify');
+  assert.equal(verified.code, 0, verified.said);
+});
+
+test('a plain segment in a backup with a key is named by a verification and a restore', async (t) => {
+  const place = await createPlace(t, { RELATA_BACKUP_KEY: KEY });
+  const service = await startProcess(place.store, place.settings);
+  await waitUntilSent(service);
+  assert.equal(await service.stop(), 0);
+  const last = await findLastSegment(place);
+  const [from = '', to = '', epoch = '', at = ''] = basename(last).split('-');
+  const next = [to, String(Number(to) + 1).padStart(from.length, '0'), epoch, String(Number(at) + 1)].join(
+    '-',
+  );
+  await writeFile(join(dirname(last), next), (await readFile(last)).fill(0, 16, 17));
+  const verified = await relata(place, 'backups', place.url, '--verify');
+  assert.equal(verified.code, 1);
+  assert.match(
+    verified.said,
+    new RegExp(`^segments/.*/${next} is not authenticated by RELATA_BACKUP_KEY`, 'm'),
+  );
+  const restored = await relata(place, 'restore', '--from', place.url, `${place.store.dataDir}-restored`);
+  assert.equal(restored.code, 1);
+  assert.match(restored.said, new RegExp(`^segments/.*/${next} is not authenticated by RELATA_BACKUP_KEY`));
 });
 
 test('a target that is away stops no write, is said, and gets what it missed; in a bucket as in a directory', async (t) => {

@@ -1,122 +1,51 @@
-import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { closeUnused } from '../../storage/sqlite/sqlite.ts';
-import { dataFolderAt, syncFolderNow, writeOwnFile } from '../../storage/storage.ts';
-import { classify, FAILURES, fromData, inData } from './failures.ts';
+import { dataFolderAt } from '../../storage/storage.ts';
+import { FAILURES, fromData, inData } from './failures.ts';
 import * as leasing from './leases.ts';
-import { packObject } from './objects.ts';
-import { keepHouse, listSpans, type Retention } from './retention.ts';
-import { nameOf, spansOf } from './spans.ts';
-import { openTarget, readSmall, type TargetSettings, writeSmall } from './target.ts';
+import { makeHolder, NOTHING_SENT, readLocalState, statePath, writeLocalState } from './local-state.ts';
+import { findBase, findLast, findOwnTarget, refuseForeign } from './own-target.ts';
+import { VanishedTarget } from './place.ts';
+import { keepHouse, listSpans, removeBroken } from './retention.ts';
+import { type Lease, nameOf, type Span, spansOf } from './spans.ts';
+import { NotTheWriter, noteFailure, STATE, type StreamSettings, type StreamState } from './stream-state.ts';
+import { IDENTITY, makeBackupId, openTarget } from './target.ts';
+import { findMissing, MissingObject, refuseOther } from './target-check.ts';
 import { connect } from './watched-file.ts';
-import { type Cut, type SentFiles, WatchedFolder } from './watched-folder.ts';
-
-export interface StreamSettings extends Retention {
-  readonly dataDir: string;
-  readonly target: TargetSettings;
-  /** How much may wait for an unreachable target; beyond it a new base copy is made when the target is back. */
-  readonly backlogBytes: number;
-}
-
-/** Numbers that all threads may read at any time, by their index in the shared array. */
-export const STATE = {
-  /** Epoch milliseconds of the last segment; 0: none yet. */
-  sentAt: 0,
-  /** Since when there is something that the target lacks; 0: there is nothing. */
-  behindSince: 1,
-  unsentBytes: 2,
-  sentBytes: 3,
-  segments: 4,
-  failures: 5,
-  /** The reason why the backup does not go on, an index in FAILURES. */
-  failure: 6,
-  /** Whether another process writes to the target now. */
-  isSuperseded: 7,
-  /** Epoch milliseconds of the base copy that restores begin with; 0: none is complete yet. */
-  basedAt: 8,
-  /** On a standby, the instant that its files have reached. */
-  followedAt: 9,
-  /** On a standby, whether it has become the writer. */
-  isPromoted: 10,
-  /** Whether changes are refused while another service takes over. */
-  isHandingOver: 11,
-} as const;
-
-export type StreamState = Float64Array<SharedArrayBuffer>;
-
-export const createStreamState = (): StreamState =>
-  new Float64Array(new SharedArrayBuffer(8 * Object.keys(STATE).length));
-
-/** @returns the index of the failure in FAILURES */
-export function noteFailure(state: StreamState, error: unknown): number {
-  state[STATE.failures] = (state[STATE.failures] ?? 0) + 1;
-  state[STATE.failure] = FAILURES.indexOf(classify(error));
-  return state[STATE.failure] ?? 0;
-}
-
-/** Another service writes to the target, or the contents of the directory do not come from it. */
-export class NotTheWriter extends Error {
-  override readonly name = 'NotTheWriter';
-}
-
-/** What the directory knows about its backup. It may be older than the target; sending something twice is harmless. */
-export interface LocalState {
-  readonly holder: string;
-  readonly epoch: number;
-  /** The segment whose state the files have. */
-  readonly seq: number;
-  readonly at: number;
-  readonly files: SentFiles;
-  /** The target that the files came from. */
-  readonly url: string;
-}
-
-/** For files that all have to be sent again, or that another service sends. */
-export const NOTHING_SENT: SentFiles = { databases: {}, others: {} };
-
-const statePath = (dataDir: string) => join(dataDir, 'backup-state.json');
-
-export function readLocalState(dataDir: string): LocalState | undefined {
-  try {
-    return JSON.parse(readFileSync(statePath(dataDir), 'utf8')) as LocalState;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Durable: even after a loss of power, a directory without it is not known as the writer. */
-export function writeLocalState(dataDir: string, state: LocalState): void {
-  writeOwnFile(`${statePath(dataDir)}.part`, JSON.stringify(state), 'w');
-  renameSync(`${statePath(dataDir)}.part`, statePath(dataDir));
-  syncFolderNow(dataDir);
-}
-
-export const makeHolder = () => randomBytes(8).toString('hex');
+import { type Cut, WatchedFolder } from './watched-folder.ts';
 
 /** How often changes are looked for; and the least time between segments, ms. */
 const POLL_MS = 150;
 const CUT_MS = 400;
 const LEASE_CHECK_MS = 1_000;
 const STATE_MS = 1_000;
-/** Interval between checks of the retention. */
+/** Interval between checks of the retention, and of what the target holds. */
 const HOUSE_MS = 60_000;
 
 export type BackupStream = ReturnType<typeof createBackupStream>;
 
 /** Sends what changes in a data directory to a target, until it is stopped. */
 export function createBackupStream(settings: StreamSettings, state: StreamState) {
-  const { dataDir, key, target: place } = settings;
+  const { dataDir, target: place, checkMs = HOUSE_MS } = settings;
+  const isSealed = place.key !== undefined;
   const target = openTarget(place);
   const read = (place: number) => state[place] ?? 0;
   let local = readLocalState(dataDir);
-  const folder = new WatchedFolder(dataDir, local?.files ?? NOTHING_SENT, key !== undefined);
+  const folder = new WatchedFolder(dataDir, local?.files ?? NOTHING_SENT, isSealed);
   folder.hold();
   const stopped = new AbortController();
   let lease: leasing.HeldLease | undefined;
+  /** The leases that led to this one; they do not change any more. */
+  let leases: readonly leasing.HeldLease[] = [];
   let seq = 0;
+  /** The highest number that a segment may have got. */
+  let attempts = 0;
+  /** The last segment that was written. */
+  let sent: Lease['sent'];
+  /** The base that a restore of the last segment begins with. */
+  let base: Span | undefined;
   let needsBase = false;
   /** Nothing in the target leads to what comes next, so a base must. */
   let isAfresh = false;
@@ -127,13 +56,19 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   let saved = '';
   let house: Promise<void> | undefined;
   let housedAt = 0;
+  /** When what the target holds was last checked. */
+  let inspectedAt = performance.now();
   /** Why the last base copy or merge failed, although segments may go on: an index in FAILURES. */
   let houseFailure = 0;
+  /** The request to hand over that nobody followed up. */
+  let ignoredRequest: string | undefined;
   let isFailing = false;
   /** Keeps others from changing the control database, which records everything that is accepted. */
-  let handover: { readonly lock: DatabaseSync; readonly until: number } | undefined;
+  let handover: { readonly lock: DatabaseSync; readonly until: number; readonly request: string } | undefined;
   let working: Promise<void> | undefined;
   let lastError = '';
+  /** The id of a backup that begins at a new place. */
+  const fresh = makeBackupId();
 
   async function work(): Promise<void> {
     while (!stopped.signal.aborted && state[STATE.isSuperseded] === 0) {
@@ -152,6 +87,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   async function step(): Promise<boolean> {
     const held = lease ?? (await begin());
     await checkLease(held);
+    await checkTarget(held);
     const isSent = await sendChanges(held);
     inData(() => {
       for (const database of folder.databases) database.tidy();
@@ -166,18 +102,26 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     try {
       const result = await work();
       isFailing = false;
-      state[STATE.failure] = houseFailure;
+      state[STATE.failure] = houseFailure || read(STATE.isIncomplete) * FAILURES.indexOf('incomplete');
       return result;
     } catch (error) {
       if (error instanceof NotTheWriter) throw error;
-      isFailing = true;
-      note(error);
-      try {
-        inData(boundBacklog);
-      } catch (failure) {
-        note(failure);
-      }
+      noteAttempt(error);
       return false;
+    }
+  }
+
+  function noteAttempt(error: unknown): void {
+    isFailing = true;
+    // What is there when it comes back decides how it continues.
+    if (error instanceof VanishedTarget) lease = undefined;
+    // A target that fails meanwhile does not keep the changes refused.
+    if (handover !== undefined && performance.now() >= handover.until) endHandover(handover);
+    note(error);
+    try {
+      inData(boundBacklog);
+    } catch (failure) {
+      note(failure);
     }
   }
 
@@ -188,31 +132,59 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   }
 
   async function begin(): Promise<leasing.HeldLease> {
-    const leases = await leasing.listLeases(target);
-    const last = leases.at(-1);
+    const backup = await findOwnTarget(target, { local, fresh });
+    const found = await leasing.listLeases(target);
+    const last = found.at(-1);
     const isOwn = last !== undefined && last.holder === local?.holder;
-    const held = isOwn ? last : await takeNext(leases);
-    const own = isOwn ? spansOf(await listSpans(target, ['segments']), leases, last.epoch) : [];
-    // No segment leads across an earlier loss.
-    seq = Math.max(held.from, ...own.map(({ to }) => to)) + (isLost ? 1 : 0);
-    const bases = spansOf(await listSpans(target, ['bases']), [...leases, held], held.epoch);
-    const usable = bases.filter(({ from }) => from <= seq);
-    state[STATE.basedAt] = Math.max(0, ...usable.map(({ at }) => at));
-    needsBase = isLost || usable.length === 0;
-    if (needsBase) forgetAll();
+    const held = isOwn ? { ...last, handedOver: undefined } : await takeNext(found, backup);
+    if ((await target.findIdentity()) === undefined) await target.writeIdentity(backup);
+    leases = isOwn ? found : [...found, held];
+    const line = spansOf(await listSpans(target), leases, held.epoch);
+    continueFrom(findLast(line), held);
+    base = isLost ? undefined : findBase(line, seq);
+    await checkBase(held);
     // Set only here: when one of these calls fails, all of them are repeated.
     lease = held;
+    savedAt = 0;
     return held;
   }
 
-  async function takeNext(leases: readonly leasing.HeldLease[]): Promise<leasing.HeldLease> {
-    const last = leases.at(-1);
+  /** Nothing that was sent may be missing in the target, because what follows builds on it. */
+  function continueFrom(last: Span | undefined, held: leasing.HeldLease): void {
+    const reached = Math.max(held.from, last?.to ?? 0);
+    const known = Math.max(seq, held.sent?.to ?? 0, local?.seq ?? 0);
+    sent = last && { to: last.to, at: last.at };
+    if (known > reached && !isLost) {
+      isLost = true;
+      noteMissing(`segments up to number ${known} are missing, the last one is ${reached}`);
+    }
+    // No segment leads across a loss.
+    seq = Math.max(reached, known) + Number(isLost);
+  }
+
+  async function checkBase({ epoch }: leasing.HeldLease): Promise<void> {
+    const problem = await findProblem(epoch);
+    if (problem !== undefined) noteMissing(problem);
+    needsBase = base === undefined || problem !== undefined;
+    state[STATE.basedAt] = needsBase ? 0 : Number(base?.at);
+    if (needsBase) forgetAll();
+  }
+
+  async function findProblem(epoch: number): Promise<string | undefined> {
+    if (base !== undefined) return findMissing(target, { leases, epoch, base, reached: seq });
+    const known = local?.url === place.url && !isLost ? local.base : undefined;
+    return known && `${known} is missing`;
+  }
+
+  async function takeNext(found: readonly leasing.HeldLease[], backup: string): Promise<leasing.HeldLease> {
+    const last = found.at(-1);
     if (last !== undefined) {
-      refuseForeign(leases, local, place.url);
+      refuseForeign(found, local, place.url);
       await waitForEnd(last);
     }
     const { url } = place;
-    const own = local ?? { holder: makeHolder(), epoch: 0, seq: 0, at: 0, files: NOTHING_SENT, url };
+    const known = local ?? { holder: makeHolder(), epoch: 0, seq: 0, at: 0, files: NOTHING_SENT, url };
+    const own = known.epoch === 0 ? { ...known, backup } : known;
     writeLocalState(dataDir, own);
     // Saved before it is taken, so that a lease whose answer is lost is recognised as its own.
     local = own;
@@ -251,35 +223,81 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     if ((await leasing.readLease(target, held.epoch + 1)) !== undefined)
       throw new NotTheWriter('Another service was promoted and writes to the target of the backup now');
     checkedAt = now;
-    const isAsked = (await readSmall(target, leasing.handoverOf(held.epoch))) !== undefined;
-    if (isAsked || handover !== undefined) await handOver(held);
+    const request = await findRequest(held);
+    if (request !== undefined) await handOver(held, request);
     else if (now - renewedAt >= leasing.RENEW_MS) await renew(held);
   }
 
+  /** @returns the request that is followed, or a new one */
+  async function findRequest({ epoch }: leasing.HeldLease): Promise<string | undefined> {
+    const request = await leasing.readHandover(target, epoch, isSealed);
+    return handover?.request ?? (request === ignoredRequest ? undefined : request);
+  }
+
   async function renew(held: leasing.HeldLease): Promise<void> {
-    await leasing.renewLease(target, { ...held, renewedAt: Date.now() });
+    await leasing.renewLease(target, { ...held, renewedAt: Date.now(), sent });
     renewedAt = performance.now();
   }
 
+  /** Looks whether the target still holds this backup, with its base and segments. @throws VanishedTarget */
+  async function checkTarget({ epoch }: leasing.HeldLease): Promise<void> {
+    const now = performance.now();
+    if (now - inspectedAt < checkMs || house !== undefined) return;
+    inspectedAt = now;
+    await checkIdentity(target.own() ?? '');
+    if (base === undefined || needsBase || isLost) return;
+    const line = { leases, epoch, base, reached: seq };
+    beginHousework(async () => {
+      const problem = await findMissing(target, line);
+      state[STATE.checkedAt] = Date.now();
+      state[STATE.isIncomplete] = 0;
+      if (problem !== undefined) noteMissing(problem);
+      return { wantsBase: problem !== undefined };
+    }, false);
+  }
+
+  /** A bucket that lost what it is gets it again, as its lease is still the own one. */
+  async function checkIdentity(own: string): Promise<void> {
+    const found = await target.findIdentity();
+    if (found !== undefined) return refuseOther(target, found, own);
+    noteMissing(`${IDENTITY} is missing`);
+    await target.writeIdentity(own);
+  }
+
+  /** It counts until a check finds everything. */
+  function noteMissing(what: string): void {
+    note(new MissingObject(what));
+    state[STATE.isIncomplete] = 1;
+    state[STATE.gaps] = read(STATE.gaps) + 1;
+    state[STATE.basedAt] = 0;
+  }
+
   /** Refuses changes, even in requests under way, sends what there is, and announces it; until another service has the lease. */
-  async function handOver(held: leasing.HeldLease): Promise<void> {
-    handover ??= beginHandover();
+  async function handOver(held: leasing.HeldLease, request: string): Promise<void> {
+    handover ??= beginHandover(request);
     if (performance.now() < handover.until) {
       await sendChanges(held);
       return renew({ ...held, handedOver: seq });
     }
     await target.remove(leasing.handoverOf(held.epoch));
     await renew(held);
-    handover.lock.close();
+    endHandover(handover);
+  }
+
+  /** Accepts changes again. */
+  function endHandover({ lock, request }: NonNullable<typeof handover>): void {
+    ignoredRequest = isSealed ? request : undefined;
+    lock.close();
     handover = undefined;
     state[STATE.isHandingOver] = 0;
   }
 
   /** Sets the state first, so that few changes wait for the lock until they fail. */
-  function beginHandover() {
+  function beginHandover(request: string) {
     state[STATE.isHandingOver] = 1;
     try {
-      return { lock: inData(() => lockChanges(dataDir)), until: performance.now() + leasing.HANDOVER_MS };
+      const until = performance.now() + leasing.HANDOVER_MS;
+      return { lock: inData(() => lockChanges(dataDir)), until, request };
     } catch (error) {
       state[STATE.isHandingOver] = 0;
       throw error;
@@ -307,14 +325,18 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
 
   async function send(cut: Cut, { epoch }: leasing.HeldLease): Promise<void> {
     const [from, isBase] = [seq, needsBase];
+    // An attempt whose answer is lost may have arrived, so no other segment gets its number.
+    attempts = Math.max(attempts, from) + 1;
+    const to = attempts;
     const at = Math.max(cut.at, read(STATE.sentAt) + 1);
-    const name = nameOf({ kind: 'segments', from, to: from + 1, epoch, at });
+    const name = nameOf({ kind: 'segments', from, to, epoch, at });
     const entries = fromData(folder.readCut(cut, { isBase, isAfresh }));
-    const length = await target.write(name, packObject(name, key, entries));
+    const length = await target.writeEntries(name, entries);
     folder.noteSent(cut);
-    seq = from + 1;
+    seq = to;
+    sent = { to, at };
     state[STATE.sentAt] = at;
-    state[STATE.sentBytes] = read(STATE.sentBytes) + (length ?? 0);
+    state[STATE.sentBytes] = read(STATE.sentBytes) + length;
     state[STATE.segments] = read(STATE.segments) + 1;
     isLost = false;
     if (!isBase) return;
@@ -326,21 +348,24 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   /** Copies the main files while segments go on; the base is valid from the first segment that follows it. */
   async function makeBase(from: number, epoch: number) {
     const copy = `copies/${epoch}-${from}-${Date.now()}`;
-    await target.write(copy, packObject(copy, key, fromData(folder.readAll(stopped.signal))));
+    await target.writeEntries(copy, fromData(folder.readAll(stopped.signal)));
     // What was written back during the copy is in the next segment.
     const last = seq;
     while (seq === last && folder.hasChanged() && !stopped.signal.aborted) await delay(POLL_MS);
-    const at = Math.max(1, read(STATE.sentAt));
-    await writeSmall(target, nameOf({ kind: 'bases', from, to: seq, epoch, at }), { text: copy });
-    state[STATE.basedAt] = at;
+    const made = { kind: 'bases' as const, from, to: seq, epoch, at: Math.max(1, read(STATE.sentAt)) };
+    const name = nameOf(made);
+    await target.writeText(name, copy);
+    base = { ...made, name };
+    state[STATE.basedAt] = base.at;
+    await removeBroken(target);
     return { wantsBase: false };
   }
 
   function tidyTarget({ epoch }: leasing.HeldLease): void {
     const now = performance.now();
-    if (now - housedAt < HOUSE_MS) return;
+    if (now - housedAt < HOUSE_MS || house !== undefined) return;
     housedAt = now;
-    if (house === undefined) beginHousework(() => keepHouse(target, epoch, settings), false);
+    beginHousework(() => keepHouse(target, epoch, settings), false);
   }
 
   /** Runs after the housework under way. @param wantsBase whether a failure makes a new base necessary */
@@ -360,6 +385,12 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
         if (house === added) house = undefined;
       });
     house = added;
+  }
+
+  async function finish(held: leasing.HeldLease): Promise<void> {
+    await sendChanges(held);
+    // It says which segment is the last one.
+    if (handover === undefined) await renew(held);
   }
 
   /** Keeps the logs from filling the disk while the target is unreachable. */
@@ -386,11 +417,24 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     if (lease === undefined || now - savedAt < everyMs || !existsSync(dataDir)) return;
     savedAt = now;
     const { holder, epoch } = lease;
-    const present = { holder, epoch, seq, at: read(STATE.sentAt), files: folder.sent, url: place.url };
+    const { url } = place;
+    const backup = target.own();
+    // The number that a loss took has no segment.
+    const present = {
+      holder,
+      epoch,
+      seq: isLost ? seq - 1 : seq,
+      at: read(STATE.sentAt),
+      files: folder.sent,
+      url,
+      backup,
+      base: needsBase ? undefined : base?.name,
+    };
     // Nothing is written while idle.
     const text = JSON.stringify(present);
     if (text !== saved) writeLocalState(dataDir, present);
     saved = text;
+    local = present;
   }
 
   return {
@@ -410,7 +454,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
       await working;
       await house;
       const held = lease;
-      if (held !== undefined && state[STATE.isSuperseded] === 0) await attempt(() => sendChanges(held));
+      if (held !== undefined && state[STATE.isSuperseded] === 0) await attempt(() => finish(held));
       handover?.lock.close();
       for (const database of folder.databases) database.release();
       closeUnused();
@@ -431,21 +475,4 @@ function lockChanges(dataDir: string): DatabaseSync {
     lock.close();
     throw error;
   }
-}
-
-/** @throws NotTheWriter unless the directory was restored or is a standby: a former writer has changes of its own */
-function refuseForeign(
-  leases: readonly leasing.HeldLease[],
-  local: LocalState | undefined,
-  url: string,
-): void {
-  if (leases.some(({ holder }) => holder === local?.holder))
-    throw new NotTheWriter(
-      `This data directory was left behind: another service was promoted and has written to ${url} since. Begin anew with an empty directory: relata serve --standby ${url}`,
-    );
-  // Epoch 0: it asked for its first lease and did not get it.
-  if (local === undefined || local.epoch === 0)
-    throw new NotTheWriter(
-      `${url} holds the backup of another data directory: restore it first (relata restore --from ${url} DIR), or name an empty place`,
-    );
 }

@@ -1,6 +1,8 @@
 import { OutboundProblem } from '../../outbound/outbound.ts';
 import { OtherSchema } from './followed-files.ts';
-import { DamagedObject, type Entry } from './objects.ts';
+import { DamagedObject, type Entry, UnauthenticatedObject } from './objects.ts';
+import { VanishedTarget } from './place.ts';
+import { MissingObject } from './target-check.ts';
 
 /** Why a backup does not go on. Threads share the index in this list; the first entry means that it does. */
 export const FAILURES = [
@@ -11,6 +13,9 @@ export const FAILURES = [
   'damaged',
   'otherSchema',
   'dataDirectory',
+  'vanished',
+  'unauthenticated',
+  'incomplete',
 ] as const;
 
 export type Failure = (typeof FAILURES)[number];
@@ -48,12 +53,23 @@ const CODES: Readonly<Record<string, Failure>> = {
   EROFS: 'refused',
 };
 
+/** The first one that an error is. */
+const KINDS: readonly (readonly [abstract new (...args: never[]) => Error, Failure])[] = [
+  [OtherSchema, 'otherSchema'],
+  [DataDirectoryFailure, 'dataDirectory'],
+  [VanishedTarget, 'vanished'],
+  [MissingObject, 'incomplete'],
+  [UnauthenticatedObject, 'unauthenticated'],
+  [DamagedObject, 'damaged'],
+];
+
 /** @returns the origin of a failed attempt; unknown errors count as the target's */
 export function classify(error: unknown): Failure {
   const { cause, code = '' } = error as { cause?: unknown; code?: string };
-  if (error instanceof OtherSchema || cause instanceof OtherSchema) return 'otherSchema';
-  if (error instanceof DataDirectoryFailure) return 'dataDirectory';
-  if (error instanceof DamagedObject) return 'damaged';
+  // What a standby applies is refused inside of the data directory, but comes from the target.
+  const origin = cause instanceof OtherSchema || cause instanceof DamagedObject ? cause : error;
+  const known = KINDS.find(([kind]) => origin instanceof kind);
+  if (known !== undefined) return known[1];
   if (error instanceof OutboundProblem)
     return error.reason === 'refused' || error.reason === 'no_file' ? 'refused' : 'unreachable';
   return CODES[code] ?? 'unreachable';

@@ -2,9 +2,14 @@ import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { findWalEnd, WalAppender } from '../../storage/sqlite/sqlite.ts';
+import {
+  findForeignSchema,
+  findForeignSchemaIn,
+  findWalEnd,
+  WalAppender,
+} from '../../storage/sqlite/sqlite.ts';
 import * as storage from '../../storage/storage.ts';
-import type { Entry, EntryHead } from './objects.ts';
+import { DamagedObject, type Entry, type EntryHead } from './objects.ts';
 import { connect, stampOf } from './watched-file.ts';
 import type { SentFiles } from './watched-folder.ts';
 
@@ -33,6 +38,8 @@ const CHECKPOINT_BYTES = 64 * 1024 * 1024;
 export class FollowedFiles {
   private readonly root: string;
   private readonly connections = new Map<string, DatabaseSync>();
+  /** By name, the version of the schema that was compared last. */
+  private readonly schemas = new Map<string, number>();
   private readonly appenders = new Map<string, WalAppender>();
   /** By name, the descriptor; undefined while it is closed. */
   private readonly arriving = new Map<string, number | undefined>();
@@ -56,6 +63,8 @@ export class FollowedFiles {
   publish(): number {
     const names = [...this.arriving.keys()];
     for (const name of names) this.closeOne(name);
+    for (const name of names.filter((one) => one.endsWith('.db')))
+      refuseForeign(name, findForeignSchemaIn(this.arrivingPath(name), kindOf(name)));
     // The control database goes last: without it the folder does not look like data.
     for (const name of names.sort((one, other) => Number(one === CONTROL) - Number(other === CONTROL)))
       fs.renameSync(this.arrivingPath(name), join(this.root, name));
@@ -130,11 +139,23 @@ export class FollowedFiles {
     appender.commit(pageCount);
     appender.close();
     this.appenders.delete(file);
-    this.connections.get(file)?.prepare('select 1 from sqlite_schema').get();
+    this.checkSchema(file);
+  }
+
+  /** Reads the file anew. A schema that did not change is not compared again. @throws DamagedObject */
+  private checkSchema(file: string): void {
+    const connection = this.connections.get(file);
+    if (connection === undefined) return;
+    connection.prepare('select 1 from sqlite_schema').get();
+    const version = Number(connection.prepare('pragma schema_version').get()?.schema_version);
+    if (this.schemas.get(file) === version) return;
+    refuseForeign(file, findForeignSchema(connection, kindOf(file)));
+    this.schemas.set(file, version);
   }
 
   private remove(name: string): void {
     this.drop(name);
+    this.schemas.delete(name);
     this.connections.get(name)?.close();
     this.connections.delete(name);
     for (const suffix of ['', '-wal', '-shm'])
@@ -144,12 +165,22 @@ export class FollowedFiles {
 
 const CONTROL = 'control.db';
 
+const kindOf = (name: string) => (name === CONTROL ? 'control' : 'catalog');
+
+/** @throws DamagedObject when a database has something that could act at its next write or read */
+function refuseForeign(file: string, foreign: readonly string[]): void {
+  if (foreign.length === 0) return;
+  throw new DamagedObject(
+    `${file} is not restored: it has a ${foreign.join(', a ')}, which this service did not make`,
+  );
+}
+
 /** The first page holds the version, and every migration changes it. */
 function refuseNewer({ file, pages, pageSize }: Pages, bytes: Uint8Array): void {
   if (!pages.includes(1)) return;
   const at = pages.indexOf(1) * pageSize + storage.USER_VERSION_AT;
   const present = Buffer.from(bytes.buffer, bytes.byteOffset).readInt32BE(at);
-  const known = storage.newestOf(file === CONTROL ? 'control' : 'catalog');
+  const known = storage.newestOf(kindOf(file));
   if (present > known) throw new OtherSchema(file, present, known);
 }
 

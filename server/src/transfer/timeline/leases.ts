@@ -1,5 +1,6 @@
+import { DamagedObject } from './objects.ts';
 import type { Lease } from './spans.ts';
-import { type BackupTarget, readSmall, writeSmall } from './target.ts';
+import type { BackupTarget } from './target.ts';
 
 /** Who writes to a target. A lease is an object per epoch, created only once; the one with the highest epoch counts. */
 
@@ -11,29 +12,72 @@ export interface HeldLease extends Lease {
   /** When its holder last renewed it; a service without changes writes nothing else. */
   readonly renewedAt: number;
   /** The number of its last segment: it takes no changes until the next epoch begins, or `HANDOVER_MS` have passed. */
-  readonly handedOver?: number;
+  readonly handedOver?: number | undefined;
 }
 
 /** The holder hands over on request, and accepts changes again when the lease was not taken for this long. */
 export const HANDOVER_MS = 12_000;
 /** How long a standby waits for a holder that is alive to send what it has. */
 export const PATIENCE_MS = 8_000;
+/** A request that names an older renewal of the lease is a copy of a former one. */
+const REQUEST_MS = 60_000;
 
 /** The object that asks the holder of an epoch to hand over. */
 export const handoverOf = (epoch: number) => `handovers/${String(epoch).padStart(6, '0')}`;
 
-const nameOf = (epoch: number) => `leases/${String(epoch).padStart(6, '0')}`;
+/** @param holder the service that wants to take over */
+export const askForHandover = (
+  target: BackupTarget,
+  { epoch, renewedAt }: Pick<HeldLease, 'epoch' | 'renewedAt'>,
+  holder: string,
+): Promise<boolean> => target.writeText(handoverOf(epoch), JSON.stringify({ holder, renewedAt }));
 
-export async function readLease(target: BackupTarget, epoch: number): Promise<HeldLease | undefined> {
-  const bytes = await readSmall(target, nameOf(epoch));
-  if (bytes === undefined || bytes.length === 0) return undefined;
-  return { ...(JSON.parse(bytes.toString()) as Omit<HeldLease, 'epoch'>), epoch };
+/**
+ * @param isSealed whether a request is believed only if it names a renewal of the last minute, which this service made
+ * @returns the request to hand over; undefined: there is none, or it is a copy of an old one
+ */
+export async function readHandover(
+  target: BackupTarget,
+  epoch: number,
+  isSealed: boolean,
+): Promise<string | undefined> {
+  const text = await target.readText(handoverOf(epoch));
+  if (text === undefined || !isSealed) return text;
+  const { renewedAt } = parseObject(handoverOf(epoch), text);
+  return Number(renewedAt) >= Date.now() - REQUEST_MS ? text : undefined;
 }
 
+export const leaseNameOf = (epoch: number) => `leases/${String(epoch).padStart(6, '0')}`;
+
+export async function readLease(target: BackupTarget, epoch: number): Promise<HeldLease | undefined> {
+  const text = await target.readText(leaseNameOf(epoch));
+  if (text === undefined) return undefined;
+  const lease = parseObject(leaseNameOf(epoch), text) as unknown as Omit<HeldLease, 'epoch'>;
+  const numbers = [lease.from, lease.at, lease.renewedAt];
+  if (typeof lease.holder !== 'string' || !numbers.every(Number.isFinite))
+    throw new DamagedObject(`${leaseNameOf(epoch)} is damaged: it is not a lease`);
+  return { ...lease, epoch };
+}
+
+function parseObject(name: string, text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch {
+    // Reported below.
+  }
+  throw new DamagedObject(`${name} is damaged: it is not a JSON object`);
+}
+
+/** @throws DamagedObject when one is missing, or is not authenticated */
 export async function listLeases(target: BackupTarget): Promise<HeldLease[]> {
-  const epochs = (await target.list('leases')).map((name) => Number(name.split('/')[1]));
-  const leases = await Array.fromAsync(epochs, (epoch) => readLease(target, epoch));
-  return leases.filter((lease) => lease !== undefined);
+  const names = (await target.list('leases')).filter((name) => /^leases\/\d{6,}$/.test(name));
+  const epochs = names.map((name) => Number(name.split('/')[1])).sort((one, other) => one - other);
+  const found = await Array.fromAsync(epochs, (epoch) => readLease(target, epoch));
+  const leases = found.filter((lease) => lease !== undefined);
+  for (const [at, { epoch }] of leases.entries())
+    if (epoch !== at + 1) throw new DamagedObject(`${leaseNameOf(at + 1)} is missing`);
+  return leases;
 }
 
 /**
@@ -48,13 +92,13 @@ export async function takeLease(
   const now = Date.now();
   const lease = { holder, from, at: now, renewedAt: now };
   const epoch = (last?.epoch ?? 0) + 1;
-  const written = await writeSmall(target, nameOf(epoch), { text: JSON.stringify(lease), isNew: true });
-  if (written !== undefined) return { ...lease, epoch };
+  const isWritten = await target.writeText(leaseNameOf(epoch), JSON.stringify(lease), true);
+  if (isWritten) return { ...lease, epoch };
   // An earlier attempt whose answer was lost may have arrived since the leases were listed. One from before further segments
   // were applied is not continued: those would be missing in a restore.
   const present = await readLease(target, epoch);
   return present?.holder === holder && present.from === from ? present : undefined;
 }
 
-export const renewLease = (target: BackupTarget, { epoch, ...lease }: HeldLease) =>
-  writeSmall(target, nameOf(epoch), { text: JSON.stringify(lease) });
+export const renewLease = (target: BackupTarget, { epoch, ...lease }: HeldLease): Promise<boolean> =>
+  target.writeText(leaseNameOf(epoch), JSON.stringify(lease));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ENTRY_BYTES, type Entry, packObject, unpackObject } from './objects.ts';
 
 const NAME = 'segments/one';
-const KEY = Buffer.alloc(32, 'objects');
+const SEAL = { key: Buffer.alloc(32, 'objects'), backup: 'a'.repeat(32) };
 const entries: Entry[] = Array.from({ length: 8 }, (_, at) => ({
   head: { kind: 'bytes', file: 'payloads/one', at: at * ENTRY_BYTES },
   bytes: Buffer.alloc(ENTRY_BYTES - at, String(at)),
@@ -17,17 +17,17 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-for (const key of [undefined, KEY])
-  test(`an object ${key ? 'with' : 'without'} a key is read as it was written, and packed in the memory of one entry`, async () => {
+for (const seal of [undefined, SEAL])
+  test(`an object ${seal ? 'with' : 'without'} a key is read as it was written, and packed in the memory of one entry`, async () => {
     const memories = new Set<ArrayBufferLike>();
     const pieces: Buffer[] = [];
-    for await (const piece of packObject(NAME, key, list())) {
+    for await (const piece of packObject(NAME, seal, list())) {
       if (piece.length > ENTRY_BYTES / 2) memories.add(piece.buffer);
       pieces.push(Buffer.from(piece));
     }
     assert.equal(memories.size, 1);
     const read: Entry[] = [];
-    for await (const { head, bytes } of unpackObject(NAME, key, once(Buffer.concat(pieces))))
+    for await (const { head, bytes } of unpackObject(NAME, { seal }, once(Buffer.concat(pieces))))
       read.push({ head, bytes: Buffer.from(bytes) });
     assert.deepEqual(read, entries);
   });

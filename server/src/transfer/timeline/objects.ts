@@ -3,12 +3,16 @@ import { crc32 } from 'node:zlib';
 import { countPassedAtOnce } from '../../storage/threads/threads.ts';
 
 /**
- * An object of a backup: entries, each with a checksum bound to the name of the object and the entry's
- * position, and an empty last entry, so that a truncated, changed or renamed object is detected.
+ * An object of a backup: parts, each with a checksum bound to the name of the object and the position of the part,
+ * and an empty last part, so that a truncated, changed or renamed object is detected. With a key the checksum is a tag
+ * of AES-GCM, which is also bound to the id of the backup: an object of another backup with the same key is refused.
  */
 
 const MAGIC = Buffer.from('relata backup 1\n');
+/** How an object is protected, after the magic. Earlier versions bound a sealed object to its name alone. */
+const MODE = { plain: 0, earlier: 1, sealed: 2 } as const;
 const SALT = 16;
+const START_BYTES = MAGIC.length + 1 + SALT;
 const CHECK = 16;
 /** The largest entry; anything larger is not ours. */
 const MOST_BYTES = 16 * 1024 * 1024;
@@ -31,26 +35,79 @@ export interface Entry {
   readonly bytes: Uint8Array;
 }
 
-/** @param key undefined: nothing is encrypted. @returns pieces, each valid until the next one is taken */
-export async function* packObject(name: string, key: Uint8Array | undefined, entries: AsyncIterable<Entry>) {
-  const salt = randomBytes(SALT);
-  yield Buffer.concat([MAGIC, Buffer.of(key === undefined ? 0 : 1), salt]);
-  const seal = sealWith(name, key && deriveKey(key, salt));
-  let count = 0;
+/** What seals the objects of a backup. */
+export interface Seal {
+  readonly key: Uint8Array;
+  /** The id of the backup; empty for the object that says it. */
+  readonly backup: string;
+}
+
+/** How the objects of a backup are read. */
+export interface Reading {
+  /** undefined: nothing is encrypted. */
+  readonly seal: Seal | undefined;
+  /** Whether objects are read that are not authenticated, too: those of an earlier version. */
+  readonly isUnauthenticated?: boolean;
+}
+
+/** @param seal undefined: nothing is encrypted. @returns pieces, each valid until the next one is taken */
+export async function* packObject(name: string, seal: Seal | undefined, entries: AsyncIterable<Entry>) {
+  const { start, add } = beginObject(name, seal);
+  yield start;
   for await (const { head, bytes } of entries) {
     const text = Buffer.from(JSON.stringify(head));
     const length = Buffer.alloc(4);
     length.writeUInt32LE(text.length);
-    yield seal(count, [length, text, bytes]);
-    count += 1;
+    yield add([length, text, bytes]);
   }
-  yield seal(count, []);
+  yield add([]);
 }
 
-const deriveKey = (key: Uint8Array, salt: Uint8Array) =>
-  Buffer.from(hkdfSync('sha256', key, salt, 'relata backup', 32));
+/** A small object that is not made of entries. Without a key it is the text itself. */
+export function packText(name: string, seal: Seal | undefined, text: string): Uint8Array {
+  if (seal === undefined) return Buffer.from(text);
+  const { start, add } = beginObject(name, seal);
+  const parts = [start, Buffer.from(add([Buffer.from(text)])), add([])];
+  return Buffer.concat(parts);
+}
 
-/** No two entries of an object have the same nonce, and no two objects the same key. */
+/** @returns `add` packs the next part; its result is valid until the next call */
+function beginObject(name: string, seal: Seal | undefined) {
+  const salt = randomBytes(SALT);
+  const mode = seal === undefined ? MODE.plain : MODE.sealed;
+  const pack = sealWith(name, seal && lockOf(name, { seal, mode, salt }));
+  let count = 0;
+  return {
+    start: Buffer.concat([MAGIC, Buffer.of(mode), salt]),
+    add(parts: readonly Uint8Array[]): Buffer {
+      const packed = pack(count, parts);
+      count += 1;
+      return packed;
+    },
+  };
+}
+
+/** The key of one object, and what its tags are bound to besides the position. */
+interface Lock {
+  readonly key: Uint8Array;
+  readonly bound: Uint8Array;
+}
+
+interface Start {
+  readonly seal: Seal;
+  readonly mode: number;
+  readonly salt: Uint8Array;
+}
+
+const lockOf = (name: string, { seal: { key, backup }, mode, salt }: Start): Lock =>
+  mode === MODE.earlier
+    ? { key: deriveKey(key, salt, 'relata backup'), bound: Buffer.from(name) }
+    : { key: deriveKey(key, salt, 'relata backup 2'), bound: Buffer.from(`${backup}\n${name}`) };
+
+const deriveKey = (key: Uint8Array, salt: Uint8Array, use: string) =>
+  Buffer.from(hkdfSync('sha256', key, salt, use, 32));
+
+/** No two parts of an object have the same nonce, and no two objects the same key. */
 function placeOf(count: number): Buffer {
   const nonce = Buffer.alloc(12);
   nonce.writeUIntLE(count, 0, 6);
@@ -60,9 +117,9 @@ function placeOf(count: number): Buffer {
 const sumOf = (name: string, count: number, bytes: Uint8Array) =>
   crc32(bytes, crc32(placeOf(count), crc32(name)));
 
-/** @returns a function that seals an entry's parts, copied once: most of a backup's processor time goes into its bytes */
-function sealWith(name: string, key: Uint8Array | undefined) {
-  /** Reused by each entry: allocating it anew kept the garbage collector busy. */
+/** @returns a function that packs a part, copied once: most of a backup's processor time goes into its bytes */
+function sealWith(name: string, lock: Lock | undefined) {
+  /** Reused by each part: allocating it anew kept the garbage collector busy. */
   let memory = Buffer.alloc(0);
   return (count: number, parts: readonly Uint8Array[]): Buffer => {
     const size = parts.reduce((sum, { length }) => sum + length, 0);
@@ -70,7 +127,7 @@ function sealWith(name: string, key: Uint8Array | undefined) {
     // Pages that are never written to take no memory.
     if (length > memory.length) memory = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(length)));
     const sealed = memory.subarray(0, length);
-    const cipher = key && createCipheriv('aes-256-gcm', key, placeOf(count)).setAAD(Buffer.from(name));
+    const cipher = lock && createCipheriv('aes-256-gcm', lock.key, placeOf(count)).setAAD(lock.bound);
     let at = sealed.writeUInt32LE(size);
     for (const part of parts) {
       sealed.set(cipher?.update(part) ?? part, at);
@@ -87,12 +144,32 @@ function sealWith(name: string, key: Uint8Array | undefined) {
   };
 }
 
-/** @throws Error that names the object when it is not as it was written, or the key is missing */
+/** @throws DamagedObject when it is not as it was written, UnauthenticatedObject when no key protects it although there is one */
 export async function* unpackObject(
   name: string,
-  key: Uint8Array | undefined,
+  reading: Reading,
   bytes: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Entry> {
+  for await (const part of unpackParts(name, reading, bytes)) {
+    const end = 4 + part.readUInt32LE();
+    yield { head: JSON.parse(part.toString('utf8', 4, end)) as EntryHead, bytes: part.subarray(end) };
+  }
+}
+
+/** @throws DamagedObject, UnauthenticatedObject */
+export async function unpackText(name: string, reading: Reading, bytes: Buffer): Promise<string> {
+  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) {
+    if (reading.seal !== undefined && !reading.isUnauthenticated) throw refuseUnauthenticated(name);
+    return bytes.toString();
+  }
+  async function* once() {
+    yield bytes;
+  }
+  const parts = await Array.fromAsync(unpackParts(name, reading, once()));
+  return Buffer.concat(parts).toString();
+}
+
+async function* unpackParts(name: string, reading: Reading, bytes: AsyncIterable<Uint8Array>) {
   const pieces = bytes[Symbol.asyncIterator]();
   const read = readFrom(pieces);
   const take = async (length: number) => {
@@ -101,46 +178,60 @@ export async function* unpackObject(
     return taken;
   };
   try {
-    const own = readStart(await take(MAGIC.length + 1 + SALT), name, key);
+    const lock = readStart(await take(START_BYTES), name, reading);
     for (let count = 0; ; count += 1) {
       const packed = await take((await take(4)).readUInt32LE() + CHECK);
-      const entry = open(packed.subarray(0, -CHECK), packed.subarray(-CHECK), { name, count, key: own });
-      if (entry === undefined) throw refuseDamaged(name);
-      if (entry.length === 0) return;
-      const end = 4 + entry.readUInt32LE();
-      yield { head: JSON.parse(entry.toString('utf8', 4, end)) as EntryHead, bytes: entry.subarray(end) };
+      const part = open(packed.subarray(0, -CHECK), packed.subarray(-CHECK), { name, count, lock });
+      if (part === undefined) throw refuseDamaged(name);
+      if (part.length === 0) return;
+      yield part;
     }
   } finally {
     await pieces.return?.();
   }
 }
 
-/** @returns the key of the object */
-function readStart(start: Buffer, name: string, key: Uint8Array | undefined): Uint8Array | undefined {
-  const [magic, isSealed] = [start.subarray(0, MAGIC.length), start[MAGIC.length] === 1];
-  if (!magic.equals(MAGIC)) throw refuseDamaged(name);
-  if (!isSealed) return undefined;
-  if (key === undefined) throw new DamagedObject(`${name} is encrypted: set RELATA_BACKUP_KEY`);
-  return deriveKey(key, start.subarray(-SALT));
+/** @returns the lock of the object; undefined: it has none */
+function readStart(start: Buffer, name: string, { seal, isUnauthenticated = false }: Reading) {
+  const mode = start[MAGIC.length] ?? -1;
+  const isKnown = mode === MODE.plain || mode === MODE.earlier || mode === MODE.sealed;
+  if (!start.subarray(0, MAGIC.length).equals(MAGIC) || !isKnown) throw refuseDamaged(name);
+  if (seal === undefined) {
+    if (mode === MODE.plain) return undefined;
+    throw new DamagedObject(`${name} is encrypted: set RELATA_BACKUP_KEY`);
+  }
+  if (mode !== MODE.sealed && !isUnauthenticated) throw refuseUnauthenticated(name);
+  return mode === MODE.plain ? undefined : lockOf(name, { seal, mode, salt: start.subarray(-SALT) });
 }
 
 /** What a target holds is missing, or differs from what was written. */
 export class DamagedObject extends Error {}
 
+/** An object that RELATA_BACKUP_KEY does not authenticate: an earlier version, another program or an attacker wrote it. */
+export class UnauthenticatedObject extends DamagedObject {}
+
 const refuseDamaged = (name: string) =>
-  new DamagedObject(`${name} is damaged, or was encrypted with another RELATA_BACKUP_KEY`);
+  new DamagedObject(
+    `${name} is damaged, or was encrypted with another RELATA_BACKUP_KEY, under another name or for another backup`,
+  );
+
+export const refuseUnauthenticated = (name: string) =>
+  new UnauthenticatedObject(
+    `${name} is not authenticated by RELATA_BACKUP_KEY, so it is not read: remove it if this service did not write it. ` +
+      'A backup by an earlier version, or without the key, is restored by relata restore --unauthenticated',
+  );
 
 /** @returns undefined when the bytes are not those that were written */
 function open(
   bytes: Buffer,
   check: Buffer,
-  { name, count, key }: { name: string; count: number; key: Uint8Array | undefined },
+  { name, count, lock }: { name: string; count: number; lock: Lock | undefined },
 ): Buffer | undefined {
-  if (key === undefined) {
+  if (lock === undefined) {
     const isRest = check.subarray(4).every((byte) => byte === 0);
     return isRest && check.readUInt32LE() === sumOf(name, count, bytes) ? bytes : undefined;
   }
-  const decipher = createDecipheriv('aes-256-gcm', key, placeOf(count)).setAAD(Buffer.from(name));
+  const decipher = createDecipheriv('aes-256-gcm', lock.key, placeOf(count)).setAAD(lock.bound);
   try {
     return Buffer.concat([decipher.setAuthTag(check).update(bytes), decipher.final()]);
   } catch {

@@ -1,18 +1,27 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataFolderAt, lockDataFolder, refuseFilled, syncFolder } from '../../storage/storage.ts';
-import { makeHolder, writeLocalState } from './backup-stream.ts';
 import { FollowedFiles, listSent } from './followed-files.ts';
-import { listLeases } from './leases.ts';
+import { leaseNameOf, listLeases } from './leases.ts';
+import { makeHolder, writeLocalState } from './local-state.ts';
 import { DamagedObject, type Entry } from './objects.ts';
-import { listSpans, readObject } from './retention.ts';
-import { listPoints, planRestore, type Span } from './spans.ts';
-import { type BackupTarget, readSmall } from './target.ts';
+import { listSpans, readCopyName } from './retention.ts';
+import { KINDS, listPoints, planRestore, type Span } from './spans.ts';
+import type { BackupTarget } from './target.ts';
+
+/** @throws DamagedObject when a lease is missing that a span names, or one is not authenticated */
+async function readLine(target: BackupTarget) {
+  // A service that takes over between the two calls has written its lease first.
+  const spans = await listSpans(target);
+  const leases = await listLeases(target);
+  const epoch = Math.max(0, ...spans.map((span) => span.epoch));
+  if (epoch > leases.length) throw new DamagedObject(`${leaseNameOf(epoch)} is missing`);
+  return { spans, leases };
+}
 
 /** @throws Error that says from when on something can be restored */
 async function findPlan(target: BackupTarget, at: number | undefined) {
-  const spans = await listSpans(target);
-  const leases = await listLeases(target);
+  const { spans, leases } = await readLine(target);
   const plan = planRestore(spans, leases, at);
   if (plan !== undefined) return plan;
   const first = listPoints(spans, leases)[0];
@@ -43,55 +52,51 @@ export async function restoreTimeline(target: BackupTarget, root: string, option
 const LOCK_FILE = 'server.lock';
 
 interface RestoreOptions {
-  readonly key: Uint8Array | undefined;
   readonly at?: number | undefined;
-  /** The URL of the target, for the writer that continues with it. */
-  readonly url: string;
 }
 
 /**
  * The same, for a caller that holds the lock of the directory.
  * @returns `lostAt`: the last of the later instants that the target names but that a missing object makes unreachable
  */
-export async function fillFolder(target: BackupTarget, root: string, { key, url, ...until }: RestoreOptions) {
+export async function fillFolder(target: BackupTarget, root: string, until: RestoreOptions = {}) {
   const { spans, epoch, to: seq, at, lostAt } = await findPlan(target, until.at);
   const { catalogs, payloads } = dataFolderAt(root);
   const files = new FollowedFiles(root);
   try {
-    for (const span of spans) for await (const entry of readSpanObject(target, span, key)) files.apply(entry);
+    for (const span of spans) for await (const entry of readSpanObject(target, span)) files.apply(entry);
     const count = files.publish();
     for (const path of [catalogs, payloads, root]) await syncFolder(path);
-    writeLocalState(root, { holder: makeHolder(), epoch, seq, at, files: listSent(root), url });
+    const backup = await target.findIdentity();
+    const { url } = target;
+    writeLocalState(root, { holder: makeHolder(), epoch, seq, at, files: listSent(root), url, backup });
     return { at, files: count, lostAt };
   } finally {
     files.close();
   }
 }
 
-/** A base holds the name of its copy. */
-export async function* readSpanObject(
-  target: BackupTarget,
-  { kind, name }: Span,
-  key: Uint8Array | undefined,
-): AsyncGenerator<Entry> {
-  const copy = kind === 'bases' ? (await readSmall(target, name))?.toString() : name;
-  if (copy === undefined || !/^[\w/-]{1,200}$/.test(copy)) throw new DamagedObject(`${name} is damaged`);
-  for await (const entry of readObject(target, copy, key)) {
-    if (!FILES.test(entry.head.file)) throw new Error(`${entry.head.file} is no file of a data directory`);
+/** Of a base the entries of its copy. @throws DamagedObject */
+export async function* readSpanObject(target: BackupTarget, { kind, name }: Span): AsyncGenerator<Entry> {
+  const copy = kind === 'bases' ? await readCopyName(target, name) : name;
+  for await (const entry of target.readEntries(copy)) {
+    if (!FILES.test(entry.head.file))
+      throw new DamagedObject(
+        `${copy} is damaged: it names ${JSON.stringify(entry.head.file).slice(0, 100)}`,
+      );
     yield entry;
   }
 }
 
 /** Files of the directory that a span may name; no other path is accepted. */
-const FILES = /^(?:control\.db|catalogs\/\d+\.db|payloads\/[\w.-]+|secret-keys)$/;
+const FILES = /^(?:control\.db|catalogs\/[1-9]\d{0,15}\.db|payloads\/\w[\w.-]{0,200}|secret-keys)$/;
 
 export type BackupListing = Awaited<ReturnType<typeof listBackups>>;
 export type CheckedTimeline = Awaited<ReturnType<typeof verifyTimeline>>;
 
 /** @returns `ranges` of close instants: any time within one can be restored, to the instant before it */
 export async function listBackups(target: BackupTarget) {
-  const spans = await listSpans(target);
-  const leases = await listLeases(target);
+  const { spans, leases } = await readLine(target);
   const ranges: { from: string; to: string; points: number; kind: 'seconds' | 'hours' }[] = [];
   for (const { at, kind } of listPoints(spans, leases)) {
     const instant = new Date(at).toISOString();
@@ -106,19 +111,25 @@ export async function listBackups(target: BackupTarget) {
 }
 
 /** Reads everything. @returns the problems, by object; empty if all of it is as it was written */
-export async function verifyTimeline(target: BackupTarget, key: Uint8Array | undefined) {
-  const spans = await listSpans(target);
+export async function verifyTimeline(target: BackupTarget) {
   const problems: string[] = [];
+  const note = (error: Error) => void problems.push(error.message);
   let bytes = 0;
   const count = async (span: Span) => {
-    for await (const entry of readSpanObject(target, span, key)) bytes += entry.bytes.length;
+    for await (const entry of readSpanObject(target, span)) bytes += entry.bytes.length;
   };
-  for (const span of spans) await count(span).catch((error: Error) => problems.push(error.message));
-  const plan = planRestore(spans, await listLeases(target));
-  if (plan === undefined) problems.push('there is no base copy that is whole');
-  else if (plan.lostAt !== undefined)
-    problems.push(
-      `objects are missing between ${new Date(plan.at).toISOString()} and ${new Date(plan.lostAt).toISOString()}`,
-    );
-  return { objects: spans.length, bytes, problems };
+  const spans: Span[] = [];
+  for (const kind of KINDS) await listSpans(target, [kind]).then((found) => spans.push(...found), note);
+  for (const span of spans) await count(span).catch(note);
+  await checkPlan(target).then((found) => problems.push(...found), note);
+  return { objects: spans.length, bytes, problems: [...new Set(problems)] };
+}
+
+async function checkPlan(target: BackupTarget): Promise<string[]> {
+  const { spans, leases } = await readLine(target);
+  const plan = planRestore(spans, leases);
+  if (plan === undefined) return ['there is no base copy that is whole'];
+  if (plan.lostAt === undefined) return [];
+  const [from, to] = [plan.at, plan.lostAt].map((at) => new Date(at).toISOString());
+  return [`objects are missing between ${from} and ${to}`];
 }

@@ -8,14 +8,15 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { dataFolderAt, makeStoreFolders } from '../../storage/storage.ts';
-import { createBackupStream, createStreamState, STATE } from './backup-stream.ts';
+import { createBackupStream } from './backup-stream.ts';
 import { FollowedFiles } from './followed-files.ts';
 import { takeLease } from './leases.ts';
-import { type Entry, packObject } from './objects.ts';
+import type { Entry } from './objects.ts';
 import { restoreTimeline } from './restore-timeline.ts';
 import { keepHouse, listSpans, mergeObjects } from './retention.ts';
 import { HOUR_MS, hourOf, type Lease, nameOf, planRestore, type Span } from './spans.ts';
-import { type BackupTarget, openTarget, writeSmall } from './target.ts';
+import { createStreamState, STATE } from './stream-state.ts';
+import { type BackupTarget, makeBackupId, openTarget } from './target.ts';
 
 /** The ageing of a target: objects are merged and removed, except those needed for a promised instant. */
 
@@ -23,7 +24,7 @@ const KEY = Buffer.alloc(32, 'retention');
 const BEGIN = Math.floor(1_700_000_000_000 / HOUR_MS) * HOUR_MS;
 const HOURS = 56;
 const EACH_HOUR = 2;
-const KEEP = { key: KEY, keepSecondsHours: 6, keepHoursDays: 1 };
+const KEEP = { keepSecondsHours: 6, keepHoursDays: 1 };
 
 function makeFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'relata-retention-'));
@@ -41,7 +42,8 @@ const bytesOf = (file: string, text: string): Entry => ({
 });
 
 test('hours later every second, days later every hour, and then nothing is there (docs/operating.md)', async (t) => {
-  const target = openTarget({ url: pathToFileURL(makeFolder(t)).href, s3: undefined });
+  const target = openTarget({ url: pathToFileURL(makeFolder(t)).href, s3: undefined, key: KEY });
+  await target.writeIdentity(makeBackupId());
   await takeLease(target, undefined, { holder: 'one', from: 0 });
   const instants = await liveFor(HOURS, target);
   const seq = instants.length - 1;
@@ -63,7 +65,7 @@ test('hours later every second, days later every hour, and then nothing is there
 
   for (const at of [instants[seq] as number, now - 20 * HOUR_MS]) {
     const root = join(makeFolder(t), 'data');
-    const restored = await restoreTimeline(target, root, { key: KEY, at, url: 'file:///nowhere' });
+    const restored = await restoreTimeline(target, root, { at });
     const number = instants.indexOf(restored.at);
     assert.equal(readFileSync(join(root, 'payloads/state'), 'utf8'), `${number}`);
     assert.deepEqual(readdirSync(join(root, 'payloads')).sort(), ['state', `step-${number}`]);
@@ -92,14 +94,14 @@ async function writeState(target: BackupTarget, own: Omit<Span, 'name'>): Promis
   const name = nameOf(own);
   const gone: Entry = { head: { kind: 'gone', file: `payloads/step-${own.from}` }, bytes: Buffer.alloc(0) };
   const entries = [bytesOf('payloads/state', `${own.to}`), bytesOf(`payloads/step-${own.to}`, ''), gone];
-  await target.write(name, packObject(name, KEY, list(entries)));
+  await target.writeEntries(name, list(entries));
 }
 
 async function writeBase(target: BackupTarget, own: { from: number; to: number; at: number }): Promise<void> {
   const copy = `copies/1-${own.from}`;
   const entries = [bytesOf('payloads/state', `${own.from}`), bytesOf(`payloads/step-${own.from}`, '')];
-  await target.write(copy, packObject(copy, KEY, list(entries)));
-  await writeSmall(target, nameOf({ ...own, kind: 'bases', epoch: 1 }), { text: copy });
+  await target.writeEntries(copy, list(entries));
+  await target.writeText(nameOf({ ...own, kind: 'bases', epoch: 1 }), copy);
 }
 
 const PAGE = 512;
@@ -180,7 +182,12 @@ test('segments are merged when their hour has ended, after a base copy was made,
   t.mock.method(Date, 'now', () => today() - (isLater ? 0 : 2 * HOUR_MS));
   t.mock.method(performance, 'now', () => since() + (isLater ? 61_000 : 0));
   const state = createStreamState();
-  const settings = { dataDir: root, target: { url, s3: undefined }, backlogBytes: 2 ** 30, ...KEEP };
+  const settings = {
+    dataDir: root,
+    target: { url, s3: undefined, key: KEY },
+    backlogBytes: 2 ** 30,
+    ...KEEP,
+  };
   const stream = createBackupStream(settings, state);
   assert.equal(await stream.start(), undefined);
   while (state[STATE.basedAt] === 0) await delay(10);

@@ -1,14 +1,12 @@
 import { listLeases } from './leases.ts';
-import { DamagedObject, type Entry, type EntryHead, packObject, unpackObject } from './objects.ts';
+import { DamagedObject, type Entry, type EntryHead } from './objects.ts';
 import type { Lease, Span } from './spans.ts';
 import { HOUR_MS, hourOf, KINDS, nameOf, planRestore, readSpan, spansOf } from './spans.ts';
-import { type BackupTarget, readSmall } from './target.ts';
+import type { BackupTarget } from './target.ts';
 
 /** What is merged and removed in a target as it becomes older. */
 
 export interface Retention {
-  /** undefined: nothing is encrypted. */
-  readonly key: Uint8Array | undefined;
   readonly keepSecondsHours: number;
   readonly keepHoursDays: number;
 }
@@ -30,11 +28,10 @@ export async function keepHouse(
 ): Promise<{ wantsBase: boolean }> {
   const leases: Lease[] = await listLeases(target);
   const line = spansOf(await listSpans(target), leases, epoch);
-  for (const run of listUnmerged(line, now - SETTLED_MS))
-    line.push(await mergeRun(target, retention.key, run));
+  for (const run of listUnmerged(line, now - SETTLED_MS)) line.push(await mergeRun(target, run));
   const { old, wantsBase } = sortOut(line, leases, { ...retention, now });
   for (const span of old) {
-    const copy = span.kind === 'bases' ? (await readSmall(target, span.name))?.toString() : undefined;
+    const copy = span.kind === 'bases' ? await readCopyName(target, span.name) : undefined;
     await target.remove(span.name);
     if (copy !== undefined) await target.remove(copy);
   }
@@ -57,20 +54,32 @@ function listUnmerged(line: readonly Span[], until: number): Span[][] {
   return runs.filter((run) => run.length > 1);
 }
 
-async function mergeRun(target: BackupTarget, key: Uint8Array | undefined, run: readonly Span[]) {
+async function mergeRun(target: BackupTarget, run: readonly Span[]) {
   const [first, last] = [run[0] as Span, run.at(-1) as Span];
   const merged = { kind: 'hours' as const, from: first.from, to: last.to, epoch: last.epoch, at: last.at };
   const name = nameOf(merged);
-  const read = (at: number) => readObject(target, (run[at] as Span).name, key);
-  await target.write(name, packObject(name, key, mergeObjects(read, run.length)));
+  const read = (at: number) => target.readEntries((run[at] as Span).name);
+  await target.writeEntries(name, mergeObjects(read, run.length));
   return { ...merged, name };
 }
 
-/** @throws Error that names the object when it is missing or damaged */
-export async function* readObject(target: BackupTarget, name: string, key: Uint8Array | undefined) {
-  const bytes = await target.read(name);
-  if (bytes === undefined) throw new DamagedObject(`${name} is missing`);
-  yield* unpackObject(name, key, bytes);
+/** A base is the name of its copy. @throws DamagedObject when it is missing or names none */
+export async function readCopyName(target: BackupTarget, name: string): Promise<string> {
+  const copy = await target.readText(name);
+  if (copy === undefined) throw new DamagedObject(`${name} is missing`);
+  if (!/^copies\/[\w-]{1,100}$/.test(copy)) throw new DamagedObject(`${name} is damaged: it names no copy`);
+  return copy;
+}
+
+/** Removes bases whose copy is gone, because a restore of their instants would fail. */
+export async function removeBroken(target: BackupTarget): Promise<void> {
+  const bases = await target.list('bases');
+  const copies = new Set(await target.list('copies'));
+  for (const name of bases) {
+    const copy = await readCopyName(target, name).catch(() => undefined);
+    // What is damaged or forged stays, and is named by a check of all objects.
+    if (copy !== undefined && !copies.has(copy)) await target.remove(name);
+  }
 }
 
 interface MergedFile {
@@ -130,7 +139,7 @@ function leaveLast(entry: Entry, file: MergedFile, at: number): Entry | undefine
 export function sortOut(
   line: readonly Span[],
   leases: readonly Lease[],
-  { keepSecondsHours, keepHoursDays, now }: Omit<Retention, 'key'> & { readonly now: number },
+  { keepSecondsHours, keepHoursDays, now }: Retention & { readonly now: number },
 ): { old: Span[]; wantsBase: boolean } {
   const of = (kind: Span['kind']) => line.filter((span) => span.kind === kind);
   const bases = of('bases').sort((a, b) => a.at - b.at);

@@ -25,6 +25,8 @@ export interface Lease {
   readonly holder: string;
   readonly at: number;
   readonly from: number;
+  /** The last segment that the holder had written when it last renewed the lease. A target without it was shortened. */
+  readonly sent?: { readonly to: number; readonly at: number } | undefined;
 }
 
 export const HOUR_MS = 3_600_000;
@@ -72,10 +74,24 @@ export function planRestore(spans: readonly Span[], leases: readonly Lease[], at
         epoch: lease.epoch,
         at: end.at,
         /** The last instant that the target knows of, if objects on the way to it are missing. */
-        ...(end.to < last.to && { lostAt: last.at }),
+        ...lostAfter(end, [last, ...listSent(leases, lease.epoch, at)]),
       };
   }
   return undefined;
+}
+
+/** @returns the last segments that leases name, of the line that leads to an epoch */
+const listSent = (leases: readonly Lease[], epoch: number, until: number) =>
+  leases.flatMap(({ sent, epoch: own }) => {
+    if (sent === undefined || own > epoch || sent.at > until) return [];
+    // What it sent after the next holder had taken over does not count.
+    const next = leases.find((one) => one.epoch === own + 1 && one.epoch <= epoch);
+    return [{ to: Math.min(sent.to, next?.from ?? Infinity), at: sent.at }];
+  });
+
+function lostAfter(end: Pick<Span, 'to'>, known: readonly Pick<Span, 'to' | 'at'>[]): { lostAt?: number } {
+  const later = known.filter(({ to }) => to > end.to).map(({ at }) => at);
+  return later.length === 0 ? {} : { lostAt: Math.max(...later) };
 }
 
 const later = (one: Lease | undefined, other: Lease): Lease =>

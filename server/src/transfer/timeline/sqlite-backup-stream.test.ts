@@ -8,9 +8,10 @@ import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/support/task-process.ts';
 import { dataFolderAt, makeStoreFolders, migrate } from '../../storage/storage.ts';
-import { createBackupStream, createStreamState, STATE } from './backup-stream.ts';
+import { createBackupStream } from './backup-stream.ts';
 import { takeLease } from './leases.ts';
 import { fillFolder, listBackups } from './restore-timeline.ts';
+import { createStreamState, STATE } from './stream-state.ts';
 import { openTarget } from './target.ts';
 import { stampOf } from './watched-file.ts';
 
@@ -28,7 +29,7 @@ async function createPlace(t: TestContext) {
   const place = { url: pathToFileURL(target).href, s3: undefined };
   const createStream = (backlogBytes = 2 ** 30) => {
     const state = createStreamState();
-    const settings = { key: undefined, keepSecondsHours: 24, keepHoursDays: 30, backlogBytes };
+    const settings = { keepSecondsHours: 24, keepHoursDays: 30, backlogBytes };
     return { state, stream: createBackupStream({ dataDir: folder.root, target: place, ...settings }, state) };
   };
   return { root, folder, target, place, createStream };
@@ -116,7 +117,7 @@ test('a target that is away from the start gets a base copy of what was given up
   await until('there is another base copy', () => Number(state[STATE.basedAt]) > based);
   await stream.stop();
   const restored = dataFolderAt(join(root, 'restored'));
-  await fillFolder(openTarget(place), restored.root, { key: undefined, url: place.url });
+  await fillFolder(openTarget(place), restored.root);
   using copy = new DatabaseSync(join(restored.catalogs, '1.db'));
   assert.equal(copy.prepare('pragma integrity_check').get()?.integrity_check, 'ok');
   const rows = 'select id, bytes from block';

@@ -2,16 +2,21 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { lockDataFolder, writeOwnFile } from '../../storage/storage.ts';
-import * as stream from './backup-stream.ts';
 import { inData } from './failures.ts';
 import { FollowedFiles, listSent } from './followed-files.ts';
 import * as leasing from './leases.ts';
+import { type LocalState, NOTHING_SENT, readLocalState, writeLocalState } from './local-state.ts';
+import { DamagedObject } from './objects.ts';
 import { readSpanObject } from './restore-timeline.ts';
 import { listSpans } from './retention.ts';
 import { findPath, hourOf, type Span, spansOf } from './spans.ts';
-import { openTarget, type TargetSettings, writeSmall } from './target.ts';
+import { noteFailure, STATE, type StreamSettings, type StreamState } from './stream-state.ts';
+import { openTarget, type TargetSettings } from './target.ts';
+import { refuseOther } from './target-check.ts';
 
 const POLL_MS = 200;
+/** Interval between checks whether the target still holds the same backup. */
+const CHECK_MS = 60_000;
 
 /** Where `relata promote` leaves its request for the running standby. */
 const promoteRequestAt = (dataDir: string) => join(dataDir, 'backup-state.json.promote');
@@ -23,9 +28,9 @@ export type Standby = ReturnType<typeof createStandby>;
  * them. Changes are appended to their logs as a transaction each, catalogs before the control database: a
  * task that is visible as ended has its effect.
  */
-export function createStandby(settings: stream.StreamSettings, state: stream.StreamState) {
-  const { dataDir, key } = settings;
-  const restored = stream.readLocalState(dataDir);
+export function createStandby(settings: StreamSettings, state: StreamState) {
+  const { dataDir, checkMs = CHECK_MS } = settings;
+  const restored = readLocalState(dataDir);
   if (restored === undefined) throw new Error(`${dataDir} follows no backup: begin with an empty directory`);
   let local = restored;
   const target = openTarget(settings.target);
@@ -35,34 +40,44 @@ export function createStandby(settings: stream.StreamSettings, state: stream.Str
   /** When the lease holder last showed signs of life, and when it was asked to hand over, by this machine's clock. */
   let heardAt = performance.now();
   let askedAt: number | undefined;
+  let identifiedAt = Number.NEGATIVE_INFINITY;
   let working: Promise<void> | undefined;
   let lastError = '';
-  state[stream.STATE.followedAt] = local.at;
+  state[STATE.followedAt] = local.at;
 
   async function work(): Promise<void> {
-    while (!stopped.signal.aborted && state[stream.STATE.isPromoted] === 0) {
+    while (!stopped.signal.aborted && state[STATE.isPromoted] === 0) {
       try {
         await follow();
         if (existsSync(promoteRequestAt(dataDir))) await promote();
-        state[stream.STATE.failure] = 0;
+        state[STATE.failure] = 0;
       } catch (error) {
         lastError = (error as Error).message;
-        stream.noteFailure(state, error);
+        noteFailure(state, error);
       }
       await delay(POLL_MS, undefined, { signal: stopped.signal }).catch(() => {});
     }
   }
 
   async function follow(): Promise<void> {
+    await identify();
     await readLeases();
     const line = spansOf(await listNews(), leases, leases.at(-1)?.epoch ?? 0);
     for (const span of findPath(line, { from: local.seq })) {
-      for await (const entry of readSpanObject(target, span, key)) inData(() => files.apply(entry));
+      for await (const entry of readSpanObject(target, span)) inData(() => files.apply(entry));
       inData(() => files.publish());
       save({ seq: span.to, at: span.at, epoch: span.epoch });
     }
     // A service without changes still renews its lease.
-    state[stream.STATE.followedAt] = Math.max(local.at, leases.at(-1)?.renewedAt ?? 0);
+    state[STATE.followedAt] = Math.max(local.at, leases.at(-1)?.renewedAt ?? 0);
+  }
+
+  /** A directory whose disk is not mounted must not look like a writer that is silent. */
+  async function identify(): Promise<void> {
+    if (performance.now() - identifiedAt < checkMs) return;
+    const found = (await target.isThere()) ? await target.findIdentity() : undefined;
+    if (local.backup !== undefined) refuseOther(target, found, local.backup);
+    identifiedAt = performance.now();
   }
 
   async function readLeases(): Promise<void> {
@@ -73,9 +88,10 @@ export function createStandby(settings: stream.StreamSettings, state: stream.Str
     }
     const now = await leasing.readLease(target, last.epoch);
     const next = await leasing.readLease(target, last.epoch + 1);
-    if (now !== undefined) leases.splice(-1, 1, now);
+    if (now === undefined || now.renewedAt < last.renewedAt) throw refuseSetBack(last.epoch, now);
+    leases.splice(-1, 1, now);
     if (next !== undefined) leases.push(next);
-    if (next !== undefined || now?.renewedAt !== last.renewedAt) heardAt = performance.now();
+    if (next !== undefined || now.renewedAt !== last.renewedAt) heardAt = performance.now();
   }
 
   /** Usually the segments of this hour; after a long gap everything. */
@@ -95,24 +111,25 @@ export function createStandby(settings: stream.StreamSettings, state: stream.Str
     files.close();
     save({ epoch: lease.epoch, files: listSent(dataDir) });
     rmSync(promoteRequestAt(dataDir));
-    state[stream.STATE.isPromoted] = 1;
+    state[STATE.isPromoted] = 1;
     if (last !== undefined) await target.remove(leasing.handoverOf(last.epoch));
   }
 
   /** @returns whether everything from the holder of the lease has arrived */
-  async function hasAll({ epoch, handedOver = Infinity }: leasing.HeldLease): Promise<boolean> {
+  async function hasAll(last: leasing.HeldLease): Promise<boolean> {
+    const { handedOver = Infinity } = last;
     const now = performance.now();
     if (askedAt === undefined) {
-      await writeSmall(target, leasing.handoverOf(epoch), { text: local.holder });
+      await leasing.askForHandover(target, last, local.holder);
       askedAt = now;
     }
     const isGone = now - heardAt > leasing.LEASE_MS;
     return isGone || local.seq >= handedOver || now - askedAt > leasing.PATIENCE_MS;
   }
 
-  function save(change: Partial<stream.LocalState>): void {
-    local = { ...local, files: stream.NOTHING_SENT, ...change };
-    stream.writeLocalState(dataDir, local);
+  function save(change: Partial<LocalState>): void {
+    local = { ...local, files: NOTHING_SENT, ...change };
+    writeLocalState(dataDir, local);
   }
 
   return {
@@ -128,6 +145,15 @@ export function createStandby(settings: stream.StreamSettings, state: stream.Str
   };
 }
 
+function refuseSetBack(epoch: number, now: leasing.HeldLease | undefined): DamagedObject {
+  const name = leasing.leaseNameOf(epoch);
+  return new DamagedObject(
+    now === undefined
+      ? `${name} is missing`
+      : `${name} is older than what was read before: the target was set back`,
+  );
+}
+
 /** Time for a standby to fetch the rest and then to take the lease. */
 const STANDBY_MS = 60_000;
 
@@ -137,9 +163,9 @@ const STANDBY_MS = 60_000;
  */
 export async function promote(
   root: string,
-  { url, s3 }: { url: string | undefined; s3: TargetSettings['s3'] },
+  { url, ...settings }: { url: string | undefined } & Omit<TargetSettings, 'url'>,
 ): Promise<{ at: number }> {
-  const local = stream.readLocalState(root);
+  const local = readLocalState(root);
   if (local === undefined) throw new Error(`${root} was not restored from a backup, and follows none`);
   let lock: ReturnType<typeof lockDataFolder>;
   try {
@@ -148,7 +174,9 @@ export async function promote(
     return promoteStandby(root);
   }
   using _lock = lock;
-  const target = openTarget({ url: url ?? local.url, s3 });
+  const target = openTarget({ url: url ?? local.url, ...settings });
+  const found = (await target.isThere()) ? await target.findIdentity() : undefined;
+  if (local.backup !== undefined) refuseOther(target, found, local.backup);
   const last = (await leasing.listLeases(target)).at(-1);
   const own = { holder: local.holder, from: local.seq };
   if (last?.holder !== local.holder && (await leasing.takeLease(target, last, own)) === undefined)
@@ -165,5 +193,5 @@ async function promoteStandby(root: string): Promise<{ at: number }> {
       rmSync(request, { force: true });
       throw new Error(`The service on ${root} is no standby, or does not reach its target: see its log`);
     }
-  return { at: stream.readLocalState(root)?.at ?? 0 };
+  return { at: readLocalState(root)?.at ?? 0 };
 }

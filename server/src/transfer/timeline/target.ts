@@ -1,35 +1,143 @@
-import { writeSync } from 'node:fs';
-import { link, open, readdir, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { allowAddresses, createTimeouts, OutboundProblem } from '../../outbound/outbound.ts';
-import { S3, type S3Place } from '../../outbound/s3/s3.ts';
-import { makeFolders, syncFolder } from '../../storage/storage.ts';
+import type { S3Place } from '../../outbound/s3/s3.ts';
+import { openBucket } from './bucket-place.ts';
+import { openFolder } from './folder-place.ts';
+import * as objects from './objects.ts';
+import { type ObjectPlace, VanishedTarget } from './place.ts';
 
-/** Where a backup is stored: objects by names with slashes, each written completely or not at all. */
-export interface BackupTarget {
-  /** @returns the names that begin with the folder, in order. @param after only names behind this one */
-  list(folder: string, after?: string): Promise<string[]>;
-  read(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** @param bytes pieces, each valid until the next is taken. @param isNew it must not exist. @returns its durable size; undefined: it existed */
-  write(name: string, bytes: AsyncIterable<Uint8Array>, isNew?: boolean): Promise<number | undefined>;
-  remove(name: string): Promise<void>;
-}
+/**
+ * Where a backup is stored. Nothing reads or writes an object of a backup except through here, so with a key
+ * everything that is read is authenticated: what was written under this name, for this backup.
+ */
+export type BackupTarget = ReturnType<typeof openTarget>;
 
 export interface TargetSettings {
   /** `file:///…` or `s3://bucket/prefix`. */
   readonly url: string;
   readonly s3: Omit<S3Place, 'bucket'> | undefined;
+  /** undefined: nothing is encrypted, and nothing is authenticated. */
+  readonly key?: Uint8Array | undefined;
+  /** Whether objects are read, too, that the key does not authenticate. */
+  readonly isUnauthenticated?: boolean;
 }
 
+/** The object that says which backup a target holds. */
+export const IDENTITY = 'identity';
+const ID = /^[0-9a-f]{32}$/;
+/** Texts are smaller than this. */
+const TEXT_BYTES = 64 * 1024;
+
+export const makeBackupId = () => randomBytes(16).toString('hex');
+
 /** Nothing is created or requested before the first call. @throws Error that names the setting */
-export function openTarget({ url, s3 }: TargetSettings): BackupTarget {
+export function openTarget(settings: TargetSettings) {
+  const { url, key, isUnauthenticated = false } = settings;
+  const place = openPlace(settings);
+  let backup: string | undefined;
+
+  const sealFor = (id: string) => key && { key, backup: id };
+
+  /** @throws UnauthenticatedObject when nothing says which backup it is of */
+  async function readingOf(name: string): Promise<objects.Reading> {
+    if (key === undefined) return { seal: undefined };
+    const id = backup ?? (await findIdentity());
+    if (id === undefined && !isUnauthenticated) throw objects.refuseUnauthenticated(name);
+    return { seal: sealFor(id ?? ''), isUnauthenticated };
+  }
+
+  async function readBytes(name: string): Promise<Buffer | undefined> {
+    const pieces = await place.read(name);
+    if (pieces === undefined) return undefined;
+    const read: Uint8Array[] = [];
+    let length = 0;
+    for await (const piece of pieces) {
+      length += piece.length;
+      if (length > TEXT_BYTES) throw new objects.DamagedObject(`${name} is damaged: it is too large`);
+      read.push(Buffer.from(piece));
+    }
+    return Buffer.concat(read);
+  }
+
+  /** @returns the id of the backup that the target holds; undefined: none is there, or one by an earlier version */
+  async function findIdentity(): Promise<string | undefined> {
+    const bytes = await readBytes(IDENTITY);
+    if (bytes === undefined) return undefined;
+    const reading = { seal: sealFor(''), isUnauthenticated };
+    const id = readId(await objects.unpackText(IDENTITY, reading, bytes));
+    backup ??= id;
+    if (id === backup) place.expectMark(IDENTITY, bytes);
+    return id;
+  }
+
+  const sealOfOwn = () => {
+    if (key !== undefined && backup === undefined) throw new Error('the id of the backup is not known yet');
+    return sealFor(backup ?? '');
+  };
+
+  return {
+    url,
+    isThere: () => place.isThere(),
+    make: () => place.make(),
+    list: place.list,
+    remove: place.remove,
+    findIdentity,
+    /** @returns the id of the backup that is read and written */
+    own: () => backup,
+    /** Names the backup that is read and written from now on, before the target says it. */
+    adopt(id: string): void {
+      backup = id;
+      place.expectMark(IDENTITY, undefined);
+    },
+    /** Makes the target say which backup it holds. From then on a directory that does not say so counts as vanished. */
+    async writeIdentity(id: string): Promise<void> {
+      const bytes = objects.packText(IDENTITY, sealFor(''), JSON.stringify({ backup: id }));
+      await place.write(IDENTITY, Readable.from([bytes]));
+      backup = id;
+      place.expectMark(IDENTITY, bytes);
+    },
+    /** @returns undefined if there is no such object, or it is empty */
+    async readText(name: string): Promise<string | undefined> {
+      const bytes = await readBytes(name);
+      if (bytes === undefined || bytes.length === 0) return undefined;
+      return objects.unpackText(name, await readingOf(name), bytes);
+    },
+    /** @param isNew it must not exist. @returns whether it was written */
+    async writeText(name: string, text: string, isNew = false): Promise<boolean> {
+      const bytes = objects.packText(name, sealOfOwn(), text);
+      return (await place.write(name, Readable.from([bytes]), isNew)) !== undefined;
+    },
+    /** @throws DamagedObject when it is missing, not as it was written, or not authenticated */
+    async *readEntries(name: string): AsyncGenerator<objects.Entry> {
+      const reading = await readingOf(name);
+      const bytes = await place.read(name);
+      if (bytes === undefined) throw new objects.DamagedObject(`${name} is missing`);
+      yield* objects.unpackObject(name, reading, bytes);
+    },
+    /** @returns how many bytes were written */
+    async writeEntries(name: string, entries: AsyncIterable<objects.Entry>): Promise<number> {
+      return (await place.write(name, objects.packObject(name, sealOfOwn(), entries))) ?? 0;
+    },
+  };
+}
+
+function readId(text: string): string {
+  let id: unknown;
+  try {
+    id = (JSON.parse(text) as { backup?: unknown }).backup;
+  } catch {
+    id = undefined;
+  }
+  if (typeof id === 'string' && ID.test(id)) return id;
+  throw new objects.DamagedObject(`${IDENTITY} is damaged: it names no backup`);
+}
+
+function openPlace({ url, s3 }: TargetSettings): ObjectPlace {
   const { protocol, host, pathname } = new URL(url);
   if (protocol === 'file:') return openFolder(fileURLToPath(url));
   if (protocol !== 's3:')
-    throw new Error(`${url} is no place of a backup: name file:///… or s3://bucket/prefix`);
+    throw new Error(`${url} is not a place of a backup: name file:///… or s3://bucket/prefix`);
   if (s3 === undefined)
     throw new Error(
       'A backup in S3 needs RELATA_BACKUP_S3_ENDPOINT, RELATA_BACKUP_S3_ACCESS_KEY_ID and RELATA_BACKUP_S3_SECRET_ACCESS_KEY',
@@ -37,108 +145,10 @@ export function openTarget({ url, s3 }: TargetSettings): BackupTarget {
   return openBucket({ ...s3, bucket: host }, decodeURIComponent(pathname).replace(/^\/|\/$/g, ''));
 }
 
-function openFolder(root: string): BackupTarget {
-  const parts = join(root, 'parts');
-  const unlessMissing = (error: { code?: string }) => {
-    if (error.code !== 'ENOENT') throw error;
-    return undefined;
-  };
-  return {
-    async list(folder, after = '') {
-      const all = readdir(join(root, folder), { recursive: true, withFileTypes: true });
-      const found = (await all.catch(unlessMissing)) ?? [];
-      const paths = found
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath, entry.name));
-      const names = paths.map((path) => path.slice(root.length + 1).replaceAll('\\', '/'));
-      return names.filter((name) => name > after).sort();
-    },
-    async read(name) {
-      const file = await open(join(root, name)).catch(unlessMissing);
-      return file?.createReadStream({ highWaterMark: 1024 * 1024 });
-    },
-    async write(name, bytes, isNew = false) {
-      const [path, part] = [join(root, name), join(parts, name.replaceAll('/', '-'))];
-      makeFolders(parts);
-      makeFolders(dirname(path));
-      const file = await open(part, 'w', 0o600);
-      let length = 0;
-      try {
-        for await (const piece of bytes) length += writeNow(file.fd, piece);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      if (isNew && !(await linkNew(part, path))) return undefined;
-      if (!isNew) await rename(part, path);
-      await syncFolder(dirname(path));
-      return length;
-    },
-    remove: (name) => rm(join(root, name), { force: true }),
-  };
+/** For commands that read a backup. @throws VanishedTarget when there is no such directory */
+export async function openExisting(settings: TargetSettings): Promise<BackupTarget> {
+  const target = openTarget(settings);
+  if (!(await target.isThere()))
+    throw new VanishedTarget(`${settings.url} is not there: mount the disk, or name another place`);
+  return target;
 }
-
-/** Passing a piece to another thread takes longer than writing it; only the sync waits for the disk. @returns its length */
-function writeNow(file: number, piece: Uint8Array): number {
-  for (let at = 0; at < piece.length; ) at += writeSync(file, piece, at);
-  return piece.length;
-}
-
-/** @returns whether the name was free */
-async function linkNew(part: string, path: string): Promise<boolean> {
-  try {
-    await link(part, path);
-    return true;
-  } catch (error) {
-    if ((error as { code?: string }).code === 'EEXIST') return false;
-    throw error;
-  } finally {
-    await rm(part, { force: true });
-  }
-}
-
-/** The operator names the address, so any is allowed; a segment of a second is small, a base copy may take a day. */
-const LIMITS = { connectMs: 10_000, idleMs: 30_000, wholeMs: 24 * 3_600_000 };
-
-function openBucket(place: S3Place, prefix: string): BackupTarget {
-  const open = () =>
-    new S3(place, {
-      allows: allowAddresses(['0.0.0.0/0', '::/0']),
-      resolve: undefined,
-      timeouts: createTimeouts(LIMITS, 'The server'),
-      signal: undefined,
-    });
-  const before = prefix === '' ? '' : `${prefix}/`;
-  const unless = async <Result>(reason: OutboundProblem['reason'], work: () => Promise<Result>) => {
-    try {
-      return await work();
-    } catch (error) {
-      if (error instanceof OutboundProblem && error.reason === reason) return undefined;
-      throw error;
-    }
-  };
-  return {
-    async list(folder, after) {
-      const names: string[] = [];
-      const found = open().list(`${before}${folder}/`, after && before + after);
-      for await (const { key } of found) names.push(key.slice(before.length));
-      return names;
-    },
-    read: async (name) => (await unless('no_file', () => open().read(before + name)))?.bytes,
-    write: (name, bytes, isNew = false) =>
-      unless('changed', () => open().write(before + name, bytes, { isNew })),
-    remove: (name) => open().remove(before + name),
-  };
-}
-
-/** @returns all bytes of a small object */
-export async function readSmall(target: BackupTarget, name: string): Promise<Buffer | undefined> {
-  const bytes = await target.read(name);
-  return bytes && buffer(bytes);
-}
-
-export const writeSmall = (
-  target: BackupTarget,
-  name: string,
-  { text, isNew = false }: { text: string; isNew?: boolean },
-): Promise<number | undefined> => target.write(name, Readable.from([Buffer.from(text)]), isNew);

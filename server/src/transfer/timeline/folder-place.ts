@@ -1,0 +1,146 @@
+import * as fs from 'node:fs';
+import { type FileHandle, link, open, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { makeFolders, syncFolder, syncFolderNow } from '../../storage/storage.ts';
+import { DamagedObject } from './objects.ts';
+import { type ObjectPlace, VanishedTarget } from './place.ts';
+
+/** A directory that holds the objects of a backup. Only folders and regular files are followed, read and written. */
+export function openFolder(root: string): ObjectPlace {
+  const parts = join(root, 'parts');
+  let mark: { readonly name: string; readonly bytes: Uint8Array } | undefined;
+
+  /** @throws VanishedTarget for the empty directory that is left when a disk is not mounted, and for another disk */
+  const requireMark = (): void => {
+    if (!isFolder(root))
+      throw new VanishedTarget(`${root} is not there, and it is not made anew: mount the disk of the backup`);
+    if (mark !== undefined && !isMarked(join(root, mark.name), mark.bytes))
+      throw new VanishedTarget(
+        `${root} is not the directory that the backup was sent to, as its file ${mark.name} is missing or another: mount the disk of the backup`,
+      );
+  };
+
+  const unlessMissing = (error: { code?: string }) => {
+    if (error.code !== 'ENOENT') throw error;
+    // Nothing is missing in a directory that is not there itself.
+    if (mark !== undefined) requireMark();
+    return undefined;
+  };
+
+  return {
+    isThere: async () => isFolder(root),
+    make: async () => makeFolders(root),
+    expectMark(name, bytes) {
+      mark = bytes && { name, bytes };
+    },
+    async list(folder, after = '') {
+      requireFolders(root, `${folder}/`);
+      const all = readdir(join(root, folder), { recursive: true, withFileTypes: true });
+      const found = (await all.catch(unlessMissing)) ?? [];
+      const names = found.flatMap((entry) => {
+        if (entry.isDirectory()) return [];
+        const name = join(entry.parentPath, entry.name)
+          .slice(root.length + 1)
+          .replaceAll('\\', '/');
+        if (!entry.isFile()) throw refuseIrregular(name);
+        return [name];
+      });
+      return names.filter((name) => name > after).sort();
+    },
+    async read(name) {
+      requireFolders(root, name);
+      const file = await openRegular(join(root, name), name).catch(unlessMissing);
+      return file?.createReadStream({ highWaterMark: 1024 * 1024 });
+    },
+    async write(name, bytes, isNew = false) {
+      requireMark();
+      const [path, part] = [join(root, name), join(parts, name.replaceAll('/', '-'))];
+      makeInside(root, 'parts/');
+      makeInside(root, name);
+      // A link in its place is removed, and not followed.
+      await rm(part, { force: true });
+      const file = await open(part, 'wx', 0o600);
+      let length = 0;
+      try {
+        for await (const piece of bytes) length += writeNow(file.fd, piece);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      if (isNew && !(await linkNew(part, path))) return undefined;
+      if (!isNew) await rename(part, path);
+      await syncFolder(dirname(path));
+      return length;
+    },
+    async remove(name) {
+      requireFolders(root, name);
+      await rm(join(root, name), { force: true });
+    },
+  };
+}
+
+const isFolder = (path: string) => fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
+function isMarked(path: string, bytes: Uint8Array): boolean {
+  const found = fs.lstatSync(path, { throwIfNoEntry: false });
+  return found?.isFile() === true && found.size === bytes.length && fs.readFileSync(path).equals(bytes);
+}
+
+const foldersOf = (root: string, name: string) =>
+  name.split('/').flatMap((_, at, all) => (at === 0 ? [] : join(root, ...all.slice(0, at))));
+
+/** @throws DamagedObject when a folder on the way to an object is a link or a file of another kind */
+function requireFolders(root: string, name: string): void {
+  for (const path of foldersOf(root, name)) {
+    const found = fs.lstatSync(path, { throwIfNoEntry: false });
+    if (found !== undefined && !found.isDirectory() && !found.isFile())
+      throw refuseIrregular(path.slice(root.length + 1));
+  }
+}
+
+/** Makes folders below the root; the root itself has to be there. */
+function makeInside(root: string, name: string): void {
+  requireFolders(root, name);
+  for (const path of foldersOf(root, name)) {
+    if (fs.existsSync(path)) continue;
+    fs.mkdirSync(path, { mode: 0o700 });
+    syncFolderNow(dirname(path));
+  }
+}
+
+const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = fs.constants;
+
+/** A FIFO would block the reader, and a link would lead anywhere. */
+async function openRegular(path: string, name: string): Promise<FileHandle> {
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: { code?: string }) => {
+    if (error.code === 'ELOOP' || error.code === 'ENXIO') throw refuseIrregular(name);
+    throw error;
+  });
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw refuseIrregular(name);
+}
+
+const refuseIrregular = (name: string) =>
+  new DamagedObject(
+    `${name} is not a regular file, and a backup holds no links, FIFOs or devices: remove it`,
+  );
+
+/** Passing a piece to another thread takes longer than writing it; only the sync waits for the disk. @returns its length */
+function writeNow(file: number, piece: Uint8Array): number {
+  for (let at = 0; at < piece.length; ) at += fs.writeSync(file, piece, at);
+  return piece.length;
+}
+
+/** @returns whether the name was free */
+async function linkNew(part: string, path: string): Promise<boolean> {
+  try {
+    await link(part, path);
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await rm(part, { force: true });
+  }
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { BackupPlace } from '../../../test/support/backup-place.ts';
+import { S3_KEYS, S3_REGION, startS3Server } from '../../../test/support/outbound/s3-server.ts';
+import { until } from '../../../test/support/task-process.ts';
+import { FAILURES } from './failures.ts';
+import { verifyTimeline } from './restore-timeline.ts';
+import { mergeObjects } from './retention.ts';
+import { nameOf, readSpan } from './spans.ts';
+import { inspectTarget } from './target-check.ts';
+
+/** A target that loses objects, or is gone (docs/operating.md, "When the target is damaged or gone"). */
+
+const KEY = Buffer.alloc(32, 'lost');
+const INCOMPLETE = FAILURES.indexOf('incomplete');
+const VANISHED = FAILURES.indexOf('vanished');
+
+type Sender = Awaited<ReturnType<BackupPlace['start']>>;
+
+async function startSent(t: TestContext, place: BackupPlace): Promise<Sender> {
+  const sender = await place.start(t);
+  await until('there is a base', () => sender.read('basedAt') > 0);
+  await place.changeAndSend('change 1', sender.read);
+  await place.changeAndSend('change 2', sender.read);
+  return sender;
+}
+
+/** Waits until the target is whole again after a loss. */
+async function untilMended({ read }: Sender, gaps = 0): Promise<void> {
+  await until('the loss is reported', () => read('gaps') > gaps);
+  await until('there is another base', () => read('basedAt') > 0 && read('isIncomplete') === 0);
+  await until('the backup continues', () => read('failure') === 0);
+}
+
+async function firstOf(place: BackupPlace, folder: string): Promise<string> {
+  const [name] = await place.open().list(folder);
+  assert.ok(name, `there is nothing in ${folder}`);
+  return name;
+}
+
+for (const [what, folder] of [
+  ['base', 'bases'],
+  ['copy of the base', 'copies'],
+] as const)
+  for (const key of [undefined, KEY])
+    test(`a ${what} that is deleted from a target ${key ? 'with' : 'without'} a key is reported, and a new base is made`, async (t) => {
+      const place = BackupPlace.create(t, { key });
+      const sender = await startSent(t, place);
+      const name = await firstOf(place, folder);
+      await place.open().remove(name);
+      await until('the loss is reported', () => sender.read('gaps') > 0);
+      await untilMended(sender);
+      assert.equal(sender.read('gaps'), 1);
+      await place.changeAndSend('change 3', sender.read);
+      await sender.stop();
+      assert.deepEqual(await place.restore('restored'), ['change 1', 'change 2', 'change 3']);
+      assert.match(sender.reason(), new RegExp(`^${name} is missing`));
+      assert.deepEqual((await verifyTimeline(place.open())).problems, [], 'nothing leads to what is gone');
+    });
+
+test('a segment that is deleted is reported, and a new base is made', async (t) => {
+  const place = BackupPlace.create(t);
+  const sender = await startSent(t, place);
+  const segments = await place.open().list('segments');
+  await place.open().remove(segments.at(-2) as string);
+  await untilMended(sender);
+  assert.match(sender.reason(), /^the segment after number \d+ is missing/);
+  await place.changeAndSend('change 3', sender.read);
+  await sender.stop();
+  assert.deepEqual(await place.restore('restored'), ['change 1', 'change 2', 'change 3']);
+});
+
+test('a loss is reported until the next check, and the service that restarts finds it at once', async (t) => {
+  const place = BackupPlace.create(t);
+  const first = await startSent(t, place);
+  await first.stop();
+  await place.open().remove(await firstOf(place, 'copies'));
+  const { problem } = await inspectTarget(place.target, place.dataDir);
+  assert.match(problem ?? '', /^copies\/.* is missing$/);
+  const sender = await place.start(t);
+  assert.deepEqual(
+    [sender.read('failure'), sender.read('isIncomplete'), sender.read('basedAt')],
+    [INCOMPLETE, 1, 0],
+  );
+  await untilMended(sender);
+  await sender.stop();
+  assert.equal((await inspectTarget(place.target, place.dataDir)).problem, undefined);
+});
+
+test('a directory that is renamed away is not made anew, writes go on, and it gets what it missed', async (t) => {
+  const place = BackupPlace.create(t);
+  const sender = await startSent(t, place);
+  const away = `${place.targetDir}-away`;
+  renameSync(place.targetDir, away);
+  place.change('change 3');
+  await until('it is reported', () => sender.read('failure') === VANISHED);
+  assert.equal(existsSync(place.targetDir), false);
+  assert.match(sender.reason(), /is not there, and it is not made anew: mount the disk of the backup/);
+  const { problem } = await inspectTarget(place.target, place.dataDir);
+  assert.equal(problem, 'it is not there');
+  // An empty directory is what is left of a mount.
+  mkdirSync(place.targetDir);
+  place.change('change 4');
+  const failures = sender.read('failures');
+  await until('it is tried again', () => sender.read('failures') > failures + 1);
+  assert.equal(sender.read('failure'), VANISHED);
+  assert.deepEqual(readdirSync(place.targetDir), []);
+  rmSync(place.targetDir, { recursive: true });
+  renameSync(away, place.targetDir);
+  await until('the backup continues', () => sender.read('failure') === 0 && sender.read('behindSince') === 0);
+  assert.equal(sender.read('gaps'), 0, 'nothing was lost');
+  await sender.stop();
+  assert.deepEqual(await place.restore('restored'), ['change 1', 'change 2', 'change 3', 'change 4']);
+});
+
+test('a service that starts without its directory makes none, and serves', async (t) => {
+  const place = BackupPlace.create(t);
+  const first = await startSent(t, place);
+  await first.stop();
+  const away = `${place.targetDir}-away`;
+  renameSync(place.targetDir, away);
+  const sender = await place.start(t);
+  assert.equal(sender.read('failure'), VANISHED);
+  assert.equal(existsSync(place.targetDir), false);
+  renameSync(away, place.targetDir);
+  await place.changeAndSend('change 3', sender.read);
+  await sender.stop();
+  assert.deepEqual(await place.restore('restored'), ['change 1', 'change 2', 'change 3']);
+});
+
+test('the directory of another backup is refused, while the service runs and at its start', async (t) => {
+  const place = BackupPlace.create(t);
+  const sender = await startSent(t, place);
+  const other = BackupPlace.create(t);
+  await (await startSent(t, other)).stop();
+  renameSync(place.targetDir, `${place.targetDir}-away`);
+  cpSync(other.targetDir, place.targetDir, { recursive: true });
+  const before = readdirSync(place.targetDir, { recursive: true });
+  place.change('change 3');
+  await until('it is refused', () => sender.read('failure') === VANISHED);
+  await sender.stop();
+  const again = await place.start(t);
+  assert.equal(again.read('failure'), VANISHED);
+  await again.stop();
+  assert.deepEqual(readdirSync(place.targetDir, { recursive: true }), before);
+});
+
+test('a target that was set back to an earlier state is reported, and gets a new base', async (t) => {
+  for (const isRunning of [false, true]) {
+    const place = BackupPlace.create(t);
+    const earlier = `${place.targetDir}-earlier`;
+    const first = await startSent(t, place);
+    cpSync(place.targetDir, earlier, { recursive: true });
+    await place.changeAndSend('change 3', first.read);
+    const setBack = () => {
+      rmSync(place.targetDir, { recursive: true });
+      renameSync(earlier, place.targetDir);
+    };
+    if (!isRunning) await first.stop();
+    setBack();
+    const sender = isRunning ? first : await place.start(t);
+    await untilMended(sender);
+    await place.changeAndSend('change 4', sender.read);
+    await sender.stop();
+    assert.deepEqual(await place.restore('restored'), ['change 1', 'change 2', 'change 3', 'change 4']);
+  }
+});
+
+test('a bucket that loses its base, or everything, gets a new base, and a check makes a few requests', async (t) => {
+  const bucket = await startS3Server('backups');
+  t.after(bucket.close);
+  const s3 = { ...S3_KEYS, endpoint: bucket.endpoint, region: S3_REGION };
+  const place = BackupPlace.create(t, { url: 's3://backups/relata', s3, key: KEY });
+  const sender = await startSent(t, place);
+  await place.open().remove(await firstOf(place, 'copies'));
+  await untilMended(sender);
+  const gaps = sender.read('gaps');
+  bucket.objects.clear();
+  await untilMended(sender, gaps);
+  await place.changeAndSend('change 3', sender.read);
+  // Of a check: what it is, the bases, the copy's name, the copies, the hours and the segments of two hours.
+  const checkedAt = sender.read('checkedAt');
+  const begun = bucket.requests.length;
+  await until('it was checked again', () => sender.read('checkedAt') > checkedAt);
+  const lists = bucket.requests.slice(begun).filter((request) => request.includes('list-type'));
+  const folders = new Set(lists.map((request) => /prefix=relata%2F(\w+)/.exec(request)?.[1]));
+  assert.ok(!folders.has(undefined) && folders.size <= 4, [...folders].join());
+  await sender.stop();
+  assert.deepEqual(await place.restore('restored'), ['change 1', 'change 2', 'change 3']);
+});
+
+test('the numbers of segments continue when all of them are merged into hours', async (t) => {
+  const place = BackupPlace.create(t);
+  const first = await startSent(t, place);
+  await first.stop();
+  const target = place.open();
+  const read = await target.list('segments');
+  const spans = read.flatMap((name) => readSpan(name) ?? []);
+  const [one, last] = [spans[0], spans.at(-1)];
+  assert.ok(one && last);
+  // As after a day without changes: only the hour is left.
+  const hour = nameOf({ ...last, kind: 'hours', from: one.from });
+  await target.writeEntries(
+    hour,
+    mergeObjects((at) => target.readEntries(read[at] as string), read.length),
+  );
+  for (const name of read) await target.remove(name);
+  const sender = await place.start(t);
+  assert.equal(sender.read('gaps'), 0);
+  await place.changeAndSend('change 3', sender.read);
+  await sender.stop();
+  assert.deepEqual(await place.restore('restored'), ['change 1', 'change 2', 'change 3']);
+});

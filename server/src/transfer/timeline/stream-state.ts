@@ -1,0 +1,59 @@
+import { classify, FAILURES } from './failures.ts';
+import type { Retention } from './retention.ts';
+import type { TargetSettings } from './target.ts';
+
+export interface StreamSettings extends Retention {
+  readonly dataDir: string;
+  readonly target: TargetSettings;
+  /** How much may wait for an unreachable target; beyond it a new base copy is made when the target is back. */
+  readonly backlogBytes: number;
+  /** Interval between checks whether the target still has its base and segments. */
+  readonly checkMs?: number;
+}
+
+/** Numbers that all threads may read at any time, by their index in the shared array. */
+export const STATE = {
+  /** Epoch milliseconds of the last segment; 0: none yet. */
+  sentAt: 0,
+  /** Since when there is something that the target lacks; 0: there is nothing. */
+  behindSince: 1,
+  unsentBytes: 2,
+  sentBytes: 3,
+  segments: 4,
+  failures: 5,
+  /** The reason why the backup does not go on, an index in FAILURES. */
+  failure: 6,
+  /** Whether another process writes to the target now. */
+  isSuperseded: 7,
+  /** Epoch milliseconds of the base copy that restores begin with; 0: none is complete. */
+  basedAt: 8,
+  /** On a standby, the instant that its files have reached. */
+  followedAt: 9,
+  /** On a standby, whether it has become the writer. */
+  isPromoted: 10,
+  /** Whether changes are refused while another service takes over. */
+  isHandingOver: 11,
+  /** Epoch milliseconds of the last complete check of the target; 0: none yet. */
+  checkedAt: 12,
+  /** Whether the last check found that the base or a segment is missing. */
+  isIncomplete: 13,
+  /** How often a check found that since the start. */
+  gaps: 14,
+} as const;
+
+export type StreamState = Float64Array<SharedArrayBuffer>;
+
+export const createStreamState = (): StreamState =>
+  new Float64Array(new SharedArrayBuffer(8 * Object.keys(STATE).length));
+
+/** @returns the index of the failure in FAILURES */
+export function noteFailure(state: StreamState, error: unknown): number {
+  state[STATE.failures] = (state[STATE.failures] ?? 0) + 1;
+  state[STATE.failure] = FAILURES.indexOf(classify(error));
+  return state[STATE.failure] ?? 0;
+}
+
+/** Another service writes to the target, or the contents of the directory do not come from it. */
+export class NotTheWriter extends Error {
+  override readonly name = 'NotTheWriter';
+}

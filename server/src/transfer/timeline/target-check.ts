@@ -1,0 +1,115 @@
+import { listLeases } from './leases.ts';
+import { readLocalState } from './local-state.ts';
+import { DamagedObject } from './objects.ts';
+import { VanishedTarget } from './place.ts';
+import { listSpans, readCopyName } from './retention.ts';
+import { findPath, HOUR_MS, hourOf, type Lease, planRestore, type Span, spansOf } from './spans.ts';
+import { type BackupTarget, IDENTITY, openTarget, type TargetSettings } from './target.ts';
+
+/** Whether a target still holds what a restore of the last instant needs. */
+
+/** Something that was written to a target is not there any more. */
+export class MissingObject extends Error {
+  override readonly name = 'MissingObject';
+}
+
+interface Line {
+  readonly leases: readonly Lease[];
+  readonly epoch: number;
+  /** The base that a restore begins with. */
+  readonly base: Span;
+  /** The last segment that was written. */
+  readonly reached: number;
+}
+
+/**
+ * Lists names only: the bases, their copies, the hours, and the segments since the last hour that is merged.
+ * @returns what is missing on the way to the last segment; undefined: nothing
+ */
+export async function findMissing(target: BackupTarget, line: Line): Promise<string | undefined> {
+  const { base, reached } = line;
+  const bases = await target.list('bases');
+  if (!bases.includes(base.name)) return `${base.name} is missing`;
+  const copy = await findCopy(target, base);
+  if (copy.problem !== undefined) return copy.problem;
+  const end = await follow(target, line, copy.begunAt);
+  return end < reached ? `the segment after number ${end} is missing` : undefined;
+}
+
+/** @returns when the copy of a base was begun, as its name says, or what is wrong with it */
+async function findCopy(
+  target: BackupTarget,
+  base: Span,
+): Promise<{ problem: string } | { problem?: never; begunAt: number }> {
+  try {
+    const copy = await readCopyName(target, base.name);
+    if (!(await target.list('copies')).includes(copy)) return { problem: `${copy} is missing` };
+    const [, begun] = /-(\d{13})$/.exec(copy) ?? [];
+    return { begunAt: begun === undefined ? base.at : Number(begun) };
+  } catch (error) {
+    if (error instanceof DamagedObject) return { problem: error.message };
+    throw error;
+  }
+}
+
+/** @returns the number of the last segment that can be reached from the base */
+async function follow(
+  target: BackupTarget,
+  { leases, epoch, base, reached }: Line,
+  begunAt: number,
+): Promise<number> {
+  const read = async (folder: string) => spansOf(await listSpans(target, [folder]), leases, epoch);
+  const steps = await read('hours');
+  // A clock that was set back may have put the last segment into a later hour.
+  const last = Math.floor(Date.now() / HOUR_MS) + 1;
+  let end = findPath(steps, base).at(-1);
+  // The segment with which a copy begins may be of the hour before.
+  for (let hour = Number(hourOf(begunAt)) - 1; hour <= last; hour += 1) {
+    if ((end?.to ?? base.from) >= reached) break;
+    if (end !== undefined && Number(hourOf(end.at)) > hour) continue;
+    steps.push(...(await read(`segments/${hourOf(hour * HOUR_MS)}`)));
+    end = findPath(steps, base).at(-1);
+  }
+  return end?.to ?? base.from;
+}
+
+/**
+ * Reads a target beside the service that writes to it.
+ * @returns what is wrong with it; `at`: the last instant that can be restored
+ */
+export async function inspectTarget(
+  settings: TargetSettings,
+  dataDir: string,
+): Promise<{ readonly at?: number; readonly problem?: string }> {
+  const target = openTarget(settings);
+  const local = readLocalState(dataDir);
+  const isUsed = local !== undefined && local.epoch > 0 && local.url === settings.url;
+  if (!(await target.isThere()))
+    return { problem: isUsed ? 'it is not there' : 'it is not there yet: the service makes it' };
+  const found = await target.findIdentity();
+  if (isUsed && local.backup !== undefined) refuseOther(target, found, local.backup);
+  return inspectLine(target);
+}
+
+async function inspectLine(
+  target: BackupTarget,
+): Promise<{ readonly at?: number; readonly problem?: string }> {
+  const spans = await listSpans(target);
+  const plan = planRestore(spans, await listLeases(target));
+  const base = plan?.spans[0];
+  if (plan === undefined || base === undefined) return { problem: 'there is no base copy that is whole' };
+  const { problem } = await findCopy(target, base);
+  if (problem !== undefined) return { problem };
+  if (plan.lostAt === undefined) return { at: plan.at };
+  const [from, to] = [plan.at, plan.lostAt].map((at) => new Date(at).toISOString());
+  return { at: plan.at, problem: `objects are missing between ${from} and ${to}` };
+}
+
+/** @throws VanishedTarget when the target does not hold the backup any more that it held */
+export function refuseOther(target: BackupTarget, found: string | undefined, own: string): void {
+  if (found === own) return;
+  const what = found === undefined ? `has no object ${IDENTITY} any more` : 'holds another backup';
+  throw new VanishedTarget(
+    `${target.url} ${what}: mount or name the place that this service sent its backup to`,
+  );
+}
