@@ -20,13 +20,14 @@ import { SOURCE_LIMITS } from '../pipelines/sources/sources.ts';
 import { createProjects } from '../projects/projects.ts';
 import { createRelations } from '../relations/relations.ts';
 import { createStatistics } from '../statistics/statistics.ts';
-import { createByteCache, makeDataFolder, type Storage } from '../storage/storage.ts';
+import { createByteCache, makeDataFolder, type StartWaiting, type Storage } from '../storage/storage.ts';
 import { type BudgetTerms, BufferPool } from '../storage/threads/threads.ts';
 import { createSuggestions } from '../suggestions/suggestions.ts';
 import { createTasks } from '../tasks/tasks.ts';
 import { createWebhooks } from '../webhooks/webhooks.ts';
 import { listGauges } from './gauges.ts';
 import { createNaming } from './naming.ts';
+import { createStartLog } from './start-log.ts';
 import { watchStore } from './store-watch.ts';
 import * as stores from './stores.ts';
 
@@ -79,7 +80,8 @@ export async function openParts(
   // Settings are read before the store is opened, which migrates it.
   if (config.database === undefined) makeDataFolder(config.dataDir);
   const secrets = stores.openSecrets(config);
-  const opened = await stores.openOwnStorage(config, { ...options, role });
+  const waiting = reportWaiting(createStartLog({ logLevel: config.logLevel, logTo }));
+  const opened = await stores.openOwnStorage(config, { ...options, role, waiting });
   const { backup, door } = opened;
   const storage = replace.storage?.(opened) ?? opened;
   const { database, payloads, postgres } = storage;
@@ -213,6 +215,12 @@ export async function openParts(
     suggestions,
   };
 }
+
+const reportWaiting = (log: ReturnType<typeof createStartLog>): StartWaiting => ({
+  onWait: (reason) =>
+    log.warn({ reason }, 'the start waits for the database; it is retried at least every 5 s'),
+  onContinue: () => log.info({}, 'the database answers, the start continues'),
+});
 
 /** An archive of gigabytes does not belong in /tmp, which is often memory; with PostgreSQL there may be no data folder. */
 function makeTempFolder({ dataDir, database }: Config): string {

@@ -17,7 +17,7 @@ import { createPayloadRows } from '../storage/payloads/payloads.ts';
 import { createReaders, openPostgres, type Postgres, type Readers } from '../storage/postgres/postgres.ts';
 import * as secrets from '../storage/secrets/secrets.ts';
 import { type CatalogFiles, createCatalogFiles, refuseStrayCatalogs } from '../storage/sqlite/sqlite.ts';
-import type { ByteCache, Database, Storage, ThreadPlace } from '../storage/storage.ts';
+import type { ByteCache, Database, StartWaiting, Storage, ThreadPlace } from '../storage/storage.ts';
 import { dataFolderAt, lockDataFolder, openStorage, refuseNewerFiles } from '../storage/storage.ts';
 import type {
   BufferPool,
@@ -40,6 +40,7 @@ export interface StartTerms {
   readonly isStandby?: boolean | undefined;
   readonly takesAddress?: boolean | undefined;
   readonly emptyRefusal?: string | undefined;
+  readonly waiting?: StartWaiting | undefined;
 }
 
 /**
@@ -96,9 +97,10 @@ async function openEmbedded(
 }
 
 async function openShared(config: Config, terms: StartTerms): Promise<OwnStorage> {
+  const { emptyRefusal, waiting } = terms;
   const door = await takeAddress(config, terms);
   try {
-    return { ...(await openStorage({ ...config, emptyRefusal: terms.emptyRefusal })), door };
+    return { ...(await openStorage({ ...config, emptyRefusal, waiting })), door };
   } catch (error) {
     await door?.close();
     throw error;

@@ -13,6 +13,7 @@ export async function serveCommand(flags: { role?: Role; standby?: string } = {}
   const config = isStandby ? { ...given, backup: { ...given.backup, url: standby } } : given;
   // Port 0 is any free port, which cannot be taken.
   const takesAddress = config.port !== 0;
+  const endStart = endOnSignal();
   const app = await createApp({ config, role, isStandby, takesAddress, emptyRefusal: refuseEmpty(config) });
   if (!isStandby) await makeFirstKey(app, config);
   warnOfReaders(app, config);
@@ -20,8 +21,23 @@ export async function serveCommand(flags: { role?: Role; standby?: string } = {}
   app.startThreads();
   if (role !== 'worker' && config.showsOwnerLink && !isStandby) await showOwnerLink(app, config);
   app.server.log.info({ address }, 'relata serves');
+  endStart();
   await untilStopped(app);
   return 0;
+}
+
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/**
+ * Ends a start that may wait for its database for long. The kernel does not end the first process of a container for a signal
+ * without a handler. @returns a function that removes the handlers
+ */
+function endOnSignal(): () => void {
+  const end = (signal: NodeJS.Signals) => process.exit(128 + constants.signals[signal]);
+  for (const signal of SIGNALS) process.on(signal, end);
+  return () => {
+    for (const signal of SIGNALS) process.off(signal, end);
+  };
 }
 
 const SHOWN_PATHS = 3;
@@ -97,7 +113,7 @@ export async function untilStopped(app: App): Promise<void> {
     log.info({ signal }, 'relata stops: requests in flight are finished, running tasks handed back');
     resolve();
   };
-  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, stop);
+  for (const signal of SIGNALS) process.on(signal, stop);
   await promise;
   await app.stop();
   log.info('relata has stopped');

@@ -77,6 +77,8 @@ export async function openStorage(settings: {
   readonly follows?: sqlite.Follows;
   /** Why an empty PostgreSQL database cannot be used. */
   readonly emptyRefusal?: string | undefined;
+  /** A start that waits for PostgreSQL without limit tells this how it goes; undefined: it waits for a minute. */
+  readonly waiting?: StartWaiting | undefined;
 }): Promise<Storage> {
   return settings.database === undefined
     ? openEmbeddedStorage(settings.dataDir, settings)
@@ -137,7 +139,7 @@ const ANSWER_MS = 1_000;
  */
 async function openPostgresStorage(
   own: pg.PostgresSettings,
-  { emptyRefusal }: { readonly emptyRefusal?: string | undefined },
+  { emptyRefusal, waiting }: Pick<WaitTerms, 'emptyRefusal' | 'waiting'>,
 ): Promise<Storage> {
   const schema = pg.createSchemaWatch(newestOf('postgres'));
   const processId = randomBytes(8).toString('hex');
@@ -145,7 +147,7 @@ async function openPostgresStorage(
   const postgres = pg.openPostgres(settings);
   let unwatch: () => void;
   try {
-    await migrateSoon(postgres, { until: performance.now() + START_MS, emptyRefusal });
+    await migrateSoon(postgres, { until: performance.now() + START_MS, emptyRefusal, waiting });
     await performOn(postgres, SERVICE, refuseUnfinishedMove('The database'));
     unwatch = await pg.watchSchema(postgres, schema);
   } catch (error) {
@@ -175,23 +177,63 @@ async function refuseEmpty(postgres: pg.Postgres, refusal: string | undefined): 
   if (refusal !== undefined && (await pg.isEmpty(postgres))) throw new Error(refusal);
 }
 
-interface WaitTerms {
-  readonly until: number;
-  readonly emptyRefusal: string | undefined;
+/** How a start that has to wait reports it. */
+export interface StartWaiting {
+  /** Called for each new reason. */
+  onWait(reason: string): void;
+  onContinue(): void;
 }
 
-async function migrateSoon(postgres: pg.Postgres, { until, emptyRefusal }: WaitTerms): Promise<void> {
-  for (;;) {
+interface WaitTerms {
+  readonly until: number;
+  readonly emptyRefusal?: string | undefined;
+  readonly waiting?: StartWaiting | undefined;
+}
+
+/** The pause between two attempts, which doubles up to the longest. */
+const PAUSE_MS = { first: 500, longest: 5_000 };
+
+async function migrateSoon(postgres: pg.Postgres, terms: WaitTerms): Promise<void> {
+  const reasons = new Set<string>();
+  for (let pauseMs = PAUSE_MS.first; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS.longest)) {
     try {
-      await refuseEmpty(postgres, emptyRefusal);
-      await pg.migratePostgres(postgres);
-      return await pg.tryWrites(postgres);
+      await prepareDatabase(postgres, terms.emptyRefusal);
+      if (reasons.size > 0) terms.waiting?.onContinue();
+      return;
     } catch (error) {
       const final = await judgeStart(postgres, error);
-      if (final !== undefined || performance.now() > until) throw final ?? error;
-      await setTimeout(500);
+      if (final !== undefined) throw final;
+      noteWait(reasons, describeAway(error), terms);
     }
+    await setTimeout(pauseMs);
   }
+}
+
+async function prepareDatabase(postgres: pg.Postgres, emptyRefusal: string | undefined): Promise<void> {
+  await refuseEmpty(postgres, emptyRefusal);
+  await pg.migratePostgres(postgres);
+  await pg.tryWrites(postgres);
+}
+
+/** More reasons than a database has; beyond it they are no longer reported. */
+const MOST_REASONS = 20;
+
+/** @throws Error when the time is up */
+function noteWait(reasons: Set<string>, reason: string, { until, waiting }: WaitTerms): void {
+  if (waiting === undefined && performance.now() > until)
+    throw new Error(
+      `The database cannot be reached (${reason}): check RELATA_DATABASE_URL, the network and whether the server runs.`,
+    );
+  if (reasons.has(reason) || reasons.size >= MOST_REASONS) return;
+  reasons.add(reason);
+  waiting?.onWait(reason);
+}
+
+/** An address with several hosts fails with an error of each, in one without a text. */
+function describeAway(error: unknown): string {
+  const { cause } = error as { cause?: unknown };
+  const first = cause instanceof AggregateError ? cause.errors[0] : cause;
+  return first instanceof Error && first.message !== '' ? first.message : 'it does not answer';
 }
 
 /** @returns the error that ends a start, in the words of a database that refuses writes; undefined while it is unreachable */
