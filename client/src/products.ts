@@ -106,11 +106,14 @@ function createListings({ call, request, sendJson }: Transport) {
     relationsOf: (
       projectId: number,
       identifier: string,
-      { limit, ...options }: CallOptions & { readonly limit?: number } = {},
+      { limit, locale, ...options }: CallOptions & { readonly limit?: number; readonly locale?: string } = {},
     ) =>
       call(
         'getManagementProjectsByIdProductsByIdentifierRelations',
-        { path: { id: projectId, identifier }, query: { ...(limit !== undefined && { limit }) } },
+        {
+          path: { id: projectId, identifier },
+          query: { ...(limit !== undefined && { limit }), ...(locale && { locale }) },
+        },
         options,
       ),
   };

@@ -9,6 +9,8 @@ export interface RelatedQuery extends ProjectChoice {
   readonly explain?: boolean;
   /** Names the attributes without a value that a product is there by. */
   readonly assumed?: boolean;
+  /** Of the sentences of `explain`, such as en-GB; default: the locale of the project. */
+  readonly locale?: string;
 }
 
 /** Which products are to be used together. Source: docs/interface.md §12.10. */
@@ -34,6 +36,7 @@ function createAnswers({ sendJson, call }: Transport) {
     ...(query.includeTags && { includeTags: query.includeTags }),
     ...(query.explain && { explain: true }),
     ...(query.assumed && { assumed: true }),
+    ...(query.locale && { locale: query.locale }),
   });
   return {
     /** @returns what goes with one product */
@@ -159,11 +162,19 @@ function createQuestions({ call }: Transport) {
     preview: (
       projectId: number,
       definition: RelationDefinition,
-      { cards, ...options }: CallOptions & { readonly cards?: boolean } = {},
+      {
+        cards,
+        locale,
+        ...options
+      }: CallOptions & { readonly cards?: boolean; readonly locale?: string } = {},
     ) =>
       call(
         'postManagementProjectsByIdRelationsPreview',
-        { path: { id: projectId }, query: cards ? { cards } : {}, body: definition },
+        {
+          path: { id: projectId },
+          query: { ...(cards && { cards }), ...(locale && { locale }) },
+          body: definition,
+        },
         options,
       ),
 
@@ -181,7 +192,7 @@ function createQuestions({ call }: Transport) {
     /** Why one product is a result of another, or is not. */
     explain: (
       place: { projectId: number; relationId: number },
-      pair: { source: string; target: string },
+      pair: { source: string; target: string; locale?: string },
       options: CallOptions = {},
     ) =>
       call(

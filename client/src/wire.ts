@@ -570,6 +570,12 @@ export type ExplainedMatch = {
   table?: string;
   targetValues: Array<string>;
   sourceValues: Array<string>;
+  /** what was compared, in the locale: 1600 W ≥ 8 × 120 W + 100 W */
+  say: string;
+  /** of a match that fails: what the value of the target would have to be */
+  advice?: string;
+  /** the same for the value of the source; changing one of the two suffices */
+  sourceAdvice?: string;
   holds: boolean;
 };
 
@@ -663,6 +669,7 @@ export type FitQuestion = {
   relations?: Array<number> | null;
   /** products to propose in place of each one that does not fit; default 0 */
   alternatives?: number | null;
+  locale?: string | null;
 };
 
 export type FoundList = {
@@ -1301,6 +1308,12 @@ export type PairVerdict = {
     table?: string;
     targetValues?: Array<string>;
     sourceValues?: Array<string>;
+    /** what was compared, in the locale: 1600 W ≥ 8 × 120 W + 100 W */
+    say?: string;
+    /** of a match that fails: what the value of the target would have to be */
+    advice?: string;
+    /** the same for the value of the source; changing one of the two suffices */
+    sourceAdvice?: string;
     holds: boolean;
     any?: Array<{
       target: string;
@@ -1314,6 +1327,12 @@ export type PairVerdict = {
       table?: string;
       targetValues: Array<string>;
       sourceValues: Array<string>;
+      /** what was compared, in the locale: 1600 W ≥ 8 × 120 W + 100 W */
+      say: string;
+      /** of a match that fails: what the value of the target would have to be */
+      advice?: string;
+      /** the same for the value of the source; changing one of the two suffices */
+      sourceAdvice?: string;
       holds: boolean;
       verdict: "fits" | "does_not_fit" | "unknown";
     }>;
@@ -1329,6 +1348,12 @@ export type PairVerdict = {
       table?: string;
       targetValues: Array<string>;
       sourceValues: Array<string>;
+      /** what was compared, in the locale: 1600 W ≥ 8 × 120 W + 100 W */
+      say: string;
+      /** of a match that fails: what the value of the target would have to be */
+      advice?: string;
+      /** the same for the value of the source; changing one of the two suffices */
+      sourceAdvice?: string;
       holds: boolean;
       verdict: "fits" | "does_not_fit" | "unknown";
     }>;
@@ -1894,6 +1919,12 @@ export type RelatedReason = {
     table?: string;
     targetValues?: Array<string>;
     sourceValues?: Array<string>;
+    /** what was compared, in the locale: 1600 W ≥ 8 × 120 W + 100 W */
+    say?: string;
+    /** of a match that fails: what the value of the target would have to be */
+    advice?: string;
+    /** the same for the value of the source; changing one of the two suffices */
+    sourceAdvice?: string;
     holds: boolean;
     any?: Array<ExplainedMatch>;
     together?: Array<ExplainedMatch>;
@@ -2061,6 +2092,12 @@ export type RelationExplanation = {
     table?: string;
     targetValues?: Array<string>;
     sourceValues?: Array<string>;
+    /** what was compared, in the locale: 1600 W ≥ 8 × 120 W + 100 W */
+    say?: string;
+    /** of a match that fails: what the value of the target would have to be */
+    advice?: string;
+    /** the same for the value of the source; changing one of the two suffices */
+    sourceAdvice?: string;
     holds: boolean;
     any?: Array<ExplainedMatch>;
     together?: Array<ExplainedMatch>;
@@ -3651,12 +3688,12 @@ export interface Operations {
   };
   /** Related products of many products */
   getSearchRelationsBulkResults: {
-    query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; };
+    query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; locale?: string; };
     answer: Record<string, RelatedProductsOfMany>;
   };
   /** Related products of many products, without the limits of a URL */
   postSearchRelationsBulkResults: {
-    query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; };
+    query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; locale?: string; };
     body: {
       identifiers?: Array<string>;
       /** the project; not needed by a key that reaches exactly one */
@@ -3673,17 +3710,18 @@ export interface Operations {
       }> | null;
       explain?: boolean | null;
       assumed?: boolean | null;
+      locale?: string | null;
     };
     answer: Record<string, RelatedProductsOfMany>;
   };
   /** Related products of one product */
   getSearchRelationsResult: {
-    query: { projectId?: number; identifier: string; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; };
+    query: { projectId?: number; identifier: string; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; locale?: string; };
     answer: RelatedProducts;
   };
   /** Related products of one product, without the limits of a URL */
   postSearchRelationsResult: {
-    query?: { projectId?: number; identifier?: string; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; };
+    query?: { projectId?: number; identifier?: string; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; locale?: string; };
     body: {
       identifier?: string;
       /** the project; not needed by a key that reaches exactly one */
@@ -3700,13 +3738,14 @@ export interface Operations {
       }> | null;
       explain?: boolean | null;
       assumed?: boolean | null;
+      locale?: string | null;
     };
     answer: RelatedProducts;
   };
   /** What a product leads to and what leads to it, relation by relation, with the reason */
   getManagementProjectsByIdProductsByIdentifierRelations: {
     path: { id: number; identifier: string; };
-    query?: { limit?: number; };
+    query?: { limit?: number; locale?: string; };
     answer: ProductRelations;
   };
   /** Whether products can be used together, and why */
@@ -3778,7 +3817,7 @@ export interface Operations {
   /** Try a definition on the catalog without storing it */
   postManagementProjectsByIdRelationsPreview: {
     path: { id: number; };
-    query?: { cards?: boolean; };
+    query?: { cards?: boolean; locale?: string; };
     body: RelationDefinition;
     answer: RelationSurvey;
   };
@@ -3793,6 +3832,8 @@ export interface Operations {
     body: {
       source: string;
       target: string;
+      /** of sentences (`say`, `advice`), such as en-GB; default: the locale of the project */
+      locale?: string;
     };
     answer: RelationExplanation;
   };

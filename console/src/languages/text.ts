@@ -82,6 +82,11 @@ function frame(tag: string, words: ReactNode, { parts }: Given): ReactNode {
 
 export const presentLanguage = (): Language => i18n.locale as Language;
 
+const LOCALES: Readonly<Record<Language, string>> = { en: 'en-GB', de: 'de-DE' };
+
+/** In which the service is asked for sentences. */
+export const presentLocale = (): string => LOCALES[presentLanguage()];
+
 /** @returns a function that stops watching */
 export const watchLanguage = (changed: () => void): (() => void) => i18n.on('change', changed);
 

@@ -1,13 +1,15 @@
 import type { RelatedReason, RelationExplanation } from '@relata/client';
 import type { ReactNode } from 'react';
 import { rich, t } from '../languages/text.ts';
-import { sayComparison, sayMatched } from '../rules/filters.ts';
+import { sayMatched } from '../rules/filters.ts';
+import { sayTerm } from '../rules/fit.ts';
 import {
   type Gap,
   listExplained,
   listMissing,
   type Pair,
   readSide,
+  sayMatch,
   type Verdict,
 } from '../rules/verdicts.ts';
 import { Icon } from './button.tsx';
@@ -34,9 +36,13 @@ export function Explanation({ found, pair }: { found: RelationExplanation; pair:
       <Verdicts
         title={t('Match')}
         list={listExplained(match).map((one) => ({
-          words: sayMatched(one.target, one.operator, one.source),
+          words: sayMatched(
+            sayTerm(one.target, one.targetTerm),
+            one.operator,
+            sayTerm(one.source, one.sourceTerm),
+          ),
           holds: one.holds,
-          values: `${one.targetValues.join(', ') || t('no value')} ↔ ${one.sourceValues.join(', ') || t('no value')}`,
+          values: one.say,
         }))}
       />
     </div>
@@ -118,18 +124,14 @@ const Holds = ({ of: holds }: { of: boolean }) => (
   </span>
 );
 
-/** Explains why a product is a result, by match: `Module size 16 GB is at most Maximum memory 192 GB`. */
+/** Explains why a product is a result, by match: `Module size and Maximum memory: 16 GB ≤ 192 GB`. */
 export const Reason = ({ reason }: { reason: Pick<RelatedReason, 'match'> }) => (
   <>
-    {listExplained(reason.match).map(({ target, operator, source, targetValues, sourceValues, holds }) => {
-      const [left, right] = [targetValues, sourceValues].map((values) => values.join(', ') || t('no value'));
-      const words =
-        operator === 'equals' && holds
-          ? `${target}: ${left}`
-          : sayComparison(`${target} ${left}`, operator, `${source} ${right}`);
+    {listExplained(reason.match).map((match, at) => {
+      const words = sayMatch(match);
       return (
-        <span key={`${target} ${operator} ${source}`} className="reason small" title={words}>
-          <Holds of={holds} />
+        <span key={at} className="reason small" title={words}>
+          <Holds of={match.holds} />
           <span className="soft">{words}</span>
         </span>
       );

@@ -1,7 +1,7 @@
 import type { RelationDefinition, RelationSurvey, SurveyCard } from '@relata/client';
 import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
-import { rich, t } from '../languages/text.ts';
+import { presentLocale, rich, t } from '../languages/text.ts';
 import { Button } from '../parts/button.tsx';
 import { Reason } from '../parts/explanation.tsx';
 import { Card, ErrorNote, Loading, Note, Renewed } from '../parts/page.tsx';
@@ -62,10 +62,14 @@ function usePreview(draft: RelationDefinition) {
   const definitionText = isLive ? definition : surveyed;
   const asked = JSON.parse(definitionText) as RelationDefinition;
   const survey = useOfProject(
-    ['relation-preview', definitionText],
+    ['relation-preview', definitionText, presentLocale()],
     async ({ relata, projectId, signal }) => {
       const begun = performance.now();
-      const found = await relata.relations.preview(projectId, asked, { cards: true, signal });
+      const found = await relata.relations.preview(projectId, asked, {
+        cards: true,
+        locale: presentLocale(),
+        signal,
+      });
       setTookMs(performance.now() - begun);
       return found;
     },

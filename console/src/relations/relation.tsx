@@ -1,6 +1,6 @@
 import type { LinkLine, Relation, RelationDefinition, RelationExplanation, Tagged } from '@relata/client';
 import { useState } from 'react';
-import { rich, t } from '../languages/text.ts';
+import { presentLocale, rich, t } from '../languages/text.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { DeleteButton, EditorPage, Stored, useEditor } from '../parts/definitions.tsx';
 import { Explanation } from '../parts/explanation.tsx';
@@ -148,7 +148,10 @@ export function RelationExplain({ relationId }: { relationId: number }) {
   const { onSubmit, error, isBusy } = useSubmit(async () => {
     const trimmed = { source: pair.source.trim(), target: pair.target.trim() };
     setFound(undefined);
-    const explanation = await relata.relations.explain({ projectId, relationId }, trimmed);
+    const explanation = await relata.relations.explain(
+      { projectId, relationId },
+      { ...trimmed, locale: presentLocale() },
+    );
     setFound({ explanation, pair: trimmed });
   });
   return (

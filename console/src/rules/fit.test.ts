@@ -36,30 +36,47 @@ const match = {
   holds: false,
   targetValues: ['62 mm'],
   sourceValues: ['50 mm'],
+  say: '62 mm > 50 mm',
+  advice: 'would have to be at most 50 mm',
+  sourceAdvice: 'would have to be at least 62 mm',
 };
 
 test('reasons say the values that decided, and the matches within an element', () => {
   assert.deepEqual(listReasons([{ ...match, verdict: 'does_not_fit' }]), [
     { verdict: 'does_not_fit', words: 'Width would have to be at most 50 mm; Width is 62 mm' },
   ]);
-  const inner = { ...match, targetValues: [], verdict: 'unknown' as const, sourceTerm: { plus: '-10 mm' } };
+  const inner = {
+    ...match,
+    targetValues: [],
+    verdict: 'unknown' as const,
+    say: 'no value ≤? 50 mm − 10 mm',
+    advice: 'would have to be at most 40 mm',
+  };
   assert.deepEqual(listReasons([{ holds: false, verdict: 'unknown', any: [inner] }]), [
     {
       verdict: 'unknown',
       words: 'one of these',
-      inner: [{ verdict: 'unknown', words: 'Width would have to be at most 50 mm minus 10 mm' }],
+      inner: [{ verdict: 'unknown', words: 'Width would have to be at most 40 mm' }],
     },
   ]);
-  const holds = { ...match, holds: true, targetValues: ['47 mm'], verdict: 'fits' as const };
-  assert.equal(listReasons([holds])[0]?.words, 'Width 47 mm is at most Clearance 50 mm');
+  const noSource = { ...match, sourceValues: [], verdict: 'unknown' as const };
+  assert.equal(listReasons([noSource])[0]?.words, 'Clearance would have to be at least 62 mm');
+  const holds = { ...match, holds: true, say: '47 mm ≤ 50 mm', verdict: 'fits' as const };
+  assert.equal(listReasons([holds])[0]?.words, 'Width and Clearance: 47 mm ≤ 50 mm');
   const same = {
     ...match,
     operator: 'equals',
+    holds: true,
     targetValues: ['28 in'],
     sourceValues: ['28 in'],
-    table: 'Wheels',
+    say: '28 in = 28 in',
   };
-  assert.equal(listReasons([{ ...same, verdict: 'fits' }])[0]?.words, 'Width: 28 in, or by the table Wheels');
+  assert.equal(listReasons([{ ...same, verdict: 'fits' }])[0]?.words, 'Width: 28 in');
+  const listed = { ...same, targetValues: ['622'], say: '622 goes with 28 in by the table wheels' };
+  assert.equal(
+    listReasons([{ ...listed, verdict: 'fits' }])[0]?.words,
+    'Width and Clearance: 622 goes with 28 in by the table wheels',
+  );
 });
 
 test('a total says its sum and its limit', () => {

@@ -2,7 +2,7 @@ import type { FitAnswer } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { sayComparison } from './filters.ts';
 import { readList } from './saved-views.ts';
-import { mirror, sayNeed } from './verdicts.ts';
+import { sayMatch } from './verdicts.ts';
 
 /** Products to be judged together, and the verdict on them. Source: docs/interface.md §12.10. */
 
@@ -73,38 +73,21 @@ type Match = NonNullable<Element['any']>[number];
 export const listReasons = (match: Pair['match']): FitReason[] =>
   match.map((element) => {
     const { any, together, verdict } = element;
-    if (any) return { verdict, words: t('one of these'), inner: any.map(sayMatch) };
-    if (together) return { verdict, words: t('in one row'), inner: together.map(sayMatch) };
-    return sayMatch(element as Match);
+    if (any) return { verdict, words: t('one of these'), inner: any.map(sayReason) };
+    if (together) return { verdict, words: t('in one row'), inner: together.map(sayReason) };
+    return sayReason(element as Match);
   });
 
-function sayMatch({ verdict, ...match }: Match): FitReason {
-  const words = verdict === 'fits' ? sayHolding(match) : sayWanting(match);
-  return {
-    verdict,
-    words: match.table ? t('{words}, or by the table {table}', { words, table: match.table }) : words,
-  };
-}
-
-type Values = Omit<Match, 'verdict'>;
-const list = (values: readonly string[]) => values.join(` ${t('or')} `);
-
-function sayHolding({ target, operator, source, ...match }: Values): string {
-  const [left, right] = [list(match.targetValues), list(match.sourceValues)];
-  if (operator === 'equals' && left === right) return `${target}: ${left}`;
-  const say = (name: string, values: string, term: Term | undefined) =>
-    sayTerm(`${name} ${values || t('no value')}`, term);
-  return sayComparison(say(target, left, match.targetTerm), operator, say(source, right, match.sourceTerm));
-}
-
-/** The requirement on the side that has no value, or else on the target. */
-function sayWanting({ target, operator, source, ...match }: Values): string {
-  const [left, right] = [list(match.targetValues), list(match.sourceValues)];
-  const [ofTarget, ofSource] = [sayTerm(target, match.targetTerm), sayTerm(source, match.sourceTerm)];
-  if (right === '' && left === '') return sayComparison(ofTarget, operator, ofSource);
-  if (right === '') return sayNeed(ofSource, mirror(operator), sayTerm(left, match.targetTerm));
-  const need = sayNeed(ofTarget, operator, sayTerm(right, match.sourceTerm));
-  return left === '' ? need : t('{need}; {attribute} is {value}', { need, attribute: target, value: left });
+/** The statement of the service, or its advice on the target, unless the source alone has no value. */
+function sayReason({ verdict, ...match }: Match): FitReason {
+  const { target, source, targetValues, sourceValues, advice = '', sourceAdvice = '' } = match;
+  const isBare = targetValues.length === 0 && sourceValues.length === 0;
+  if (verdict === 'fits' || isBare) return { verdict, words: sayMatch(match) };
+  if (sourceValues.length === 0) return { verdict, words: `${source} ${sourceAdvice}` };
+  const need = `${target} ${advice}`;
+  if (targetValues.length === 0) return { verdict, words: need };
+  const value = targetValues.join(` ${t('or')} `);
+  return { verdict, words: t('{need}; {attribute} is {value}', { need, attribute: target, value }) };
 }
 
 export interface Term {

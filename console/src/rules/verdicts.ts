@@ -93,22 +93,31 @@ export const listExplained = (match: RelationExplanation['match']): ExplainedMat
     return one.any !== undefined && one.holds ? inner.filter(({ holds }) => holds) : inner;
   });
 
+/** The advice of the service: on the side that has no value, or else on either one. */
 function describeMatch(match: ExplainedMatch, { source, target }: Pair): Gap {
-  const { operator, sourceValues, targetValues } = match;
-  const any = (values: readonly string[]) => values.join(` ${t('or')} `);
-  const ofSource = (needs: string): Gap => ({ identifier: source, needs, has: sourceValues.join(', ') });
-  if (sourceValues.length === 0) return ofSource(sayNeed(match.source, 'exists', ''));
-  const ofTarget = {
-    identifier: target,
-    needs: sayNeed(match.target, operator, any(sourceValues)),
-    has: targetValues.join(', '),
+  const { sourceValues, targetValues, advice = '', sourceAdvice = '' } = match;
+  const isBare = sourceValues.length === 0 && targetValues.length === 0;
+  const ofSource = {
+    identifier: source,
+    needs: isBare ? sayNeed(match.source, 'exists', '') : `${match.source} ${sourceAdvice}`,
+    has: sourceValues.join(', '),
   };
-  if (targetValues.length === 0) return ofTarget;
-  return { ...ofTarget, or: ofSource(sayNeed(match.source, mirror(operator), any(targetValues))) };
+  if (sourceValues.length === 0) return ofSource;
+  const ofTarget = { identifier: target, needs: `${match.target} ${advice}`, has: targetValues.join(', ') };
+  return targetValues.length === 0 ? ofTarget : { ...ofTarget, or: ofSource };
+}
+
+/** @returns the statement of the service on a match, such as `Width and Clearance: 47 mm ≤ 50 mm` */
+export function sayMatch(match: ExplainedMatch): string {
+  const { target, source, operator, holds, say, targetValues, sourceValues } = match;
+  const isSame = targetValues.join() === sourceValues.join() && !match.targetTerm && !match.sourceTerm;
+  // A value that is the same on both sides is shown once.
+  if (operator === 'equals' && holds && isSame) return `${target}: ${targetValues.join(', ')}`;
+  return `${target === source ? target : t('{target} and {source}', { target, source })}: ${say}`;
 }
 
 /** @returns for example `Rated would have to be at least 50 Nm` */
-export function sayNeed(what: string, operator: string, value: string): string {
+function sayNeed(what: string, operator: string, value: string): string {
   if (operator === 'exists') return t('{what} would need a value', { what });
   if (operator === 'contains') return t('{what} would have to contain {value}', { what, value });
   return t(
@@ -128,13 +137,3 @@ function sayFilterNeed(filter: Filter): string {
   const isRange = operator === 'between' && Array.isArray(value);
   return sayNeed(attribute, operator, isRange ? value.join(` ${t('and')} `) : showValue(value));
 }
-
-/** Operators as seen from the other side of a match. */
-const MIRRORED: Readonly<Record<string, string>> = {
-  less: 'greater',
-  lessOrEqual: 'greaterOrEqual',
-  greater: 'less',
-  greaterOrEqual: 'lessOrEqual',
-};
-
-export const mirror = (operator: string): string => MIRRORED[operator] ?? operator;

@@ -5,7 +5,13 @@ import { optional } from '../kernel/optional.ts';
 import { joinSteps, type RelatedRequest } from '../relations/answers/answers.ts';
 import * as definitions from '../relations/definitions/definitions.ts';
 import { FitQuestion, readQuestion } from '../relations/fit/fit.ts';
-import { describeMatch, type JudgedFit, type ReadRelated, type ShownRelated } from './reading/reading.ts';
+import {
+  describeMatch,
+  type JudgedFit,
+  listAdvice,
+  type ReadRelated,
+  type ShownRelated,
+} from './reading/reading.ts';
 import * as tool from './tool.ts';
 
 const Offset = optional.integer({ minimum: 0, maximum: 10_000, description: 'default 0' });
@@ -151,6 +157,7 @@ const ExplainedCondition = Type.Object({
   holds: Type.Boolean(),
   values: Type.Array(Type.String(), { description: 'what the product has' }),
 });
+const ADVICE = 'of each match that fails: what the value of its target or of its source would have to be';
 const CONDITIONS = 10;
 /** Half of the tokens of an answer. */
 const HALF = 850;
@@ -165,7 +172,13 @@ export const explainRelation = tool.defineTool({
     related: Type.Boolean(),
     rank: Type.Union([Type.Integer(), Type.Null()]),
     excluded: Type.Union([Type.String(), Type.Null()]),
-    matches: Type.Array(Type.Object({ match: Type.String(), holds: Type.Boolean() })),
+    matches: Type.Array(
+      Type.Object({
+        match: Type.String(),
+        holds: Type.Boolean(),
+        advice: optional.list(Type.String(), ADVICE),
+      }),
+    ),
     conditions: Type.Array(ExplainedCondition),
     moreConditions: Type.Integer({ description: 'that had no room' }),
     listed: optional.text('in a relation of links: who lists the other'),
@@ -181,7 +194,11 @@ export const explainRelation = tool.defineTool({
         values: values.slice(0, 3).map(tool.shortenValue),
       })),
     );
-    const matches = why.match.map((match) => ({ match: describeMatch(match), holds: match.holds }));
+    const matches = why.match.map((match) => ({
+      match: describeMatch(match),
+      holds: match.holds,
+      ...(!match.holds && { advice: listAdvice(match) }),
+    }));
     const failing = conditions.sort((a, b) => Number(a.holds) - Number(b.holds)).slice(0, CONDITIONS);
     const shown = tool.fitPage(failing, HALF);
     const { related, rank, excluded, listed } = why;
@@ -252,6 +269,7 @@ const Judged = Type.Object({
   relation: Type.String(),
   verdict: Verdict,
   why: Type.Array(Type.String()),
+  advice: optional.list(Type.String(), ADVICE),
   missing: Type.Array(Type.String(), { description: 'values that are missing in the catalog' }),
 });
 

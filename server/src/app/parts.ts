@@ -135,7 +135,7 @@ export async function openParts(
   const { catalogs: catalogStore, relations: relationStore } = stores.openStores(storage, readers, means);
   // The server waits for every request, and these may take long.
   server.addHook('preClose', () => threads.relationSurveyors.close());
-  const { getSettings, getLocale, recallSettings } = projects;
+  const { getSettings, getLocale, recallSettings, recallLocale } = projects;
   const relations = createRelations({
     ...base,
     store: relationStore,
@@ -144,6 +144,7 @@ export async function openParts(
     uploadMaxMib,
     getSettings,
     recallSettings,
+    recallLocale,
   });
   const catalog = createCatalog({
     ...base,

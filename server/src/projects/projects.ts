@@ -300,6 +300,12 @@ function createProjectChoice(database: Database, clock: Clock) {
       if (project === undefined) throw new ServiceError('not_found');
       return project.settings;
     },
+    /** The same for its locale. @throws not_found */
+    async recallLocale(projectId: number) {
+      const project = await recall(projectId);
+      if (project === undefined) throw new ServiceError('not_found');
+      return project.locale;
+    },
     /** The account of a recently chosen project; else a number that no other project gets. */
     accountOf: (projectId: number) => accounts.get(projectId) ?? -projectId,
     /** Call it when a project was written. */

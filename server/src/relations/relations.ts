@@ -27,7 +27,7 @@ import type { FitSelection } from './fit/fit.ts';
 import { createTableTasks, RelationLinks } from './links/links.ts';
 import { createRelationBuilds } from './memberships/memberships.ts';
 import type { ExplainInput, ProductRelationsInput } from './search/search.ts';
-import type { RelationStore, SavedTable } from './store/store.ts';
+import type { RelationStore, SavedTable, TriedRelation } from './store/store.ts';
 
 export interface RelationParts
   extends Omit<RelatedAnswerParts, 'store'>,
@@ -41,6 +41,9 @@ export interface RelationParts
 }
 
 export type Relations = ReturnType<typeof createRelations>;
+
+/** A question whose caller may leave out the locale. */
+type InLocale<Question> = Omit<Question, 'locale'> & { readonly locale?: string | undefined };
 
 /** @throws not_found */
 function known<Found>(found: Found | undefined): Found {
@@ -70,6 +73,11 @@ export function createRelations(parts: RelationParts) {
     if (present !== undefined) refuseOtherKind(present.definition, definition);
     return known(await (isBuilt(present, definition) ? keep() : builds.changeAndBuild(project, keep)));
   }
+
+  /** Sentences are in the locale of the project, unless the caller chose another. */
+  const withLocale = async <Question extends { projectId: number; locale?: string | undefined }>(
+    question: Question,
+  ) => ({ ...question, locale: question.locale ?? (await parts.recallLocale(question.projectId)) });
 
   const find = async (projectId: number, id: number) => known(await store.find(projectId, id));
 
@@ -154,21 +162,22 @@ export function createRelations(parts: RelationParts) {
       },
     },
     /** Tries a definition on the present catalog, and stores nothing. */
-    tryDefinition: store.tryDefinition,
+    tryDefinition: async (tried: InLocale<TriedRelation>, signal: AbortSignal) =>
+      store.tryDefinition(await withLocale(tried), signal),
     /** @throws not_found, relation_not_ready while its index is made */
     survey: async (projectId: number, id: number, signal: AbortSignal) =>
       (await store.survey({ projectId, id }, signal)) ?? describeProblem(await find(projectId, id)),
     /** @throws not_found for the relation or a product, relation_not_ready, search_too_long */
-    async explain(request: ExplainInput, signal: AbortSignal): Promise<Explanation> {
-      const explained = await store.explain(request, signal);
+    async explain(request: InLocale<ExplainInput>, signal: AbortSignal): Promise<Explanation> {
+      const explained = await store.explain(await withLocale(request), signal);
       if (explained === undefined) return refuseUnbuilt(await find(request.projectId, request.id));
       if (!('unknown' in explained)) return explained;
       throw new ServiceError('not_found', `no product ${JSON.stringify(explained.unknown)}`);
     },
 
     /** @returns all relations of the project, with what the built ones find for a product @throws not_found */
-    async relateProduct(request: ProductRelationsInput, signal: AbortSignal) {
-      const related = await store.relateProduct(request, signal);
+    async relateProduct(request: InLocale<ProductRelationsInput>, signal: AbortSignal) {
+      const related = await store.relateProduct(await withLocale(request), signal);
       if (related === undefined) throw new ServiceError('not_found');
       const byId = new Map(related.map((one) => [one.id, one]));
       return (await store.list(request.projectId)).map((relation) => ({
@@ -179,7 +188,10 @@ export function createRelations(parts: RelationParts) {
 
     /** @returns the answer as JSON @throws request_invalid, search_too_long */
     judgeFit: async (question: FitSelection, signal: AbortSignal) =>
-      store.judgeFit({ ...question, ...(await parts.recallSettings(question.projectId)) }, signal),
+      store.judgeFit(
+        { ...(await withLocale(question)), ...(await parts.recallSettings(question.projectId)) },
+        signal,
+      ),
 
     /** @returns attributes whose missing values leave verdicts unknown @throws search_too_long */
     surveyMissing: store.surveyMissing,

@@ -78,6 +78,12 @@ async function askBadly(client: Client, name: string, input: Record<string, unkn
   return (content as { text: string }[])[0]?.text ?? '';
 }
 
+/** In the locale of the project. */
+const WIDTH_ADVICE = [
+  'Tyre width müsste höchstens 50 mm sein',
+  'Maximum tyre width müsste mindestens 62 mm sein',
+];
+
 test('an agent asks whether products fit, and hears what does not, why, and what nobody knows (§12.10, §15)', async () => {
   const shop = await makeShop();
   const path = `/management/projects/${shop.projectId}/relations/${shop.relationId}`;
@@ -102,6 +108,7 @@ test('an agent asks whether products fit, and hears what does not, why, and what
       relation: 'Tyres that fit',
       verdict: 'does_not_fit',
       why: ['Tyre width 62 mm > Maximum tyre width 50 mm'],
+      advice: WIDTH_ADVICE,
       missing: [],
     },
     {
@@ -202,7 +209,9 @@ test('an agent finds products, asks what goes with them and why, and compares th
   const pair = { relationId: shop.relationId, source: 'B1' };
   assert.equal((await ask(client, 'explain_relation', { ...pair, target: 'T40' })).related, true);
   const tooWide = await ask(client, 'explain_relation', { ...pair, target: 'T62' });
-  assert.deepEqual(tooWide.matches, [{ match: 'Tyre width 62 mm ≤ Maximum tyre width 50 mm', holds: false }]);
+  assert.deepEqual(tooWide.matches, [
+    { match: 'Tyre width 62 mm ≤ Maximum tyre width 50 mm', holds: false, advice: WIDTH_ADVICE },
+  ]);
 
   const compared = await ask(client, 'compare_products', { identifiers: ['T40', 'T62'] });
   assert.deepEqual(compared.attributes, [
@@ -232,7 +241,11 @@ test('of alternatives an agent hears those that hold, and all where none does (�
   assert.deepEqual(relations[0].products[0].why, ['Tyre width 40 mm ≤ Maximum tyre width 50 mm']);
   const pair = { relationId: shop.relationId, source: 'B1', target: 'T62' };
   assert.deepEqual((await ask(client, 'explain_relation', pair)).matches, [
-    { match: 'Colour black = Colour red or Tyre width 62 mm ≤ Maximum tyre width 50 mm', holds: false },
+    {
+      match: 'Colour black = Colour red or Tyre width 62 mm ≤ Maximum tyre width 50 mm',
+      holds: false,
+      advice: ['Colour müsste red sein', 'Colour müsste black sein', ...WIDTH_ADVICE],
+    },
   ]);
 });
 

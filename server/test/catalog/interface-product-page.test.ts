@@ -175,6 +175,7 @@ test('each related product has what a list shows of it, and the reason (§12.7 r
       holds: true,
       targetValues: ['HEX'],
       sourceValues: ['HEX'],
+      say: 'HEX = HEX',
     },
   ]);
   assert.deepEqual([explain.source.holds, explain.target.holds], [true, true]);

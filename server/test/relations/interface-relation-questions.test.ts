@@ -94,7 +94,15 @@ test('explain=true tells for each entry which conditions held, by which values (
         { condition: { identifiers: ['D'] }, holds: false, values: ['B'] },
       ],
     },
-    match: [{ ...FITS.match[0], holds: true, targetValues: ['HEX', 'SDS'], sourceValues: ['SDS', 'HEX'] }],
+    match: [
+      {
+        ...FITS.match[0],
+        holds: true,
+        targetValues: ['HEX', 'SDS'],
+        sourceValues: ['SDS', 'HEX'],
+        say: 'HEX = HEX',
+      },
+    ],
   };
   const included = { includeRelations: [{ id }] };
   for (const identifier of ['D', 'B']) {
@@ -137,7 +145,9 @@ test('explain says of a result on which rank it is, and each condition with its 
         { condition: isCheap, holds: true, values: ['3'] },
       ],
     },
-    match: [{ ...FITS.match[0], holds: true, targetValues: ['HEX'], sourceValues: ['HEX'] }],
+    match: [
+      { ...FITS.match[0], holds: true, targetValues: ['HEX'], sourceValues: ['HEX'], say: 'HEX = HEX' },
+    ],
   });
   const answer = await catalog.bulk({ identifiers: ['D2', 'B3'], includeRelations: [{ id }] });
   const listOf = (identifier: string) =>
@@ -151,7 +161,7 @@ test('explain says of a result on which rank it is, and each condition with its 
   assert.deepEqual([back.related, back.matchType, back.rank], [true, 'SECOND_WAY', 1]);
   assert.deepEqual(back.source.conditions, [{ condition: under('Drills'), holds: true, values: ['Drills'] }]);
   assert.deepEqual(back.match, [
-    { ...FITS.match[0], holds: true, targetValues: ['HEX'], sourceValues: ['HEX'] },
+    { ...FITS.match[0], holds: true, targetValues: ['HEX'], sourceValues: ['HEX'], say: 'HEX = HEX' },
   ]);
 });
 
@@ -319,6 +329,7 @@ test('with cards a preview shows products with reasons, and what is nearest to o
     holds: true,
     targetValues: ['SDS'],
     sourceValues: ['SDS'],
+    say: 'SDS = SDS',
   });
   assert.deepEqual(
     [nearest.explain.match[0].holds, nearest.explain.match[0].targetValues, nearest.name],

@@ -156,6 +156,7 @@ test("a match may name a product's own identifier, group and name; an attribute 
       holds: true,
       targetValues: ['O2'],
       sourceValues: ['O2'],
+      say: 'O2 = O2',
     },
   ]);
   assert.equal((await by('Name')).misconfigured, true, 'an attribute, which is not there');

@@ -1,4 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
+import { presentLocale } from '../../languages/text.ts';
 import { listWays } from '../../rules/walk.ts';
 import { againWhile } from '../../state/catalog.ts';
 import { queries, useCalls, useProject } from '../../state/service.tsx';
@@ -17,9 +18,10 @@ function useQuestions() {
       }),
     related: (identifier: string, limit: number) =>
       queryOptions({
-        queryKey: ['related', id, identifier, limit],
+        queryKey: ['related', id, identifier, limit, presentLocale()],
         queryFn: async ({ signal }) =>
-          (await relata.products.relationsOf(id, identifier, { limit, signal })).relations,
+          (await relata.products.relationsOf(id, identifier, { limit, locale: presentLocale(), signal }))
+            .relations,
         refetchInterval: ({ state }) => againWhile(state.data?.some((one) => one.state === 'building')),
       }),
   };

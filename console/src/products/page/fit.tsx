@@ -1,7 +1,7 @@
 import type { FitAnswer, Product } from '@relata/client';
 import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
-import { rich, t } from '../../languages/text.ts';
+import { presentLocale, rich, t } from '../../languages/text.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { ProductField } from '../../parts/forms/suggest-field.tsx';
 import { Answer, Card, Empty, Page } from '../../parts/page.tsx';
@@ -50,8 +50,9 @@ function useFit(
   { alternatives = 0, isOn }: { alternatives?: number; isOn: boolean },
 ) {
   return useOfProject(
-    ['related', 'fit', writeSet(set), alternatives],
-    ({ relata, ...asking }) => relata.relations.fit({ items: [...set], alternatives }, asking),
+    ['related', 'fit', writeSet(set), alternatives, presentLocale()],
+    ({ relata, ...asking }) =>
+      relata.relations.fit({ items: [...set], alternatives, locale: presentLocale() }, asking),
     { enabled: isOn, ...(alternatives === 0 && { placeholderData: keepPreviousData }) },
   );
 }

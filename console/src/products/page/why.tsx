@@ -1,7 +1,7 @@
 import type { Relation } from '@relata/client';
 import { useQueries } from '@tanstack/react-query';
 import { useState } from 'react';
-import { t } from '../../languages/text.ts';
+import { presentLocale, t } from '../../languages/text.ts';
 import { Button } from '../../parts/button.tsx';
 import { Explanation } from '../../parts/explanation.tsx';
 import { ProductField } from '../../parts/forms/suggest-field.tsx';
@@ -127,9 +127,13 @@ function Explained({ relations, pair }: { relations: readonly Relation[]; pair: 
   const judged = relations.filter(({ state }) => state === 'ready').slice(0, MOST);
   const answers = useQueries({
     queries: judged.map(({ id }) => ({
-      queryKey: ['related', projectId, 'explained', id, pair.source, pair.target],
+      queryKey: ['related', projectId, 'explained', id, pair.source, pair.target, presentLocale()],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
-        relata.relations.explain({ projectId, relationId: id }, pair, { signal }),
+        relata.relations.explain(
+          { projectId, relationId: id },
+          { ...pair, locale: presentLocale() },
+          { signal },
+        ),
       retry: false,
       refetchOnWindowFocus: false,
     })),

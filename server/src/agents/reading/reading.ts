@@ -11,6 +11,7 @@ export {
 export {
   describeMatch,
   type JudgedFit,
+  listAdvice,
   type ReadFit,
   type ReadRelated,
   relationOperations,

@@ -93,6 +93,17 @@ function describeTerm(name: string, { times, plus }: NonNullable<Term> = {}): st
   return plus === undefined ? product : `(${product} + ${shortenValue(String(plus))})`;
 }
 
+/** @returns what would have to change, of the matches that fail: of each the value of the target or that of the source */
+export function listAdvice(element: ExplainedElement): string[] {
+  const inner = element.any ?? element.together;
+  if (inner !== undefined) return inner.filter(({ holds }) => !holds).flatMap(listAdvice);
+  const { target, advice, source, sourceAdvice } = element;
+  return [
+    ...(advice === undefined ? [] : [`${target} ${advice}`]),
+    ...(sourceAdvice === undefined ? [] : [`${source} ${sourceAdvice}`]),
+  ].map((one) => shorten(one));
+}
+
 const ORDER = ['does_not_fit', 'unknown', 'fits'];
 
 /** @returns what is shown, and the identifiers that no product has */
@@ -130,10 +141,16 @@ const describeJudged = ({ source, relation, verdict, match, missing }: Omit<Pair
     .filter((one) => one.verdict === verdict)
     .slice(0, REASONS)
     .map((one) => describeMatch(one, { isJudged: true })),
+  ...describeAdvice(match.filter((one) => one.verdict === 'does_not_fit')),
   missing: missing
     .slice(0, MISSING)
     .map(({ identifier, attribute }) => `${shortenValue(attribute)} of ${shortenValue(identifier)}`),
 });
+
+function describeAdvice(failing: readonly ExplainedElement[]): { readonly advice?: string[] } {
+  const advice = failing.flatMap(listAdvice).slice(0, REASONS);
+  return advice.length === 0 ? {} : { advice };
+}
 
 /** Described like a match of its sum. */
 const describeTotal = ({ operator, total, limit, ...judged }: FitAnswer['totals'][number]) =>

@@ -138,6 +138,32 @@ export function sumComparables(
   };
 }
 
+/** @returns the number of a value that makes a fact of the numeric attribute, in the attribute's unit */
+export function readNumber(text: string, attribute: ComparedAttribute): ontology.Measure | undefined {
+  const measure = ontology.readMeasure(text, attribute);
+  return 'plain' in measure ? { plain: measure.plain, unit: attribute.unitName ?? '' } : undefined;
+}
+
+/** @returns the number in comparable form, after the computation on the attribute */
+export const toComparable = ({ plain, unit }: ontology.Measure, attribute: ComparedAttribute): Comparable =>
+  toNumber(plain, attribute, unit);
+
+/**
+ * @param known a number, with the computation on it
+ * @returns the number that compares as equal in the unit of the attribute, before the computation on that; undefined if
+ * the computation has the factor 0
+ */
+export const solveNumber = (
+  known: { readonly measure: ontology.Measure; readonly term?: ontology.MeasureTerm | undefined },
+  { unitName: unit = '', term = {}, unitAliases }: ComparedAttribute,
+  rounding: ontology.Rounding,
+): string | undefined =>
+  ontology.solveMeasure(
+    { measure: known.measure, term: known.term ?? {} },
+    { unit, term, rounding },
+    unitAliases,
+  );
+
 /** A date alone means its midnight; without a zone, UTC. */
 function readInstant(value: string): number {
   const [day = '', time = ''] = value.split(/[T ]/);
@@ -161,7 +187,7 @@ export function readOperand(value: unknown, attribute: ComparedAttribute): Compa
 }
 
 /** @returns a number as written, with its unit, which is the attribute's or another of its dimension */
-function readOperandMeasure(value: unknown, attribute: ComparedAttribute) {
+export function readOperandMeasure(value: unknown, attribute: ComparedAttribute) {
   const { unitName = '', dimension, unitAliases } = attribute;
   if (typeof value === 'number') return { plain: String(value), unit: unitName };
   if (typeof value !== 'string') return undefined;

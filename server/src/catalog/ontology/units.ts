@@ -135,16 +135,110 @@ export interface MeasureTerm {
   readonly plus?: { readonly plain: string; readonly unit: string };
 }
 
+/** A number with the unit that it is in. */
+export interface Measure {
+  readonly plain: string;
+  readonly unit: string;
+}
+
 /** @returns the result of the term for the number, in the base unit as from `convertToBase` */
-export function computeInBase(
-  { plain, unit: spelling }: { readonly plain: string; readonly unit: string },
+export const computeInBase = (measure: Measure, term: MeasureTerm, aliases?: UnitAliases): number =>
+  round(computeExactly(measure, term, aliases));
+
+function computeExactly(
+  { plain, unit: spelling }: Measure,
   { times = '1', plus }: MeasureTerm,
   aliases?: UnitAliases,
-): number {
+): Decimal {
   const unit = findUnit(spelling, aliases);
   const product = multiply(readDecimal(plain), readDecimal(times));
-  const added = plus && multiply(readDecimal(plus.plain), findUnit(plus.unit, aliases)?.factor ?? ONE);
-  return round(add(unit === undefined ? product : toBase(product, unit), added ?? NOTHING));
+  return add(unit === undefined ? product : toBase(product, unit), addedBy(plus, aliases));
+}
+
+const addedBy = (plus: MeasureTerm['plus'], aliases?: UnitAliases): Decimal =>
+  plus === undefined
+    ? NOTHING
+    : multiply(readDecimal(plus.plain), findUnit(plus.unit, aliases)?.factor ?? ONE);
+
+/** Where a number is rounded to if its decimals do not end. */
+export type Rounding = 'down' | 'up' | 'nearest';
+
+/** A number that is computed as another one, in the unit where it stands and by its term. */
+export interface SoughtNumber {
+  readonly unit: string;
+  readonly term: MeasureTerm;
+  readonly rounding: Rounding;
+}
+
+/**
+ * @param known a number with its term
+ * @returns the number whose result is the same, without an exponent unless it is very large or small; undefined if the
+ * factor sought is 0
+ */
+export function solveMeasure(
+  known: { readonly measure: Measure; readonly term: MeasureTerm },
+  { unit: spelling, term: { times = '1', plus }, rounding }: SoughtNumber,
+  aliases?: UnitAliases,
+): string | undefined {
+  const unit = findUnit(spelling, aliases);
+  const factor = readDecimal(times);
+  if (factor.digits === 0n) return undefined;
+  const added = addedBy(plus, aliases);
+  const base = add(computeExactly(known.measure, known.term, aliases), negate(added));
+  // (base / unit.factor − unit.plus) / factor, over one divisor.
+  const divisor = multiply(unit?.factor ?? ONE, factor);
+  const dividend = unit === undefined ? base : add(base, negate(multiply(unit.plus, unit.factor)));
+  return writeDecimal(divide(dividend, divisor, rounding));
+}
+
+const negate = ({ digits, exponent }: Decimal): Decimal => ({ digits: -digits, exponent });
+
+/** Digits of a quotient whose decimals do not end: more than a double distinguishes, and for a limit as many as people read. */
+const DIGITS = { nearest: 20, down: 6, up: 6 } as const;
+/** Digits within which decimals are looked for that end. */
+const MOST_DIGITS = 30;
+
+function divide(dividend: Decimal, divisor: Decimal, rounding: Rounding): Decimal {
+  const exact = divideTo(dividend, divisor, { rounding, digits: MOST_DIGITS });
+  if (exact.isExact) return trimZeros(exact.quotient);
+  return trimZeros(divideTo(dividend, divisor, { rounding, digits: DIGITS[rounding] }).quotient);
+}
+
+const sizeOf = (digits: bigint): number => String(digits < 0n ? -digits : digits).length;
+
+/** @returns the quotient with about so many digits, and at least as many as its integral part has */
+function divideTo(
+  dividend: Decimal,
+  divisor: Decimal,
+  { rounding, digits }: { rounding: Rounding; digits: number },
+) {
+  const integral = sizeOf(dividend.digits) + dividend.exponent - sizeOf(divisor.digits) - divisor.exponent;
+  const exponent = Math.min(0, integral - digits);
+  // dividend / divisor = quotient × 10^exponent
+  const shift = dividend.exponent - divisor.exponent - exponent;
+  const top = dividend.digits * (shift > 0 ? 10n ** BigInt(shift) : 1n);
+  const bottom = divisor.digits * (shift < 0 ? 10n ** BigInt(-shift) : 1n);
+  const [above, below] = bottom < 0n ? [-top, -bottom] : [top, bottom];
+  const floor = (above < 0n ? above - below + 1n : above) / below;
+  const rest = above - floor * below;
+  const isUp = rounding === 'up' ? rest > 0n : rounding === 'nearest' && 2n * rest >= below;
+  return { quotient: { digits: isUp ? floor + 1n : floor, exponent }, isExact: rest === 0n };
+}
+
+function trimZeros({ digits, exponent }: Decimal): Decimal {
+  if (digits === 0n) return NOTHING;
+  const zeros = /0*$/.exec(String(digits))?.[0].length ?? 0;
+  return { digits: digits / 10n ** BigInt(zeros), exponent: exponent + zeros };
+}
+
+/** Digits beyond the point, and zeros before it, that are written out. */
+const WRITTEN_OUT = 40;
+
+function writeDecimal({ digits, exponent }: Decimal): string {
+  if (exponent > WRITTEN_OUT || exponent < -WRITTEN_OUT) return `${digits}e${exponent}`;
+  if (exponent >= 0) return String(digits * 10n ** BigInt(exponent));
+  const text = String(digits < 0n ? -digits : digits).padStart(1 - exponent, '0');
+  return `${digits < 0n ? '-' : ''}${text.slice(0, exponent)}.${text.slice(exponent)}`;
 }
 
 const ONE: Decimal = { digits: 1n, exponent: 0 };

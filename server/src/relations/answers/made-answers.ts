@@ -27,6 +27,8 @@ export interface RelateInput {
   readonly explain: boolean;
   /** Whether entries name attributes without a value that they were assumed to match by. */
   readonly assumed: boolean;
+  /** Of the sentences of explanations. */
+  readonly locale: string;
   readonly brandAttribute: string;
 }
 
@@ -171,7 +173,10 @@ export class CatalogRelations {
       const said = missing === undefined ? '' : `,"assumed":${JSON.stringify(missing)}`;
       const item = `${known ?? this.describeProduct(view, productId, input)}${relevance--}${said}`;
       if (!input.explain) return `${item}}`;
-      const explained = explainItem(view, relation, { ...requested, productId, matchType });
+      const explained = explainItem(view, relation, {
+        ...{ ...requested, productId, matchType },
+        locale: input.locale,
+      });
       return `${item},"explain":${JSON.stringify(explained)}}`;
     };
     const results =
@@ -231,7 +236,7 @@ const toAnswering = (relation: ServedRelation): AnsweringRelation => ({
 function explainItem(
   view: RelationView,
   relation: AnsweringRelation,
-  pair: { identifier: string; productId: number; matchType: FoundGroups['matchType'] },
+  pair: { identifier: string; productId: number; matchType: FoundGroups['matchType']; locale: string },
 ): RelatedReason | undefined {
   if (relation.isListed) return explainLinked(view, relation, pair);
   const raws = [view.findUpload(pair.identifier)?.raw, view.findRaw(pair.productId)];

@@ -26,6 +26,8 @@ export interface RelatedRequest extends IncludedRelations {
   readonly form: AnswerForm;
   readonly explain?: boolean | undefined;
   readonly assumed?: boolean | undefined;
+  /** Of the sentences of explanations; that of the project if it is left out. */
+  readonly locale?: string | undefined;
 }
 
 /** A part of an answer. */
@@ -86,6 +88,8 @@ export interface RelatedAnswerParts {
   recallSettings(
     projectId: number,
   ): Promise<{ readonly brandAttribute: string; readonly priceAttribute: string }>;
+  /** The locale of a project, for sentences. */
+  recallLocale(projectId: number): Promise<string>;
 }
 
 /** Groups and products per step; between two steps other requests get their turn. */
@@ -96,7 +100,7 @@ const SOURCES_PER_STEP = 100;
  * @returns a function that checks a request and answers it step by step: `{"tags":[…]}` for each identifier, in the
  * order of the request. It throws bad_request and query_invalid before the first step, search_too_long in any.
  */
-export function createRelatedAnswers({ store, cache, recallSettings }: RelatedAnswerParts) {
+export function createRelatedAnswers({ store, cache, recallSettings, recallLocale }: RelatedAnswerParts) {
   const memory = new AnswerMemory(cache);
   const plans = new Plans();
 
@@ -110,7 +114,17 @@ export function createRelatedAnswers({ store, cache, recallSettings }: RelatedAn
     const { mark, relations } = await store.open(project.id);
     const { tags, groups } = plans.find(project.id, request, relations);
     checkSize(identifiers.length, groups);
-    const input = { projectId: project.id, identifiers, tags, form, explain, assumed, brandAttribute };
+    const locale = explain ? (request.locale ?? (await recallLocale(project.id))) : '';
+    const input = {
+      projectId: project.id,
+      identifiers,
+      tags,
+      form,
+      explain,
+      assumed,
+      locale,
+      brandAttribute,
+    };
     return answerInSteps(input, mark, { store, memory, signal });
   };
 }
@@ -325,10 +339,10 @@ class AnswerMemory {
   }
 
   private numberOf(input: RelateInput): number {
-    const { tags, form, explain, assumed, brandAttribute } = input;
+    const { tags, form, explain, assumed, locale, brandAttribute } = input;
     const text = this.texts.getOrInsertComputed(tags, (one) => JSON.stringify(one));
     if (this.signatures.size > SIGNATURES) this.signatures.clear();
-    const signature = `${form} ${explain} ${assumed} ${text} ${brandAttribute}`;
+    const signature = `${form} ${explain} ${assumed} ${locale} ${text} ${brandAttribute}`;
     return this.signatures.getOrInsertComputed(signature, () => ++this.lastNumber);
   }
 }

@@ -11,7 +11,7 @@ import { type RawAnswer, type Routes, sendJson, serve, serveRaw } from '../../ht
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { optional } from '../../kernel/optional.ts';
-import { RelatedProduct, RelatedReason, SingleProduct } from '../definitions/definitions.ts';
+import { Locale, RelatedProduct, RelatedReason, SingleProduct } from '../definitions/definitions.ts';
 import type { Relations } from '../relations.ts';
 import { joinPhpLists, refuseMixedUp } from './included-lists.ts';
 import * as answers from './related-answers.ts';
@@ -120,10 +120,14 @@ export const relatedRoutes =
       tags: ['Products'],
       summary: 'What a product leads to and what leads to it, relation by relation, with the reason',
       params: Type.Object({ ...ProjectParams.properties, identifier: Type.String() }),
-      query: Type.Object({ limit: limit('groups to answer for each direction') }),
+      query: Type.Object({
+        limit: limit('groups to answer for each direction'),
+        locale: Type.Optional(Locale),
+      }),
       answer: { 200: ProductRelations },
       async handle({ project, params: { identifier }, query }, reply) {
-        const requested = { projectId: project.id, identifier, limit: query.limit ?? answers.DEFAULT_LIMIT };
+        const { limit = answers.DEFAULT_LIMIT, locale } = query;
+        const requested = { projectId: project.id, identifier, limit, locale };
         return whileCallerWaits(reply, async (signal) => ({
           relations: (await relations.relateProduct(requested, signal)).map(({ relation, related }) => ({
             id: relation.id,
@@ -149,16 +153,18 @@ function readRequested(query: Omit<Static<typeof SingleSentQuery>, 'identifier'>
     includeTags: readList('includeTags', query.includeTags, { schema: IncludeTags, isGood: isTag }),
   };
   refuseMixedUp('query_invalid', included);
-  return { ...included, explain: query.explain, assumed: query.assumed };
+  const { explain, assumed, locale } = query;
+  return { ...included, explain, assumed, locale };
 }
 
 /** @throws bad_request if nothing is requested, query_invalid if query and body request different things */
 function joinRequested(
   query: Parameters<typeof readRequested>[0],
-  { includeRelations, includeTags, explain, assumed }: Static<typeof SingleBody>,
+  { includeRelations, includeTags, explain, assumed, locale }: Static<typeof SingleBody>,
 ): Requested {
   refuseMixedUp('request_invalid', { includeRelations, includeTags });
-  const requested = joinTwins(readRequested(query), { includeRelations, includeTags, explain, assumed });
+  const sent = { includeRelations, includeTags, explain, assumed, locale };
+  const requested = joinTwins(readRequested(query), sent);
   answers.checkIncluded(requested);
   return requested;
 }
@@ -245,6 +251,7 @@ const included = {
   includeTags: optional.text('JSON list of {"tag", "limitPerRelation": 1 to 100, default 10}'),
   explain: optional.flag('adds to each product which conditions held, by which values'),
   assumed: optional.flag('adds to a product the attributes without a value that it is there by'),
+  locale: Type.Optional(Locale),
 };
 
 const BulkQuery = Type.Object({ ...products.IdentifiersQuery.properties, ...included });
@@ -256,6 +263,7 @@ const sent = {
   includeTags: Type.Optional(orNull(IncludeTags)),
   explain: Type.Optional(orNull(Type.Boolean())),
   assumed: Type.Optional(orNull(Type.Boolean())),
+  locale: Type.Optional(orNull(Locale)),
 };
 const BulkBody = Type.Object({ identifiers: optional.list(Type.String()), ...sent });
 const Identifier = Type.String({ minLength: 1, maxLength: 255 });

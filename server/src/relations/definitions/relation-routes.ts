@@ -136,7 +136,8 @@ export const relationRoutes =
         const { project, body, query } = request;
         const definition = checkDefinition(body);
         limitScans(request, reply);
-        const tried = { projectId: project.id, definition, id: body.id, hasCards: query.cards };
+        const { cards: hasCards, locale } = query;
+        const tried = { projectId: project.id, definition, id: body.id, hasCards, locale };
         return whileCallerWaits(reply, async (signal) =>
           schemas.toWireSurvey(await relations.tryDefinition(tried, signal)),
         );

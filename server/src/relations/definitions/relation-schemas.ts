@@ -3,6 +3,7 @@ import { type Filter, OPERATORS, OWN, type OwnField } from '../../catalog/filter
 import { closed, closedAs, Id, Name, orNull, PageQuery, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
+import { LOCALE_PATTERN } from './match-texts.ts';
 import { SentTable } from './table-schemas.ts';
 
 const named = { minLength: 1, maxLength: 255 };
@@ -67,6 +68,12 @@ const WireElement = Type.Unsafe<MatchElement>(
     ),
   }),
 );
+
+/** In which sentences are requested. */
+export const Locale = Type.String({
+  pattern: LOCALE_PATTERN,
+  description: 'of sentences (`say`, `advice`), such as en-GB; default: the locale of the project',
+});
 
 export const RelationParams = Type.Object({ id: Id, relationId: Id });
 
@@ -176,7 +183,11 @@ export const RelationDocument = closed({
 });
 
 /** Source: docs/interface.md §12.6. */
-export const PairToExplain = closed({ source: Type.String(named), target: Type.String(named) });
+export const PairToExplain = closed({
+  source: Type.String(named),
+  target: Type.String(named),
+  locale: Type.Optional(Locale),
+});
 
 const Explained = Type.Object({
   holds: Type.Boolean(),
@@ -204,6 +215,9 @@ const explainedMatch = {
   table: optional.text(),
   targetValues: Type.Array(Type.String()),
   sourceValues: Type.Array(Type.String()),
+  say: Type.String({ description: 'what was compared, in the locale: 1600 W ≥ 8 × 120 W + 100 W' }),
+  advice: optional.text('of a match that fails: what the value of the target would have to be'),
+  sourceAdvice: optional.text('the same for the value of the source; changing one of the two suffices'),
 };
 const holds = Type.Boolean();
 const ExplainedMatch = Type.Object({ ...explainedMatch, holds }, { title: 'ExplainedMatch' });
@@ -262,6 +276,7 @@ const SurveyCard = titled('SurveyCard', {
 
 export const PreviewQuery = Type.Object({
   cards: optional.flag('also answer `resultCounts` and `cards`: products with their results and reasons'),
+  locale: Type.Optional(Locale),
 });
 
 const products = Type.Object({ products: Type.Integer() });

@@ -82,6 +82,8 @@ export interface CompiledMatch {
   readonly passes?: true;
   /** For a value of the source, the target values that it goes with, besides itself. */
   readonly partners?: ReadonlyMap<Comparable, readonly Comparable[]>;
+  /** The table that the partners are from. */
+  readonly table?: ValueTable;
 }
 
 /** An element of a rule, as written. */
@@ -198,7 +200,7 @@ function compileMatch(
     operator,
     source: ofSource,
     ...(missing === 'passes' && { passes: true }),
-    ...(table !== undefined && { partners: readPartners(table, sides, names) }),
+    ...(table !== undefined && readPartners(table, sides, names)),
   };
 }
 
@@ -212,23 +214,24 @@ function findMatched(value: MatchedValue, { find, byName }: RuleNames): Compared
   return result.computed;
 }
 
+/** A table contains plain values, from which nothing is computed. */
+export const withoutTerm = ({ term: _, ...attribute }: ComparedAttribute): ComparedAttribute => attribute;
+
 /** A pair with a value that its attribute cannot have matches nothing. */
 function readPartners(
   name: string,
   { source, target }: Readonly<Record<Side, ComparedAttribute>>,
   { tables }: RuleNames,
-): Map<Comparable, Comparable[]> {
+): Required<Pick<CompiledMatch, 'partners' | 'table'>> {
   const table = tables.find((one) => one.name === name);
   if (table === undefined) throw new ComparisonProblem(`there is no table ${JSON.stringify(name)}`);
-  // A table contains plain values, from which nothing is computed.
-  const plain = ({ term: _, ...attribute }: ComparedAttribute): ComparedAttribute => attribute;
-  const [ofSource, ofTarget] = [plain(source), plain(target)];
+  const [ofSource, ofTarget] = [withoutTerm(source), withoutTerm(target)];
   const partners = new Map<Comparable, Comparable[]>();
   for (const [from, to] of table.pairs) {
     const [key, value] = [readOperand(from, ofSource), readOperand(to, ofTarget)];
     if (key !== undefined && value !== undefined) partners.getOrInsert(key, []).push(value);
   }
-  return partners;
+  return { partners, table };
 }
 
 export const attributeOf = (match: CompiledMatch, side: Side) =>

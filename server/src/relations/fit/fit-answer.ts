@@ -13,6 +13,8 @@ import type { NegativeValues, SearchedVersions } from './negative-values.ts';
 
 /** A question, with the project's settings. */
 export interface FitInput extends FitSelection {
+  /** Of the sentences. */
+  readonly locale: string;
   readonly brandAttribute: string;
   readonly priceAttribute: string;
 }
@@ -139,7 +141,7 @@ export async function answerFit(
   });
   const unknown = identifiers.filter((one) => !uploads.has(one));
   refuseMany(judge.countPairs(set));
-  const pairs = judge.judgePairs(set);
+  const pairs = judge.judgePairs(set, input.locale);
   const signs = new Signs((attribute) => negatives.has(projectId, catalog, { attribute, limit }));
   const totals = judge.judgeTotals(set, await signs.of(judge.listSigned(set)));
   const judgedPairs = [...pairs, ...totals.flatMap(listPairsOf)];

@@ -105,6 +105,7 @@ const inputOf = (alternatives: number) => ({
   alternatives,
   brandAttribute: '',
   priceAttribute: 'Size',
+  locale: 'en-GB',
 });
 
 const openParts = (limit: Budget) => ({

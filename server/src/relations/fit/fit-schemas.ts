@@ -1,7 +1,13 @@
 import { type Static, Type } from 'typebox';
 import { closed, closedAs, oneOf, orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import { optional } from '../../kernel/optional.ts';
-import { ExplainedElement, SingleProduct, Term, TOTAL_OPERATORS } from '../definitions/definitions.ts';
+import {
+  ExplainedElement,
+  Locale,
+  SingleProduct,
+  Term,
+  TOTAL_OPERATORS,
+} from '../definitions/definitions.ts';
 import { MOST_QUANTITY } from '../links/links.ts';
 
 /** Source: docs/interface.md §12.10. */
@@ -29,6 +35,7 @@ export const FitQuestion = closedAs('FitQuestion', {
       'products to propose in place of each one that does not fit; default 0',
     ),
   ),
+  locale: Type.Optional(orNull(Locale)),
 });
 export type FitQuestion = Static<typeof FitQuestion>;
 
@@ -38,7 +45,7 @@ export type FitSelection = Readonly<ReturnType<typeof readQuestion>>;
 /** @returns the question, with each identifier once */
 export function readQuestion(
   projectId: number,
-  { items, tags, relations, alternatives }: Omit<FitQuestion, 'projectId'>,
+  { items, tags, relations, alternatives, locale }: Omit<FitQuestion, 'projectId'>,
 ) {
   const quantities = new Map<string, number>();
   for (const { identifier, quantity = 1 } of items)
@@ -49,6 +56,7 @@ export function readQuestion(
     tags: tags ?? [],
     relations: relations ?? [],
     alternatives: alternatives ?? 0,
+    ...(locale && { locale }),
   };
 }
 

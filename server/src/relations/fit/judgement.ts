@@ -184,14 +184,14 @@ export class SetJudge {
    * @returns a verdict for every ordered pair that is, or may be, on the two sides of a constraint, in the order of the set
    * @throws answer_too_large
    */
-  judgePairs(set: readonly SetProduct[]) {
+  judgePairs(set: readonly SetProduct[], locale: string) {
     const places = new Map(set.map(({ product }, at) => [product.identifier, at]));
     const placeOf = (identifier: string) => places.get(identifier) as number;
     return this.judges
       .flatMap((judge) =>
         listPairs(judge, set).map((pair) => {
           this.budget.charge();
-          return this.budget.measure(judgePair(judge, pair));
+          return this.budget.measure(judgePair(judge, pair, locale));
         }),
       )
       .sort((a, b) => placeOf(a.source) - placeOf(b.source) || placeOf(a.target) - placeOf(b.target));
@@ -277,7 +277,8 @@ function listPairs(judge: Judge, set: readonly SetProduct[]): Pair[] {
 
 export type PairVerdict = ReturnType<typeof judgePair>;
 
-function judgePair(judge: Judge, pair: Pair) {
+/** @param locale of the sentences */
+function judgePair(judge: Judge, pair: Pair, locale: string) {
   const { truth, judged } = weigh(judge, pair);
   const products = productsOf(pair);
   const missing = [
@@ -292,7 +293,10 @@ function judgePair(judge: Judge, pair: Pair) {
     target: products.target.identifier,
     relation: judge.constraint.relation,
     verdict: verdictOf(truth),
-    match: explainElements(judge.constraint.bound, judged, (one) => ({ verdict: verdictOf(one.truth) })),
+    match: explainElements(judge.constraint.bound, judged, {
+      locale,
+      add: (one) => ({ verdict: verdictOf(one.truth) }),
+    }),
     missing: distinct(missing),
   };
 }

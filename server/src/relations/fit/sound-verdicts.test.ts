@@ -89,7 +89,7 @@ const judgeWith =
     const totals = judge.judgeTotals(set, ({ name }) => isSigned && negative.has(name));
     return new Map([
       ...judge
-        .judgePairs(set)
+        .judgePairs(set, 'en-GB')
         .map(({ source, target, verdict }) => [`${source} ${target}`, verdict] as const),
       ...totals.map((total) => [`sum ${total.source}`, describe(total)] as const),
     ]);

@@ -25,6 +25,7 @@ type ExplainedFilter =
 export function explainPair(
   bound: rules.BoundRule,
   { source, target }: Readonly<Record<rules.Side, UploadedProduct>>,
+  locale: string,
 ): RelatedReason {
   const find = rules.finderOf(bound);
   const explainSide = (filter: filters.Filter, product: UploadedProduct): Explained => ({
@@ -38,23 +39,25 @@ export function explainPair(
   return {
     source: explainSide(bound.rule.source, source),
     target: explainSide(bound.rule.target, target),
-    match: explainElements(bound, judged, () => undefined),
+    match: explainElements(bound, judged, { locale, add: () => undefined }),
     ...(assumed.length > 0 && { assumed }),
   };
 }
 
-/** @returns the elements of a rule with the compared values, and the additions of `say` for each */
+/** @returns the elements of a rule with the compared values and sentences on them, and the additions of `add` for each */
 export const explainElements = <More>(
   bound: rules.BoundRule,
   judged: readonly rules.Judgement[],
-  say: (judgement: rules.Judgement) => More,
-): (ExplainedElement & More)[] =>
-  rules.compileRule(bound).elements.map((element, place) => {
+  { locale, add }: { readonly locale: string; readonly add: (judgement: rules.Judgement) => More },
+): (ExplainedElement & More)[] => {
+  const texts = rules.textsOf(locale);
+  return rules.compileRule(bound).elements.map((element, place) => {
     const written = rules.matchesOf(bound.rule.match[place] as rules.MatchElement);
     const { [place]: whole } = judged as rules.Judgement[];
     const explained = rules.compiledOf(element).map((match, at) => {
       const judgement = (whole?.inner?.[at] ?? whole) as rules.Judgement;
-      return { ...explainMatch(match, written[at] as rules.Match, judgement), ...say(judgement) };
+      const words = rules.describeMatch(match, judgement, texts);
+      return { ...explainMatch(match, written[at] as rules.Match, judgement), ...words, ...add(judgement) };
     });
     const [only] = explained as [(typeof explained)[number]];
     if ('operator' in element) return only;
@@ -62,9 +65,10 @@ export const explainElements = <More>(
     return {
       holds: whole?.truth === 1,
       [kind]: explained,
-      ...say(whole as rules.Judgement),
+      ...add(whole as rules.Judgement),
     } as ExplainedElement & More;
   });
+};
 
 /** @returns the judgement of each element of the rule for two products */
 export const judgeElements = (
@@ -82,7 +86,7 @@ function explainMatch(
   match: rules.CompiledMatch,
   { missing, table, ...written }: rules.Match,
   { truth, values: { target: left, source: right } }: rules.Judgement,
-): ExplainedMatch {
+): Omit<ExplainedMatch, keyof rules.MatchWords> {
   const ofTarget = left.filter((a) => right.some((b) => rules.isPair(match, b, a)));
   const ofSource = right.filter((b) => left.some((a) => rules.isPair(match, b, a)));
   const termOf = (value: rules.Match['source']) => {
@@ -158,17 +162,19 @@ export const orient = <Product>(matchType: MatchType, requested: Product, found:
 interface FoundProducts extends Omit<LinkedPair, 'identifier'> {
   readonly requested: UploadedProduct;
   readonly found: UploadedProduct;
+  /** Of the sentences. */
+  readonly locale: string;
 }
 
 /** Why a relation leads from one product to another. Source: docs/interface.md §12.6 rule 1. */
 export const explainFound = (
   view: RelationView,
   relation: SearchedRelation,
-  { requested, found, ...pair }: FoundProducts,
+  { requested, found, locale, ...pair }: FoundProducts,
 ): RelatedReason =>
   relation.isListed
     ? explainLinked(view, relation, { ...pair, identifier: requested.identifier })
-    : explainPair(relation.bound, orient(pair.matchType, requested, found));
+    : explainPair(relation.bound, orient(pair.matchType, requested, found), locale);
 
 /** Two products of which one was requested and the other was found, or was looked for. */
 interface LinkedPair {
@@ -200,6 +206,7 @@ export interface ExplainInput {
   readonly id: number;
   readonly source: string;
   readonly target: string;
+  readonly locale: string;
 }
 
 const SEARCHED_GROUPS = 1_000;
@@ -208,7 +215,7 @@ const SEARCHED_GROUPS = 1_000;
 export function explainRelation(
   view: RelationView,
   relation: ServedRelation,
-  { source, target }: ExplainInput,
+  { source, target, locale }: ExplainInput,
 ): Explanation | { readonly unknown: string } {
   const [from, to] = [view.findUpload(source), view.findUpload(target)];
   if (from === undefined || to === undefined) return { unknown: from === undefined ? source : target };
@@ -221,7 +228,10 @@ export function explainRelation(
   const requested = JSON.parse(from.raw) as UploadedProduct;
   const found = JSON.parse(to.raw) as UploadedProduct;
   const excluded = describeExclusion(requested, found, relation.excludeSameGroup);
-  const explained = explainFound(view, relation, { requested, found, productId: to.productId, matchType });
+  const explained = explainFound(view, relation, {
+    ...{ requested, found, locale },
+    ...{ productId: to.productId, matchType },
+  });
   const isBehind = groups.length === SEARCHED_GROUPS && excluded === null && holdsThroughout(explained);
   return {
     related: place >= 0 || isBehind,
@@ -247,6 +257,7 @@ export interface ProductRelationsInput {
   readonly identifier: string;
   /** Groups for each relation and direction. */
   readonly limit: number;
+  readonly locale: string;
 }
 
 export type ProductRelation = NonNullable<ReturnType<typeof relateProduct>>;
@@ -255,7 +266,7 @@ export type ProductRelation = NonNullable<ReturnType<typeof relateProduct>>;
 export function relateProduct(
   view: RelationView,
   relation: ServedRelation,
-  { identifier, limit }: ProductRelationsInput,
+  { identifier, limit, locale }: ProductRelationsInput,
 ) {
   const upload = view.findUpload(identifier);
   if (upload === undefined) return undefined;
@@ -276,7 +287,13 @@ export function relateProduct(
       const raw = view.findRaw(productId);
       if (raw === undefined) return [];
       const found = JSON.parse(raw) as UploadedProduct;
-      const explain = explainFound(view, relation, { requested: product, found, productId, matchType });
+      const explain = explainFound(view, relation, {
+        requested: product,
+        found,
+        productId,
+        matchType,
+        locale,
+      });
       return [{ ...describeBriefly(found), explain }];
     });
     return { stands, results };

@@ -63,8 +63,13 @@ export interface SurveyTime {
   readonly limit: Budget;
   /** The time for searching. */
   readonly searchMs: number;
-  /** Whether products are described too. */
-  readonly hasCards?: boolean;
+  /** Set if products are described too. */
+  readonly cards?: CardWords | undefined;
+}
+
+/** The locale of the sentences on cards. */
+export interface CardWords {
+  readonly locale: string;
 }
 
 export const readingLimit = ({ limit, searchMs }: SurveyTime): Budget =>
@@ -77,7 +82,7 @@ export const TRIED_BUILD = 0;
 export async function surveyRelation(
   catalog: SurveyedCatalog,
   relation: SearchedRelation,
-  { limit, searchMs, hasCards = false }: SurveyTime,
+  { limit, searchMs, cards }: SurveyTime,
 ): Promise<RelationSurvey> {
   const { build } = relation;
   const sources = await catalog.countMembers(build, 'source');
@@ -96,9 +101,9 @@ export async function surveyRelation(
     ...(isEarly && { endedEarly: true }),
     ...(cut.length > 0 && { cut: { count: cut.length, identifiers: cut.slice(0, EXAMPLES) } }),
     ...(await catalog.read((view) => tally.describe(view))),
-    ...(hasCards && {
+    ...(cards && {
       resultCounts: tally.resultCounts,
-      cards: await readCards(catalog, relation, { tally, targets }),
+      cards: await readCards(catalog, relation, { ...cards, tally, targets }),
     }),
   };
 }
@@ -106,7 +111,7 @@ export async function surveyRelation(
 async function readCards(
   catalog: SurveyedCatalog,
   { build, bound, isListed, excludeSameGroup }: SearchedRelation,
-  { tally, targets: count }: { tally: Tally; targets: number },
+  { tally, targets: count, locale }: CardWords & { tally: Tally; targets: number },
 ): Promise<readonly SurveyCard[]> {
   // For a list, it is unknown why a product is on it, and what would be nearest.
   if (isListed) return [];
@@ -119,7 +124,7 @@ async function readCards(
     return shown.flatMap(({ identifier, found }) => {
       const source = readUpload(view, identifier);
       const far = source ? others.filter((other) => rules.isApart(source, other, excludeSameGroup)) : [];
-      return source ? [describeCard(view, bound, { source, found, others: far })] : [];
+      return source ? [describeCard(view, bound, { source, found, others: far, locale })] : [];
     });
   });
 }
@@ -230,7 +235,7 @@ interface ShownSource {
 /** Groups per card. */
 export const RESULTS = 3;
 
-interface OpenCard extends Pick<ShownSource, 'found'> {
+interface OpenCard extends CardWords, Pick<ShownSource, 'found'> {
   readonly source: UploadedProduct;
   /** Products of the other side, from which the nearest to a source without results is chosen. */
   readonly others: readonly UploadedProduct[];
@@ -239,12 +244,12 @@ interface OpenCard extends Pick<ShownSource, 'found'> {
 function describeCard(
   view: RelationView,
   bound: rules.BoundRule,
-  { source, found, others }: OpenCard,
+  { source, found, others, locale }: OpenCard,
 ): SurveyCard {
   const toCard = (other: UploadedProduct, variants: number): CardProduct => ({
     ...describeBriefly(other),
     variants,
-    explain: explainPair(bound, orient(found.matchType, source, other)),
+    explain: explainPair(bound, orient(found.matchType, source, other), locale),
   });
   const results = found.groups.slice(0, RESULTS).flatMap(([first = 0, ...variants]) => {
     const raw = view.findRaw(first);

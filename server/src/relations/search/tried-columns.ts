@@ -241,7 +241,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 export async function surveyTotal(
   catalog: surveys.TriedCatalog,
   bound: BoundRule,
-  { limit, hasCards = false }: { readonly limit: Budget; readonly hasCards?: boolean },
+  { limit, cards }: { readonly limit: Budget; readonly cards?: surveys.CardWords | undefined },
 ): Promise<RelationSurvey> {
   const { counts, columns } = await RuleMembers.read(catalog, bound, { limit });
   return {
@@ -254,7 +254,7 @@ export async function surveyTotal(
     withoutResults: { count: 0, identifiers: [] },
     mostReturned: [],
     examples: [],
-    ...(hasCards && { cards: await readCards(catalog, bound, { columns, limit }) }),
+    ...(cards && { cards: await readCards(catalog, bound, { ...cards, columns, limit }) }),
   };
 }
 
@@ -262,7 +262,11 @@ export async function surveyTotal(
 async function readCards(
   { findUploads }: surveys.TriedCatalog,
   bound: BoundRule,
-  { columns, limit }: { readonly columns: CatalogColumns; readonly limit: Budget },
+  {
+    columns,
+    limit,
+    locale,
+  }: surveys.CardWords & { readonly columns: CatalogColumns; readonly limit: Budget },
 ) {
   const { isOn } = compileRule(bound);
   const sides = { source: [] as string[], target: [] as string[] };
@@ -284,7 +288,7 @@ async function readCards(
       .map((target) => ({
         ...describeBriefly(target),
         variants: 0,
-        explain: explainPair(bound, { source, target }),
+        explain: explainPair(bound, { source, target }, locale),
       })),
   }));
 }

@@ -147,6 +147,8 @@ export interface TriedRelation extends InProject {
   readonly id?: number | undefined;
   /** Whether products are described too. */
   readonly hasCards?: boolean | undefined;
+  /** Of the sentences on these. */
+  readonly locale: string;
 }
 
 /** A build that no relation has. */
@@ -154,10 +156,11 @@ const NO_LIST = 0;
 
 async function tryRelation(
   catalog: InspectedCatalog,
-  { projectId, definition, id, hasCards = false }: TriedRelation,
+  { projectId, definition, id, hasCards = false, locale }: TriedRelation,
   { columns: cached, ...parts }: Parts,
 ) {
-  const time = { ...parts, hasCards };
+  const cards = hasCards ? { locale } : undefined;
+  const time = { ...parts, ...(cards && { cards }) };
   const rule = ruleOf(definition);
   if (isListed(definition)) {
     const present = id === undefined ? undefined : await catalog.findBuilt(id);
@@ -169,7 +172,7 @@ async function tryRelation(
   if ('problem' in result) return result;
   const tried = { ...definition, bound: result.bound };
   const limit = search.readingLimit(time);
-  if (!isIndexed(definition)) return search.surveyTotal(catalog, tried.bound, { limit, hasCards });
+  if (!isIndexed(definition)) return search.surveyTotal(catalog, tried.bound, { limit, cards });
   const words = search.listWords(rule.source, rule.target);
   const columns = await cached.read(projectId, catalog, { limit, words });
   const read =
