@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
   copyFileSync,
   cpSync,
@@ -6,7 +7,9 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -148,6 +151,25 @@ test('a stored body that is missing, and a catalog that the manifest does not ha
   const said = await assertRefused(backup, dataDir);
   assert.match(said, new RegExp(`payloads/${name}: it is missing`));
   assert.match(said, /catalogs\/900\.db: it is not in manifest\.json/);
+});
+
+test('links and FIFOs in a backup, and a trigger in its database, are refused and named (docs/operating.md, "What the key protects")', async () => {
+  const linked = copyBackup();
+  renameSync(linked.at(catalogOf(filled)), join(root, 'elsewhere.db'));
+  symlinkSync(join(root, 'elsewhere.db'), linked.at(catalogOf(filled)));
+  const irregular = /it is not a regular file or folder/;
+  assert.match(await assertRefused(linked.backup, linked.dataDir), irregular);
+  const piped = copyBackup();
+  execFileSync('mkfifo', [piped.at('payloads/pipe')]);
+  assert.match(await assertRefused(piped.backup, piped.dataDir), /payloads\/pipe: it is not a regular file/);
+  const foreign = copyBackup();
+  {
+    using control = new DatabaseSync(foreign.at('control.db'));
+    control.exec('create trigger take_over after insert on account begin delete from api_key; end');
+  }
+  rmSync(foreign.at('manifest.json'));
+  const said = await assertRefused(foreign.backup, foreign.dataDir, '--without-manifest');
+  assert.match(said, /control\.db: it has a trigger take_over, which this service did not make/);
 });
 
 test('a manifest that cannot be read is no manifest of a whole backup', async () => {
