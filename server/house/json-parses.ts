@@ -79,9 +79,10 @@ const IN_THREADS: readonly Group[] = [
       'transfer/backup-manifest.ts': 1,
       'transfer/move-tables.ts': 1,
       'transfer/owned-payloads.ts': 3,
-      'transfer/timeline/backup-stream.ts': 1,
       'transfer/timeline/leases.ts': 1,
+      'transfer/timeline/local-state.ts': 1,
       'transfer/timeline/objects.ts': 1,
+      'transfer/timeline/target.ts': 1,
     },
   },
 ];
