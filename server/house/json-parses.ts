@@ -161,10 +161,6 @@ const SMALL: readonly Group[] = [
 /** The serving thread parses these too, and they may be large: each is to move to a thread. */
 const TO_MOVE: readonly Group[] = [
   {
-    why: 'up to 100 uploads before and after a commit, for a key that may manage the project',
-    places: { 'catalog/updates/undoable-commits.ts': 1 },
-  },
-  {
     why: 'up to 10,000 identifiers of a delete, 2.5 MB, once for its task',
     places: { 'catalog/updates/product-updates.ts': 1 },
   },

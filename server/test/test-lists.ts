@@ -150,6 +150,7 @@ export const OWN_PROCESS: readonly string[] = [
   'test/pipelines/pipeline-limits.test.ts',
   'test/service/anonymous-answers.test.ts',
   'test/service/long-addresses.test.ts',
+  'test/service/parsed-texts.test.ts',
   'test/service/serving-thread.test.ts',
   'test/suggestions/suggestion-rules.test.ts',
 ];

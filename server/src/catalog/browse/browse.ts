@@ -10,6 +10,7 @@ import { type Tasks, toWireTask } from '../../tasks/tasks.ts';
 import * as ontology from '../ontology/ontology.ts';
 import type * as port from '../port.ts';
 import * as products from '../products/products.ts';
+import { type WrittenChange, writeChanges } from './written-changes.ts';
 
 /** How a list shows products. Source: docs/interface.md §14.3. `upload`: all that was uploaded. `table`: a row of a table. */
 export type ListForm = 'upload' | 'table';
@@ -211,7 +212,7 @@ export interface SurveyResult {
 }
 
 /** Counts, and what commits changed: a page, a product or a whole restore may need to read much of the undo log. */
-const LONG_READS = ['countProducts', 'listCommitChanges', 'listProductChanges', 'weighRestore'] as const;
+const LONG_READS = ['countProducts', 'weighRestore'] as const;
 type LongRead = (typeof LONG_READS)[number];
 
 interface Tally {
@@ -307,6 +308,11 @@ class Surveys {
   }
 }
 
+interface InputOf<Input> {
+  readonly projectId: number;
+  readonly input: Input;
+}
+
 /** The operations of the scanning thread. */
 export function scanOperations(
   snapshots: port.CatalogSnapshots,
@@ -323,6 +329,15 @@ export function scanOperations(
   return {
     ...Object.fromEntries(LONG_READS.map(read)),
     makePage: (order: PageOrder, budget: threads.Budget) => makePage(snapshots, order, budget),
+    listCommitChanges: ({ projectId, input }: InputOf<port.ChangePage>, budget: threads.Budget) =>
+      snapshots.read(projectId, budget, async (snapshot) => {
+        const found = await snapshot.listCommitChanges(input);
+        return found && writeChanges(found, budget);
+      }),
+    listProductChanges: ({ projectId, input }: InputOf<string>, budget: threads.Budget) =>
+      snapshots.read(projectId, budget, async (snapshot) =>
+        writeChanges(await snapshot.listProductChanges(input), budget),
+      ),
     survey: (order: SurveyOrder, budget: threads.Budget) =>
       snapshots.read(order.projectId, budget, (snapshot) => surveys.countPart(snapshot, order)),
     endSurvey: ({ handle }: { handle: number }) => surveys.end(handle),
@@ -400,6 +415,7 @@ function* listAll(largest: number): Generator<port.IdRange, undefined> {
  * Scans of catalogs for the serving thread: in one thread, which yields to all others, part by part, so that
  * waiting accounts get their turns. A `signal` withdraws a part that still waits.
  */
+export type { WrittenChange } from './written-changes.ts';
 export type Scans = ReturnType<typeof createScans>;
 
 /** What a commit of millions of products changed takes minutes to read; a part of a survey takes two seconds. */
@@ -418,6 +434,16 @@ export function createScans(pool: threads.QuestionPool) {
       order: { readonly projectId: number; readonly input: Parameters<port.CatalogSnapshot[Name]>[0] },
       signal: AbortSignal,
     ) => run(name, order, signal) as ReturnType<port.CatalogSnapshot[Name]>,
+    /** @returns undefined for a commit that is not kept @throws answer_too_large */
+    listCommitChanges: (order: InputOf<port.ChangePage>, signal: AbortSignal) =>
+      run<readonly WrittenChange[] | undefined>('listCommitChanges', order, signal),
+    /** @throws answer_too_large */
+    listProductChanges: (order: InputOf<string>, signal: AbortSignal) =>
+      run<readonly (WrittenChange & Pick<port.ProductChange, 'commit'>)[]>(
+        'listProductChanges',
+        order,
+        signal,
+      ),
     /** @returns undefined if there is no such product */
     makePage: (order: PageOrder, signal: AbortSignal) => run<MadePage | undefined>('makePage', order, signal),
     /** Counts part by part, until the caller stops iterating. @throws request_invalid */

@@ -1,7 +1,14 @@
 import { Type } from 'typebox';
 import * as wire from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import { type Routes, type RouteTools, serve, serveOnce } from '../../http/server/server.ts';
+import {
+  type Routes,
+  type RouteTools,
+  sendJson,
+  serve,
+  serveOnce,
+  serveRaw,
+} from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
 import type { Projects } from '../../projects/projects.ts';
 import type { Catalog } from '../catalog.ts';
@@ -36,6 +43,7 @@ const ProductHistory = Type.Object({
   ...reach,
 });
 const CommitParams = Type.Object({ ...wire.ProjectParams.properties, commitId: wire.Id });
+const WRITTEN = 'uploads are written by another thread, as bytes';
 const ChangeQuery = Type.Object({
   kind: Type.Optional(change.kind),
   limit: optional.integer({ minimum: 1, maximum: 100, default: 20 }),
@@ -104,8 +112,9 @@ export const commitRoutes =
       handle: ({ project }) => catalog.commits.list(project.id),
     });
 
-    serve(server, `GET ${path}/:commitId/products`, {
+    serveRaw(server, `GET ${path}/:commitId/products`, {
       ...read,
+      why: WRITTEN,
       params: CommitParams,
       query: ChangeQuery,
       summary: 'The products that a commit changed, before and after',
@@ -114,7 +123,9 @@ export const commitRoutes =
         limitScans(request, reply);
         const { project, params, query } = request;
         const page = { ...query, commit: params.commitId, limit: query.limit ?? 20 };
-        return whileCallerWaits(reply, (signal) => catalog.commits.listChanges(project.id, page, signal));
+        return whileCallerWaits(reply, async (signal) =>
+          sendJson(reply, await catalog.commits.listChanges(project.id, page, signal)),
+        );
       },
     });
 
@@ -132,12 +143,15 @@ export const commitRoutes =
       },
     });
 
-    serve(server, 'GET /management/projects/:id/products/:identifier/commits', {
+    serveRaw(server, 'GET /management/projects/:id/products/:identifier/commits', {
       ...read,
+      why: WRITTEN,
       params: ProductParams,
       summary: 'The kept commits that changed a product, with what it was before and after',
       answer: { 200: ProductHistory },
       handle: ({ project, params: { identifier } }, reply) =>
-        whileCallerWaits(reply, (signal) => catalog.commits.listOfProduct(project.id, identifier, signal)),
+        whileCallerWaits(reply, async (signal) =>
+          sendJson(reply, await catalog.commits.listOfProduct(project.id, identifier, signal)),
+        ),
     });
   };

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../kernel/errors.ts';
+import type { WrittenChange } from '../browse/browse.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
-import type { ChangePage, ChangePlace, CommitChange, RestoreOrder, UndoableCommit } from '../port.ts';
+import type { ChangePage, ChangePlace, RestoreOrder, UndoableCommit } from '../port.ts';
 
 /** The undo depth: how many commits and deletes can be undone, and how far back. Source: docs/interface.md §4.5. */
 
@@ -59,18 +60,25 @@ export function createUndoableCommits({ store, scans, tasks, getSettings }: Cata
     async listChanges(projectId: number, { cursor, limit, ...changes }: ListedChanges, signal: AbortSignal) {
       const after = cursor === undefined ? { part: 'present' as const, productId: 0 } : readPlace(cursor);
       const input = { ...changes, after, limit: limit + 1 };
-      const found = await scans.read('listCommitChanges', { projectId, input }, signal);
+      const found = await scans.listCommitChanges({ projectId, input }, signal);
       if (found === undefined) throw refuseNotLogged(changes.commit);
       const page = found.slice(0, limit);
       const last = found.length > limit ? page.at(-1) : undefined;
-      return { items: page.map(toShown), nextCursor: last === undefined ? null : writePlace(last) };
+      const nextCursor = last === undefined ? null : writePlace(last);
+      return joinList(
+        page.map(({ shown }) => [shown]),
+        { nextCursor },
+      );
     },
     async listOfProduct(projectId: number, identifier: string, signal: AbortSignal) {
-      const found = await scans.read('listProductChanges', { projectId, input: identifier }, signal);
+      const found = await scans.listProductChanges({ projectId, input: identifier }, signal);
       const commits = found.map(({ commit }) => commit);
       const described = await describe(projectId, commits);
-      const items = described.map((commit, at) => ({ commit, ...toShown(found[at] as CommitChange) }));
-      return { items, ...(await readReach(projectId)) };
+      const items = found.map(({ shown }, at) => [
+        Buffer.from(`{"commit":${JSON.stringify(described[at])},`),
+        shown.subarray(1),
+      ]);
+      return joinList(items, await readReach(projectId));
     },
     async weighRestore(projectId: number, commit: number, signal: AbortSignal) {
       const effect = await scans.read('weighRestore', { projectId, input: commit }, signal);
@@ -83,14 +91,13 @@ export function createUndoableCommits({ store, scans, tasks, getSettings }: Cata
 const refuseNotLogged = (commit: number) =>
   new ServiceError('not_found', `the commit ${commit} is not kept: GET …/commits lists those that are`);
 
-function toShown({ before, after, ...change }: CommitChange) {
-  const { isChangedSince: changedSince, productId, identifier, kind } = change;
-  return { productId, identifier, kind, before: readUpload(before), after: readUpload(after), changedSince };
+/** @returns JSON: `{"items":[…],…}` */
+function joinList(items: readonly (readonly Uint8Array[])[], others: object): readonly Uint8Array[] {
+  const joined = items.flatMap((parts, at) => (at === 0 ? parts : [Buffer.from(','), ...parts]));
+  return [Buffer.from('{"items":['), ...joined, Buffer.from(`],${JSON.stringify(others).slice(1)}`)];
 }
 
-const readUpload = (text: string | null): object | null => (text === null ? null : JSON.parse(text));
-
-const writePlace = ({ kind, productId }: CommitChange): string =>
+const writePlace = ({ kind, productId }: WrittenChange): string =>
   Buffer.from(`${kind === 'created' ? 'created' : 'present'} ${productId}`).toString('base64url');
 
 /** @throws query_invalid */

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { createChannelProject, sold } from '../support/channels/channel-project.ts';
+import { findLongestPause } from '../support/longest-pause.ts';
+import { startTestService, type TestService } from '../support/test-service.ts';
+
+/** The serving thread parses neither uploads nor answers of threads: the house names where, and this counts characters. */
+
+/** Bodies, definitions and rows of the control database are below; the smallest product here has ten times as many. */
+const LONGEST = 64 * 1024;
+const VALUE = 'long '.repeat(13_000);
+const VALUES = 12;
+const PRODUCTS = 10;
+const ids = Array.from({ length: PRODUCTS }, (_, at) => `F${at}`);
+/** 0.78 MB each. */
+const FAT = ids.map((identifier) =>
+  sold(identifier, {
+    Price: '5 EUR',
+    ...Object.fromEntries(Array.from({ length: VALUES }, (_, at) => [`Text ${at}`, VALUE])),
+  }),
+);
+
+/** Calls from a thread of its own, because the test runs in the watched thread. */
+const CALLER = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  parentPort.on('message', async ({ path, method = 'POST', body, key }) => {
+    const headers = { accept: 'application/json, text/event-stream',
+      ...(key && { authorization: 'Bearer ' + workerData.key }), ...(body && { 'content-type': 'application/json' }) };
+    const answer = await fetch(workerData.address + path, { method, headers, body: body && JSON.stringify(body) });
+    const text = await answer.text();
+    parentPort.postMessage({ status: answer.status, text: text.slice(0, 2_000) });
+  });`;
+
+interface Call {
+  readonly path: string;
+  readonly method?: 'GET';
+  readonly body?: object;
+  /** Default: true. */
+  readonly key?: boolean;
+}
+
+function openCaller(t: TestContext, { address, key }: TestService) {
+  const worker = new Worker(CALLER, { eval: true, workerData: { address, key } });
+  t.after(() => worker.terminate());
+  return async ({ key: hasKey = true, ...call }: Call): Promise<void> => {
+    worker.postMessage({ key: hasKey, ...call });
+    const [{ status, text }] = await once(worker, 'message');
+    assert.equal(status, 200, `${call.path}: ${text}`);
+    assert.doesNotMatch(text, /"isError":true/, `${call.path}: ${text}`);
+  };
+}
+
+/** @returns where this thread parses longer texts than it may, by the lines of its stack */
+async function findLongParses(work: () => Promise<void>): Promise<string[]> {
+  const found: string[] = [];
+  const { parse } = JSON;
+  JSON.parse = (text: string, ...others) => {
+    if (text.length > LONGEST)
+      found.push(`${text.length} characters: ${new Error('parsed').stack?.split('\n')[2]?.trim()}`);
+    return parse(text, ...others);
+  };
+  try {
+    await work();
+  } finally {
+    JSON.parse = parse;
+  }
+  return found;
+}
+
+test('the serving thread parses no upload and no answer of a thread, whoever asks for fat products (§15, §16.9)', async (t) => {
+  const service = await startTestService(t);
+  const project = await createChannelProject(service);
+  await project.load(...FAT);
+  await project.update({ ...FAT[0], name: 'Changed' } as (typeof FAT)[number]);
+  const everything = { source: { all: [] }, target: { all: [] } };
+  const match = [{ target: 'Price', operator: 'equals', source: 'Price' }];
+  const relation = await project.relate('fits', { ...everything, match, constraint: true });
+  const mapping = { title: { field: 'name' }, price: { attribute: 'Price' } };
+  const filter = { attribute: 'Price', operator: 'exists' };
+  const relations = [{ tag: 'fits', as: 'accessory' }];
+  const { url } = await project.create({ name: 'Agents', format: { type: 'ucp' }, mapping, relations });
+  const filtered = await project.create({ name: 'Filtered', format: { type: 'ucp' }, mapping, filter });
+  const call = openCaller(t, service);
+  const channel = `${new URL(url).pathname}/catalog`;
+  const keyless = (path: string, body: object): Call => ({ path, body, key: false });
+  const tool = (name: string, input: object): Call => ({
+    path: `/mcp?projectId=${project.projectId}`,
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } },
+  });
+  const root = `/management/projects/${project.projectId}`;
+  const works: Readonly<Record<string, Call>> = {
+    'a search of UCP': keyless(`${channel}/search`, { query: 'product', pagination: { limit: 50 } }),
+    'a search of UCP that finds nothing': keyless(`${channel}/search`, {
+      query: 'product',
+      filters: { price: { min: 9_000_000 } },
+    }),
+    'a lookup of UCP': keyless(`${channel}/lookup`, { ids }),
+    'compatibility of UCP': keyless(`${channel}/product`, {
+      id: 'F0',
+      compatibility: { with: ids.slice(1) },
+    }),
+    'a search of a filtered channel': keyless(`${new URL(filtered.url).pathname}/catalog/search`, {
+      query: 'product',
+    }),
+    find_products: tool('find_products', { query: 'product' }),
+    get_products: tool('get_products', { identifiers: ids }),
+    compare_products: tool('compare_products', { identifiers: ids.slice(0, 5) }),
+    related_products: tool('related_products', { identifier: 'F0', explain: true }),
+    explain_relation: tool('explain_relation', { relationId: relation.id, source: 'F0', target: 'F1' }),
+    check_fit: tool('check_fit', { items: [{ identifier: 'F0' }, { identifier: 'Product F1' }] }),
+    'a lookup': {
+      method: 'GET',
+      path: `/product-service/products-by-sku?projectId=${project.projectId}&identifiers=${encodeURIComponent(JSON.stringify(ids))}`,
+    },
+    'a page of a product': { method: 'GET', path: `${root}/products/F1` },
+    'a list of products': { method: 'GET', path: `${root}/products?limit=100` },
+    'a search of a shop': { method: 'GET', path: `/search?projectId=${project.projectId}&query=product` },
+    'the commits of a product': { method: 'GET', path: `${root}/products/F0/commits` },
+    'the products of a commit': {
+      method: 'GET',
+      path: `${root}/commits/${(await lastCommit(service, root)) ?? 0}/products`,
+    },
+  };
+  const long: string[] = [];
+  for (const [name, work] of Object.entries(works)) {
+    const ms = await findLongestPause(async () => {
+      long.push(...(await findLongParses(() => call(work))).map((one) => `${name}: ${one}`));
+    });
+    t.diagnostic(`${name}: longest piece ${ms.toFixed(1)} ms`);
+  }
+  assert.deepEqual(long, []);
+});
+
+async function lastCommit(service: TestService, root: string): Promise<number | undefined> {
+  const { body } = await service.call('GET', `${root}/commits`);
+  return body.items[0]?.id;
+}
