@@ -4,7 +4,7 @@
  */
 import { addHealthRoutes } from '../http/server/health-routes.ts';
 import { listenOn, measureRequests, serveMetrics } from '../http/server/server.ts';
-import type { FailureCode } from '../kernel/errors.ts';
+import { type FailureCode, ServiceError } from '../kernel/errors.ts';
 import { addRoutes } from './app-routes.ts';
 import { type AppOptions, openParts } from './parts.ts';
 import { openTraces } from './traces.ts';
@@ -60,6 +60,17 @@ export async function createApp(options: AppOptions) {
     upkeep.start();
   }
 
+  /** Runs work of a start that reads all catalogs: while a worker of Citus is away, it is left to the next start. */
+  async function postponable(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.code === 'not_ready' && storage.postgres)) throw error;
+      const reason = error.cause instanceof Error ? error.cause.message : error.message;
+      logger.warn({ reason }, `${what} failed at the start; it is retried at the next start`);
+    }
+  }
+
   /** Hands running tasks back, and starts no more. */
   async function stopWork(): Promise<void> {
     upkeep.stop();
@@ -76,7 +87,7 @@ export async function createApp(options: AppOptions) {
       const promoting = upkeep.removeOrphans;
       backup?.start(logger, { superseded: stopWork, promoting, promoted: beginWork });
       if (!backup?.isStandby()) {
-        await upkeep.removeOrphans();
+        await postponable('removing bodies without a request', upkeep.removeOrphans);
         await beginWork();
       }
       watch.start();

@@ -220,6 +220,8 @@ export async function openParts(
 const reportWaiting = (log: ReturnType<typeof createStartLog>): StartWaiting => ({
   onWait: (reason) =>
     log.warn({ reason }, 'the start waits for the database; it is retried at least every 5 s'),
+  onWorkerAway: (reason) =>
+    log.warn({ reason }, 'a worker of Citus does not answer: its projects are answered 503 until it does'),
   onContinue: () => log.info({}, 'the database answers, the start continues'),
 });
 

@@ -182,6 +182,8 @@ export interface StartWaiting {
   /** Called for each new reason. */
   onWait(reason: string): void;
   onContinue(): void;
+  /** Called when the start goes on although a worker of Citus does not answer. */
+  onWorkerAway(reason: string): void;
 }
 
 interface WaitTerms {
@@ -197,7 +199,7 @@ async function migrateSoon(postgres: pg.Postgres, terms: WaitTerms): Promise<voi
   const reasons = new Set<string>();
   for (let pauseMs = PAUSE_MS.first; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS.longest)) {
     try {
-      await prepareDatabase(postgres, terms.emptyRefusal);
+      await prepareDatabase(postgres, terms);
       if (reasons.size > 0) terms.waiting?.onContinue();
       return;
     } catch (error) {
@@ -209,10 +211,17 @@ async function migrateSoon(postgres: pg.Postgres, terms: WaitTerms): Promise<voi
   }
 }
 
-async function prepareDatabase(postgres: pg.Postgres, emptyRefusal: string | undefined): Promise<void> {
+async function prepareDatabase(postgres: pg.Postgres, { emptyRefusal, waiting }: WaitTerms): Promise<void> {
   await refuseEmpty(postgres, emptyRefusal);
   await pg.migratePostgres(postgres);
-  await pg.tryWrites(postgres);
+  try {
+    await pg.tryWrites(postgres);
+  } catch (error) {
+    const isUnavailable = error instanceof ServiceError && error.code === 'not_ready';
+    if (!isUnavailable || !(await pg.isWorkerAway(postgres))) throw error;
+    // The projects of the other workers are served meanwhile.
+    waiting?.onWorkerAway(describeAway(error));
+  }
 }
 
 /** More reasons than a database has; beyond it they are no longer reported. */

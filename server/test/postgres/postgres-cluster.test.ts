@@ -22,6 +22,8 @@ const onCluster = {
   skip: !isClustered && 'RELATA_TEST_CITUS names no coordinator, or this pass is of another server',
 };
 
+/** In place of a project, in `storage/postgres/trial-writes.ts`. */
+const TRIAL_PROJECT = -1;
 const BATCHES = 12;
 const LOADS = 3;
 /** Kills during a load: a commit that takes longer than the time between two would never end. */
@@ -128,6 +130,47 @@ test(
     t.diagnostic(`${kills} kills`);
     const products = BATCHES * PRODUCTS_OF_BATCH;
     assert.deepEqual(await countProducts(url, projectId), [products, products]);
+  },
+);
+
+test(
+  'a start while a worker is away serves the projects of the others, and logs the reason in one line',
+  onCluster,
+  async (t) => {
+    const store = await createTestStore(t);
+    const url = store.settings.RELATA_DATABASE_URL ?? '';
+    const before = await startProcess(store);
+    // The trial writes of a start are made there.
+    const worker = await findWorker(url, TRIAL_PROJECT);
+    const createOn = async (isOnIt: boolean): Promise<number> => {
+      const projectId = await createProject(before);
+      return ((await findWorker(url, projectId)) === worker) === isOnIt ? projectId : createOn(isOnIt);
+    };
+    const [served, away] = [await createOn(false), await createOn(true)];
+    for (const projectId of [served, away]) await loadBatches(before, { projectId, batches: 1 });
+    assert.equal(await before.stop(), 0);
+
+    const restart = await killWorker(worker);
+    let isAway = true;
+    // Also when the test fails: other tests use the worker.
+    store.onRemove(async () => isAway && (await restart()));
+    const service = await startProcess(store);
+    store.onRemove(() => service.stop());
+    const listOf = async (projectId: number) =>
+      (await service.call('GET', `/management/projects/${projectId}/products?limit=1`)).status;
+    assert.deepEqual([await listOf(served), await listOf(away)], [200, 503]);
+    await loadBatches(service, { projectId: served, batches: 2 });
+    const lines = service
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('a worker of Citus'));
+    assert.equal(lines.length, 1, service.log());
+    const { reason } = JSON.parse(lines[0] ?? '') as { reason: string };
+    assert.notEqual(reason, '');
+    await restart();
+    isAway = false;
+    await loadBatches(service, { projectId: away, batches: 2 });
+    assert.deepEqual([await listOf(served), await listOf(away)], [200, 200]);
   },
 );
 

@@ -39,6 +39,14 @@ export async function inspectCluster(session: SqlSession) {
   };
 }
 
+/** Whether a failed statement can be that of a worker: the coordinator answers, and projects are on workers. */
+export async function isWorkerAway(coordinator: SqlSession): Promise<boolean> {
+  return inspectCluster(coordinator).then(
+    ({ distributed }) => distributed.has(FIRST),
+    () => false,
+  );
+}
+
 /** @returns the statements that distribute the remaining tables; none if all are distributed */
 export function planDistribution({ distributed }: Cluster, shards: number): string[] {
   return DISTRIBUTED.filter((name) => !distributed.has(name)).map((name) => {
