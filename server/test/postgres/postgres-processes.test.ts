@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { after, suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import { type Migration, readMigrations } from '../../src/storage/migrate.ts';
 import { migratePostgres, openPostgres } from '../../src/storage/postgres/postgres.ts';
 import { Browser, PASSWORD } from '../support/browser.ts';
@@ -392,6 +393,28 @@ for (const at of ['statement', 'copy'] as const) {
     },
   );
 }
+
+test(
+  'a process that hangs while it shows its sign of life is removed, with its sessions (§3.3)',
+  onlyShared,
+  async (t) => {
+    const store = await createTestStore(t);
+    const url = store.settings.RELATA_DATABASE_URL ?? '';
+    const hung = new pg.Client({ connectionString: url, application_name: 'relata 00000000000000aa' });
+    hung.on('error', () => {});
+    t.after(() => hung.end().catch(() => {}));
+    await hung.connect();
+    await query(url, "insert into upload_process (id, seen_at) values ('00000000000000aa', 1)");
+    await hung.query("begin; update upload_process set seen_at = 2 where id = '00000000000000aa'");
+    await startTestService(t, { store });
+    await untilHolds(
+      'removal',
+      async () => (await query(url, "select from upload_process where id = '00000000000000aa'")).length === 0,
+      30_000,
+    );
+    await assert.rejects(hung.query('commit'));
+  },
+);
 
 const newest = readMigrations('postgres').at(-1)?.version ?? 0;
 

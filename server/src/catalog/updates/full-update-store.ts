@@ -424,21 +424,33 @@ export const removeProcess = (database: Database): Promise<void> =>
  * update is at least in doubt. Ends sessions that a hanging one left open: they keep locks that others would wait for.
  */
 export async function removeGoneProcesses(database: Database, origin: string, unseenMs?: number) {
+  // First, because a session may hold the row of its own process.
+  if (database.isShared) await endSessionsOfGone(database, unseenMs);
   // The only process of an embedded store accepts batches.
   const takesBatches = sql<number>`${database.isShared ? sql.ref('takes_batches') : sql.lit(1)}`;
-  const gone = await database.write('rows', async (tx) => {
+  await database.write('rows', async (tx) => {
     const removed = await tx
       .deleteFrom('upload_process')
-      .$if(unseenMs !== undefined, (query) =>
-        query.where(sql<boolean>`seen_at <= ${database.now} - ${sql.lit(Number(unseenMs))}`),
-      )
-      .returning(['id', takesBatches.as('takesBatches')])
+      .where(isUnseen(database, unseenMs))
+      .returning(takesBatches.as('takesBatches'))
       .execute();
     await endLost(tx);
     if (removed.some((one) => one.takesBatches === 1)) await markOpen(tx, origin, 'in doubt').execute();
-    return removed;
   });
-  if (!database.isShared || gone.length === 0) return;
+}
+
+const isUnseen = (database: Database, unseenMs: number | undefined) =>
+  unseenMs === undefined
+    ? sql<boolean>`true`
+    : sql<boolean>`seen_at <= ${database.now} - ${sql.lit(Number(unseenMs))}`;
+
+async function endSessionsOfGone(database: Database, unseenMs: number | undefined): Promise<void> {
+  const gone = await database.read
+    .selectFrom('upload_process')
+    .select('id')
+    .where(isUnseen(database, unseenMs))
+    .execute();
+  if (gone.length === 0) return;
   const names = gone.map(({ id }) => nameSessions(id));
   // An idle session holds nothing; behind a proxy it may be another process's by now.
   await sql`select pg_terminate_backend(pid) from pg_stat_activity
