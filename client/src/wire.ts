@@ -2854,7 +2854,7 @@ export interface Operations {
   };
   /** List projects */
   getManagementProjects: {
-    query?: { limit?: number; cursor?: string; deleted?: boolean; };
+    query?: { limit?: number; cursor?: string; deleted?: boolean | string; };
     answer: {
       items: Array<ManagedProject>;
       /** null when nothing follows */
@@ -3109,7 +3109,7 @@ export interface Operations {
   };
   /** Sign out everywhere, or everywhere else */
   deleteManagementSessions: {
-    query?: { others?: boolean; };
+    query?: { others?: boolean | string; };
     answer: {
       status: "success";
     };
@@ -3306,7 +3306,7 @@ export interface Operations {
   };
   /** Replace products (incremental update) or change some of their fields (partial update) */
   postProducts: {
-    query?: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: boolean; };
+    query?: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: boolean | string; };
     body: {
       products: Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
     } | Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
@@ -3331,7 +3331,7 @@ export interface Operations {
   };
   /** Replace products (incremental update) or change some of their fields (partial update) */
   putProducts: {
-    query?: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: boolean; };
+    query?: { projectId?: number; onInvalid?: "refuse" | "skip"; partial?: boolean | string; };
     body: {
       products: Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
     } | Array<ProductInAFullOrIncrementalUpdate | ProductInAPartialUpdate>;
@@ -3688,12 +3688,12 @@ export interface Operations {
   };
   /** Related products of many products */
   getSearchRelationsBulkResults: {
-    query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; locale?: string; };
+    query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean | string; assumed?: boolean | string; locale?: string; };
     answer: Record<string, RelatedProductsOfMany>;
   };
   /** Related products of many products, without the limits of a URL */
   postSearchRelationsBulkResults: {
-    query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; locale?: string; };
+    query?: { projectId?: number; identifiers?: string | Array<string>; includeRelations?: string; includeTags?: string; explain?: boolean | string; assumed?: boolean | string; locale?: string; };
     body: {
       identifiers?: Array<string>;
       /** the project; not needed by a key that reaches exactly one */
@@ -3716,12 +3716,12 @@ export interface Operations {
   };
   /** Related products of one product */
   getSearchRelationsResult: {
-    query: { projectId?: number; identifier: string; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; locale?: string; };
+    query: { projectId?: number; identifier: string; includeRelations?: string; includeTags?: string; explain?: boolean | string; assumed?: boolean | string; locale?: string; };
     answer: RelatedProducts;
   };
   /** Related products of one product, without the limits of a URL */
   postSearchRelationsResult: {
-    query?: { projectId?: number; identifier?: string; includeRelations?: string; includeTags?: string; explain?: boolean; assumed?: boolean; locale?: string; };
+    query?: { projectId?: number; identifier?: string; includeRelations?: string; includeTags?: string; explain?: boolean | string; assumed?: boolean | string; locale?: string; };
     body: {
       identifier?: string;
       /** the project; not needed by a key that reaches exactly one */
@@ -3817,7 +3817,7 @@ export interface Operations {
   /** Try a definition on the catalog without storing it */
   postManagementProjectsByIdRelationsPreview: {
     path: { id: number; };
-    query?: { cards?: boolean; locale?: string; };
+    query?: { cards?: boolean | string; locale?: string; };
     body: RelationDefinition;
     answer: RelationSurvey;
   };
@@ -3901,7 +3901,7 @@ export interface Operations {
   /** What the data shows: relations, types of attributes, attributes that mean one */
   getManagementProjectsByIdSuggestions: {
     path: { id: number; };
-    query?: { kind?: "relation" | "attribute" | "duplicate"; dismissed?: boolean; };
+    query?: { kind?: "relation" | "attribute" | "duplicate"; dismissed?: boolean | string; };
     answer: Suggestions;
   };
   /** Dismiss a suggestion for good */
@@ -4105,7 +4105,7 @@ export interface Operations {
   /** Start a run by hand */
   postManagementProjectsByIdPipelinesByPipelineIdRun: {
     path: { id: number; pipelineId: number; };
-    query?: { force?: boolean; };
+    query?: { force?: boolean | string; };
     answer: TriggeredPipeline;
   };
   /** Send the file of an upload source in; it starts a run */

@@ -6,6 +6,7 @@ export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
   readonly components?: {
     readonly schemas?: Readonly<Record<string, ApiSchema>>;
+    readonly headers?: Readonly<Record<string, ApiHeader>>;
     readonly securitySchemes?: Readonly<Record<string, { readonly description?: string }>>;
   };
 }
@@ -18,6 +19,8 @@ export interface ApiOperation {
   readonly tags?: readonly string[];
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
   readonly 'x-access'?: string;
+  /** Only while the document is made. */
+  readonly 'x-route'?: Readonly<Record<'isOnce' | 'hasMark' | 'takesKey' | 'takesUrlKey', boolean>>;
   readonly parameters?: readonly ApiParameter[];
   readonly requestBody?: { readonly description?: string; readonly content: ApiContent };
   readonly responses: Readonly<Record<string, ApiResponse>>;
@@ -31,8 +34,14 @@ export interface ApiParameter {
   readonly schema?: ApiSchema;
 }
 
+export interface ApiHeader {
+  readonly description: string;
+  readonly schema: ApiSchema;
+}
+
 interface ApiResponse {
   readonly description: string;
+  readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
   readonly content?: ApiContent;
 }
 

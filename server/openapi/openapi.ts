@@ -7,7 +7,9 @@ import { isDeepStrictEqual } from 'node:util';
 import swagger from '@fastify/swagger';
 import type { FastifyContextConfig, FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
 import { ErrorAnswer } from '../src/http/answers/answers.ts';
+import { describeHeaders, HEADERS, IDEMPOTENCY_KEY } from './answer-headers.ts';
 import type { ApiContent, ApiOperation, ApiSchema, OpenApiDocument } from './document.ts';
+import { describeSchemas } from './documented-schemas.ts';
 
 /** The chapters of the interface; a route that names no tag gets the one whose path it begins with, longest first. */
 const chapters = [
@@ -134,8 +136,16 @@ function describeRoute(schema: FastifySchema | undefined, url: string, route: Ro
     tags: schema?.tags ?? [chapterOf(url)],
     security: security[guard],
     ...(!OPEN.has(guard) && guard !== 'session' && { 'x-access': access }),
+    ...markRoute(route),
     response: withCommonRefusals((schema?.response ?? {}) as Record<string, object>, schema, route),
   };
+}
+
+/** What `finishOperation` has to know of the route. */
+function markRoute({ config = {} }: RouteOptions) {
+  const { guard = 'key', isOnce = false, hasMark = false } = config;
+  const takesKey = !OPEN.has(guard) && guard !== 'session';
+  return { 'x-route': { isOnce, hasMark, takesKey, takesUrlKey: guard === 'key' || guard === 'project' } };
 }
 
 function chapterOf(url: string): string {
@@ -213,11 +223,14 @@ function finishOperation(method: string, path: string, operation: ApiOperation):
     const description = isNameless ? (STATUS_CODES[status] ?? RANGES[status] ?? 'OK') : response.description;
     return [status, { ...response, description }] as const;
   });
-  return {
+  const { 'x-route': route, ...described } = {
     operationId: operation.operationId ?? nameOperation(method, path),
-    ...operation,
-    responses: Object.fromEntries(responses),
+    ...describeSchemas({ ...operation, responses: Object.fromEntries(responses) }),
   };
+  if (route === undefined) return described;
+  const { parameters = [] } = described;
+  const taken = route.isOnce ? { parameters: [...parameters, IDEMPOTENCY_KEY] } : {};
+  return describeHeaders({ ...described, ...taken }, route);
 }
 
 /** `get`, `/tasks/{taskId}/log` becomes `getTasksByTaskIdLog`. */
@@ -244,7 +257,7 @@ function shareTitledSchemas(document: OpenApiDocument): OpenApiDocument {
   const byName = [...components].sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     ...document,
-    components: { ...document.components, schemas: Object.fromEntries(byName) },
+    components: { ...document.components, headers: HEADERS, schemas: Object.fromEntries(byName) },
     paths: Object.fromEntries(paths),
   };
 }

@@ -10,6 +10,7 @@ import { type AppOptions, openParts } from './parts.ts';
 import { openTraces } from './traces.ts';
 import { startUpkeep } from './upkeep.ts';
 
+export { isConsoleBuilt } from '../http/server/server.ts';
 export { baseUrlOf } from './app-routes.ts';
 export type { Replacements } from './parts.ts';
 export { openSecrets, type Role } from './stores.ts';

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { ownerLinkUrl } from '../access/users/users.ts';
-import { type App, baseUrlOf, createApp, type Role } from '../app/app.ts';
+import { type App, baseUrlOf, createApp, isConsoleBuilt, type Role } from '../app/app.ts';
 import { type Config, readConfig } from '../config.ts';
 import { dataFolderAt, tightenDataFolder, writeOwnFile } from '../storage/storage.ts';
 
@@ -83,6 +83,13 @@ async function makeFirstKey(app: App, { accountKey, dataDir }: Config): Promise<
  */
 async function showOwnerLink(app: App, config: Config): Promise<void> {
   const { log } = app.server;
+  if (!isConsoleBuilt()) {
+    if (!(await app.access.hasOwner()))
+      log.warn(
+        'there is no owner yet, and the console is not built: run npm ci && npm run build, then start again for a link to sign up',
+      );
+    return;
+  }
   try {
     const link = await makeFirstOwnerLink(app, config);
     if (link === undefined) return;

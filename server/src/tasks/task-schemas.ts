@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListQuery, orNull, titled } from '../http/answers/answers.ts';
+import { ListQuery, orNull, ProjectQuery, titled } from '../http/answers/answers.ts';
 import { optional } from '../kernel/optional.ts';
 
 const wordOf = <const Words extends readonly string[]>(...words: Words) =>
@@ -47,7 +47,7 @@ export const WaitQuery = Type.Object({
 });
 
 export const TaskListQuery = Type.Object({
-  projectId: optional.integer(),
+  ...ProjectQuery.properties,
   status: Type.Optional(Status),
   origin: Type.Optional(Origin),
   from: optional.integer({ minimum: 0, description: 'of requestTime, included' }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -75,6 +75,28 @@ test('the commands of "First start" bring a service whose owner link leads to th
   const asked = ask.replace(/^curl http:\/\/[\w.:]+/, address);
   assert.equal((await fetch(asked)).status, 200, ask);
   assert.match(await (await fetch(`${address}/docs/api`)).text(), /<title>Relata [\d.]+ API</);
+});
+
+test('a start without a built console logs no owner link, and says how to build it', async (t) => {
+  const cwd = cloneRepository(t);
+  symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'));
+  const dataDir = mkdtempSync(join(tmpdir(), 'relata-no-console-'));
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }));
+  const env = shellEnvironment({ RELATA_PORT: '0', RELATA_DATA_DIR: dataDir });
+  const args = ['--conditions=relata-source', join(cwd, 'server/src/main.ts'), 'serve'];
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(async () => {
+    child.kill('SIGKILL');
+    if (child.exitCode === null) await once(child, 'close');
+  });
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line);
+    if (line.includes('"relata serves"')) break;
+  }
+  const log = lines.join('\n');
+  assert.doesNotMatch(log, /\/console\/#/);
+  assert.match(log, /there is no owner yet, and the console is not built: run npm ci && npm run build/);
 });
 
 test('an upgrade of a clone makes packages and console as the first start does', () => {

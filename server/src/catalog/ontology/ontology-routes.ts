@@ -24,7 +24,7 @@ export const ontologyRoutes =
   (server) => {
     serve(server, 'GET /management/projects/:id/ontology', {
       ...about,
-      config,
+      config: { ...config, hasMark: true },
       summary: 'Read the ontology of a project; the ETag is for If-Match',
       async handle({ project }, reply) {
         const ontology = await catalog.store.getOntology(project.id);
@@ -38,7 +38,7 @@ export const ontologyRoutes =
       headers: IfMatch,
       body: SentOntology,
       // 20,000 attributes of up to seven fields.
-      config: { ...config, maxBodyMib: 16, holds: { names: 160_000 } },
+      config: { ...config, hasMark: true, isOnce: true, maxBodyMib: 16, holds: { names: 160_000 } },
       summary:
         'Replace the ontology of a project; answers follow at once, the report and relations by a task',
       async handle(request, reply) {

@@ -125,13 +125,12 @@ export type SentAttributes = NonNullable<SentPatch['attributes']>;
 export type SentProduct = Omit<SentPatch, 'attributes'> &
   Pick<Sent<Static<typeof UploadProduct>>, 'attributes'>;
 
-const listOf = (product: object) =>
-  Type.Unsafe<unknown>({
-    anyOf: [
-      { type: 'object', required: ['products'], properties: { products: { type: 'array', items: product } } },
-      { type: 'array', items: product },
-    ],
+function listOf(product: object) {
+  const products = { type: 'array', items: product, minItems: 1, maxItems: PRODUCTS_PER_REQUEST };
+  return Type.Unsafe<unknown>({
+    anyOf: [{ type: 'object', required: ['products'], properties: { products } }, products],
   });
+}
 
 /** For the documentation: the parsing thread checks bodies one product at a time. */
 export const UploadBody = listOf(UploadProduct);
@@ -168,10 +167,13 @@ export type LookedUp = Static<typeof LookupProduct>;
 export const ProductList = Type.Object({ products: Type.Array(LookupProduct) });
 
 /** Source: docs/interface.md §4.2. */
-export const identifierList = (description: string) =>
+export const identifierList = (description: string, most = IDENTIFIERS_PER_REQUEST) =>
   Type.Optional(
     Type.Unsafe<string | string[]>({
-      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
+      anyOf: [
+        { type: 'string' },
+        { type: 'array', items: { type: 'string' }, documented: { minItems: 1, maxItems: most } },
+      ],
       description,
     }),
   );
@@ -181,7 +183,9 @@ export const IdentifiersQuery = Type.Object({
 });
 export const IdentifiersBody = Type.Object({
   ...wire.ProjectQuery.properties,
-  identifiers: Type.Optional(Type.Array(Type.String())),
+  identifiers: Type.Optional(
+    Type.Array(Type.String(), { documented: { maxItems: IDENTIFIERS_PER_REQUEST } }),
+  ),
 });
 export const IdentifierQuery = Type.Object({
   ...wire.ProjectQuery.properties,

@@ -60,13 +60,15 @@ function rawBodyOf(request: FastifyRequest): RawBody {
 
 const listed = products.identifierList(
   'in place of a body: a JSON array of identifiers, or one identifier a parameter',
+  products.PRODUCTS_PER_REQUEST,
 );
 const DeleteQuery = Type.Object({
   ...wire.ProjectQuery.properties,
   identifiers: listed,
   articleNumber: listed,
 });
-const identifiers = { type: 'array', items: products.Identifier, minItems: 1 };
+const documented = { maxItems: products.PRODUCTS_PER_REQUEST };
+const identifiers = { type: 'array', items: products.Identifier, minItems: 1, documented };
 const DeleteBody = Type.Unsafe<{ identifiers: string[] } | string[]>({
   anyOf: [{ type: 'object', required: ['identifiers'], properties: { identifiers } }, identifiers],
   description: `{"identifiers":["A1",…]} or the bare list, 1 to ${products.PRODUCTS_PER_REQUEST} identifiers`,
@@ -187,7 +189,7 @@ export const updateRoutes =
             request.payload = catalog.openPayload(request.project.id);
           },
         },
-        config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
+        config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib, isOnce: true },
         summary: 'Replace products (incremental update) or change some of their fields (partial update)',
         query: UpdateQuery,
         body: products.UpdateBody,
@@ -207,7 +209,7 @@ export const updateRoutes =
     for (const call of DELETE_CALLS)
       serve(server, call, {
         ...about,
-        config: { ...config, ...takesIdentifiers },
+        config: { ...config, ...takesIdentifiers, isOnce: true },
         summary: 'Delete products by identifier',
         hooks: { preValidation: takeFromQuery },
         query: DeleteQuery,
@@ -264,6 +266,7 @@ export const updateRoutes =
     for (const method of SENDS)
       serve(server, `${method} /products/batch/upload`, {
         ...step,
+        config: { ...step.config, isOnce: true },
         hooks,
         summary: 'Full update, step 2: send a batch, again and again',
         query: Type.Object({ ...FullUpdateQuery.properties, onInvalid }),

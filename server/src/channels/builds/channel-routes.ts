@@ -50,7 +50,7 @@ export const channelRoutes =
     http.serve(server, `POST ${PATH}/:channelId/build`, {
       ...about,
       // A caller who may change products may also publish them. Source: docs/interface.md §14.1.
-      config: { guard: 'management', access: 'write' },
+      config: { guard: 'management', access: 'write', isOnce: true },
       summary: 'Build a channel now, and publish it',
       answer: { 200: schemas.BuildAnswer },
       async handle(request) {

@@ -35,7 +35,7 @@ async function startProcess(store: TestStore) {
     },
   );
   const gate = { arrived: 0, pass: Promise.resolve() };
-  server.post('/waits', { config: { guard: 'key' } }, async (request, reply) =>
+  server.post('/waits', { config: { guard: 'key', isOnce: true } }, async (request, reply) =>
     whileCallerWaits(reply, (signal) => {
       gate.arrived += 1;
       const untilLeft = () =>
@@ -43,7 +43,7 @@ async function startProcess(store: TestStore) {
       return answerOnce(request, untilLeft);
     }),
   );
-  server.post('/accounts', { config: { guard: 'key' } }, async (request) => {
+  server.post('/accounts', { config: { guard: 'key', isOnce: true } }, async (request) => {
     const { name, echo } = request.body as { name: string; echo?: string };
     return answerOnce(request, async (record) => {
       gate.arrived += 1;

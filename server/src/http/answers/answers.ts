@@ -436,11 +436,8 @@ export function createAnswerOnce(
     work: (record: RecordAnswer<Answer>) => Promise<Answer>,
     checkRepeated?: CheckRepeated<Answer>,
   ) => {
-    const idempotencyKey = request.headers['idempotency-key'];
-    if (typeof idempotencyKey !== 'string' || idempotencyKey === '') return work(async () => {});
-    if (idempotencyKey.length > 255) {
-      throw new ServiceError('query_invalid', 'Idempotency-Key must not have more than 255 characters');
-    }
+    const idempotencyKey = readIdempotencyKey(request);
+    if (idempotencyKey === undefined) return work(async () => {});
     const requestHash = await hashRequest(request, digestElsewhere);
     const keyed = { caller: nameCaller(request.caller), idempotencyKey, requestHash };
     const place = `${keyed.caller} ${idempotencyKey}`;
@@ -463,6 +460,17 @@ export function createAnswerOnce(
       underWay.delete(place);
     }
   };
+}
+
+/** @returns undefined for a request without the header @throws query_invalid */
+function readIdempotencyKey({ method, headers, routeOptions }: FastifyRequest): string | undefined {
+  // Otherwise docs/openapi.json would not name the header.
+  if (routeOptions.config.isOnce !== true)
+    throw new Error(`${method} ${routeOptions.url} must be marked with isOnce`);
+  const key = headers['idempotency-key'];
+  if (typeof key !== 'string' || key === '') return undefined;
+  if (key.length <= 255) return key;
+  throw new ServiceError('query_invalid', 'Idempotency-Key must not have more than 255 characters');
 }
 
 function mayBeAnswered(error: unknown): boolean {

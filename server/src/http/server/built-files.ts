@@ -98,6 +98,8 @@ const HIDDEN = { config: { guard: 'none' }, schema: { hide: true } } as const;
 /** The output of `npm run build`. Source: docs/interface.md §14.5. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../../../../console/dist/', import.meta.url));
 
+export const isConsoleBuilt = (folder = CONSOLE_FOLDER): boolean => existsSync(join(folder, 'index.html'));
+
 /**
  * Only our own scripts and styles load; a page cannot send what it knows anywhere but here. Pictures of
  * products come from wherever a shop keeps them.
@@ -117,7 +119,7 @@ const CONSOLE_POLICY = policyOf(
  */
 export function serveConsole(server: Server, folder = CONSOLE_FOLDER): boolean {
   const files = readOnce(() => readBuiltFiles(folder, '{index.html,assets/*}'));
-  const isBuilt = existsSync(join(folder, 'index.html'));
+  const isBuilt = isConsoleBuilt(folder);
   if (!isBuilt) {
     server.log.warn(
       'the console is not built, /console/ and links to it answer 404: run npm ci && npm run build, then start again',

@@ -59,6 +59,10 @@ declare module 'fastify' {
     findsDeletedProject?: boolean;
     /** The body may name the project instead of the query. */
     takesProjectInBody?: boolean;
+    /** It takes an `Idempotency-Key`; without this mark, `answerOnce` refuses to serve the route. */
+    isOnce?: boolean;
+    /** Its answers have an ETag. */
+    hasMark?: boolean;
     /** Knowing the path gives access, so no log shows it. */
     hasSecretPath?: boolean;
     /** The answer is one Buffer, the same for every caller, and is packed once. */
@@ -190,6 +194,7 @@ export function serveOnce<
 ): void {
   serve<Answer, Params, Query, Body>(server, call, {
     ...endpoint,
+    config: { ...endpoint.config, isOnce: true },
     handle: (request) =>
       answerOnce(
         request,
@@ -358,6 +363,15 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
     ...aboutList(about),
     params: Type.Object({ ...params, [idName]: idSchema }),
   });
+  const hasMark = markOf !== undefined || markOfAnswer !== undefined;
+  const marked = <Described extends { config: fastify.FastifyContextConfig }>(described: Described) => ({
+    ...described,
+    config: { ...described.config, hasMark },
+  });
+  const once = <Described extends { config: fastify.FastifyContextConfig }>(described: Described) => {
+    const { config, ...rest } = marked(described);
+    return { ...rest, config: { ...config, isOnce: true } };
+  };
   const idOf = (request: FastifyRequest) => (request.params as Readonly<Record<string, number>>)[idName] ?? 0;
 
   /** Makes a change once for each `Idempotency-Key`. The answer stored for a repetition omits secrets that are shown once. */
@@ -414,7 +428,7 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
       create(change: ChangeRequest<Resource, Place>, sent: Static<Body>): Promise<Made>;
     }): void {
       serve(server, `POST ${path}`, {
-        ...aboutList(about),
+        ...once(aboutList(about)),
         answer: { 201: (made ?? answer).schema },
         handle: (request, reply) =>
           answerChange(request, { reply, made }, (by) => create(by, request.body as never)),
@@ -423,7 +437,7 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
 
     read({ get, ...about }: About & { get(place: Place, id: number): Promise<Resource> }): void {
       serve(server, `GET ${pathOfOne}`, {
-        ...aboutOne(about),
+        ...marked(aboutOne(about)),
         answer: { 200: answer.schema },
         async handle(request, reply) {
           const resource = await get(placeOf(request), idOf(request));
@@ -452,7 +466,7 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
     }): void {
       const isStateful = method !== 'POST' && markOf !== undefined;
       serve(server, `${method} ${pathOfOne}${below}`, {
-        ...aboutOne(about),
+        ...once(aboutOne(about)),
         ...(isStateful && { headers: answers.IfMatch }),
         ...(body && { body }),
         ...(body && method === 'POST' && { hooks: { preValidation: takeNoBody } }),

@@ -70,7 +70,7 @@ export const pipelineRoutes =
     });
     http.serve(server, `POST ${PATH}/:pipelineId/run`, {
       ...aboutOne,
-      config: { ...runs, body: 'ignored' },
+      config: { ...runs, body: 'ignored', isOnce: true },
       summary: 'Start a run by hand',
       query: schemas.RunQuery,
       answer: { 200: schemas.TriggeredAnswer },
@@ -86,7 +86,7 @@ export const pipelineRoutes =
     });
     http.serve(server, `POST ${PATH}/:pipelineId/upload`, {
       ...aboutOne,
-      config: { ...runs, body: 'stream', maxBodyMib: sourceMaxMib },
+      config: { ...runs, body: 'stream', maxBodyMib: sourceMaxMib, isOnce: true },
       summary: 'Send the file of an upload source in; it starts a run',
       description:
         'The body is the file itself, of any type, packed with gzip or zip or not, and not a form. The answer comes when it is safely stored.',

@@ -42,7 +42,7 @@ export const webhookRoutes =
     }
 
     serve(server, 'POST /etl-triggers/webhook/:triggerId', {
-      config: { guard: 'own', access: 'write', body: 'ignored', hidesOtherMethods: true },
+      config: { guard: 'own', access: 'write', body: 'ignored', hidesOtherMethods: true, isOnce: true },
       tags: ['Webhook'],
       summary: 'Start a pipeline whose trigger is a webhook',
       description:

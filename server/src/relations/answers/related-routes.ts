@@ -265,7 +265,8 @@ const sent = {
   assumed: Type.Optional(orNull(Type.Boolean())),
   locale: Type.Optional(orNull(Locale)),
 };
-const BulkBody = Type.Object({ identifiers: optional.list(Type.String()), ...sent });
+const documented = { maxItems: answers.SOURCES_PER_REQUEST };
+const BulkBody = Type.Object({ identifiers: optional.list(Type.String(), { documented }), ...sent });
 const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 const SingleBody = Type.Object({ identifier: Type.Optional(Identifier), ...sent });
 /** For a POST, whose body may name it. */

@@ -74,7 +74,7 @@ export const relationRoutes =
 
     serve(server, `POST ${PATH}/import`, {
       ...about,
-      config: takesDefinition,
+      config: { ...takesDefinition, isOnce: true },
       summary: 'Replace all relations of a project by those of a document',
       description:
         'Ids are matched first, then names with tags; other relations are made, those that are missing deleted. Tables of the document are made or replaced, others stay.',
