@@ -20,6 +20,7 @@ import {
   refuseOtherOwner,
 } from './catalog-owner.ts';
 import { createMarkMoves, type MarkMoves, openDamageMarks } from './file-check.ts';
+import { PageCache, shareOfFile } from './page-cache.ts';
 
 export {
   type CatalogOwner,
@@ -141,6 +142,7 @@ export class CatalogFile {
     made.setReturnArrays(true);
     return made;
   });
+  readonly pages = new PageCache((sql) => this.database.exec(sql));
   private readonly session: ProgramSession;
   private readonly projectId: number | undefined;
 
@@ -182,6 +184,10 @@ export class CatalogFile {
 
   /** Runs `work` in one transaction, synced; rolled back when it throws. */
   transaction<Result>(work: () => Result): Result {
+    return this.pages.whole(() => this.runTransaction(work));
+  }
+
+  private runTransaction<Result>(work: () => Result): Result {
     this.database.exec('begin immediate');
     try {
       const result = work();
@@ -240,6 +246,13 @@ export function createCatalogFiles(
   function close(projectId: number): void {
     files.get(projectId)?.database.close();
     files.delete(projectId);
+    sharePages();
+  }
+
+  /** Only a step of the share changes the open files. */
+  function sharePages(): void {
+    const kib = shareOfFile(files.size);
+    for (const { pages } of files.values()) pages.limit(kib);
   }
 
   function openNew(projectId: number): CatalogFile {
@@ -260,11 +273,13 @@ export function createCatalogFiles(
     open(projectId: number): CatalogFile {
       marks.refuse(projectId);
       if (files.get(projectId)?.isReadOnly) close(projectId);
-      const file = files.get(projectId) ?? openNew(projectId);
+      const known = files.get(projectId);
+      const file = known ?? openNew(projectId);
       files.delete(projectId);
       files.set(projectId, file);
       const oldest = files.keys().next().value;
       if (files.size > OPEN_CATALOGS && oldest !== undefined) close(oldest);
+      if (known === undefined) sharePages();
       return file;
     },
     closeAll(): void {

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { shareOfFile } from './page-cache.ts';
+import { type CatalogFile, createCatalogFiles } from './sqlite.ts';
+
+const MIB = 1024;
+const kibOf = ({ database }: CatalogFile): number =>
+  -Number((database.prepare('pragma cache_size').get() as { cache_size: number }).cache_size);
+
+test('the catalogs that a thread has open share the memory for their pages', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'relata-pages-'));
+  const catalogs = join(folder, 'catalogs');
+  mkdirSync(catalogs);
+  const files = createCatalogFiles(catalogs);
+  t.after(() => {
+    files.closeAll();
+    rmSync(folder, { recursive: true });
+  });
+  const opened = [files.open(1)];
+  assert.deepEqual(opened.map(kibOf), [32 * MIB], 'a single catalog has as many pages as ever');
+  for (let projectId = 2; projectId <= 64; projectId += 1) opened.push(files.open(projectId));
+  const sum = opened.map(kibOf).reduce((all, kib) => all + kib, 0);
+  assert.ok(sum <= 128 * MIB, `${sum} KiB`);
+
+  const [first] = opened as [CatalogFile];
+  const inside = first.transaction(() => kibOf(first));
+  assert.deepEqual([inside, kibOf(first)], [32 * MIB, 2 * MIB], 'a transaction has a whole cache');
+  assert.throws(() =>
+    first.transaction(() => {
+      throw new Error('rolled back');
+    }),
+  );
+  assert.equal(kibOf(first), 2 * MIB);
+  for (let projectId = 2; projectId <= 64; projectId += 1) files.close(projectId);
+  assert.equal(kibOf(first), 32 * MIB, 'the share grows when others are closed');
+});
+
+test('a worker thread keeps at most 32 MiB of pages, or 1 MiB of each catalog', () => {
+  const kept = Array.from({ length: 64 }, (_, at) => (at + 1) * shareOfFile(at + 1, 32 * MIB));
+  assert.equal(Math.max(...kept), 64 * MIB);
+  assert.ok(kept.slice(0, 32).every((kib) => kib <= 32 * MIB));
+});
