@@ -39,6 +39,13 @@ function make(name, props = {}, ...children) {
   return element;
 }
 
+/** The statement of the service where something is computed or a table is used; else the values with their names. */
+function describeMatch({ target, operator, source, targetValues, sourceValues, targetTerm, sourceTerm, table, say }) {
+  if (targetTerm || sourceTerm || table || targetValues.length === 0 || sourceValues.length === 0)
+    return `${target}, ${source}: ${say}`;
+  return `${target} ${targetValues.join(', ')} ${SIGNS[operator] ?? operator} ${source} ${sourceValues.join(', ')}`;
+}
+
 /** Only what a browser opens as a page or a picture: no `javascript:` of a feed. */
 const safe = (url) => (/^https?:\/\//i.test(url ?? '') ? url : undefined);
 
@@ -58,9 +65,13 @@ class RelataElement extends HTMLElement {
     if (this.isConnected) this.refresh();
   }
 
-  get texts() {
+  get language() {
     const language = this.getAttribute('lang') || this.closest('[lang]')?.lang || navigator.language;
-    return TEXTS[language.slice(0, 2)] ?? TEXTS.en;
+    return language.slice(0, 2);
+  }
+
+  get texts() {
+    return TEXTS[this.language] ?? TEXTS.en;
   }
 
   /** Asks again; of several the last one counts. */
@@ -105,6 +116,7 @@ class RelataRelated extends RelataElement {
       identifier: this.getAttribute('product'),
       includeTags: this.list('tags').map((tag) => ({ tag, limitPerRelation })),
       explain: true,
+      locale: this.language === 'de' ? 'de-DE' : 'en-GB',
     });
     const relations = tags.flatMap((one) => one.relations).filter((one) => one.searchResult.length > 0);
     if (relations.length === 0) return [make('p', { part: 'message' }, this.texts.none)];
@@ -122,11 +134,9 @@ class RelataRelated extends RelataElement {
   }
 
   why(explain) {
-    const reasons = (explain?.match ?? []).flatMap(({ target, operator, source, targetValues, sourceValues }) =>
-      typeof target === 'string' && typeof source === 'string'
-        ? [`${target} ${targetValues.join(', ')} ${SIGNS[operator] ?? operator} ${source} ${sourceValues.join(', ')}`]
-        : [],
-    );
+    const reasons = (explain?.match ?? [])
+      .flatMap((one) => (one.any ?? one.together ?? [one]).filter(({ holds }) => holds))
+      .map(describeMatch);
     if (reasons.length === 0) return undefined;
     return make('details', { part: 'why' }, make('summary', {}, this.texts.why), ...reasons.map((one) => make('div', {}, one)));
   }

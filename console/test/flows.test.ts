@@ -92,7 +92,7 @@ test('a relation is said and changed by the keyboard alone, and the cards follow
   await focused.and(comparison).waitFor();
   // Letters would have to follow one another within a second, which a busy machine does not grant.
   while ((await comparison.inputValue()) !== 'less') await page.keyboard.press('ArrowDown');
-  await cards.getByText('Voltage 12 V is less than Voltage 18 V').first().waitFor();
+  await cards.getByText('Voltage: 12 V < 18 V').first().waitFor();
   assert.deepEqual(await findBarriers(page), []);
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });

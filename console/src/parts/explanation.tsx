@@ -10,6 +10,7 @@ import {
   type Pair,
   readSide,
   sayMatch,
+  sayNeed,
   type Verdict,
 } from '../rules/verdicts.ts';
 import { Icon } from './button.tsx';
@@ -124,11 +125,11 @@ const Holds = ({ of: holds }: { of: boolean }) => (
   </span>
 );
 
-/** Explains why a product is a result, by match: `Module size and Maximum memory: 16 GB ≤ 192 GB`. */
+/** Explains why a product is a result, by match: `Module size and Maximum memory: 16 GB ≤ 192 GB`; and what a match that fails needs. */
 export const Reason = ({ reason }: { reason: Pick<RelatedReason, 'match'> }) => (
   <>
     {listExplained(reason.match).map((match, at) => {
-      const words = sayMatch(match);
+      const words = match.holds ? sayMatch(match) : sayNeed(match);
       return (
         <span key={at} className="reason small" title={words}>
           <Holds of={match.holds} />

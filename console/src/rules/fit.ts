@@ -2,7 +2,7 @@ import type { FitAnswer } from '@relata/client';
 import { t } from '../languages/text.ts';
 import { sayComparison } from './filters.ts';
 import { readList } from './saved-views.ts';
-import { sayMatch } from './verdicts.ts';
+import { sayMatch, sayNeed } from './verdicts.ts';
 
 /** Products to be judged together, and the verdict on them. Source: docs/interface.md §12.10. */
 
@@ -78,16 +78,8 @@ export const listReasons = (match: Pair['match']): FitReason[] =>
     return sayReason(element as Match);
   });
 
-/** The statement of the service, or its advice on the target, unless the source alone has no value. */
 function sayReason({ verdict, ...match }: Match): FitReason {
-  const { target, source, targetValues, sourceValues, advice = '', sourceAdvice = '' } = match;
-  const isBare = targetValues.length === 0 && sourceValues.length === 0;
-  if (verdict === 'fits' || isBare) return { verdict, words: sayMatch(match) };
-  if (sourceValues.length === 0) return { verdict, words: `${source} ${sourceAdvice}` };
-  const need = `${target} ${advice}`;
-  if (targetValues.length === 0) return { verdict, words: need };
-  const value = targetValues.join(` ${t('or')} `);
-  return { verdict, words: t('{need}; {attribute} is {value}', { need, attribute: target, value }) };
+  return { verdict, words: verdict === 'fits' ? sayMatch(match) : sayNeed(match) };
 }
 
 export interface Term {

@@ -99,12 +99,23 @@ function describeMatch(match: ExplainedMatch, { source, target }: Pair): Gap {
   const isBare = sourceValues.length === 0 && targetValues.length === 0;
   const ofSource = {
     identifier: source,
-    needs: isBare ? sayNeed(match.source, 'exists', '') : `${match.source} ${sourceAdvice}`,
+    needs: isBare ? sayCondition(match.source, 'exists', '') : `${match.source} ${sourceAdvice}`,
     has: sourceValues.join(', '),
   };
   if (sourceValues.length === 0) return ofSource;
   const ofTarget = { identifier: target, needs: `${match.target} ${advice}`, has: targetValues.join(', ') };
   return targetValues.length === 0 ? ofTarget : { ...ofTarget, or: ofSource };
+}
+
+/** @returns the advice of the service on the target of a match, or on the source if that alone has no value */
+export function sayNeed(match: ExplainedMatch): string {
+  const { target, source, targetValues, sourceValues, advice = '', sourceAdvice = '' } = match;
+  if (sourceValues.length === 0)
+    return targetValues.length === 0 ? sayMatch(match) : `${source} ${sourceAdvice}`;
+  const need = `${target} ${advice}`;
+  if (targetValues.length === 0) return need;
+  const value = targetValues.join(` ${t('or')} `);
+  return t('{need}; {attribute} is {value}', { need, attribute: target, value });
 }
 
 /** @returns the statement of the service on a match, such as `Width and Clearance: 47 mm ≤ 50 mm` */
@@ -117,7 +128,7 @@ export function sayMatch(match: ExplainedMatch): string {
 }
 
 /** @returns for example `Rated would have to be at least 50 Nm` */
-function sayNeed(what: string, operator: string, value: string): string {
+function sayCondition(what: string, operator: string, value: string): string {
   if (operator === 'exists') return t('{what} would need a value', { what });
   if (operator === 'contains') return t('{what} would have to contain {value}', { what, value });
   return t(
@@ -135,5 +146,5 @@ function sayFilterNeed(filter: Filter): string {
   if (!isCondition(filter)) return describeFilter(filter);
   const { attribute, operator, value } = filter;
   const isRange = operator === 'between' && Array.isArray(value);
-  return sayNeed(attribute, operator, isRange ? value.join(` ${t('and')} `) : showValue(value));
+  return sayCondition(attribute, operator, isRange ? value.join(` ${t('and')} `) : showValue(value));
 }
