@@ -164,6 +164,7 @@ export const LONG_WORK: Readonly<Record<string, Work>> = {
   'test/durability/crash.test.ts': { kind: 'waits', seconds: 70 },
   'test/pipelines/pipeline-catalog.test.ts': { kind: 'computes', seconds: 40 },
   'test/postgres/postgres-processes.test.ts': { kind: 'waits', seconds: 160 },
+  'test/repository/sqlite-plans.test.ts': { kind: 'computes', seconds: 60 },
   'test/postgres/postgres-plans.test.ts': { kind: 'computes', seconds: 30 },
   'test/postgres/postgres-lost-commits.test.ts': { kind: 'waits', seconds: 35 },
   'test/durability/backup.test.ts': { kind: 'computes', seconds: 85 },

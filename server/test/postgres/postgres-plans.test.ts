@@ -149,3 +149,37 @@ test(
     assert.deepEqual(unknown, [], 'the statistics of what was loaded are made');
   },
 );
+
+test('a plan that compares the products with a list, or reads their table, for each row of a list is found where it is planted', () => {
+  const list = {
+    'Node Type': 'Function Scan',
+    'Function Name': 'unnest',
+    'Function Call': 'unnest($1)',
+    Alias: 'w',
+  };
+  const productBy = (condition: string) => ({
+    'Node Type': 'Index Scan',
+    'Relation Name': 'product',
+    'Index Cond': condition,
+    Alias: 'p',
+  });
+  const judge = (outer: object, inner: object) =>
+    judgePlan({
+      'Query Text': '',
+      Plan: {
+        'Node Type': 'Nested Loop',
+        Plans: [
+          { ...outer, 'Parent Relationship': 'Outer' },
+          { ...inner, 'Parent Relationship': 'Inner' },
+        ] as never,
+      },
+    });
+  const ofProject = productBy('(project_id = $2)');
+  const byId = productBy('((project_id = $2) AND (id = w.value))');
+  const materialized = { 'Node Type': 'Materialize', Plans: [ofProject] };
+  assert.deepEqual(judge(list, ofProject), ['Function Scan of unnest > Index Scan of product']);
+  assert.deepEqual(judge(list, materialized), ['Function Scan of unnest > Index Scan of product']);
+  assert.deepEqual(judge(ofProject, list), ['Index Scan of product > Function Scan of unnest']);
+  assert.deepEqual(judge(list, byId), []);
+  assert.deepEqual(judge(ofProject, { ...list, 'Function Call': 'unnest(p.list)' }), []);
+});

@@ -11,6 +11,10 @@ export interface SqliteLoop {
   readonly kind: 'scan' | 'range';
   /** The columns of a range. */
   readonly columns: readonly string[];
+  /** Whether it reads a list of the row around it, such as the products of a batch: then each list is read once. */
+  readonly isOfRow: boolean;
+  /** Whether its rows differ and are only used to find others: then each of those is found once. */
+  readonly isDistinct: boolean;
   /** The loops around it, outermost first. */
   readonly outer: readonly SqliteLoop[];
 }
@@ -68,16 +72,21 @@ function listRoots(query: Query): ReadonlyMap<string, Source> {
           ? `select name from pragma_table_info('${of}') where pk > 0 order by pk`
           : `select name from pragma_index_info('${name}') order by seqno`,
       );
-      roots.set(`${at}:${rootpage}`, {
-        source: String(of),
-        columns: columns.map((column) => String(column.name)),
-      });
+      // An index of some rows, such as `task_open`, stands for these.
+      const source = isPartial(query, String(of), String(name)) ? String(name) : String(of);
+      roots.set(`${at}:${rootpage}`, { source, columns: columns.map((column) => String(column.name)) });
     }
   }
   return roots;
 }
 
-interface Range extends Omit<SqliteLoop, 'outer'> {
+const isPartial = (query: Query, table: string, name: string): boolean =>
+  query(`select 1 from pragma_index_list('${table}') where name = '${name}' and partial = 1`).length > 0;
+
+interface Range extends Omit<SqliteLoop, 'outer' | 'isOfRow'> {
+  readonly cursor: number;
+  /** The cursor that a list of a row comes from. */
+  readonly listOf: number | undefined;
   readonly start: number;
   readonly end: number;
 }
@@ -92,20 +101,45 @@ function findRanges(ops: readonly Op[], sources: ReadonlyMap<number, Source>): R
     const { opcode, addr: end, p2: start } = op;
     // A consumer of a coroutine returns to its `Yield`; the loops within the coroutine are found by themselves.
     if (opcode === 'Goto' && start < end && ops[start]?.opcode === 'Yield')
-      return [{ ...TEMPORARY, kind: 'scan', start, end }];
+      return [{ ...TEMPORARY, kind: 'scan', start, end, cursor: -1, listOf: undefined, isDistinct: false }];
     return STEPS.test(opcode) ? [readStep(ops, op, sources.get(op.p1) ?? TEMPORARY)] : [];
   });
 }
 
 /** @returns the loop that ends with this step of a cursor */
-function readStep(ops: readonly Op[], { addr: end, p1, p2: start }: Op, { source, columns }: Source): Range {
-  const isOfCursor = (kinds: RegExp) => (op: Op) => op.p1 === p1 && kinds.test(op.opcode);
+function readStep(
+  ops: readonly Op[],
+  { addr: end, p1: cursor, p2: start }: Op,
+  { source, columns }: Source,
+): Range {
+  const isOfCursor = (kinds: RegExp) => (op: Op) => op.p1 === cursor && kinds.test(op.opcode);
   const begin = ops.slice(0, start).findLast(isOfCursor(BEGINS));
-  if (begin === undefined || !SEEKS.test(begin.opcode))
-    return { source, kind: 'scan', columns: [], start, end };
+  const range = {
+    source,
+    start,
+    end,
+    cursor,
+    isDistinct: ops.some(isOfCursor(/^IdxInsert$/)),
+    listOf: undefined,
+  };
+  if (begin?.opcode === 'VFilter')
+    return { ...range, kind: 'scan', columns: [], listOf: findArgument(ops, begin) };
+  if (begin === undefined || !SEEKS.test(begin.opcode)) return { ...range, kind: 'scan', columns: [] };
   const bound = ops.slice(start, end).find(isOfCursor(BOUNDS));
-  return { source, kind: 'range', columns: columns.slice(0, Number(bound?.p4 ?? 0)), start, end };
+  return { ...range, kind: 'range', columns: columns.slice(0, Number(bound?.p4 ?? 0)) };
 }
+
+/** @returns the cursor whose column is the first argument of a virtual table, if it is a column */
+const findArgument = (ops: readonly Op[], { addr, p3 }: Op): number | undefined =>
+  ops.slice(0, addr).findLast((op) => /^V?Column$/.test(op.opcode) && op.p3 === p3 + 2)?.p1;
+
+/** Whether a loop steps or looks up the row of a cursor each time. */
+const isReadIn = (ops: readonly Op[], cursor: number, loop: Range | undefined): boolean =>
+  loop !== undefined &&
+  (loop.cursor === cursor ||
+    ops
+      .slice(loop.start, loop.end)
+      .some(({ opcode, p1 }) => p1 === cursor && /^(?:SeekRowid|NotExists|SeekGE)$/.test(opcode)));
 
 /** Finds the loops around each; `Once` guards what runs once, however often the loop around it does. */
 function nest(ops: readonly Op[], ranges: readonly Range[]): SqliteLoop[] {
@@ -123,8 +157,9 @@ function nest(ops: readonly Op[], ranges: readonly Range[]): SqliteLoop[] {
     if (known !== undefined) return known;
     const around = ranges.filter((other) => isAround(other, range));
     around.sort((a, b) => b.end - b.start - (a.end - a.start));
-    const { source, kind, columns } = range;
-    const made = { source, kind, columns, outer: around.map(loopOf) };
+    const { source, kind, columns, isDistinct, listOf } = range;
+    const isOfRow = listOf !== undefined && isReadIn(ops, listOf, around.at(-1));
+    const made = { source, kind, columns, isDistinct, isOfRow, outer: around.map(loopOf) };
     loops.set(range, made);
     return made;
   };

@@ -1,17 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
+import { SELECTIVE, SMALL } from './small-tables.ts';
 import { listLoops, type SqliteLoop } from './sqlite-loops.ts';
 
 /** Refuses statements on files whose time grows with the square of a catalog or of what a caller sent. */
-
-/** Tables whose number of rows does not follow the number of products. */
-const SMALL: Readonly<Record<string, string>> = {
-  staged_batch: 'a row for each batch of the open full updates',
-  undo_log: 'as many as commits can be undone',
-  undo_created: 'a row for each batch of these commits',
-};
-
-/** Columns of which few rows of any table have the same value. */
-const SELECTIVE = new Set(['id', 'identifier', 'document_id', 'product_id']);
 
 const isLong = ({ source, kind, columns }: SqliteLoop): boolean => {
   if (source in SMALL || source === '') return false;
@@ -27,9 +18,13 @@ const write = ({ source, kind, columns }: SqliteLoop) =>
 export function judgeLoops(loops: readonly SqliteLoop[], sql: string): string[] {
   // The rows of a partition are kept in a list and read once more by its frame.
   const isOfWindow = ({ source }: SqliteLoop) => source === '(temporary)' && /\bover \(/.test(sql);
-  const refused = loops.filter(
-    (loop) => isLong(loop) && !isOfWindow(loop) && loop.outer.some((outer) => isLong(outer)),
-  );
+  const refused = loops.filter((loop) => {
+    if (!isLong(loop) || loop.isOfRow || isOfWindow(loop)) return false;
+    // What a list of different keys finds is each found once.
+    const around =
+      loop.kind === 'range' && loop.outer.at(-1)?.isDistinct ? loop.outer.slice(0, -1) : loop.outer;
+    return around.some(isLong);
+  });
   return refused.map((loop) => [...loop.outer, loop].map(write).join(' > '));
 }
 
