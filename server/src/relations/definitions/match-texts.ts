@@ -84,6 +84,8 @@ export interface MatchTexts extends Sentences {
 export const LOCALE_PATTERN = '^[a-z]{2,3}-[A-Z]{2}$';
 
 const MOST_LOCALES = 100;
+/** Writing a number takes 5 µs, and the terms of matches repeat. */
+const MOST_NUMBERS = 1_000;
 const known = new Map<string, MatchTexts>();
 
 /** @returns German texts for a German locale, and English ones for every other */
@@ -100,12 +102,17 @@ function createTexts(locale: string): MatchTexts {
   const [grouped, plain] = [true, false].map(
     (useGrouping) => new Intl.NumberFormat(spoken, { maximumFractionDigits: 100, useGrouping }),
   ) as [Intl.NumberFormat, Intl.NumberFormat];
+  const written = new Map<string, string>();
+  const write = (number: string, isGrouped: boolean) => {
+    // An upload may have such a number too.
+    if (/e/i.test(number)) return number;
+    return (isGrouped ? grouped : plain).format(number as Intl.StringNumericLiteral).replace(/^-/, '−');
+  };
   return {
     ...sentences,
     writeNumber(number, isGrouped) {
-      // An upload may have such a number too.
-      if (/e/i.test(number)) return number;
-      return (isGrouped ? grouped : plain).format(number as Intl.StringNumericLiteral).replace(/^-/, '−');
+      if (written.size >= MOST_NUMBERS) written.clear();
+      return written.getOrInsertComputed(`${number} ${isGrouped}`, () => write(number, isGrouped));
     },
   };
 }
