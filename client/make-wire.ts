@@ -1,7 +1,7 @@
 /**
  * Writes `src/wire.ts` from docs/openapi.json: the types of what goes over the wire, and method and path of each
- * operation. Writes `src/choices.ts`: the kinds and options that a form offers. `node client/make-wire.ts --check` says
- * whether both are what the document says.
+ * operation. Writes `src/choices.ts`: the kinds and options that a form offers. Lists the types in `src/client.ts`.
+ * `node client/make-wire.ts --check` checks that all three match the document.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Choice, ChoiceOption, FeedFormat } from './src/choice.ts';
@@ -54,6 +54,7 @@ interface Document {
 const DOCUMENT = new URL('../docs/openapi.json', import.meta.url);
 const WIRE = new URL('src/wire.ts', import.meta.url);
 const CHOICES = new URL('src/choices.ts', import.meta.url);
+const DOOR = new URL('src/client.ts', import.meta.url);
 /** They stand in themselves, which the document says in words; they are written by hand in `src/filter.ts`. */
 const BY_HAND = new Set(['Filter', 'RowFilter']);
 
@@ -247,10 +248,27 @@ function writeChoices(document: Document): string {
   ].join('\n');
 }
 
+/** The formatter lists names in this order: by letter, and of a letter the capital first. */
+const rankOf = (name: string) => [...name].map((letter) => letter.toLowerCase() + letter).join('');
+
+/** @returns the door of the client, which names each type of the wire that it does not export from elsewhere */
+function listTypes(door: string, wire: string): string {
+  const list = /^export type \{[^}]*\} from '.\/wire\.ts';$/m;
+  const others = new Set(door.replace(list, '').match(/\w+/g));
+  const names = [...wire.matchAll(/^export (?:type|interface) (\w+)/gm)].map(([, name = '']) => name);
+  const lines = names
+    .filter((name) => !others.has(name))
+    .sort((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1))
+    .map((name) => `  ${name},\n`);
+  return door.replace(list, `export type {\n${lines.join('')}} from './wire.ts';`);
+}
+
 const document = JSON.parse(readFileSync(DOCUMENT, 'utf8')) as Document;
+const wire = indent(write(document));
 for (const [file, text] of [
-  [WIRE, indent(write(document))],
+  [WIRE, wire],
   [CHOICES, writeChoices(document)],
+  [DOOR, listTypes(readFileSync(DOOR, 'utf8'), wire)],
 ] as const) {
   if (!process.argv.includes('--check')) writeFileSync(file, text);
   else if (readFileSync(file, 'utf8') !== text) {

@@ -6,7 +6,14 @@
 import { commandAuthor, type Projects } from '../projects/projects.ts';
 import type { Postgres } from '../storage/postgres/postgres.ts';
 import type { Base } from '../storage/storage.ts';
-import * as keys from './keys/keys.ts';
+import {
+  createKeyFinder,
+  createKeyManagement,
+  createLastUse,
+  hasAnyKey,
+  makeKeyValue,
+  removeKeysOf,
+} from './keys/keys.ts';
 import type { ProviderSettings } from './oidc/oidc.ts';
 import { createUsers, removeRolesIn } from './users/users.ts';
 
@@ -21,13 +28,13 @@ export interface AccessParts extends Pick<Base, 'clock' | 'database'> {
 }
 
 export function createAccess({ database, postgres, clock, projects, oidc }: AccessParts) {
-  const lastUse = keys.createLastUse(database);
+  const lastUse = createLastUse(database);
   const parts = { database, postgres, clock, projects, lastUse };
-  const { dropCache, dropEndedWindows, ...finder } = keys.createKeyFinder(parts);
-  const { addKey, ...management } = keys.createKeyManagement({ ...parts, onWritten: dropCache });
+  const { dropCache, dropEndedWindows, ...finder } = createKeyFinder(parts);
+  const { addKey, ...management } = createKeyManagement({ ...parts, onWritten: dropCache });
   const { dropEnded, forgetUsers, ...users } = createUsers({ database, clock, projects, oidc });
   projects.whenGone(async (tx, gone) => {
-    await keys.removeKeysOf(tx, gone);
+    await removeKeysOf(tx, gone);
     await removeRolesIn(tx, gone);
     dropCache();
     forgetUsers();
@@ -47,11 +54,11 @@ export function createAccess({ database, postgres, clock, projects, oidc }: Acce
         if ((await projects.findAccounts(tx)).length > 0) return undefined;
         const account = await projects.addAccount(tx, 'Main', 'first start');
         const author = commandAuthor(account.id, 'first start');
-        const value = accountKey ?? keys.makeKeyValue();
+        const value = accountKey ?? makeKeyValue();
         await addKey(tx, author, { name: 'First key', scope: { type: 'account' }, value });
         return { key: value };
       }),
-    hasKeys: () => keys.hasAnyKey(database.read),
+    hasKeys: () => hasAnyKey(database.read),
     /** Removes expired sessions, links and counts; called from time to time. */
     async dropEnded(): Promise<void> {
       await dropEndedWindows();

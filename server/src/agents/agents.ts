@@ -2,10 +2,21 @@
  * The door of agents: the tools by which programs that speak MCP find products, ask for related ones and the
  * reasons, and see changes. They shorten what the rooms to the left answer; none of them changes a catalog.
  */
-import * as mcp from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  fromJsonSchema,
+  type McpHttpHandler,
+  McpServer,
+} from '@modelcontextprotocol/server';
 import { allows } from '../kernel/caller.ts';
 import { catalogChanges, compareProducts, findProducts, getProducts } from './product-tools.ts';
-import * as relationTools from './relation-tools.ts';
+import {
+  checkFit,
+  explainRelation,
+  listRelations,
+  previewRelation,
+  relatedProducts,
+} from './relation-tools.ts';
 import type { ToolContext } from './tool.ts';
 
 export type { ToolContext, ToolParts } from './tool.ts';
@@ -15,18 +26,18 @@ const READING = { readOnlyHint: true, idempotentHint: true, openWorldHint: false
 const TOOLS = [
   findProducts,
   getProducts,
-  relationTools.relatedProducts,
-  relationTools.explainRelation,
-  relationTools.checkFit,
+  relatedProducts,
+  explainRelation,
+  checkFit,
   compareProducts,
-  relationTools.listRelations,
+  listRelations,
   catalogChanges,
-  relationTools.previewRelation,
+  previewRelation,
 ].map((tool) => {
   const { title, description, input, output } = tool;
   const schemas = {
-    inputSchema: mcp.fromJsonSchema<object>(input),
-    outputSchema: mcp.fromJsonSchema<object>(output),
+    inputSchema: fromJsonSchema<object>(input),
+    outputSchema: fromJsonSchema<object>(output),
   };
   return { tool, config: { title, description, ...schemas, annotations: READING } };
 });
@@ -41,14 +52,14 @@ interface AgentServerParts {
 }
 
 /** Answers one request of an agent, without state between two: there are no subscriptions. */
-export function createAgentHandler(context: ToolContext, parts: AgentServerParts): mcp.McpHttpHandler {
-  return mcp.createMcpHandler(() => openServer(context, parts), { maxSubscriptions: 0 });
+export function createAgentHandler(context: ToolContext, parts: AgentServerParts): McpHttpHandler {
+  return createMcpHandler(() => openServer(context, parts), { maxSubscriptions: 0 });
 }
 
-function openServer(context: ToolContext, { version, describeFailure }: AgentServerParts): mcp.McpServer {
+function openServer(context: ToolContext, { version, describeFailure }: AgentServerParts): McpServer {
   // Nothing is sent without a request, so changes of a list are not announced.
   const capabilities = { tools: { listChanged: false } };
-  const server = new mcp.McpServer({ name: 'relata', version }, { instructions: INSTRUCTIONS, capabilities });
+  const server = new McpServer({ name: 'relata', version }, { instructions: INSTRUCTIONS, capabilities });
   for (const { tool, config } of TOOLS) {
     if (!allows(context.access, tool.access)) continue;
     server.registerTool(tool.name, config, async (input) => {

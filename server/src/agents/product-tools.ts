@@ -3,7 +3,7 @@ import { ServiceError } from '../kernel/errors.ts';
 import { optional } from '../kernel/optional.ts';
 import { toWireTask } from '../tasks/tasks.ts';
 import type { ComparedProducts, FoundPage, ShownProducts } from './reading/reading.ts';
-import * as tool from './tool.ts';
+import { defineTool, fitPage, Identifier, NextOffset, shortenText } from './tool.ts';
 
 const NextCursor = Type.Union([Type.String(), Type.Null()], { description: 'null: this is all' });
 
@@ -23,7 +23,7 @@ const ShortFacet = Type.Object({
 
 const PAGE = 10;
 
-export const findProducts = tool.defineTool({
+export const findProducts = defineTool({
   name: 'find_products',
   title: 'Find products',
   description:
@@ -75,12 +75,12 @@ const Values = Type.Object({ attribute: Type.String(), values: Type.Array(Type.S
 const READ = 10;
 const NOT_SHOWN = 'there was no room for these: ask for them again';
 
-export const getProducts = tool.defineTool({
+export const getProducts = defineTool({
   name: 'get_products',
   title: 'Read products',
   description: 'Reads products by their exact identifiers, with the values of their attributes.',
   input: {
-    identifiers: Type.Array(tool.Identifier, { minItems: 1, maxItems: READ }),
+    identifiers: Type.Array(Identifier, { minItems: 1, maxItems: READ }),
     offset: optional.integer({
       minimum: 0,
       maximum: 10_000,
@@ -94,7 +94,7 @@ export const getProducts = tool.defineTool({
         groupId: Type.String(),
         image: Type.String(),
         attributes: Type.Array(Values),
-        nextOffset: tool.NextOffset,
+        nextOffset: NextOffset,
       }),
     ),
     unknown: Type.Array(Type.String(), { description: 'identifiers of no product' }),
@@ -115,19 +115,19 @@ const Compared = Type.Object({
 });
 const COMPARED = 5;
 
-export const compareProducts = tool.defineTool({
+export const compareProducts = defineTool({
   name: 'compare_products',
   title: 'Compare products',
   description: 'Puts the attributes of 2 to 5 products side by side, those that differ first.',
   input: {
-    identifiers: Type.Array(tool.Identifier, { minItems: 2, maxItems: COMPARED }),
+    identifiers: Type.Array(Identifier, { minItems: 2, maxItems: COMPARED }),
     offset: optional.integer({ minimum: 0, maximum: 10_000 }),
   },
   output: {
     products: Type.Array(Type.Object({ identifier: Type.String(), name: Type.String() })),
     attributes: Type.Array(Compared),
     total: Type.Integer({ description: 'of attributes' }),
-    nextOffset: tool.NextOffset,
+    nextOffset: NextOffset,
   },
   async answer({ catalog, project, signal }, { identifiers, offset }) {
     const requested = [...new Set(identifiers)];
@@ -142,7 +142,7 @@ export const compareProducts = tool.defineTool({
 const COUNTS = ['created', 'changed', 'unchanged', 'deleted', 'restored'] as const;
 const CHANGES = 20;
 
-export const catalogChanges = tool.defineTool({
+export const catalogChanges = defineTool({
   name: 'catalog_changes',
   title: 'Changes of the catalog',
   description:
@@ -173,7 +173,7 @@ export const catalogChanges = tool.defineTool({
     const reported = page
       .filter(({ increment, status }) => increment === 'STEP_BASED' || status === 'FAILED')
       .map((task) => ({ number: task.number, change: describeChange(task) }));
-    const shown = tool.fitPage(reported);
+    const shown = fitPage(reported);
     const last = shown.length < reported.length ? shown.at(-1) : page.at(-1);
     const isMore = shown.length < reported.length || found.length > CHANGES;
     return {
@@ -189,11 +189,11 @@ function describeChange(task: Parameters<typeof toWireTask>[0]) {
   const counts = COUNTS.filter((count) => typeof counted[count] === 'number');
   return {
     task: id,
-    what: tool.shorten(name),
+    what: shortenText(name),
     status: taskStatus,
     requestedAt: requestTime,
     finishedAt: finishTime,
     ...Object.fromEntries(counts.map((count) => [count, counted[count]])),
-    ...(error && { error: tool.shorten(error.message) }),
+    ...(error && { error: shortenText(error.message) }),
   };
 }

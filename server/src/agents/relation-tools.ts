@@ -3,7 +3,7 @@ import type { Filter as ProductFilter } from '../catalog/filters/filters.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { optional } from '../kernel/optional.ts';
 import { joinSteps, type RelatedRequest } from '../relations/answers/answers.ts';
-import * as definitions from '../relations/definitions/definitions.ts';
+import { checkDefinition, MatchElements, type Relation } from '../relations/definitions/definitions.ts';
 import { FitQuestion, readQuestion } from '../relations/fit/fit.ts';
 import {
   describeMatch,
@@ -12,11 +12,21 @@ import {
   type ReadRelated,
   type ShownRelated,
 } from './reading/reading.ts';
-import * as tool from './tool.ts';
+import {
+  defineTool,
+  fitFrom,
+  fitPage,
+  Identifier,
+  NextOffset,
+  shortenText,
+  shortenValue,
+  TOKENS,
+  type ToolContext,
+} from './tool.ts';
 
 const Offset = optional.integer({ minimum: 0, maximum: 10_000, description: 'default 0' });
 
-export const listRelations = tool.defineTool({
+export const listRelations = defineTool({
   name: 'list_relations',
   title: 'List relations',
   description: 'Lists what this catalog knows of what goes with what: relations, each with a tag.',
@@ -38,27 +48,27 @@ export const listRelations = tool.defineTool({
       }),
     ),
     total: Type.Integer(),
-    nextOffset: tool.NextOffset,
+    nextOffset: NextOffset,
   },
   async answer({ relations, project }, { offset }) {
     const all = (await relations.list(project.id)).map(describeRelation);
-    const { page, nextOffset } = tool.fitFrom(all, offset);
+    const { page, nextOffset } = fitFrom(all, offset);
     return { relations: page, total: all.length, nextOffset };
   },
 });
 
-function describeRelation({ id, definition, state, problem }: definitions.Relation) {
+function describeRelation({ id, definition, state, problem }: Relation) {
   const { name, tag, description, kind = 'rule', twoWay, enabled } = definition;
   return {
     id,
-    name: tool.shorten(name),
-    tag: tool.shorten(tag),
-    ...(description && { description: tool.shorten(description) }),
+    name: shortenText(name),
+    tag: shortenText(tag),
+    ...(description && { description: shortenText(description) }),
     kind,
     twoWay,
     enabled,
     state,
-    ...(problem !== undefined && { problem: tool.shorten(problem) }),
+    ...(problem !== undefined && { problem: shortenText(problem) }),
   };
 }
 
@@ -75,13 +85,13 @@ const FARTHEST = 80;
 /** The limit of one question; the answer lists the relations left. */
 const RELATIONS = 20;
 
-export const relatedProducts = tool.defineTool({
+export const relatedProducts = defineTool({
   name: 'related_products',
   title: 'Related products',
   description:
     'What goes with a product: accessories, spare parts, alternatives, whatever the relations say. With explain, the values that decided.',
   input: {
-    identifier: tool.Identifier,
+    identifier: Identifier,
     tags: optional.list(Type.String({ minLength: 1, maxLength: 255 }), {
       maxItems: 20,
       description: 'default: all relations',
@@ -107,7 +117,7 @@ export const relatedProducts = tool.defineTool({
         name: Type.String(),
         tag: Type.String(),
         products: Type.Array(Related),
-        nextOffset: tool.NextOffset,
+        nextOffset: NextOffset,
       }),
     ),
     notShown: Type.Array(Type.Integer(), {
@@ -134,7 +144,7 @@ export const relatedProducts = tool.defineTool({
 });
 
 async function readRelated(
-  { relations, catalog, project, signal }: tool.ToolContext,
+  { relations, catalog, project, signal }: ToolContext,
   request: RelatedRequest,
   page: Pick<ReadRelated, 'offset' | 'limit'>,
 ): Promise<ShownRelated> {
@@ -143,9 +153,9 @@ async function readRelated(
 }
 
 async function chooseRelations(
-  { relations, project }: tool.ToolContext,
+  { relations, project }: ToolContext,
   { tags, relationIds }: { tags: readonly string[] | undefined; relationIds: readonly number[] | undefined },
-): Promise<readonly definitions.Relation[]> {
+): Promise<readonly Relation[]> {
   const all = (await relations.list(project.id)).filter(({ definition }) => definition.enabled);
   if (tags === undefined && relationIds === undefined) return all;
   return all.filter(({ id, definition }) => tags?.includes(definition.tag) || relationIds?.includes(id));
@@ -162,12 +172,12 @@ const CONDITIONS = 10;
 /** Half of the tokens of an answer. */
 const HALF = 850;
 
-export const explainRelation = tool.defineTool({
+export const explainRelation = defineTool({
   name: 'explain_relation',
   title: 'Explain a relation',
   description:
     'Why two products are related by a relation, or why they are not: every condition with the values.',
-  input: { relationId: Type.Integer({ minimum: 1 }), source: tool.Identifier, target: tool.Identifier },
+  input: { relationId: Type.Integer({ minimum: 1 }), source: Identifier, target: Identifier },
   output: {
     related: Type.Boolean(),
     rank: Type.Union([Type.Integer(), Type.Null()]),
@@ -189,9 +199,9 @@ export const explainRelation = tool.defineTool({
     const conditions = (['source', 'target'] as const).flatMap((side) =>
       why[side].conditions.map(({ condition, holds, values }) => ({
         side,
-        condition: tool.shorten(JSON.stringify(condition), 160),
+        condition: shortenText(JSON.stringify(condition), 160),
         holds,
-        values: values.slice(0, 3).map(tool.shortenValue),
+        values: values.slice(0, 3).map(shortenValue),
       })),
     );
     const matches = why.match.map((match) => ({
@@ -200,14 +210,14 @@ export const explainRelation = tool.defineTool({
       ...(!match.holds && { advice: listAdvice(match) }),
     }));
     const failing = conditions.sort((a, b) => Number(a.holds) - Number(b.holds)).slice(0, CONDITIONS);
-    const shown = tool.fitPage(failing, HALF);
+    const shown = fitPage(failing, HALF);
     const { related, rank, excluded, listed } = why;
     return {
       related,
       rank,
       excluded,
       conditions: shown,
-      matches: tool.fitPage(matches.slice(0, CONDITIONS), HALF),
+      matches: fitPage(matches.slice(0, CONDITIONS), HALF),
       moreConditions: conditions.length - shown.length,
       ...(listed && { listed: `${listed.by}, at ${listed.position}` }),
     };
@@ -221,13 +231,13 @@ const Filter = Type.Unsafe<ProductFilter>({
     'a filter, such as {"all":[{"category":["Tools"]},{"attribute":"Weight","operator":"less","value":3}]}; {"all":[]} is every product',
 });
 
-export const previewRelation = tool.defineTool({
+export const previewRelation = defineTool({
   name: 'preview_relation',
   title: 'Try a relation',
   description:
     'Tries a rule on the whole catalog, without storing it: how many products get results, with examples.',
   access: 'write',
-  input: { source: Filter, target: Filter, match: definitions.MatchElements },
+  input: { source: Filter, target: Filter, match: MatchElements },
   output: {
     problem: optional.text(),
     sourceProducts: optional.integer(),
@@ -239,10 +249,10 @@ export const previewRelation = tool.defineTool({
     examples: optional.list(Type.Object({ source: Type.String(), results: Type.Array(Type.String()) })),
   },
   async answer({ relations, project, signal, limitScans }, sent) {
-    const definition = definitions.checkDefinition({ name: 'preview', tag: 'preview', ...sent });
+    const definition = checkDefinition({ name: 'preview', tag: 'preview', ...sent });
     limitScans();
     const tried = await relations.tryDefinition({ projectId: project.id, definition }, signal);
-    if ('problem' in tried) return { problem: tool.shorten(tried.problem) };
+    if ('problem' in tried) return { problem: shortenText(tried.problem) };
     const examples = tried.examples.map(({ source, results }) => ({
       source,
       results: results.flat().slice(0, 5),
@@ -254,7 +264,7 @@ export const previewRelation = tool.defineTool({
       ...(tried.sampled && { sampledSources: tried.sampledSources }),
       shareWithResults: tried.share,
       withoutResults: tried.withoutResults.identifiers.slice(0, 5),
-      examples: tool.fitPage(examples.slice(0, 5), HALF),
+      examples: fitPage(examples.slice(0, 5), HALF),
     };
   },
 });
@@ -273,7 +283,7 @@ const Judged = Type.Object({
   missing: Type.Array(Type.String(), { description: 'values that are missing in the catalog' }),
 });
 
-export const checkFit = tool.defineTool({
+export const checkFit = defineTool({
   name: 'check_fit',
   title: 'Check whether products fit',
   description:
@@ -301,21 +311,21 @@ export const checkFit = tool.defineTool({
       identifier: identifiers.get(identifier) ?? identifier,
     }));
     const { shown } = await judge(context, { ...question, items });
-    return { ...shown, namedProducts: tool.fitPage(named, tool.TOKENS - REST / 2) };
+    return { ...shown, namedProducts: fitPage(named, TOKENS - REST / 2) };
   },
 });
 
 type Question = Parameters<typeof readQuestion>[1];
 
 async function judge(
-  { relations, catalog, project, signal }: tool.ToolContext,
+  { relations, catalog, project, signal }: ToolContext,
   question: Question,
 ): Promise<JudgedFit> {
   const answer = await relations.judgeFit(readQuestion(project.id, question), signal);
   return catalog.search.runOperation('fitForAgent', { projectId: project.id, answer, rest: REST }, signal);
 }
 
-const findNamed = ({ catalog, project, signal }: tool.ToolContext, names: readonly string[]) =>
+const findNamed = ({ catalog, project, signal }: ToolContext, names: readonly string[]) =>
   catalog.search.askOperation<readonly { readonly name: string; readonly identifier: string }[]>(
     'findNamesForAgent',
     { projectId: project.id, question: { names } },

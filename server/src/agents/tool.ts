@@ -86,6 +86,6 @@ const TEXT = 120;
 const SHORT = 60;
 
 /** Truncates a text, so that a single product always fits. */
-export const shorten = (text: string, most: number = TEXT): string =>
+export const shortenText = (text: string, most: number = TEXT): string =>
   text.length <= most ? text : `${cutText(text, most)}…`;
-export const shortenValue = (text: string) => shorten(text, SHORT);
+export const shortenValue = (text: string) => shortenText(text, SHORT);

@@ -6,7 +6,16 @@ import type { Logger } from '../kernel/logger.ts';
 import { createFollows } from '../storage/sqlite/sqlite.ts';
 import { dataFolderAt, isNewest, newestOf, readVersion } from '../storage/storage.ts';
 import { createThreadPool } from '../storage/threads/threads.ts';
-import * as timeline from '../transfer/timeline/timeline.ts';
+import {
+  createStreamState,
+  FAILURES,
+  type Failure,
+  fillFolder,
+  OtherSchema,
+  openExisting,
+  STATE,
+  type StreamSettings,
+} from '../transfer/timeline/timeline.ts';
 
 export type Backup = Awaited<ReturnType<typeof openBackup>>;
 
@@ -25,8 +34,8 @@ export async function openBackup(
   entry: URL,
   isStandby: boolean,
 ) {
-  const state = timeline.createStreamState();
-  const settings: timeline.StreamSettings = { dataDir, target: { url: target, s3, key }, ...options };
+  const state = createStreamState();
+  const settings: StreamSettings = { dataDir, target: { url: target, s3, key }, ...options };
   if (isStandby) await followInto(settings);
   const thread = createThreadPool(entry, {
     size: 1,
@@ -41,7 +50,7 @@ export async function openBackup(
   const isStandbyNow = () => Atomics.load(follows, 0) === 1;
   const refuseWrites = () => {
     if (isStandbyNow()) throw new ServiceError('standby');
-    if (read(timeline.STATE.isSuperseded) === 1 || read(timeline.STATE.isHandingOver) === 1)
+    if (read(STATE.isSuperseded) === 1 || read(STATE.isHandingOver) === 1)
       throw new ServiceError('superseded');
   };
   const secondsSince = (at: number) => (at === 0 ? 0 : Math.max(0, Date.now() - at) / 1_000);
@@ -53,16 +62,16 @@ export async function openBackup(
     /** For the health check. */
     describe() {
       const isFollowing = isStandbyNow();
-      const at = read(isFollowing ? timeline.STATE.followedAt : timeline.STATE.sentAt);
+      const at = read(isFollowing ? STATE.followedAt : STATE.sentAt);
       return {
-        behindSeconds: secondsSince(isFollowing ? at : read(timeline.STATE.behindSince)),
+        behindSeconds: secondsSince(isFollowing ? at : read(STATE.behindSince)),
         lastInstant: at === 0 ? null : new Date(at).toISOString(),
       };
     },
     /** How far the target lags behind the service. */
-    readLagSeconds: () => secondsSince(read(timeline.STATE.behindSince)),
+    readLagSeconds: () => secondsSince(read(STATE.behindSince)),
     /** How far a standby lags behind the writer. */
-    readStandbySeconds: () => secondsSince(read(timeline.STATE.followedAt)),
+    readStandbySeconds: () => secondsSince(read(STATE.followedAt)),
     isStandby: isStandbyNow,
     /** Whether nothing is sent or followed. A target that lost an object still gets what follows. */
     isAway: () => !['none', 'incomplete'].includes(failureIn(read)),
@@ -77,7 +86,7 @@ export async function openBackup(
       }
     },
     listProblems(): string[] {
-      if (read(timeline.STATE.isSuperseded) === 1)
+      if (read(STATE.isSuperseded) === 1)
         return ['another service was promoted and writes in place of this one: stop this one'];
       const text = TEXTS[failureIn(read)];
       if (text === undefined) return [];
@@ -115,11 +124,11 @@ export async function openBackup(
  * Restores files that are missing.
  * @throws Error when they have another version: migrating them would change files that only the writer changes
  */
-async function followInto({ dataDir, target }: timeline.StreamSettings): Promise<void> {
+async function followInto({ dataDir, target }: StreamSettings): Promise<void> {
   const { control } = dataFolderAt(dataDir);
-  if (!existsSync(control)) await timeline.fillFolder(await timeline.openExisting(target), dataDir);
+  if (!existsSync(control)) await fillFolder(await openExisting(target), dataDir);
   if (!isNewest(control, 'control'))
-    throw new timeline.OtherSchema('control.db', readVersion(control), newestOf('control'));
+    throw new OtherSchema('control.db', readVersion(control), newestOf('control'));
 }
 
 /** Called when a service becomes, or ceases to be, the writer. */
@@ -139,7 +148,7 @@ interface Watched {
 }
 
 /** What an operator can do about each; meanwhile changes stay on the disk and are sent later, and a standby waits. */
-const TEXTS: Readonly<Record<timeline.Failure, string | undefined>> = {
+const TEXTS: Readonly<Record<Failure, string | undefined>> = {
   none: undefined,
   unreachable: 'the target of the backup cannot be reached: check RELATA_BACKUP_URL and the network',
   refused: 'the target of the backup refuses access: check its keys, or the permissions of its folder',
@@ -156,8 +165,7 @@ const TEXTS: Readonly<Record<timeline.Failure, string | undefined>> = {
   dataDirectory: 'the backup cannot read or write the data directory: see the log, and run relata doctor',
 };
 
-const failureIn = (read: Watched['read']): timeline.Failure =>
-  timeline.FAILURES[read(timeline.STATE.failure)] ?? 'unreachable';
+const failureIn = (read: Watched['read']): Failure => FAILURES[read(STATE.failure)] ?? 'unreachable';
 
 /** @returns a function that logs each change once, and changes the role */
 function watchState({ read, describe, logger, target, on }: Watched) {
@@ -167,7 +175,7 @@ function watchState({ read, describe, logger, target, on }: Watched) {
       ? logger.info({ target }, 'the backup goes on again')
       : logger.error({ target, reason: await describe() }, text);
   return async () => {
-    const is = (place: 'isSuperseded' | 'isPromoted') => read(timeline.STATE[place]) === 1;
+    const is = (place: 'isSuperseded' | 'isPromoted') => read(STATE[place]) === 1;
     const text = TEXTS[failureIn(read)];
     const now = { text, isSuperseded: is('isSuperseded'), isPromoted: is('isPromoted') };
     const last = before;

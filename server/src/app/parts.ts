@@ -29,7 +29,16 @@ import { listGauges } from './gauges.ts';
 import { createNaming } from './naming.ts';
 import { createStartLog } from './start-log.ts';
 import { watchStore } from './store-watch.ts';
-import * as stores from './stores.ts';
+import {
+  openOwnStorage,
+  openReaders,
+  openSecrets,
+  openStores,
+  openThreads,
+  type Role,
+  threadEntry,
+  threadPlaceOf,
+} from './stores.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -42,7 +51,7 @@ const READING_JSON: BudgetTerms = { ms: 60_000, refusal: 'question_too_long' };
 export interface AppOptions {
   readonly config: Config;
   /** Default: all, the only choice for the single process of an embedded store. */
-  readonly role?: stores.Role;
+  readonly role?: Role;
   /** Whether it follows the backup of another service. */
   readonly isStandby?: boolean;
   /** Whether it takes its address before it opens the store, so that a taken one leaves the store as it is. */
@@ -79,14 +88,14 @@ export async function openParts(
   const { config, role = 'all' } = options;
   // Settings are read before the store is opened, which migrates it.
   if (config.database === undefined) makeDataFolder(config.dataDir);
-  const secrets = stores.openSecrets(config);
+  const secrets = openSecrets(config);
   const waiting = reportWaiting(createStartLog({ logLevel: config.logLevel, logTo }));
-  const opened = await stores.openOwnStorage(config, { ...options, role, waiting });
+  const opened = await openOwnStorage(config, { ...options, role, waiting });
   const { backup, door } = opened;
   const storage = replace.storage?.(opened) ?? opened;
   const { database, payloads, postgres } = storage;
   const buffers = replace.buffers ?? new BufferPool();
-  const readers = stores.openReaders(config, storage);
+  const readers = openReaders(config, storage);
 
   const projects = createProjects({ database, clock });
   const access = createAccess({ database, clock, projects, postgres, oidc: config.oidc });
@@ -115,8 +124,8 @@ export async function openParts(
   });
   const statistics = createStatistics({ ...base, countProducts: (id) => catalog.countProducts(id) });
 
-  const place = stores.threadPlaceOf(config, storage);
-  const threads = stores.openThreads(config, place, {
+  const place = threadPlaceOf(config, storage);
+  const threads = openThreads(config, place, {
     ...(backup && { guardWrite: backup.write }),
     accountOf: projects.accountOf,
     onReplaced: ({ question, key, ms, hasCaller }) =>
@@ -132,7 +141,7 @@ export async function openParts(
   const cache = createByteCache(config.cacheMib * MIB);
   const { relationSeconds, uploadMaxMib } = config;
   const means = { threads, cache, buffers, relationSeconds };
-  const { catalogs: catalogStore, relations: relationStore } = stores.openStores(storage, readers, means);
+  const { catalogs: catalogStore, relations: relationStore } = openStores(storage, readers, means);
   // The server waits for every request, and these may take long.
   server.addHook('preClose', () => threads.relationSurveyors.close());
   const { getSettings, getLocale, recallSettings, recallLocale } = projects;
@@ -180,11 +189,11 @@ export async function openParts(
   };
   const pipelines = createPipelines({
     ...rooms,
-    threads: createRunThreads(stores.threadEntry('pipeline-worker'), { place, sources }),
+    threads: createRunThreads(threadEntry('pipeline-worker'), { place, sources }),
   });
   const channels = createChannels({
     ...rooms,
-    threads: createBuildThreads(stores.threadEntry('channel-worker'), { place, allow }),
+    threads: createBuildThreads(threadEntry('channel-worker'), { place, allow }),
     keyless: config.keyless,
   });
   const webhooks = createWebhooks({

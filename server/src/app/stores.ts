@@ -15,7 +15,12 @@ import {
 import { createSqliteRelationStore, relationDerivation } from '../relations/store/sqlite/sqlite.ts';
 import { createPayloadRows } from '../storage/payloads/payloads.ts';
 import { createReaders, openPostgres, type Postgres, type Readers } from '../storage/postgres/postgres.ts';
-import * as secrets from '../storage/secrets/secrets.ts';
+import {
+  createSecrets,
+  readSecretKeyFile,
+  type Secrets,
+  secretKeyFileAt,
+} from '../storage/secrets/secrets.ts';
 import { type CatalogFiles, createCatalogFiles, refuseStrayCatalogs } from '../storage/sqlite/sqlite.ts';
 import type { ByteCache, Database, StartWaiting, Storage, ThreadPlace } from '../storage/storage.ts';
 import { dataFolderAt, lockDataFolder, openStorage, refuseNewerFiles } from '../storage/storage.ts';
@@ -121,17 +126,17 @@ const guardWrites = (database: Database, backup: Backup): Database => ({
  * other. Processes on PostgreSQL need the same key, so none of them creates one.
  * @throws Error that names the setting or the file that cannot be read
  */
-export function openSecrets({ secretKeys, secretKeysFile, database, dataDir }: Config): secrets.Secrets {
+export function openSecrets({ secretKeys, secretKeysFile, database, dataDir }: Config): Secrets {
   const given = [...secretKeys, ...readGivenKeys(secretKeysFile)];
-  if (database !== undefined) return secrets.createSecrets({ keys: given });
-  const { keys, makeKey } = secrets.secretKeyFileAt(dataFolderAt(dataDir).secretKeys);
-  return secrets.createSecrets({ keys: [...given, ...keys], makeKey });
+  if (database !== undefined) return createSecrets({ keys: given });
+  const { keys, makeKey } = secretKeyFileAt(dataFolderAt(dataDir).secretKeys);
+  return createSecrets({ keys: [...given, ...keys], makeKey });
 }
 
 /** @throws Error that names the setting */
 function readGivenKeys(path: string | undefined): Uint8Array[] {
   try {
-    return path === undefined ? [] : secrets.readSecretKeyFile(path);
+    return path === undefined ? [] : readSecretKeyFile(path);
   } catch (error) {
     // Without a cause, so that the command line shows one line and no stack.
     throw new Error(`RELATA_SECRET_KEYS_FILE: ${(error as Error).message}`);

@@ -13,9 +13,27 @@ import type { CatalogParts } from './parts.ts';
 import type { CatalogSnapshots } from './port.ts';
 import { createProductSearch, openSearch, searchOperations } from './search/search.ts';
 import { readerOperations } from './store/sqlite/sqlite.ts';
-import * as updates from './updates/updates.ts';
+import {
+  createFullUpdates,
+  createOntologyChanges,
+  createProductUpdates,
+  createStaging,
+  createUndoableCommits,
+  gatherWrites,
+  listLiveFullUpdates,
+  undoLimitsOf,
+  type WriteMode,
+} from './updates/updates.ts';
 
-export type * from './derivation.ts';
+export type {
+  BatchDerivation,
+  Derivation,
+  Derive,
+  DerivedBatch,
+  DerivedFrom,
+  DerivedSource,
+  PlacedDocument,
+} from './derivation.ts';
 export type { CatalogSnapshots, CatalogStore, ChangeOrder, DeleteLimit } from './port.ts';
 export { openPassage } from './report-lines.ts';
 
@@ -51,14 +69,14 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     },
   };
   const { store, tasks, database, logger } = parts;
-  const staging = updates.createStaging(parts, (projectId, fullUpdateId) => {
+  const staging = createStaging(parts, (projectId, fullUpdateId) => {
     // An index in use takes in what is staged, so that little is missing when that is committed.
     search.follow(projectId);
     void collectUnlessLive(projectId, fullUpdateId);
   });
-  const ontology = updates.createOntologyChanges(parts);
-  const fullUpdates = updates.createFullUpdates(parts, staging);
-  const productUpdates = updates.createProductUpdates(parts, ontology);
+  const ontology = createOntologyChanges(parts);
+  const fullUpdates = createFullUpdates(parts, staging);
+  const productUpdates = createProductUpdates(parts, ontology);
   let closing = false;
   tasks.define([...fullUpdates.definitions, ...ontology.definitions, ...productUpdates.definitions]);
 
@@ -76,10 +94,10 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   }
 
   async function collectAll(projectId: number): Promise<void> {
-    const limits = updates.undoLimitsOf(await parts.getSettings(projectId), parts.clock.now());
+    const limits = undoLimitsOf(await parts.getSettings(projectId), parts.clock.now());
     let isMore = true;
     while (isMore && !closing) {
-      const live = await updates.listLiveFullUpdates(database, projectId);
+      const live = await listLiveFullUpdates(database, projectId);
       isMore = await store.collectGarbage(projectId, { live, ...limits });
     }
   }
@@ -87,7 +105,7 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
   /** A batch may still be staged when its full update is discarded and its staged products are removed. */
   async function collectUnlessLive(projectId: number, fullUpdateId: number): Promise<void> {
     try {
-      const live = await updates.listLiveFullUpdates(database, projectId);
+      const live = await listLiveFullUpdates(database, projectId);
       if (!live.includes(fullUpdateId)) await collect(projectId);
     } catch (error) {
       // What remains only takes space, until the next change of the project.
@@ -101,12 +119,12 @@ export function createCatalog(given: Omit<CatalogParts, 'collectGarbage'>) {
     ontology,
     store,
     /** The products that a task is about to write; see `GatheredWrites`. */
-    gatherWrites: (task: Task, mode: updates.WriteMode) =>
-      updates.gatherWrites({ catalog: parts, fullUpdates, updates: productUpdates }, task, mode),
+    gatherWrites: (task: Task, mode: WriteMode) =>
+      gatherWrites({ catalog: parts, fullUpdates, updates: productUpdates }, task, mode),
     /** Drops what a task gathered but did not write, whichever process ran it. */
     dropGathered: (task: Task) => fullUpdates.discardOf(task),
     survey: parts.scans.survey,
-    commits: updates.createUndoableCommits(parts),
+    commits: createUndoableCommits(parts),
     search,
     /** Counts outside the serving thread. */
     countProducts: parts.scans.countProducts,

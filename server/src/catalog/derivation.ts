@@ -2,7 +2,14 @@ import type { SqlSession, SqlTransaction } from '../storage/postgres/postgres.ts
 import type { CatalogFile } from '../storage/sqlite/sqlite.ts';
 import type { ReportLine } from '../tasks/tasks.ts';
 import type { OwnField } from './filters/filters.ts';
-import * as products from './products/products.ts';
+import {
+  type AttributeValue,
+  type DerivedColumns,
+  derivedOf,
+  type PackedProducts,
+  type ProductPacker,
+  type UploadedProduct,
+} from './products/products.ts';
 
 /**
  * What rooms to the right derive from products and store in the catalog's file, e.g. on which sides of
@@ -26,9 +33,9 @@ export interface BatchDerivation {
 }
 
 /** The part of an upload that can be derived from. */
-export interface DerivedFrom extends Pick<products.UploadedProduct, OwnField> {
-  readonly categories: readonly Pick<products.UploadedProduct['categories'][number], 'path'>[];
-  readonly attributes: readonly Pick<products.AttributeValue, 'key' | 'value' | 'row'>[];
+export interface DerivedFrom extends Pick<UploadedProduct, OwnField> {
+  readonly categories: readonly Pick<UploadedProduct['categories'][number], 'path'>[];
+  readonly attributes: readonly Pick<AttributeValue, 'key' | 'value' | 'row'>[];
 }
 
 /** The products of a body, by row, with numbers instead of the texts of attributes, most of which repeat. */
@@ -65,9 +72,9 @@ export interface DerivedBatch {
    * @param place of the product among the packed rows
    * @param into gets the text to store with the product, if any
    */
-  add(row: number, place: number, into: products.ProductPacker): void;
+  add(row: number, place: number, into: ProductPacker): void;
   /** @returns what is derived besides the texts */
-  finish(): products.DerivedColumns | undefined;
+  finish(): DerivedColumns | undefined;
 }
 
 export type PlacedDocument = Readonly<Record<'id' | 'productId', number>>;
@@ -81,15 +88,12 @@ export interface PlannedDocument extends PlacedDocument {
 export interface PlacedBatch {
   /** The documents for which anything was derived; `derived` is never ''. */
   readonly documents: readonly (PlannedDocument & { readonly derived: string })[];
-  readonly columns: products.DerivedColumns | undefined;
+  readonly columns: DerivedColumns | undefined;
 }
 
-export const placeDerived = (
-  packed: products.PackedProducts,
-  placed: readonly PlannedDocument[],
-): PlacedBatch => ({
+export const placeDerived = (packed: PackedProducts, placed: readonly PlannedDocument[]): PlacedBatch => ({
   documents: placed.flatMap(({ row, id, productId }) => {
-    const derived = products.derivedOf(packed, row);
+    const derived = derivedOf(packed, row);
     return derived === '' ? [] : [{ row, id, productId, derived }];
   }),
   columns: packed.derived,

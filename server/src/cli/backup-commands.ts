@@ -1,14 +1,30 @@
 import { resolve } from 'node:path';
 import { readConfig } from '../config.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
-import * as timeline from '../transfer/timeline/timeline.ts';
-import * as transfer from '../transfer/transfer.ts';
+import {
+  type BackupListing,
+  type CheckedTimeline,
+  listBackups,
+  openExisting,
+  promote,
+  restoreTimeline,
+  verifyTimeline,
+} from '../transfer/timeline/timeline.ts';
+import {
+  createBackup,
+  distributeStore,
+  type MoveOptions,
+  moveStore,
+  openBackup,
+  restoreBackup,
+  restoreCatalog,
+} from '../transfer/transfer.ts';
 import { openProgressLine } from './progress-line.ts';
 
 /** `relata backup DIR`: may run beside a serving process. */
 export async function backupCommand(target: string): Promise<number> {
   const dataDir = embeddedFolder('backup');
-  const { catalogs, payloads, isRecorded } = await transfer.createBackup(dataDir, target);
+  const { catalogs, payloads, isRecorded } = await createBackup(dataDir, target);
   console.log(`${catalogs} catalogs and ${payloads} bodies of open tasks were copied to ${resolve(target)}`);
   if (!isRecorded)
     console.error(`${dataDir} cannot be written: relata doctor and the metrics do not know of this backup`);
@@ -26,9 +42,9 @@ export async function restoreTimelineCommand(
   { from, at, unauthenticated = false }: { from: string; at?: string; unauthenticated?: boolean },
 ) {
   const { key, s3 } = readConfig().backup;
-  const target = await timeline.openExisting({ url: from, s3, key, isUnauthenticated: unauthenticated });
+  const target = await openExisting({ url: from, s3, key, isUnauthenticated: unauthenticated });
   const options = at === undefined ? {} : { at: readInstant(at) };
-  const restored = await timeline.restoreTimeline(target, root, options);
+  const restored = await restoreTimeline(target, root, options);
   console.log(`${restored.files} files are in ${resolve(root)} now, as of ${showInstant(restored.at)}`);
   if (restored.lostAt === undefined) return 0;
   console.error(
@@ -41,7 +57,7 @@ export async function restoreTimelineCommand(
 export async function promoteCommand({ dataDir }: { dataDir?: string }): Promise<number> {
   const config = readConfig();
   const root = dataDir ?? config.dataDir;
-  const { at } = await timeline.promote(root, config.backup);
+  const { at } = await promote(root, config.backup);
   console.log(`${resolve(root)} is the one that writes now, as of ${showInstant(at)}`);
   return 0;
 }
@@ -54,7 +70,7 @@ function readInstant(text: string): number {
   throw new Error(`${text} is no instant: write it as 2026-11-23T10:15:00Z`);
 }
 
-function describeRanges(listing: timeline.BackupListing | undefined): string[] {
+function describeRanges(listing: BackupListing | undefined): string[] {
   if (listing === undefined) return ['what can be restored is not known because of these problems:'];
   if (listing.ranges.length === 0) return ['nothing can be restored: there is no base copy that is whole'];
   return listing.ranges.map(
@@ -63,7 +79,7 @@ function describeRanges(listing: timeline.BackupListing | undefined): string[] {
   );
 }
 
-function describeCheck(checked: timeline.CheckedTimeline | undefined): readonly string[] {
+function describeCheck(checked: CheckedTimeline | undefined): readonly string[] {
   if (checked === undefined) return [];
   if (checked.problems.length > 0) return checked.problems;
   return [`${checked.objects} objects, ${checked.bytes} bytes: all as they were written`];
@@ -79,10 +95,10 @@ export async function backupsCommand(
   }: { verify?: boolean; json?: boolean; unauthenticated?: boolean },
 ): Promise<number> {
   const { key, s3 } = readConfig().backup;
-  const target = await timeline.openExisting({ url, s3, key, isUnauthenticated: unauthenticated });
-  const checked = verify ? await timeline.verifyTimeline(target) : undefined;
+  const target = await openExisting({ url, s3, key, isUnauthenticated: unauthenticated });
+  const checked = verify ? await verifyTimeline(target) : undefined;
   // What cannot be listed is a problem that the check has named.
-  const listing = await timeline.listBackups(target).catch((error: unknown) => {
+  const listing = await listBackups(target).catch((error: unknown) => {
     if ((checked?.problems.length ?? 0) === 0) throw error;
     return undefined;
   });
@@ -95,13 +111,13 @@ export async function backupsCommand(
 export async function restoreCommand(source: string, { project, withoutManifest = false }: RestoreFlags) {
   const dataDir = embeddedFolder('restore');
   if (project === undefined) {
-    const { catalogs, payloads, empty } = await transfer.restoreBackup(source, dataDir, { withoutManifest });
+    const { catalogs, payloads, empty } = await restoreBackup(source, dataDir, { withoutManifest });
     console.log(`${catalogs} catalogs and ${payloads} bodies of open tasks are in ${resolve(dataDir)} now`);
     tellEmpty(withoutManifest ? empty : []);
     return 0;
   }
   const options = { projectId: Number(project), withoutManifest };
-  const { products, waiting, damaged } = await transfer.restoreCatalog(source, dataDir, options);
+  const { products, waiting, damaged } = await restoreCatalog(source, dataDir, options);
   console.log(`the catalog of project ${project} holds the ${products} products of the backup now`);
   if (damaged !== undefined)
     console.log(`the former file is ${damaged} now: delete it when nothing in it is needed`);
@@ -118,7 +134,7 @@ export async function verifyCommand(
   source: string,
   { withoutManifest = false }: Pick<RestoreFlags, 'withoutManifest'>,
 ): Promise<number> {
-  const { folder, files, bytes, madeAt, empty } = await transfer.openBackup(source, { withoutManifest });
+  const { folder, files, bytes, madeAt, empty } = await openBackup(source, { withoutManifest });
   const since = madeAt === undefined ? 'SQLite finds no damage' : `all as the backup of ${madeAt} has them`;
   console.log(`${folder.root}: ${files} files, ${bytes} bytes, ${since}`);
   tellEmpty(withoutManifest ? empty : []);
@@ -171,10 +187,10 @@ const WHAT: Partial<Record<FailureCode, string>> = {
   storage_failed: 'The disk reports errors',
 };
 
-async function moveShown(options: transfer.MoveOptions) {
+async function moveShown(options: MoveOptions) {
   const line = openProgressLine(process.stderr);
   try {
-    return await transfer.moveStore({ ...options, onProgress: (progress) => line.show(progress) });
+    return await moveStore({ ...options, onProgress: (progress) => line.show(progress) });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const what = WHAT[error.code] ?? 'The database cannot be reached';
@@ -194,7 +210,7 @@ export async function distributeCommand(flags: { shards: string; dryRun?: boolea
     );
   const { shards, dryRun = false } = flags;
   const { url } = database;
-  const done = await transfer.distributeStore({ url, shards: Number(shards), isDryRun: dryRun });
+  const done = await distributeStore({ url, shards: Number(shards), isDryRun: dryRun });
   if (dryRun) for (const statement of done.statements) console.log(`${statement};`);
   const state = done.statements.length === 0 ? 'are distributed already' : dryRun ? 'would lie' : 'lie now';
   console.log(`projects ${state} in ${done.shards} shards on ${done.workers} workers`);

@@ -17,7 +17,17 @@ import {
   listMarked,
   refuseStrayCatalogs,
 } from '../storage/sqlite/sqlite.ts';
-import * as storage from '../storage/storage.ts';
+import {
+  catalogPath,
+  type DataFolder,
+  dataFolderAt,
+  findLastBackup,
+  listCatalogs,
+  listExposedPaths,
+  newestOf,
+  openControl,
+  readVersion,
+} from '../storage/storage.ts';
 import { inspectTarget } from '../transfer/timeline/timeline.ts';
 import { findMissingIn } from '../transfer/transfer.ts';
 
@@ -105,7 +115,7 @@ export async function* checkInstallation(config: Config): Findings {
 
 /** @returns whether its control database can be read as one of this program */
 async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolean> {
-  const folder = storage.dataFolderAt(dataDir);
+  const folder = dataFolderAt(dataDir);
   const stray = findStray(folder);
   if (stray !== undefined) {
     yield problem(dataDir, stray, RESTORE_ALL);
@@ -131,7 +141,7 @@ async function* checkFolder({ dataDir }: Config): AsyncGenerator<Finding, boolea
 }
 
 /** @returns why a start would be refused, in its words */
-function findStray(folder: storage.DataFolder): string | undefined {
+function findStray(folder: DataFolder): string | undefined {
   try {
     refuseStrayCatalogs(folder);
     return undefined;
@@ -142,8 +152,8 @@ function findStray(folder: storage.DataFolder): string | undefined {
 
 const SHOWN_PATHS = 3;
 
-async function* checkPermissions(folder: storage.DataFolder): Findings {
-  const exposed = storage.listExposedPaths(folder);
+async function* checkPermissions(folder: DataFolder): Findings {
+  const exposed = listExposedPaths(folder);
   const shown = exposed.slice(0, SHOWN_PATHS).join(', ');
   if (exposed.length > 0)
     yield warning(
@@ -173,15 +183,15 @@ function isWritable(path: string): boolean {
   }
 }
 
-const listDatabases = (folder: storage.DataFolder): string[] => [
+const listDatabases = (folder: DataFolder): string[] => [
   folder.control,
-  ...storage.listCatalogs(folder).map((id) => storage.catalogPath(folder, id)),
+  ...listCatalogs(folder).map((id) => catalogPath(folder, id)),
 ];
 
 /** @returns whether control.db is intact and has the newest schema */
-async function* checkFiles(folder: storage.DataFolder): AsyncGenerator<Finding, boolean> {
+async function* checkFiles(folder: DataFolder): AsyncGenerator<Finding, boolean> {
   const databases = listDatabases(folder);
-  const marked = new Set(listMarked(folder.catalogs).map((id) => storage.catalogPath(folder, id)));
+  const marked = new Set(listMarked(folder.catalogs).map((id) => catalogPath(folder, id)));
   const fine: string[] = [];
   for (const path of databases) {
     const found = checkDatabase(path, folder, marked);
@@ -190,7 +200,7 @@ async function* checkFiles(folder: storage.DataFolder): AsyncGenerator<Finding, 
   }
   if (fine.length > 0)
     yield ok('integrity', `${fine.length} of ${databases.length} databases read by quick_check, no damage`);
-  const old = fine.filter((path) => storage.readVersion(path) < newestFor(path, folder));
+  const old = fine.filter((path) => readVersion(path) < newestFor(path, folder));
   if (old.length > 0)
     yield warning(
       'schema',
@@ -200,7 +210,7 @@ async function* checkFiles(folder: storage.DataFolder): AsyncGenerator<Finding, 
   else if (fine.length > 0)
     yield ok(
       'schema',
-      `control.db ${storage.newestOf('control')}, catalogs ${storage.newestOf('catalog')}: the newest known`,
+      `control.db ${newestOf('control')}, catalogs ${newestOf('catalog')}: the newest known`,
     );
   const isReadable = fine.includes(folder.control) && !old.includes(folder.control);
   const missing = isReadable ? findMissingIn(folder).problems : [];
@@ -214,16 +224,16 @@ const RESTORE_ALL =
   'Restore everything from a backup into an empty data directory (docs/operating.md, "Backup and restore").';
 const NEWER_ACTION = 'Use the newer program that wrote it.';
 
-const newestFor = (path: string, { control }: storage.DataFolder): number =>
-  storage.newestOf(path === control ? 'control' : 'catalog');
+const newestFor = (path: string, { control }: DataFolder): number =>
+  newestOf(path === control ? 'control' : 'catalog');
 
 /** @param marked catalogs marked by the service, which checks more than `quick_check` */
-function checkDatabase(path: string, folder: storage.DataFolder, marked: ReadonlySet<string>) {
+function checkDatabase(path: string, folder: DataFolder, marked: ReadonlySet<string>) {
   const [own] = checkSqliteFile(path).problems;
   const mark = `the service found so, and does not serve it (${basename(path, '.db')}.damaged beside it says why)`;
   const damage = own ?? (marked.has(path) ? mark : undefined);
   if (damage !== undefined) return problem(path, `it is damaged: ${damage}`, restoreAction(path, folder));
-  const [version, newest] = [storage.readVersion(path), newestFor(path, folder)];
+  const [version, newest] = [readVersion(path), newestFor(path, folder)];
   if (version > newest)
     return problem(path, `it has schema ${version}, this program knows ${newest}`, NEWER_ACTION);
   const foreign = findForeign(path, folder);
@@ -232,12 +242,12 @@ function checkDatabase(path: string, folder: storage.DataFolder, marked: Readonl
     : problem(path, `it is not served: ${foreign}`, restoreAction(path, folder));
 }
 
-function findForeign(path: string, folder: storage.DataFolder): string | undefined {
+function findForeign(path: string, folder: DataFolder): string | undefined {
   const installation = path === folder.control ? undefined : findInstallation(folder);
   return installation && findOtherOwnerOf(path, { installation, projectId: Number(basename(path, '.db')) });
 }
 
-function restoreAction(path: string, { control }: storage.DataFolder): string {
+function restoreAction(path: string, { control }: DataFolder): string {
   const [, id] = /(\d+)\.db$/.exec(path) ?? [];
   return path === control || id === undefined
     ? RESTORE_ALL
@@ -261,7 +271,7 @@ async function* checkPostgres({ database }: Config): AsyncGenerator<Finding, boo
   yield checkServer(facts);
   yield checkSchema(facts);
   for (const url of database.replicaUrls) yield await checkReplica({ ...database, url }, facts);
-  return facts.schema === storage.newestOf('postgres');
+  return facts.schema === newestOf('postgres');
 }
 
 function checkServer({ version, major, isReplica }: PostgresFacts): Finding {
@@ -273,7 +283,7 @@ function checkServer({ version, major, isReplica }: PostgresFacts): Finding {
 }
 
 function checkSchema({ schema }: PostgresFacts): Finding {
-  const newest = storage.newestOf('postgres');
+  const newest = newestOf('postgres');
   if (schema === newest) return ok('schema', `${schema}: the newest known`);
   if (schema > newest)
     return problem('schema', `it is ${schema}, this program knows ${newest}`, NEWER_ACTION);
@@ -309,7 +319,7 @@ async function* findSecrets(config: Config): AsyncGenerator<Finding, Secrets | u
 }
 
 async function* checkKeys(config: Config, secrets: Secrets | undefined): Findings {
-  const control = storage.openControl(config);
+  const control = openControl(config);
   try {
     const count = await countAccountKeys(control.read, systemClock.now());
     yield count > 0
@@ -324,7 +334,7 @@ async function* checkKeys(config: Config, secrets: Secrets | undefined): Finding
 const LOST_KEY =
   'Add the key that encrypted them to RELATA_SECRET_KEYS or the key file, or enter the secrets again (docs/operating.md, "Secrets").';
 
-async function checkSecrets(secrets: Secrets, control: ReturnType<typeof storage.openControl>) {
+async function checkSecrets(secrets: Secrets, control: ReturnType<typeof openControl>) {
   let unreadable = 0;
   for (const { column } of [PIPELINE_SECRETS, CHANNEL_SECRETS])
     unreadable += await countUnreadable(control, secrets, column);
@@ -346,7 +356,7 @@ async function* checkDisk({ dataDir, database }: Config): Findings {
   if (!existsSync(dataDir)) return;
   const { bavail, bsize } = statfsSync(dataDir);
   const free = bavail * bsize;
-  const files = database === undefined ? listDatabases(storage.dataFolderAt(dataDir)) : [];
+  const files = database === undefined ? listDatabases(dataFolderAt(dataDir)) : [];
   const sizes = files.map((path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0);
   const largest = Math.max(0, ...sizes);
   const said = `${(free / GB).toFixed(1)} GB are free at ${dataDir}`;
@@ -367,8 +377,8 @@ async function* checkBackups({ dataDir, database }: Config): Findings {
       'backup',
       'PostgreSQL has its own tools, which this program does not see (docs/operating.md, "Backup")',
     );
-  if (!existsSync(storage.dataFolderAt(dataDir).control)) return;
-  const last = storage.findLastBackup(storage.dataFolderAt(dataDir));
+  if (!existsSync(dataFolderAt(dataDir).control)) return;
+  const last = findLastBackup(dataFolderAt(dataDir));
   const action = 'Make one: relata backup DIR. With systemd see journalctl -u relata-backup.';
   if (last === undefined) return yield warning('backup', 'there was none by relata backup', action);
   const days = (systemClock.now() - last.at) / DAY_MS;

@@ -1,12 +1,20 @@
 import { type Selectable, type SqlBool, sql } from 'kysely';
 import type { ChosenProject } from '../kernel/caller.ts';
 import { type Columns, type Found, type PagePlace, selectFound, type Table } from '../projects/projects.ts';
-import * as storage from '../storage/storage.ts';
+import {
+  areEqual,
+  assignFields,
+  type ControlSchema,
+  type ControlTransaction,
+  control,
+  type Database,
+  type Rows,
+} from '../storage/storage.ts';
 import type { Task } from '../tasks/tasks.ts';
 
 /** How a resource of a project is stored, whatever its kind. */
 type DefinedRow = Pick<
-  Selectable<storage.ControlSchema['channel']>,
+  Selectable<ControlSchema['channel']>,
   'id' | 'project_id' | 'definition' | 'secrets' | 'revision' | 'created_at' | 'updated_at'
 >;
 
@@ -51,7 +59,7 @@ export interface DueTable<Resource extends Due, Place> extends Table<Resource, P
 
 /** @returns what is due, the longest overdue first, after `after` */
 export async function listDue<Resource extends Due, Place>(
-  { read, now }: Pick<storage.Database, 'read' | 'now'>,
+  { read, now }: Pick<Database, 'read' | 'now'>,
   table: DueTable<Resource, Place>,
   { after, limit }: { readonly after: Resource | undefined; readonly limit: number },
 ): Promise<Found<Resource>[]> {
@@ -71,12 +79,12 @@ export interface NextDue {
 
 /** @returns false if another process has moved it, or the resource was changed */
 export async function moveDue<Resource extends Due, Place>(
-  tx: storage.ControlTransaction,
+  tx: ControlTransaction,
   { name, dueColumn }: DueTable<Resource, Place>,
   { resource, next }: { readonly resource: Resource; readonly next: NextDue },
 ): Promise<boolean> {
-  const columns = storage.assign({ [dueColumn]: next.dueAt, ...next.columns });
-  const isResource = storage.areEqual(inProjectTable.keyOf(resource));
+  const columns = assignFields({ [dueColumn]: next.dueAt, ...next.columns });
+  const isResource = areEqual(inProjectTable.keyOf(resource));
   const moved = await sql`update ${sql.table(name)} set ${columns} where ${isResource}
     and ${sql.ref(dueColumn)} is not distinct from ${resource.dueAt ?? null}`.execute(tx);
   return Number(moved.numAffectedRows) > 0;
@@ -84,9 +92,9 @@ export async function moveDue<Resource extends Due, Place>(
 
 /** The table of a kind's runs: a row each, with the number of its task. An index leads from a resource to its runs. */
 interface RunTable {
-  readonly name: keyof storage.ControlSchema;
+  readonly name: keyof ControlSchema;
   /** The table of the resources, and the column with their ids. */
-  readonly owners: keyof storage.ControlSchema;
+  readonly owners: keyof ControlSchema;
   readonly owner: string;
 }
 
@@ -116,7 +124,7 @@ export function createRunStore({ name, owners, owner }: RunTable) {
      * Only the newest run can be open, so only that one is read: one seek in the index.
      * @returns whether a run is open; call it under the project's write lock
      */
-    async hasOpen(rows: storage.Rows, { projectId, id }: RunKey): Promise<boolean> {
+    async hasOpen(rows: Rows, { projectId, id }: RunKey): Promise<boolean> {
       const found = await sql<{ finish_time: number | null }>`select task.finish_time from ${runs} run
         join task on task.project_id = run.project_id and task.number = run.task_number
         where run.project_id = ${projectId} and ${ownerId} = ${id}
@@ -125,11 +133,11 @@ export function createRunStore({ name, owners, owner }: RunTable) {
     },
 
     async insert(
-      tx: storage.ControlTransaction,
+      tx: ControlTransaction,
       { projectId, number, id }: Task,
       { ownerId: of, startedBy, ...own }: Pick<RunPlace, 'ownerId' | 'startedBy'> & Columns,
     ): Promise<void> {
-      await storage.control.insert(tx, name, {
+      await control.insert(tx, name, {
         projectId,
         taskNumber: number,
         taskId: id,
@@ -140,11 +148,7 @@ export function createRunStore({ name, owners, owner }: RunTable) {
     },
 
     /** @returns the newest first; `after` is the number of a task */
-    async list(
-      rows: storage.Rows,
-      { projectId, id }: RunKey,
-      { after = Number.MAX_SAFE_INTEGER, count }: PagePlace,
-    ) {
+    async list(rows: Rows, { projectId, id }: RunKey, { after = Number.MAX_SAFE_INTEGER, count }: PagePlace) {
       const found = await sql<RunPlace>`${selectPlaces}
         where run.project_id = ${projectId} and ${ownerId} = ${id} and run.task_number < ${after}
         order by run.task_number desc limit ${count}`.execute(rows);
@@ -152,7 +156,7 @@ export function createRunStore({ name, owners, owner }: RunTable) {
     },
 
     /** @returns the newest run of each resource within a range of ids */
-    async listLast(rows: storage.Rows, projectId: number, { from, to }: { from: number; to: number }) {
+    async listLast(rows: Rows, projectId: number, { from, to }: { from: number; to: number }) {
       // One seek in the index for each resource, however many runs it has.
       const newest = sql`(select max(r.task_number) from ${runs} r
         where r.project_id = resource.project_id and ${sql.ref(`r.${owner}`)} = resource.id)`;

@@ -7,14 +7,30 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChosenProject } from '../kernel/caller.ts';
 import { type FailureCode, ServiceError } from '../kernel/errors.ts';
-import * as projects from '../projects/projects.ts';
+import {
+  createResources,
+  type ListPage,
+  type PageRequest,
+  type ResourceParts,
+  readPlace,
+  type Store,
+  toPage,
+  type Writer,
+} from '../projects/projects.ts';
 import type { SealedColumn, Secrets } from '../storage/secrets/secrets.ts';
 import { type Base, type Chosen, type ControlTransaction, markOf, readNow } from '../storage/storage.ts';
 import type { Task, Tasks } from '../tasks/tasks.ts';
 import type { RunPlace, RunStore } from './definition-store.ts';
 
-export * from './definition-store.ts';
-export * from './schedule.ts';
+export {
+  createRunStore,
+  type DueTable,
+  inProjectTable,
+  moveDue,
+  readDefined,
+  toDefinedColumns,
+} from './definition-store.ts';
+export { checkSchedule, createSchedule, findNextRun, startOnce } from './schedule.ts';
 
 /** A resource of a project: the definition that a person wrote, and what the service records beside it. */
 export interface Defined<Definition, State> extends Sealable<Definition> {
@@ -34,7 +50,7 @@ export type InProject = Pick<ChosenProject, 'id'>;
 export interface DefinitionKind<Sent, Definition extends { readonly name: string }, State, Seen = undefined> {
   /** The name in texts and in the audit log, e.g. `pipeline`. */
   readonly type: string;
-  readonly store: projects.Store<Defined<Definition, State>, InProject>;
+  readonly store: Store<Defined<Definition, State>, InProject>;
   /** @returns the definition with its defaults; *** is not filled in yet. @throws request_invalid with every mistake */
   check(sent: Sent, project: ChosenProject, signal: AbortSignal | undefined): Promise<Definition>;
   createState(): State;
@@ -69,7 +85,7 @@ export interface Shown<Resource, Seen = undefined> {
 }
 
 /** A change as a caller sends it; the signal aborts when the caller disconnects. */
-export interface SentChange<Answered> extends projects.Writer<Answered, ChosenProject> {
+export interface SentChange<Answered> extends Writer<Answered, ChosenProject> {
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -78,7 +94,7 @@ const MOST = 1_000;
 
 /** The lifecycle of a kind of resources of projects. */
 export function createDefinitions<Sent, Definition extends { readonly name: string }, State, Seen>(
-  parts: projects.ResourceParts &
+  parts: ResourceParts &
     Pick<Base, 'clock' | 'secrets'> & { readonly tasks: Pick<Tasks, 'listNumbered' | 'removeWithTask'> },
   kind: DefinitionKind<Sent, Definition, State, Seen>,
 ) {
@@ -89,7 +105,7 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
   if (runStore) tasks.removeWithTask(runStore.name);
   const mask = (definition: Definition) => part?.mask(definition) ?? definition;
   const seal = (resource: Resource) => (part ? sealDefinition(part, resource, secrets) : resource);
-  const resources = projects.createResources<Resource, InProject>(parts, {
+  const resources = createResources<Resource, InProject>(parts, {
     store,
     lockOf: ({ id }) => id,
     markOf: markOfDefined,
@@ -169,18 +185,18 @@ export function createDefinitions<Sent, Definition extends { readonly name: stri
     record: resources.record,
 
     /** By id. @throws query_invalid */
-    async list(place: InProject, request: projects.PageRequest): Promise<projects.ListPage<Answered>> {
+    async list(place: InProject, request: PageRequest): Promise<ListPage<Answered>> {
       const page = await resources.list(place, request);
       return { ...page, items: await show(place, page.items) };
     },
 
     /** Newest first. @throws not_found, query_invalid */
-    async listRuns(place: InProject, id: number, request: projects.PageRequest) {
-      const at = projects.readPlace(request);
+    async listRuns(place: InProject, id: number, request: PageRequest) {
+      const at = readPlace(request);
       const owner = await resources.get(place, id);
       const places = (await runStore?.list(database.read, owner, at)) ?? [];
       const numbered = places.map((one) => ({ ...one, id: one.taskNumber }));
-      const page = projects.toPage(numbered, at);
+      const page = toPage(numbered, at);
       return { ...page, items: await withTasks(place.id, page.items) };
     },
 

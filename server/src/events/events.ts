@@ -3,4 +3,19 @@
  * event is lost and none reports a change that did not happen. Events of a catalog are in the catalog's file,
  * all others in the control database. Only webhooks knows who receives them, and how.
  */
-export * from './outbox-store.ts';
+export {
+  announce,
+  dropCatalogEvents,
+  dropServiceEvents,
+  EVENT_TYPES,
+  type EventDraft,
+  type EventType,
+  insertEvents,
+  listCatalogEvents,
+  listListening,
+  listProjectsWithEvents,
+  listServiceEvents,
+  listSubscribed,
+  type RecordedEvent,
+  recordEvents,
+} from './outbox-store.ts';

@@ -1,20 +1,28 @@
-import type * as typebox from 'typebox';
+import type {
+  TArrayOptions,
+  TNumberOptions,
+  TObjectOptions,
+  TProperties,
+  TSchema,
+  TSchemaOptions,
+  TStringOptions,
+} from 'typebox';
 import { Type } from 'typebox';
 
 /** A text is the description. */
-const read = <Options extends typebox.TSchemaOptions>(about: Options | string = {} as Options): Options =>
+const read = <Options extends TSchemaOptions>(about: Options | string = {} as Options): Options =>
   typeof about === 'string' ? ({ description: about } as Options) : about;
 
 /** Schemas of optional members. */
 export const optional = {
-  text: (about?: typebox.TStringOptions | string) => Type.Optional(Type.String(read(about))),
-  integer: (about?: typebox.TNumberOptions | string) => Type.Optional(Type.Integer(read(about))),
-  number: (about?: typebox.TNumberOptions | string) => Type.Optional(Type.Number(read(about))),
-  flag: (about?: typebox.TSchemaOptions | string) => Type.Optional(Type.Boolean(read(about))),
-  list: <Element extends typebox.TSchema>(element: Element, about?: typebox.TArrayOptions | string) =>
+  text: (about?: TStringOptions | string) => Type.Optional(Type.String(read(about))),
+  integer: (about?: TNumberOptions | string) => Type.Optional(Type.Integer(read(about))),
+  number: (about?: TNumberOptions | string) => Type.Optional(Type.Number(read(about))),
+  flag: (about?: TSchemaOptions | string) => Type.Optional(Type.Boolean(read(about))),
+  list: <Element extends TSchema>(element: Element, about?: TArrayOptions | string) =>
     Type.Optional(Type.Array(element, read(about))),
-  choice: <Words extends string[]>(words: readonly [...Words], about?: typebox.TSchemaOptions | string) =>
+  choice: <Words extends string[]>(words: readonly [...Words], about?: TSchemaOptions | string) =>
     Type.Optional(Type.Enum(words, read(about))),
-  object: <Members extends typebox.TProperties>(members: Members, about?: typebox.TObjectOptions | string) =>
+  object: <Members extends TProperties>(members: Members, about?: TObjectOptions | string) =>
     Type.Optional(Type.Object(members, read(about))),
 };

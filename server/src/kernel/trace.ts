@@ -1,4 +1,13 @@
-import * as api from '@opentelemetry/api';
+import {
+  type Attributes,
+  type Context,
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
 import { ServiceError } from './errors.ts';
 
 /**
@@ -7,16 +16,16 @@ import { ServiceError } from './errors.ts';
  */
 export interface SpanFacts {
   readonly name: string;
-  readonly attributes: Readonly<api.Attributes>;
+  readonly attributes: Readonly<Attributes>;
 }
 
-type Note = (attributes: api.Attributes) => void;
+type Note = (attributes: Attributes) => void;
 
-const tracer = api.trace.getTracer('relata');
+const tracer = trace.getTracer('relata');
 
 /** Does work as a span of the caller's trace. `note` adds what only the work knows. */
 export const traced = <Result>(facts: SpanFacts, work: (note: Note) => Promise<Result>): Promise<Result> =>
-  runSpan(facts, api.context.active(), work);
+  runSpan(facts, context.active(), work);
 
 /**
  * Does work that outlives its cause.
@@ -27,21 +36,20 @@ export function tracedApart<Result>(
   facts: SpanFacts,
   work: (note: Note) => Promise<Result>,
 ): Promise<Result> {
-  const cause =
-    traceparent === undefined ? api.ROOT_CONTEXT : api.propagation.extract(api.ROOT_CONTEXT, { traceparent });
+  const cause = traceparent === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, { traceparent });
   return runSpan(facts, cause, work);
 }
 
 /** @returns the current span, to be stored with what it causes; undefined if nothing is traced */
 export function currentTraceparent(): string | undefined {
   const carrier: { traceparent?: string } = {};
-  api.propagation.inject(api.context.active(), carrier);
+  propagation.inject(context.active(), carrier);
   return carrier.traceparent;
 }
 
 function runSpan<Result>(
   { name, attributes }: SpanFacts,
-  parent: api.Context,
+  parent: Context,
   work: (note: Note) => Promise<Result>,
 ): Promise<Result> {
   return tracer.startActiveSpan(name, { attributes }, parent, async (span) => {
@@ -49,7 +57,7 @@ function runSpan<Result>(
       return await work((added) => void span.setAttributes(added));
     } catch (error) {
       span.setAttribute('error.type', nameOf(error));
-      span.setStatus({ code: api.SpanStatusCode.ERROR });
+      span.setStatus({ code: SpanStatusCode.ERROR });
       throw error;
     } finally {
       span.end();
@@ -64,15 +72,15 @@ export type RequestSpan = ReturnType<typeof openRequestSpan>;
 
 /** Begins the span of a request, continuing the trace that its headers name. */
 export function openRequestSpan(method: string, route: string, headers: object) {
-  const caller = api.propagation.extract(api.ROOT_CONTEXT, headers);
+  const caller = propagation.extract(ROOT_CONTEXT, headers);
   const attributes = { 'http.request.method': method, 'http.route': route };
-  const span = tracer.startSpan(`${method} ${route}`, { kind: api.SpanKind.SERVER, attributes }, caller);
+  const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, caller);
   return {
     /** Calls the code that serves it, within its span. */
-    serve: (next: () => void) => api.context.with(api.trace.setSpan(caller, span), next),
-    end(status: number, added: api.Attributes): void {
+    serve: (next: () => void) => context.with(trace.setSpan(caller, span), next),
+    end(status: number, added: Attributes): void {
       span.setAttributes({ ...added, 'http.response.status_code': status });
-      if (status >= 500) span.setStatus({ code: api.SpanStatusCode.ERROR });
+      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end();
     },
   };

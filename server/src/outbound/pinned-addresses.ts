@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { addAbortListener, once } from 'node:events';
-import * as http from 'node:http';
-import * as https from 'node:https';
+import http from 'node:http';
+import https from 'node:https';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import { type AllowedAddresses, hostOf, refuseAddress } from './address.ts';
 import { describeConnection, OutboundProblem, type Timeouts } from './outbound-problem.ts';

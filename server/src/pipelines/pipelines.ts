@@ -9,14 +9,29 @@ import { ServiceError } from '../kernel/errors.ts';
 import { makeToken, type Projects } from '../projects/projects.ts';
 import type { Base } from '../storage/storage.ts';
 import { AccountPlaces } from './account-places.ts';
-import * as definitions from './definitions/definitions.ts';
+import {
+  checkTried,
+  fillSource,
+  PIPELINE_SECRETS,
+  PIPELINES,
+  type Pipeline,
+  pipelineKind,
+  RUNS,
+  type SentPreview,
+  sealPlainSources,
+} from './definitions/definitions.ts';
 import { createTextChecks } from './mapping/expressions/expressions.ts';
-import * as pipelineRuns from './runs/runs.ts';
+import {
+  createPipelineRuns,
+  createPipelineSchedule,
+  createPipelineTriggers,
+  type PipelineRunParts,
+} from './runs/runs.ts';
 import { listMaskedMembers } from './sources/sources.ts';
 
 export { AccountPlaces } from './account-places.ts';
 
-export interface PipelineParts extends Base, pipelineRuns.PipelineRunParts {
+export interface PipelineParts extends Base, PipelineRunParts {
   readonly projects: Pick<Projects, 'getLocale' | 'recordChange' | 'removeWithProject'>;
 }
 
@@ -27,22 +42,22 @@ export type Pipelines = ReturnType<typeof createPipelines>;
 
 export function createPipelines(parts: PipelineParts) {
   const { database, secrets, clock, threads, projects } = parts;
-  const runs = pipelineRuns.createPipelineRuns(parts);
+  const runs = createPipelineRuns(parts);
   const textChecks = createTextChecks();
-  const defined = createDefinitions(parts, definitions.pipelineKind(clock, textChecks));
+  const defined = createDefinitions(parts, pipelineKind(clock, textChecks));
   const previews = new AccountPlaces(PREVIEWS);
-  projects.removeWithProject(definitions.PIPELINES.name, definitions.RUNS.name);
+  projects.removeWithProject(PIPELINES.name, RUNS.name);
 
   return {
     ...defined,
     /** Gives the webhook a new URL; the old one is 404 from then on. @throws not_found */
-    renewTriggerId(change: SentChange<Shown<definitions.Pipeline>>, { id }: { readonly id: number }) {
+    renewTriggerId(change: SentChange<Shown<Pipeline>>, { id }: { readonly id: number }) {
       const what = { id, what: 'trigger-id' };
       return defined.renew(change, what, (state) => ({ ...state, triggerId: makeToken() }));
     },
-    ...pipelineRuns.createPipelineTriggers(parts, runs),
+    ...createPipelineTriggers(parts, runs),
     /** Started where tasks run. */
-    schedule: pipelineRuns.createPipelineSchedule(parts, runs),
+    schedule: createPipelineSchedule(parts, runs),
     close: () => threads.close(),
 
     /**
@@ -50,29 +65,29 @@ export function createPipelines(parts: PipelineParts) {
      * @throws request_invalid, not_found for the stored pipeline, rate_limited, not_ready, and any refusal of
      * the source or its format
      */
-    async preview(project: ChosenProject, sent: definitions.SentPreview, signal?: AbortSignal) {
+    async preview(project: ChosenProject, sent: SentPreview, signal?: AbortSignal) {
       const { id: projectId, accountId } = project;
       const { pipelineId, file, catalog: isCounted = false } = sent;
       const requester = { accountId, signal };
       return previews.use(requester, async () => {
         const stored = pipelineId === undefined ? undefined : await defined.get(project, pipelineId);
-        const checked = await definitions.checkTried(sent, textChecks(requester));
+        const checked = await checkTried(sent, textChecks(requester));
         const isNeeded = listMaskedMembers(checked.source).length > 0;
-        const opened = stored && openStored(definitions.PIPELINE_SECRETS, stored, { secrets, isNeeded });
-        const tried = definitions.fillSource(checked, opened?.source);
+        const opened = stored && openStored(PIPELINE_SECRETS, stored, { secrets, isNeeded });
+        const tried = fillSource(checked, opened?.source);
         const catalog = isCounted ? { locale: await projects.getLocale(projectId) } : undefined;
         return threads.preview({ projectId, ...tried, file: file && readFile(file), catalog }, signal);
       });
     },
 
     /** Seals secrets that an earlier version stored as sent. @returns how many could not be sealed, as there is no key */
-    sealPlain: () => definitions.sealPlainSources(database, secrets),
+    sealPlain: () => sealPlainSources(database, secrets),
   };
 }
 
 const PREVIEWED_MIB = 8;
 
-function readFile({ name, base64, isBeginning = false }: NonNullable<definitions.SentPreview['file']>) {
+function readFile({ name, base64, isBeginning = false }: NonNullable<SentPreview['file']>) {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(base64))
     throw new ServiceError('request_invalid', '/file/base64 must be base64');
   const bytes = Buffer.from(base64, 'base64');

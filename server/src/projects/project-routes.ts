@@ -1,6 +1,25 @@
 import { Type } from 'typebox';
-import * as wire from '../http/answers/answers.ts';
-import * as http from '../http/server/server.ts';
+import {
+  closedObject,
+  cutPage,
+  Instant,
+  ListQuery,
+  Name,
+  orNull,
+  PageQuery,
+  ProjectQuery,
+  pageOf,
+  titled,
+} from '../http/answers/answers.ts';
+import {
+  answerAs,
+  fieldsOf,
+  inReach,
+  type Routes,
+  type RouteTools,
+  serve,
+  serveKind,
+} from '../http/server/server.ts';
 import { optional } from '../kernel/optional.ts';
 import { type Project, type ProjectGroup, type Reach, splitLocale } from './project.ts';
 import type { Projects } from './projects.ts';
@@ -10,18 +29,18 @@ const tags = ['Management'];
 
 /** Source: docs/interface.md §4.1, §14.2 and §14.4. */
 export const projectRoutes =
-  ({ projects, answerOnce }: Pick<http.RouteTools, 'answerOnce'> & { projects: Projects }): http.Routes =>
+  ({ projects, answerOnce }: Pick<RouteTools, 'answerOnce'> & { projects: Projects }): Routes =>
   (server) => {
-    http.serve(server, 'GET /projects', {
+    serve(server, 'GET /projects', {
       config: { guard: 'key' },
       tags: ['Projects'],
       summary: 'List the projects that the key reaches',
       description: 'With `projectId` that project alone; 401 when it is out of reach.',
-      query: Type.Object({ ...wire.ProjectQuery.properties, ...wire.PageQuery.properties }),
+      query: Type.Object({ ...ProjectQuery.properties, ...PageQuery.properties }),
       answer: { 200: ProjectList },
       async handle({ caller, query }) {
         const found = await projects.listProjects(caller, query.projectId);
-        const { page, nextCursor } = wire.cutPage(found, query, ({ id }) => id);
+        const { page, nextCursor } = cutPage(found, query, ({ id }) => id);
         const isPage = query.limit !== undefined || query.cursor !== undefined;
         const listed = page.map(({ id, name, projectGroupId, projectGroupName, locale, tags }) => ({
           id,
@@ -36,12 +55,12 @@ export const projectRoutes =
       },
     });
 
-    const groups = http.serveKind<ProjectGroup, Reach>(server, {
-      ...http.inReach,
+    const groups = serveKind<ProjectGroup, Reach>(server, {
+      ...inReach,
       path: '/management/project-groups',
       tags,
       answerOnce,
-      answer: http.answerAs(WireProjectGroup, ({ id, name, createdAt }) => ({ id, name, createdAt })),
+      answer: answerAs(WireProjectGroup, ({ id, name, createdAt }) => ({ id, name, createdAt })),
     });
     groups.list({ summary: 'List project groups', list: projects.listGroups });
     groups.create({
@@ -63,12 +82,12 @@ export const projectRoutes =
       remove: projects.deleteGroup,
     });
 
-    const managed = http.serveKind<Project, Reach>(server, {
-      ...http.inReach,
+    const managed = serveKind<Project, Reach>(server, {
+      ...inReach,
       path: '/management/projects',
       tags,
       answerOnce,
-      answer: http.answerAs(ManagedProject, toManagedProject),
+      answer: answerAs(ManagedProject, toManagedProject),
     });
     managed.list({ summary: 'List projects', query: ManagedProjectQuery, list: projects.pageProjects });
     managed.create({ summary: 'Create a project', body: NewManagedProject, create: projects.createProject });
@@ -96,18 +115,18 @@ export const projectRoutes =
       change: projects.restoreProject,
     });
 
-    http.serve(server, 'GET /management/audit-log', {
+    serve(server, 'GET /management/audit-log', {
       config: { guard: 'management', access: 'manage' },
       tags,
       summary: 'Read who changed what, newest first',
-      query: Type.Object({ ...wire.ListQuery.properties, ...AuditFilter.properties }),
-      answer: { 200: wire.pageOf(AuditEntry, 'newest first') },
+      query: Type.Object({ ...ListQuery.properties, ...AuditFilter.properties }),
+      answer: { 200: pageOf(AuditEntry, 'newest first') },
       handle: ({ caller, query }) => projects.listChanges(caller, query),
     });
   };
 
 /** Source: docs/interface.md §2.1. */
-const ProjectList = wire.titled('ProjectList', {
+const ProjectList = titled('ProjectList', {
   status: Type.Literal('success'),
   data: Type.Object({
     projects: Type.Array(
@@ -127,33 +146,33 @@ const ProjectList = wire.titled('ProjectList', {
       { description: 'by id' },
     ),
   }),
-  nextCursor: Type.Optional(wire.orNull(Type.String(), 'of a page')),
+  nextCursor: Type.Optional(orNull(Type.String(), 'of a page')),
 });
 
-const WireProjectGroup = wire.titled('ProjectGroup', {
+const WireProjectGroup = titled('ProjectGroup', {
   id: Type.Integer(),
   name: Type.String(),
-  createdAt: wire.Instant,
+  createdAt: Instant,
 });
-const SentProjectGroup = wire.closed({ name: wire.Name });
+const SentProjectGroup = closedObject({ name: Name });
 
 /** Source: docs/interface.md §14.2 rule 3. */
-const ManagedProject = wire.titled('ManagedProject', {
+const ManagedProject = titled('ManagedProject', {
   id: Type.Integer(),
   name: Type.String(),
   projectGroupId: Type.Integer(),
   locale: Type.String(),
   tags: Type.Array(Type.String()),
   settings: SentSettings,
-  createdAt: wire.Instant,
+  createdAt: Instant,
   deletedAt: optional.integer('only in the list of deleted projects'),
 });
 
-const toFields = http.fieldsOf(ManagedProject);
+const toFields = fieldsOf(ManagedProject);
 const toManagedProject = ({ deletedAt, ...project }: Project) =>
   toFields({ ...project, ...(deletedAt !== null && { deletedAt }) });
 
 const ManagedProjectQuery = Type.Object({
-  ...wire.ListQuery.properties,
+  ...ListQuery.properties,
   deleted: optional.flag('true: those that can be brought back'),
 });

@@ -10,15 +10,68 @@ import { ServiceError } from '../kernel/errors.ts';
 import type { Base, Chosen, ControlSchema, ControlTransaction, Database } from '../storage/storage.ts';
 import { type AuditLog, createAuditLog } from './audit-store.ts';
 import type { NewProject, PageRequest, Project, ProjectGroup, Reach } from './project.ts';
-import * as rules from './project.ts';
-import * as projectStore from './project-store.ts';
+import {
+  commandAuthor,
+  DEFAULT_SETTINGS,
+  RESTORABLE_MS,
+  reachesGroup,
+  reachesNoGroup,
+  reachesProject,
+} from './project.ts';
+import {
+  findAccount,
+  findAccounts,
+  findDeletedUpTo,
+  findOnlyProject,
+  findProject,
+  findProjectsOfGroup,
+  findReachedProjects,
+  GROUPS,
+  insertAccount,
+  insertProject,
+  PROJECTS,
+  type ProjectPlace,
+  removeProject,
+  removeRowsOf,
+} from './project-store.ts';
 import { createResources, type Writer } from './resources.ts';
 
 export { type Change, describeChange } from './audit-store.ts';
-export * from './project.ts';
+export {
+  type Actor,
+  type Author,
+  actorOf,
+  commandAuthor,
+  type ListPage,
+  type NewProject,
+  type PagePlace,
+  type PageRequest,
+  type ProjectSettings,
+  type Reach,
+  readPlace,
+  toPage,
+} from './project.ts';
 export type { Account } from './project-store.ts';
-export * from './resource-store.ts';
-export * from './resources.ts';
+export {
+  type Columns,
+  createStore,
+  type Found,
+  isScopeInReach,
+  makeToken,
+  readScoped,
+  type Store,
+  selectFound,
+  type Table,
+  toScopedColumns,
+} from './resource-store.ts';
+export {
+  asWriter,
+  auditScoped,
+  type Beside,
+  createResources,
+  type ResourceParts,
+  type Writer,
+} from './resources.ts';
 export { toWireScope, WireActor, WirePartScope, WireScope } from './scope-schemas.ts';
 
 /** Called in the transaction that removes a project group or a project. */
@@ -32,7 +85,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
   const listeners: GoneListener[] = [];
   const tables: (keyof ControlSchema)[] = [];
   const tellGone: GoneListener = async (tx, gone) => {
-    if (gone.type === 'project') await projectStore.removeRowsOf(tx, tables, gone.id);
+    if (gone.type === 'project') await removeRowsOf(tx, tables, gone.id);
     for (const listener of listeners) await listener(tx, gone);
   };
   const auditLog = createAuditLog(database, clock);
@@ -44,7 +97,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
   });
 
   async function getProject(projectId: number): Promise<Project> {
-    const project = await projectStore.findProject(database.read, projectId);
+    const project = await findProject(database.read, projectId);
     if (project === undefined) throw new ServiceError('not_found');
     return project;
   }
@@ -61,7 +114,7 @@ export function createProjects({ database, clock }: ProjectsParts) {
     whenGone: (listener: GoneListener) => void listeners.push(listener),
     /** The projects in reach by id, or the requested one. Source: docs/interface.md §4.1. @throws scope_refused */
     async listProjects(caller: Caller, projectId?: number) {
-      const found = await projectStore.findReachedProjects(database.read, caller, projectId);
+      const found = await findReachedProjects(database.read, caller, projectId);
       if (projectId !== undefined && found.length === 0) throw new ServiceError('scope_refused');
       return found;
     },
@@ -76,15 +129,15 @@ export function createProjects({ database, clock }: ProjectsParts) {
     async reachesScope(reach: Reach, scope: Scope): Promise<boolean> {
       if (scope.type === 'account') return reach.scope.type === 'account';
       if (scope.type === 'project') return choice.reachesProject(reach, scope.id);
-      return (await projectStore.GROUPS.find(database.read, reach, scope.id)) !== undefined;
+      return (await GROUPS.find(database.read, reach, scope.id)) !== undefined;
     },
     /** Removes the projects that were deleted over 30 days ago, each after `onPurge`, which may run twice for one. */
     async purgeDeleted(onPurge: (projectId: number) => Promise<void>): Promise<void> {
-      for (const id of await projectStore.findDeletedUpTo(database.read, clock.now() - rules.RESTORABLE_MS)) {
+      for (const id of await findDeletedUpTo(database.read, clock.now() - RESTORABLE_MS)) {
         await onPurge(id);
         await database.write('all', async (tx) => {
           await tellGone(tx, { type: 'project', id });
-          await projectStore.removeProject(tx, id);
+          await removeProject(tx, id);
         });
       }
       dropCache();
@@ -96,10 +149,10 @@ export function createProjects({ database, clock }: ProjectsParts) {
 function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) {
   /** Adds an account within a transaction that also creates other rows. */
   async function addAccount(tx: ControlTransaction, name: string, command: string) {
-    const taken = (await projectStore.findAccounts(tx)).some((account) => account.name === name);
+    const taken = (await findAccounts(tx)).some((account) => account.name === name);
     if (taken) throw new Error(`There is an account named ${name} already.`);
-    const account = await projectStore.insertAccount(tx, { name, createdAt: clock.now() });
-    const author = rules.commandAuthor(account.id, command);
+    const account = await insertAccount(tx, { name, createdAt: clock.now() });
+    const author = commandAuthor(account.id, command);
     const subject = { type: 'account', ...account };
     await auditLog.recordChange({ author, action: 'account.created', subject }, tx);
     return account;
@@ -112,12 +165,12 @@ function createAccounts({ database, clock }: ProjectsParts, auditLog: AuditLog) 
       database.write('all', (tx) => addAccount(tx, name, 'relata account create')),
     /** @throws not_found */
     async getAccount(id: number) {
-      const account = await projectStore.findAccount(database.read, id);
+      const account = await findAccount(database.read, id);
       if (account === undefined) throw new ServiceError('not_found');
       return account;
     },
     /** By id. */
-    findAccounts: (tx?: ControlTransaction) => projectStore.findAccounts(tx ?? database.read),
+    findAccounts: (tx?: ControlTransaction) => findAccounts(tx ?? database.read),
   };
 }
 
@@ -134,8 +187,8 @@ interface ManagementParts extends ProjectsParts {
  */
 function createProjectManagement(parts: ManagementParts & { readonly onWritten: () => void }) {
   const { clock } = parts;
-  const resources = createResources<Project, projectStore.ProjectPlace>(parts, {
-    store: projectStore.PROJECTS,
+  const resources = createResources<Project, ProjectPlace>(parts, {
+    store: PROJECTS,
     audit: ({ id, name, projectGroupId }) => ({
       projectId: id,
       subject: { type: 'project', id, name, projectGroupId },
@@ -144,11 +197,10 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
     refuseWriter: refuseWithoutGroup,
     // A user with roles in several parts does not change a project that is itself one of the parts.
     refuseOf(reach, { projectGroupId, accountId }) {
-      if (!rules.reachesGroup(reach, { id: projectGroupId, accountId }))
-        throw new ServiceError('scope_refused');
+      if (!reachesGroup(reach, { id: projectGroupId, accountId })) throw new ServiceError('scope_refused');
     },
   });
-  const deletedIn = (reach: Reach) => ({ ...reach, deletedAfter: clock.now() - rules.RESTORABLE_MS });
+  const deletedIn = (reach: Reach) => ({ ...reach, deletedAfter: clock.now() - RESTORABLE_MS });
 
   return {
     /** `deleted` lists those that can be restored instead. */
@@ -156,8 +208,8 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
       resources.list(deleted ? deletedIn(reach) : reach, page),
     /** By its id only, as calls about a project begin with this: 18 µs of processor time instead of 25. @throws not_found */
     async getProject(reach: Reach, id: number): Promise<Project> {
-      const project = await projectStore.findProject(parts.database.read, id);
-      const isSeen = project?.deletedAt === null && rules.reachesProject(reach, project);
+      const project = await findProject(parts.database.read, id);
+      const isSeen = project?.deletedAt === null && reachesProject(reach, project);
       if (!isSeen) throw new ServiceError('not_found');
       return project;
     },
@@ -166,9 +218,9 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
       resources.create(writer, async (tx) => {
         const { accountId } = writer.place;
         await refuseUnreachedGroup(tx, writer.place, given.projectGroupId);
-        const settings = { ...rules.DEFAULT_SETTINGS, ...given.settings };
+        const settings = { ...DEFAULT_SETTINGS, ...given.settings };
         const added = { tags: [], ...given, settings, createdAt: clock.now(), deletedAt: null };
-        return { after: await projectStore.insertProject(tx, { accountId, ...added }) };
+        return { after: await insertProject(tx, { accountId, ...added }) };
       }),
     /** Omitted settings stay unchanged. @throws not_found, scope_refused */
     changeProject: (writer: ProjectWriter, chosen: Chosen, given: Partial<NewProject>) =>
@@ -196,7 +248,7 @@ function createProjectManagement(parts: ManagementParts & { readonly onWritten: 
 
 /** A group that does not exist is refused like one out of reach, as with projects. Source: docs/interface.md §4.10. */
 async function refuseUnreachedGroup(tx: ControlTransaction, reach: Reach, groupId: number): Promise<void> {
-  if ((await projectStore.GROUPS.find(tx, reach, groupId)) !== undefined) return;
+  if ((await GROUPS.find(tx, reach, groupId)) !== undefined) return;
   throw new ServiceError('scope_refused', `/projectGroupId ${groupId} is not within the key's reach`);
 }
 
@@ -206,7 +258,7 @@ function createGroupManagement({
   ...parts
 }: ManagementParts & { readonly tellGone: GoneListener }) {
   const resources = createResources<ProjectGroup, Reach>(parts, {
-    store: projectStore.GROUPS,
+    store: GROUPS,
     audit: ({ id, name }) => ({ subject: { type: 'project-group', id, name, projectGroupId: id } }),
     show: (group) => group,
     refuse: refuseWithoutGroup,
@@ -222,7 +274,7 @@ function createGroupManagement({
         const { accountId, scope } = writer.place;
         if (scope.type !== 'account') throw new ServiceError('scope_refused');
         const columns = { accountId, name, createdAt: parts.clock.now() };
-        return { after: await projectStore.GROUPS.insert(tx, columns) };
+        return { after: await GROUPS.insert(tx, columns) };
       }),
     /** @throws as getGroup */
     changeGroup: (writer: GroupWriter, chosen: Chosen, given: { readonly name?: string }) =>
@@ -232,7 +284,7 @@ function createGroupManagement({
     /** @throws as getGroup; group_not_empty while it has projects, including deleted ones that can be restored */
     deleteGroup: (writer: GroupWriter, chosen: Chosen) =>
       resources.remove(writer, chosen, async (tx, { id }) => {
-        const left = await projectStore.findProjectsOfGroup(tx, id);
+        const left = await findProjectsOfGroup(tx, id);
         const details = left.map(({ name, deletedAt }) =>
           deletedAt === null ? name : `${name}: deleted, can be brought back for 30 days`,
         );
@@ -243,7 +295,7 @@ function createGroupManagement({
 }
 
 function refuseWithoutGroup(reach: Pick<Reach, 'scope'>): void {
-  if (rules.reachesNoGroup(reach)) throw new ServiceError('scope_refused');
+  if (reachesNoGroup(reach)) throw new ServiceError('scope_refused');
 }
 
 /** How many projects are remembered: twice the planned size of an installation, at some 300 bytes each. */
@@ -257,11 +309,11 @@ function createProjectChoice(database: Database, clock: Clock) {
   /** A project never changes its account. */
   const accounts = new Map<number, number>();
 
-  const recall = (id: number) => projects.get(id, () => projectStore.findProject(database.read, id));
+  const recall = (id: number) => projects.get(id, () => findProject(database.read, id));
 
   const findInReach = (reach: Reach, id: number): AtOnce<Project | undefined> =>
     andThen(recall(id), (project) =>
-      project !== undefined && project.deletedAt === null && rules.reachesProject(reach, project)
+      project !== undefined && project.deletedAt === null && reachesProject(reach, project)
         ? project
         : undefined,
     );
@@ -270,7 +322,7 @@ function createProjectChoice(database: Database, clock: Clock) {
     const { accountId, scope } = reach;
     if (scope.type === 'project') return findInReach(reach, scope.id);
     return onlyProjects.get(`${accountId} ${JSON.stringify(scope)}`, () =>
-      projectStore.findOnlyProject(database.read, reach),
+      findOnlyProject(database.read, reach),
     );
   }
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { byType, closed, Id, Instant, Name, oneOf, orNull, titled } from '../http/answers/answers.ts';
+import { byType, closedObject, Id, Instant, Name, oneOf, orNull, titled } from '../http/answers/answers.ts';
 import type { Scope } from '../kernel/caller.ts';
 import { optional } from '../kernel/optional.ts';
 
@@ -10,11 +10,11 @@ export const WireActor = Type.Object({
   name: Type.String(),
 });
 
-export const WirePartScope = closed({ type: Type.Enum(['project-group', 'project']), id: Id });
+export const WirePartScope = closedObject({ type: Type.Enum(['project-group', 'project']), id: Id });
 
 /** The scope of a key or a webhook endpoint. Source: docs/interface.md §5.2. */
 export const WireScope = byType<Scope>(
-  Type.Union([closed({ type: Type.Literal('account') }), WirePartScope]),
+  Type.Union([closedObject({ type: Type.Literal('account') }), WirePartScope]),
   'Scope',
 );
 
@@ -55,7 +55,7 @@ export const projectFields = {
   settings: Type.Partial(SentSettings, { additionalProperties: false }),
 };
 
-export const NewManagedProject = closed({
+export const NewManagedProject = closedObject({
   ...projectFields,
   tags: Type.Optional(projectFields.tags),
   settings: Type.Optional(projectFields.settings),

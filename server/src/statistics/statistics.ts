@@ -9,7 +9,23 @@ import { isUser } from '../kernel/caller.ts';
 import { ServiceError } from '../kernel/errors.ts';
 import { type Actor, actorOf, type Projects } from '../projects/projects.ts';
 import type { Base } from '../storage/storage.ts';
-import * as countStore from './count-store.ts';
+import {
+  addCatalogCounts,
+  addNotedRequests,
+  addRequestCounts,
+  CATALOG_COUNTS,
+  type CatalogCount,
+  dropCatalogCounts,
+  dropRequestCounts,
+  listCatalogCounts,
+  listNotedRequests,
+  listRequestCounts,
+  listSizesBefore,
+  type NotedRequest,
+  REQUEST_COUNTS,
+  type RequestCount,
+  sumOf,
+} from './count-store.ts';
 
 interface StatisticsParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
   readonly projects: Pick<Projects, 'removeWithProject' | 'whenGone'>;
@@ -58,10 +74,10 @@ export function createStatistics({ database, clock, logger, projects, countProdu
     if (counts.length + changes.length > 0)
       await database.write('rows', async (tx) => {
         for (const step of [MINUTE_SECONDS, HOUR_SECONDS]) {
-          await countStore.addRequestCounts(tx, step, counts);
-          await countStore.addCatalogCounts(tx, step, changes);
+          await addRequestCounts(tx, step, counts);
+          await addCatalogCounts(tx, step, changes);
         }
-        await countStore.addNotedRequests(tx, noted);
+        await addNotedRequests(tx, noted);
       });
     if (catalogs.isWaiting()) wake();
   }
@@ -105,13 +121,13 @@ export function createStatistics({ database, clock, logger, projects, countProdu
     /** @param apiKeyIds undefined: the whole account */
     async listRequests(accountId: number, apiKeyIds: readonly number[] | undefined, span: Span) {
       const of = { accountId, apiKeyIds: apiKeyIds ?? [WHOLE_ACCOUNT] };
-      return sumRequests(await countStore.listRequestCounts(database, of, span), span);
+      return sumRequests(await listRequestCounts(database, of, span), span);
     },
     listNoted: (accountId: number, apiKeyIds: readonly number[] | undefined, span: Span) =>
-      countStore.listNotedRequests(database, { accountId, apiKeyIds }, { ...span, limit: 100 }),
+      listNotedRequests(database, { accountId, apiKeyIds }, { ...span, limit: 100 }),
     async listCatalogs(projectIds: readonly number[], span: Span) {
-      const before = await countStore.listSizesBefore(database, projectIds, span.from);
-      const rows = await countStore.listCatalogCounts(database, projectIds, span);
+      const before = await listSizesBefore(database, projectIds, span.from);
+      const rows = await listCatalogCounts(database, projectIds, span);
       if (rows === undefined)
         refuse('too much happened between /from and /to: ask for less, or for a /projectId');
       return sumSizes(before, rows, span);
@@ -120,14 +136,14 @@ export function createStatistics({ database, clock, logger, projects, countProdu
       const now = clock.now();
       const before = { minutes: now - 48 * HOUR_MS, hours: now - 90 * 24 * HOUR_MS };
       return database.write('rows', async (tx) => {
-        await countStore.dropRequestCounts(tx, { ...before, noted: now - 7 * 24 * HOUR_MS });
-        await countStore.dropCatalogCounts(tx, before);
+        await dropRequestCounts(tx, { ...before, noted: now - 7 * 24 * HOUR_MS });
+        await dropCatalogCounts(tx, before);
       });
     },
   };
 }
 
-interface AnsweredRequest extends Omit<countStore.NotedRequest, 'at'> {
+interface AnsweredRequest extends Omit<NotedRequest, 'at'> {
   /** Whether requests of this kind normally take long. */
   readonly isPatient: boolean;
 }
@@ -167,8 +183,8 @@ class MinuteCounts<Count> {
 }
 
 class RequestTally {
-  private readonly counts = new MinuteCounts<countStore.RequestCount>();
-  private noted: countStore.NotedRequest[] = [];
+  private readonly counts = new MinuteCounts<RequestCount>();
+  private noted: NotedRequest[] = [];
 
   add(request: AnsweredRequest, now: number): void {
     const { accountId, status, ms } = request;
@@ -179,7 +195,7 @@ class RequestTally {
         accountId,
         apiKeyId,
         at,
-        ...countStore.sumOf(countStore.REQUEST_COUNTS, []),
+        ...sumOf(REQUEST_COUNTS, []),
       });
       const count = this.counts.of(`${accountId} ${apiKeyId}`, now, begin);
       count.requests += 1;
@@ -212,7 +228,7 @@ function outcomeOf(status: number): 'limited' | 'failed' | 'refused' | undefined
 }
 
 /** A failure outweighs any duration. */
-const weigh = ({ status, ms }: countStore.NotedRequest) => (status >= 500 ? 1e9 : 0) + ms;
+const weigh = ({ status, ms }: NotedRequest) => (status >= 500 ? 1e9 : 0) + ms;
 
 type ProductCounts = Readonly<Partial<Record<'created' | 'changed' | 'deleted', number>>>;
 
@@ -220,7 +236,7 @@ type ProductCounts = Readonly<Partial<Record<'created' | 'changed' | 'deleted', 
 const COUNTED_EVERY_MS = MINUTE_MS;
 
 class CatalogTally {
-  private readonly counts = new MinuteCounts<countStore.CatalogCount>();
+  private readonly counts = new MinuteCounts<CatalogCount>();
   /** Catalogs whose size may have changed. */
   private readonly toBeCounted = new Set<number>();
   private readonly countedAt = new Map<number, number>();
@@ -262,12 +278,12 @@ class CatalogTally {
 
   take = () => this.counts.take();
 
-  private at(projectId: number, now: number): Mutable<countStore.CatalogCount> {
+  private at(projectId: number, now: number): Mutable<CatalogCount> {
     return this.counts.of(`${projectId}`, now, (at) => ({
       projectId,
       at,
       products: null,
-      ...countStore.sumOf(countStore.CATALOG_COUNTS, []),
+      ...sumOf(CATALOG_COUNTS, []),
     }));
   }
 }
@@ -370,10 +386,10 @@ function refuse(detail: string): never {
 }
 
 /** @returns a point for each step with requests */
-function sumRequests(rows: readonly countStore.RequestCount[], { stepMs }: Span) {
+function sumRequests(rows: readonly RequestCount[], { stepMs }: Span) {
   const byStep = Map.groupBy(rows, ({ at }) => at - (at % stepMs));
   return [...byStep].map(([at, counts]) => {
-    const { totalMs, ...sums } = countStore.sumOf(countStore.REQUEST_COUNTS, counts);
+    const { totalMs, ...sums } = sumOf(REQUEST_COUNTS, counts);
     return { at, ...sums, meanMs: Math.round((totalMs / sums.requests) * 10) / 10 };
   });
 }
@@ -381,17 +397,17 @@ function sumRequests(rows: readonly countStore.RequestCount[], { stepMs }: Span)
 /** @returns a point for the beginning, with the sizes `before`, and one for each step in which something happened */
 function sumSizes(
   before: ReadonlyMap<number, number>,
-  rows: readonly countStore.CatalogCount[],
+  rows: readonly CatalogCount[],
   { from, stepMs }: Span,
 ) {
   const sizes = new Map(before);
   const total = () => [...sizes.values()].reduce((sum, products) => sum + products, 0);
   const byStep = Map.groupBy(rows, ({ at }) => at - (at % stepMs));
-  const first = { at: from, products: total(), ...countStore.sumOf(countStore.CATALOG_COUNTS, []) };
+  const first = { at: from, products: total(), ...sumOf(CATALOG_COUNTS, []) };
   const points = [...byStep].map(([at, counts]) => {
     for (const { projectId, products } of counts) if (products !== null) sizes.set(projectId, products);
     // Over all catalogs, at the end of the step.
-    return { at, products: total(), ...countStore.sumOf(countStore.CATALOG_COUNTS, counts) };
+    return { at, products: total(), ...sumOf(CATALOG_COUNTS, counts) };
   });
   return points[0]?.at === from ? points : [first, ...points];
 }

@@ -152,7 +152,7 @@ export const toSnake: <Fields extends object>(
 
 const entriesOf = (fields: object): [string, unknown][] => Object.entries(toSnake(fields));
 
-export const assign = (fields: object) =>
+export const assignFields = (fields: object) =>
   sql.join(entriesOf(fields).map(([name, value]) => sql`${sql.ref(name)} = ${value ?? null}`));
 
 export const areEqual = (fields: object) =>
@@ -193,7 +193,7 @@ export const control = {
     table: Name,
     { where, set }: { readonly where: Fields<Name>; readonly set: Fields<Name> },
   ): Promise<number> {
-    const update = sql`update ${sql.table(table)} set ${assign(set)} where ${areEqual(where)}`;
+    const update = sql`update ${sql.table(table)} set ${assignFields(set)} where ${areEqual(where)}`;
     return Number((await update.execute(tx)).numAffectedRows);
   },
   /** @returns how many rows had these values */

@@ -13,16 +13,114 @@ import { dataFolderAt, makeDataFolder } from './data-folder.ts';
 import type { Database } from './database.ts';
 import { migrate, newestOf } from './migrate.ts';
 import { createPayloadFiles, createPayloadRows, type PayloadFiles } from './payloads/payloads.ts';
-import * as pg from './postgres/postgres.ts';
+import {
+  createSchemaWatch,
+  isEmpty,
+  isWorkerAway,
+  migratePostgres,
+  openPostgres,
+  openPostgresDatabase,
+  type Postgres,
+  type PostgresSettings,
+  type ReplicatedSettings,
+  refuseMoved,
+  tryWrites,
+  watchSchema,
+} from './postgres/postgres.ts';
 import { byEngine, cell, type Program, performNow, performOn, row, sql, text } from './program.ts';
 import type { Secrets } from './secrets/secrets.ts';
-import * as sqlite from './sqlite/sqlite.ts';
+import {
+  CONTROL_PRAGMAS,
+  createFollows,
+  createMarkMoves,
+  type Follows,
+  type MarkMoves,
+  openControlDatabase,
+  openSqlite,
+  programSessionOf,
+} from './sqlite/sqlite.ts';
 
-export * from './byte-cache.ts';
-export * from './data-folder.ts';
-export * from './database.ts';
-export * from './migrate.ts';
-export * from './program.ts';
+export { type ByteCache, type CacheSpace, createByteCache, type Origin } from './byte-cache.ts';
+export {
+  catalogPath,
+  type DataFolder,
+  dataFolderAt,
+  existingDataFolder,
+  findLastBackup,
+  listCatalogs,
+  listExposedPaths,
+  lockDataFolder,
+  makeDataFolder,
+  makeFolders,
+  makeStoreFolders,
+  openNow,
+  recordBackup,
+  refuseFilled,
+  syncFolder,
+  syncFolderNow,
+  tightenDataFolder,
+  writeOwnFile,
+} from './data-folder.ts';
+export {
+  areEqual,
+  assignFields,
+  type ControlSchema,
+  type ControlTransaction,
+  control,
+  type Database,
+  type Fields,
+  type Rows,
+  readNow,
+  toCamel,
+  toSnake,
+  type WriteScope,
+} from './database.ts';
+export {
+  type DatabaseKind,
+  isNewest,
+  migrate,
+  newestOf,
+  readVersion,
+  refuseNewer,
+  refuseNewerDatabase,
+  refuseNewerFiles,
+  USER_VERSION_AT,
+} from './migrate.ts';
+export {
+  among,
+  ask,
+  byEngine,
+  type Calls,
+  callsOfProject,
+  callsOfState,
+  callsOfThreads,
+  cell,
+  column,
+  controlRows,
+  deleteSome,
+  insertInto,
+  insertRow,
+  insertRows,
+  joined,
+  listed,
+  lookupJoin,
+  mapTable,
+  own,
+  ownKey,
+  PROJECT,
+  type Program,
+  type Programs,
+  pairs,
+  performNow,
+  performOn,
+  row,
+  rows,
+  run,
+  type Sql,
+  sql,
+  tabled,
+  text,
+} from './program.ts';
 export { isBusy, mayBeStored, translateSqliteError, WatchedWrite } from './sqlite-errors.ts';
 
 /** What rooms work with, whatever their subject. */
@@ -41,29 +139,29 @@ type CatalogPlace =
       readonly catalogs: string;
       readonly payloads: string;
       /** Counts changes of the marks of damaged catalogs. */
-      readonly markMoves: sqlite.MarkMoves;
+      readonly markMoves: MarkMoves;
       /** Whether only the continuous backup writes the files' logs back, once they are copied. */
       readonly keepsLog: boolean;
       /** Not 0 while another service writes these files. */
-      readonly follows: sqlite.Follows;
+      readonly follows: Follows;
     }
-  | ({ readonly kind: 'postgres' } & pg.PostgresSettings);
+  | ({ readonly kind: 'postgres' } & PostgresSettings);
 
 /** What a thread opens; includes replicas, for reads that may use them. */
 export type ThreadPlace =
   | Extract<CatalogPlace, { kind: 'embedded' }>
-  | ({ readonly kind: 'postgres' } & pg.ReplicatedSettings);
+  | ({ readonly kind: 'postgres' } & ReplicatedSettings);
 
 /** Accepted bodies, for a thread that reads some of them. */
 export const openPayloads = (place: CatalogPlace): PayloadFiles =>
-  place.kind === 'embedded' ? createPayloadFiles(place.payloads) : createPayloadRows(pg.openPostgres(place));
+  place.kind === 'embedded' ? createPayloadFiles(place.payloads) : createPayloadRows(openPostgres(place));
 
 export interface Storage {
   readonly place: CatalogPlace;
   readonly database: Database;
   readonly payloads: PayloadFiles;
   /** This thread's connections, if catalogs are in PostgreSQL. */
-  readonly postgres: pg.Postgres | undefined;
+  readonly postgres: Postgres | undefined;
   /** Whether the database answers. @throws schema_moved once a newer program has migrated it */
   isReachable(): Promise<boolean>;
   close(): Promise<void>;
@@ -71,10 +169,10 @@ export interface Storage {
 
 /** Opens the store that the settings name: PostgreSQL, or the embedded store in the data directory. */
 export async function openStorage(settings: {
-  readonly database: pg.PostgresSettings | undefined;
+  readonly database: PostgresSettings | undefined;
   readonly dataDir: string;
   readonly keepsLog?: boolean;
-  readonly follows?: sqlite.Follows;
+  readonly follows?: Follows;
   /** Why an empty PostgreSQL database cannot be used. */
   readonly emptyRefusal?: string | undefined;
   /** A start that waits for PostgreSQL without limit tells this how it goes; undefined: it waits for a minute. */
@@ -87,14 +185,13 @@ export async function openStorage(settings: {
 
 /** Opens the service's own tables, without creating or migrating any, for a program that only reads them in the newest schema. */
 export function openControl(settings: {
-  readonly database: pg.PostgresSettings | undefined;
+  readonly database: PostgresSettings | undefined;
   readonly dataDir: string;
 }): Pick<Database, 'read' | 'close'> {
-  if (settings.database === undefined)
-    return sqlite.openControlDatabase(dataFolderAt(settings.dataDir).control);
-  const postgres = pg.openPostgres({ ...settings.database, connections: 1 });
+  if (settings.database === undefined) return openControlDatabase(dataFolderAt(settings.dataDir).control);
+  const postgres = openPostgres({ ...settings.database, connections: 1 });
   // It writes nothing, so that no other process has to know about it.
-  const database = pg.openPostgresDatabase(postgres, '');
+  const database = openPostgresDatabase(postgres, '');
   return {
     read: database.read,
     async close() {
@@ -107,17 +204,17 @@ export function openControl(settings: {
 /** Creates the folder on first use and opens the control database with the newest schema. */
 function openEmbeddedStorage(
   root: string,
-  { keepsLog = false, follows = sqlite.createFollows() }: { keepsLog?: boolean; follows?: sqlite.Follows },
+  { keepsLog = false, follows = createFollows() }: { keepsLog?: boolean; follows?: Follows },
 ): Storage {
   const { control, catalogs, payloads } = dataFolderAt(root);
   for (const path of [root, catalogs, payloads]) makeDataFolder(path);
   {
-    using first = sqlite.openSqlite(control, sqlite.CONTROL_PRAGMAS);
+    using first = openSqlite(control, CONTROL_PRAGMAS);
     migrate(first, 'control');
-    performNow(refuseUnfinishedMove('The data directory'), sqlite.programSessionOf(first));
+    performNow(refuseUnfinishedMove('The data directory'), programSessionOf(first));
   }
-  const database = sqlite.openControlDatabase(control, keepsLog);
-  const markMoves = sqlite.createMarkMoves();
+  const database = openControlDatabase(control, keepsLog);
+  const markMoves = createMarkMoves();
   return {
     place: { kind: 'embedded', catalogs, payloads, markMoves, keepsLog, follows },
     database,
@@ -138,30 +235,30 @@ const ANSWER_MS = 1_000;
  * @throws Error with the database's words when it refuses all writes; not_ready when it is unreachable for a minute
  */
 async function openPostgresStorage(
-  own: pg.PostgresSettings,
+  own: PostgresSettings,
   { emptyRefusal, waiting }: Pick<WaitTerms, 'emptyRefusal' | 'waiting'>,
 ): Promise<Storage> {
-  const schema = pg.createSchemaWatch(newestOf('postgres'));
+  const schema = createSchemaWatch(newestOf('postgres'));
   const processId = randomBytes(8).toString('hex');
   const settings = { ...own, schema, processId };
-  const postgres = pg.openPostgres(settings);
+  const postgres = openPostgres(settings);
   let unwatch: () => void;
   try {
     await migrateSoon(postgres, { until: performance.now() + START_MS, emptyRefusal, waiting });
     await performOn(postgres, SERVICE, refuseUnfinishedMove('The database'));
-    unwatch = await pg.watchSchema(postgres, schema);
+    unwatch = await watchSchema(postgres, schema);
   } catch (error) {
     await postgres.close();
     throw error;
   }
-  const database = pg.openPostgresDatabase(postgres, processId);
+  const database = openPostgresDatabase(postgres, processId);
   return {
     place: { kind: 'postgres', ...settings },
     database,
     payloads: createPayloadRows(postgres),
     postgres,
     async isReachable() {
-      pg.refuseMoved(schema);
+      refuseMoved(schema);
       const answered = postgres.rows('select 1').then(() => true);
       return Promise.race([answered, setTimeout(ANSWER_MS, false)]).catch(() => false);
     },
@@ -173,8 +270,8 @@ async function openPostgresStorage(
   };
 }
 
-async function refuseEmpty(postgres: pg.Postgres, refusal: string | undefined): Promise<void> {
-  if (refusal !== undefined && (await pg.isEmpty(postgres))) throw new Error(refusal);
+async function refuseEmpty(postgres: Postgres, refusal: string | undefined): Promise<void> {
+  if (refusal !== undefined && (await isEmpty(postgres))) throw new Error(refusal);
 }
 
 /** How a start that has to wait reports it. */
@@ -195,7 +292,7 @@ interface WaitTerms {
 /** The pause between two attempts, which doubles up to the longest. */
 const PAUSE_MS = { first: 500, longest: 5_000 };
 
-async function migrateSoon(postgres: pg.Postgres, terms: WaitTerms): Promise<void> {
+async function migrateSoon(postgres: Postgres, terms: WaitTerms): Promise<void> {
   const reasons = new Set<string>();
   for (let pauseMs = PAUSE_MS.first; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS.longest)) {
     try {
@@ -211,14 +308,14 @@ async function migrateSoon(postgres: pg.Postgres, terms: WaitTerms): Promise<voi
   }
 }
 
-async function prepareDatabase(postgres: pg.Postgres, { emptyRefusal, waiting }: WaitTerms): Promise<void> {
+async function prepareDatabase(postgres: Postgres, { emptyRefusal, waiting }: WaitTerms): Promise<void> {
   await refuseEmpty(postgres, emptyRefusal);
-  await pg.migratePostgres(postgres);
+  await migratePostgres(postgres);
   try {
-    await pg.tryWrites(postgres);
+    await tryWrites(postgres);
   } catch (error) {
     const isUnavailable = error instanceof ServiceError && error.code === 'not_ready';
-    if (!isUnavailable || !(await pg.isWorkerAway(postgres))) throw error;
+    if (!isUnavailable || !(await isWorkerAway(postgres))) throw error;
     // The projects of the other workers are served meanwhile.
     waiting?.onWorkerAway(describeAway(error));
   }
@@ -246,7 +343,7 @@ function describeAway(error: unknown): string {
 }
 
 /** @returns the error that ends a start, in the words of a database that refuses writes; undefined while it is unreachable */
-async function judgeStart(postgres: pg.Postgres, error: unknown): Promise<unknown> {
+async function judgeStart(postgres: Postgres, error: unknown): Promise<unknown> {
   const { severity, cause } = error as Error & { severity?: string; cause?: Error & { code?: string } };
   if (severity === 'ERROR') return refuseUnwritable(error as Error);
   // A standby may be promoted soon.
@@ -258,7 +355,7 @@ async function judgeStart(postgres: pg.Postgres, error: unknown): Promise<unknow
 /** SQLSTATE read_only_sql_transaction: from a standby, or because of a setting. */
 const READ_ONLY = '25006';
 
-async function isStandby(postgres: pg.Postgres): Promise<boolean> {
+async function isStandby(postgres: Postgres): Promise<boolean> {
   const [row] = await postgres.rows<{ isStandby: boolean }>('select pg_is_in_recovery() as "isStandby"');
   return row?.isStandby ?? false;
 }

@@ -13,7 +13,13 @@ import {
 import { countEach } from '../kernel/count-each.ts';
 import { foldName, idOf, isNear } from './attribute-names.ts';
 import type { CatalogSample, SampledValue } from './catalog-sample.ts';
-import type * as schemas from './suggestion-schemas.ts';
+import type {
+  AttributeSuggestion,
+  CountedValue,
+  DraftedAttribute,
+  DuplicateSuggestion,
+  NamedAttribute,
+} from './suggestion-schemas.ts';
 
 /**
  * Attributes whose values are of another type than the ontology says, or that it lacks. A full update makes
@@ -34,7 +40,7 @@ export function suggestAttributes(
   attributes: readonly SampledAttribute[],
   ontology: Ontology,
   settings: Pick<DraftSettings, 'locale'>,
-): schemas.AttributeSuggestion[] {
+): AttributeSuggestion[] {
   return attributes
     .filter(({ products }) => products >= PRODUCTS)
     .flatMap((sampled) => suggestType(sampled, { ...settings, unitAliases: ontology.unitAliases }) ?? [])
@@ -43,13 +49,10 @@ export function suggestAttributes(
 }
 
 /** A wrong type comes before a missing attribute; then the one that concerns most products. */
-const weigh = ({ evidence }: schemas.AttributeSuggestion) =>
+const weigh = ({ evidence }: AttributeSuggestion) =>
   evidence.products * (evidence.typeNow === null ? 1 : 1_000_000);
 
-function suggestType(
-  sampled: SampledAttribute,
-  settings: DraftSettings,
-): schemas.AttributeSuggestion | undefined {
+function suggestType(sampled: SampledAttribute, settings: DraftSettings): AttributeSuggestion | undefined {
   const { attribute: present, values } = sampled;
   const all = countValues(values);
   const isBetter = (one: Attribute) => countFits(values, one) >= FITTING * all;
@@ -170,7 +173,7 @@ function countBoth(sample: CatalogSample, pairs: readonly Pair[]): number[] {
   return counts;
 }
 
-function describePair([kept, dropped]: Pair, withBoth: number): schemas.DuplicateSuggestion | undefined {
+function describePair([kept, dropped]: Pair, withBoth: number): DuplicateSuggestion | undefined {
   const byFolded = new Map(kept.values.map((value) => [foldValue(value), value]));
   const { shared = [], other: misfits = [] } = Object.groupBy(dropped.values, (value) =>
     byFolded.has(foldValue(value)) ? 'shared' : 'other',
@@ -238,10 +241,10 @@ const countValues = (values: readonly SampledValue[]): number =>
   values.reduce((sum, { count }) => sum + count, 0);
 
 /** @returns the first values as evidence */
-const showValues = (values: readonly SampledValue[], most = EXAMPLES): schemas.CountedValue[] =>
+const showValues = (values: readonly SampledValue[], most = EXAMPLES): CountedValue[] =>
   values.slice(0, most).map(({ text, count, identifiers }) => ({ value: text, count, identifiers }));
 
-const nameAttribute = ({ name, attribute, products }: SampledAttribute): schemas.NamedAttribute => ({
+const nameAttribute = ({ name, attribute, products }: SampledAttribute): NamedAttribute => ({
   id: attribute?.id ?? null,
   name,
   type: attribute?.type ?? null,
@@ -249,7 +252,7 @@ const nameAttribute = ({ name, attribute, products }: SampledAttribute): schemas
 });
 
 /** @returns an attribute as in a draft, without what only the service sets */
-function toDraft(attribute: Attribute): schemas.DraftedAttribute {
+function toDraft(attribute: Attribute): DraftedAttribute {
   const { reason: _, typing: __, unitAliases: ___, id, ...drafted } = attribute;
   return { ...(id > 0 && { id }), ...drafted };
 }

@@ -1,4 +1,9 @@
-import * as filters from '../catalog/filters/filters.ts';
+import {
+  type Comparable,
+  type ComparedAttribute,
+  readComparable,
+  toCompared,
+} from '../catalog/filters/filters.ts';
 import { type Attribute, indexByKey, isBlank, type Ontology } from '../catalog/ontology/ontology.ts';
 import type { UploadedProduct } from '../catalog/products/products.ts';
 
@@ -103,7 +108,7 @@ export interface ComparedProduct {
 
 export interface ComparedValue {
   readonly text: string;
-  readonly comparable: filters.Comparable;
+  readonly comparable: Comparable;
 }
 
 export interface Category {
@@ -119,7 +124,7 @@ export interface Category {
 interface ValueCounts {
   /** Products with any value. */
   products: number;
-  readonly byValue: Map<filters.Comparable, number>;
+  readonly byValue: Map<Comparable, number>;
 }
 
 /** Fewer products are not evidence. */
@@ -174,11 +179,11 @@ function countValues({ values }: ReturnType<typeof newCategory>, product: Compar
 /** Reads each value once, however many products have it. */
 function createComparison({ attributes }: Ontology): (product: SampledProduct) => ComparedProduct {
   const byKey = indexByKey(attributes);
-  const compared = new Map(attributes.map((attribute) => [attribute, filters.toCompared(attribute, [])]));
+  const compared = new Map(attributes.map((attribute) => [attribute, toCompared(attribute, [])]));
   const read = new Map<SampledValue, ComparedValue | undefined>();
-  const readOnce = (value: SampledValue, attribute: filters.ComparedAttribute) => {
+  const readOnce = (value: SampledValue, attribute: ComparedAttribute) => {
     if (!read.has(value)) {
-      const comparable = filters.readComparable(value.text, attribute);
+      const comparable = readComparable(value.text, attribute);
       read.set(value, comparable === undefined ? undefined : { text: value.text, comparable });
     }
     return read.get(value);

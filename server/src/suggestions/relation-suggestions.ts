@@ -1,4 +1,10 @@
-import * as filters from '../catalog/filters/filters.ts';
+import {
+  areComparable,
+  COMPARISONS,
+  type Comparable,
+  compareValues,
+  toCompared,
+} from '../catalog/filters/filters.ts';
 import { type Attribute, dimensionOf, type Ontology } from '../catalog/ontology/ontology.ts';
 import { countEach } from '../kernel/count-each.ts';
 import { findEdge } from '../relations/search/search.ts';
@@ -364,7 +370,7 @@ function mayBeSame([a, b]: AttributePair, [source, target]: Pair): boolean {
 }
 
 /** Two suffice if there are no others, unless they are short like A+ and EU. */
-const areCodes = (shared: readonly filters.Comparable[], isWhole: boolean) =>
+const areCodes = (shared: readonly Comparable[], isWhole: boolean) =>
   shared.length >= 3 || (shared.length === 2 && isWhole && shared.every((code) => String(code).length > 4));
 
 /** Words by which a name refers to the other thing. */
@@ -376,7 +382,7 @@ const SIZES = /^(?:size|diameter|größe|grösse|durchmesser)$/;
  * Standard sizes are unevenly spaced, as 160, 165, 190 and 216 mm; sizes in steps of 10 mm are often equal by
  * chance. Three of them suffice if both names mention a size.
  */
-function areSizes(shared: readonly filters.Comparable[], [a, b]: AttributePair): boolean {
+function areSizes(shared: readonly Comparable[], [a, b]: AttributePair): boolean {
   if (a.unitName === undefined || shared.length < 3) return false;
   const numbers = shared.map(Number).sort((one, other) => one - other);
   const steps = numbers.slice(1).map((one, at) => one - (numbers[at] ?? 0));
@@ -388,7 +394,7 @@ function areSizes(shared: readonly filters.Comparable[], [a, b]: AttributePair):
 
 type AttributePair = readonly [ofSource: Attribute, ofTarget: Attribute];
 
-const keysOf = ({ values }: Category, attribute: Attribute): ReadonlySet<filters.Comparable> =>
+const keysOf = ({ values }: Category, attribute: Attribute): ReadonlySet<Comparable> =>
   new Set(values.get(attribute)?.byValue.keys());
 
 function canFit(attribute: Attribute): boolean {
@@ -468,7 +474,7 @@ function areAlike([a, b]: Pair, profiles: Profiles): boolean {
 function isSelective([a, b]: AttributePair, [source, target]: Pair): boolean {
   const [ofSource, ofTarget] = [keysOf(source, a), keysOf(target, b)];
   const shared = [...ofSource.intersection(ofTarget)];
-  const isYear = (value: filters.Comparable) => typeof value === 'number' && value >= 1900 && value <= 2100;
+  const isYear = (value: Comparable) => typeof value === 'number' && value >= 1900 && value <= 2100;
   const least = isStandard(source, a) && isStandard(target, b) ? 2 : 3;
   const isShared = shared.length >= least && shared.length >= SHARED * Math.min(ofSource.size, ofTarget.size);
   return isShared && !shared.every(isYear);
@@ -529,10 +535,10 @@ interface Compared {
 }
 
 /** By equal values: the limited numbers, sorted, or a zero for each product. */
-type SideIndex = ReadonlyMap<filters.Comparable, Float64Array>;
+type SideIndex = ReadonlyMap<Comparable, Float64Array>;
 
 function indexSide(products: readonly ComparedProduct[], compared: Compared): SideIndex {
-  const numbers = new Map<filters.Comparable, number[]>();
+  const numbers = new Map<Comparable, number[]>();
   for (const product of products) {
     const number = numberOf(product, compared);
     if (number === undefined) continue;
@@ -572,8 +578,8 @@ function numberOf({ values }: ComparedProduct, { limit, side }: Compared): numbe
  * Only attributes of one kind are matched, so the keys at each place are all texts or all numbers, and no two collide.
  * @returns each combination of the values that must be equal, usually a single value; none if one is missing
  */
-function combine({ values }: ComparedProduct, { equal, side }: Compared): Iterable<filters.Comparable> {
-  let keys: filters.Comparable[] | undefined;
+function combine({ values }: ComparedProduct, { equal, side }: Compared): Iterable<Comparable> {
+  let keys: Comparable[] | undefined;
   for (const match of equal) {
     const its = values.get(match[side]) ?? [];
     keys = keys
@@ -601,11 +607,11 @@ function listPairs([source, target]: Pair, matches: readonly SuggestedMatch[], m
 function areMatched(source: ComparedProduct, target: ComparedProduct, matches: readonly SuggestedMatch[]) {
   return matches.every(({ target: ofTarget, operator, source: ofSource }) => {
     const holds = (a: ComparedValue, b: ComparedValue) =>
-      filters.COMPARISONS[operator](filters.compareValues(a.comparable, b.comparable));
+      COMPARISONS[operator](compareValues(a.comparable, b.comparable));
     const others = source.values.get(ofSource) ?? [];
     return (target.values.get(ofTarget) ?? []).some((a) => others.some((b) => holds(a, b)));
   });
 }
 
 const canCompare = (a: Attribute, b: Attribute): boolean =>
-  filters.areComparable(filters.toCompared(a, []), filters.toCompared(b, []));
+  areComparable(toCompared(a, []), toCompared(b, []));

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import { DoneAnswer, done, ProjectParams } from '../http/answers/answers.ts';
+import { DoneAnswer, ProjectParams, successAnswer } from '../http/answers/answers.ts';
 import { type Routes, type RouteTools, type Sent, serve, serveOnce } from '../http/server/server.ts';
 import type { Projects } from '../projects/projects.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
@@ -55,9 +55,9 @@ export const suggestionRoutes =
         await suggestions.dismiss({ projectId: request.project.id, suggestionId }, async (tx, dismissed) => {
           if (dismissed !== undefined)
             await note(request, { action: 'dismissed', tx, name: nameOf(dismissed) });
-          await record(tx, done);
+          await record(tx, successAnswer);
         });
-        return done;
+        return successAnswer;
       },
     });
 
@@ -68,9 +68,9 @@ export const suggestionRoutes =
         const { suggestionId } = request.params;
         await suggestions.restore({ projectId: request.project.id, suggestionId }, async (tx) => {
           await note(request, { action: 'restored', tx });
-          await record(tx, done);
+          await record(tx, successAnswer);
         });
-        return done;
+        return successAnswer;
       },
     });
   };

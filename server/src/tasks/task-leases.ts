@@ -3,7 +3,7 @@ import type { Logger } from '../kernel/logger.ts';
 import type { Database } from '../storage/storage.ts';
 import { Poll } from './poll.ts';
 import type { Task } from './task.ts';
-import * as leaseStore from './task-lease-store.ts';
+import { findClaims, LEASE_MS, renewLeases } from './task-lease-store.ts';
 
 const RENEW_MS = 3_000;
 /** How soon a process notices tasks that others accepted or lost, or that a run of its own has to end or was taken over. */
@@ -36,7 +36,7 @@ export function createTaskLeases({ database, logger }: { database: Database; log
     if (held.length === 0) return;
     const begunAt = performance.now();
     const tasks = held.map(({ task }) => task);
-    const renewed = await leaseStore.renewLeases(database, owner, tasks);
+    const renewed = await renewLeases(database, owner, tasks);
     for (const lease of held) {
       if (renewed.has(lease.task.number)) lease.renewedAt = begunAt;
       else lose(lease);
@@ -46,7 +46,7 @@ export function createTaskLeases({ database, logger }: { database: Database; log
   async function check(): Promise<void> {
     const held = [...leases.values()];
     const tasks = held.map(({ task }) => task);
-    const claims = await leaseStore.findClaims(database, tasks);
+    const claims = await findClaims(database, tasks);
     const byNumber = new Map(claims.map((claim) => [claim.number, claim]));
     for (const lease of held) {
       const claim = byNumber.get(lease.task.number);
@@ -82,7 +82,7 @@ export function createTaskLeases({ database, logger }: { database: Database; log
     async confirm({ number }: Task): Promise<void> {
       const lease = leases.get(number);
       if (lease === undefined || !database.isShared) return;
-      if (performance.now() - lease.renewedAt > leaseStore.LEASE_MS / 2) await renew([lease]);
+      if (performance.now() - lease.renewedAt > LEASE_MS / 2) await renew([lease]);
     },
   };
 }

@@ -2,7 +2,16 @@ import { type EventDraft, recordEvents } from '../events/events.ts';
 import type { ControlTransaction } from '../storage/storage.ts';
 import { BACK_OFF_MS, isTransient, logTrouble, Poll, pause } from './poll.ts';
 import { type Lane, laneKey, type Task, type TaskDefinition, toWireTask } from './task.ts';
-import * as leaseStore from './task-lease-store.ts';
+import {
+  addLogLine,
+  claimNext,
+  endClaimed,
+  listClaimable,
+  type RunnableKind,
+  releaseLease,
+  releaseLeases,
+  saveCancelState,
+} from './task-lease-store.ts';
 import { createTaskLeases, POLL_MS } from './task-leases.ts';
 import { type ActiveRun, type EndedRun, PAUSE_MS, startRun, type TaskParts } from './task-runner.ts';
 import { findTask, removeHeld, saveReport } from './task-store.ts';
@@ -46,7 +55,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
     [...definitions.values()].filter(({ run }) => run !== undefined).map(({ kind }) => kind);
 
   /** The kinds of which this process may run one more task. */
-  const listFreeKinds = (): readonly leaseStore.RunnableKind[] =>
+  const listFreeKinds = (): readonly RunnableKind[] =>
     listKinds().flatMap((kind) => {
       const atOnce = definitions.get(kind)?.atOnce;
       if (atOnce === undefined) return { kind };
@@ -88,7 +97,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
 
   async function claim(lane: Lane): Promise<void> {
     const since = performance.now();
-    const task = await leaseStore.claimNext(database, { owner, kinds: listFreeKinds(), lane });
+    const task = await claimNext(database, { owner, kinds: listFreeKinds(), lane });
     if (task !== undefined) begin(task, since);
   }
 
@@ -105,7 +114,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
     const limit = database.isShared ? most - runs.size : Number.MAX_SAFE_INTEGER;
     if (limit === 0) return;
     isListing = true;
-    const found = await leaseStore.listClaimable(database, { kinds: listFreeKinds(), limit }).finally(() => {
+    const found = await listClaimable(database, { kinds: listFreeKinds(), limit }).finally(() => {
       isListing = false;
     });
     const later = [...waitingLanes.values()];
@@ -149,7 +158,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
   /** Usually another process has the task; otherwise any may claim it at once. */
   async function giveBack(task: Task): Promise<undefined> {
     try {
-      await leaseStore.releaseLease(database, owner, task);
+      await releaseLease(database, owner, task);
     } catch (error) {
       // Others take the task over when the lease expires.
       logger.warn({ err: error, task: task.id }, 'a lease could not be given up, it runs out');
@@ -176,10 +185,10 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
     return database.write('rows', async (tx) => {
       if (failure) {
         const line = [`failed: ${failure.message}`, ...failure.details].join('; ');
-        await leaseStore.addLogLine(tx, task, { owner, at: clock.now(), line });
+        await addLogLine(tx, task, { owner, at: clock.now(), line });
       }
       const stored = { owner, status, failure, result, finishedAt: clock.now() };
-      const ended = await leaseStore.endClaimed(tx, task, stored);
+      const ended = await endClaimed(tx, task, stored);
       if (ended === undefined) return undefined;
       await saveReport(tx, task, end);
       await recordEnds(tx, [ended]);
@@ -190,11 +199,9 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
   function cancelRun(run: ActiveRun): void {
     if (run.cancel()) return;
     // The caller who cancels waits for a limited time, and is then told that the task continues.
-    leaseStore
-      .saveCancelState(database, run.task, { cancel: 'refused', owner })
-      .catch((error: unknown) =>
-        logger.warn({ err: error, task: run.task.id }, 'a cancel could not be answered'),
-      );
+    saveCancelState(database, run.task, { cancel: 'refused', owner }).catch((error: unknown) =>
+      logger.warn({ err: error, task: run.task.id }, 'a cancel could not be answered'),
+    );
   }
 
   /** Records the end events of a project's tasks, in the transaction that ends them. */
@@ -253,7 +260,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
 
     async start(): Promise<void> {
       // The lock of the data folder shows that the process that held these is gone.
-      if (!database.isShared) await leaseStore.releaseLeases(database, 'task');
+      if (!database.isShared) await releaseLeases(database, 'task');
       leases.start();
       if (parts.runs === false) return;
       isClaimingStarted = true;
@@ -269,9 +276,9 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
       await Promise.all([...concluding]);
       await leases.close();
       // The process must be able to end while the database is unreachable.
-      await leaseStore
-        .releaseLeases(database, 'task', owner)
-        .catch((error: unknown) => logger.warn({ err: error }, 'leases could not be given up, they run out'));
+      await releaseLeases(database, 'task', owner).catch((error: unknown) =>
+        logger.warn({ err: error }, 'leases could not be given up, they run out'),
+      );
     },
 
     /** Tasks behind one that runs here are claimed when it has ended. */
@@ -287,7 +294,7 @@ export function createTaskWork(parts: TaskParts, watch: TaskWatch) {
     async release(task: Task): Promise<boolean> {
       leases.drop(task);
       const isReleased = await letGo(task, async () => {
-        const isFree = await leaseStore.releaseLease(database, owner, task);
+        const isFree = await releaseLease(database, owner, task);
         wake(task);
         return isFree;
       });

@@ -20,14 +20,42 @@ import {
   type TaskDefinition,
   type TaskRun,
 } from './task.ts';
-import * as leaseStore from './task-lease-store.ts';
+import {
+  countUnclaimed,
+  endUnclaimed,
+  findClaims,
+  findOldest,
+  leaseUntil,
+  saveCancelState,
+} from './task-lease-store.ts';
 import { describeRefused, PartCancelled, PartFailed, type TaskParts } from './task-runner.ts';
-import * as taskStore from './task-store.ts';
+import {
+  dropTasksBefore,
+  endTask,
+  findReportPart,
+  findStates,
+  findTask,
+  hasOpenOrdered,
+  insertTask,
+  listLogLines,
+  listNumberedTasks,
+  listOpenTasks,
+  listParts,
+  listTasks,
+} from './task-store.ts';
 import { createTaskWatch } from './task-watch.ts';
 import { createTaskWork, type TaskWork } from './task-work.ts';
 
-export * from './poll.ts';
-export * from './task.ts';
+export { createDueWatch, logTrouble, Moved, Poll } from './poll.ts';
+export {
+  REPORT_LINES,
+  type ReportLine,
+  type Task,
+  type TaskDefinition,
+  type TaskRun,
+  toWireTask,
+  type WireTask,
+} from './task.ts';
 export { isFree, leaseUntil, releaseLeases } from './task-lease-store.ts';
 export { type TaskFailure, WireTaskSchema } from './task-schemas.ts';
 
@@ -35,9 +63,7 @@ export type Tasks = ReturnType<typeof createTasks>;
 
 export function createTasks(parts: TaskParts) {
   const { database, clock } = parts;
-  const watch = createTaskWatch(
-    database.isShared ? (tasks) => taskStore.findStates(database, tasks) : undefined,
-  );
+  const watch = createTaskWatch(database.isShared ? (tasks) => findStates(database, tasks) : undefined);
   const work = createTaskWork(parts, watch);
   const tables: (keyof ControlSchema)[] = ['task_log', 'task_report'];
 
@@ -53,10 +79,10 @@ export function createTasks(parts: TaskParts) {
     ): Promise<Task> {
       parts.refuseProject?.(request.project.id);
       const { project, isHeld = false, alongside } = request;
-      const lease = isHeld && { leasedBy: work.owner, leaseUntil: leaseStore.leaseUntil(database) };
+      const lease = isHeld && { leasedBy: work.owner, leaseUntil: leaseUntil(database) };
       const task = await database.write(project.id, async (tx) => {
         const described = describeTask(definition, request, clock.now());
-        const accepted = await taskStore.insertTask(tx, described, lease || undefined);
+        const accepted = await insertTask(tx, described, lease || undefined);
         await alongside?.(tx, accepted);
         return accepted;
       });
@@ -76,37 +102,37 @@ export function createTasks(parts: TaskParts) {
 
     /** @returns a refusal in the form that a failed task shows */
     describeFailure: (error: ServiceError) => describeRefused(parts, error),
-    find: (id: string) => taskStore.findTask(database, id),
+    find: (id: string) => findTask(database, id),
     /** @returns undefined for a deleted task, too */
     findByNumber: async (projectId: number, number: number): Promise<Task | undefined> =>
-      (await taskStore.listNumberedTasks(database, projectId, [number]))[0],
-    list: (filter: Parameters<typeof taskStore.listTasks>[1]) => taskStore.listTasks(database, filter),
+      (await listNumberedTasks(database, projectId, [number]))[0],
+    list: (filter: Parameters<typeof listTasks>[1]) => listTasks(database, filter),
     /** By their numbers, in no order; deleted tasks are left out. */
     listNumbered: (projectId: number, numbers: readonly number[]) =>
-      taskStore.listNumberedTasks(database, projectId, numbers),
-    listOpen: (projectId?: number) => taskStore.listOpenTasks(database, projectId),
+      listNumberedTasks(database, projectId, numbers),
+    listOpen: (projectId?: number) => listOpenTasks(database, projectId),
     /** At once while no process runs it, else by its process. @throws task_uploading, task_ended, task_taking_effect */
     cancel: (task: Task) => cancelTask(work, task),
     /** Ends tasks that others carry. */
     endTasks: (tasks: readonly Task[], status: 'FINISHED' | 'CANCELLED'): Promise<readonly Task[]> => {
       const end = { status, finishedAt: clock.now() };
       return work.end(async (tx) => {
-        const ended = await Array.fromAsync(tasks, (task) => taskStore.endTask(tx, task, end));
+        const ended = await Array.fromAsync(tasks, (task) => endTask(tx, task, end));
         return ended.filter((task) => task !== undefined);
       });
     },
-    readLog: (task: Task): Promise<LogLine[]> => taskStore.listLogLines(database, task),
+    readLog: (task: Task): Promise<LogLine[]> => listLogLines(database, task),
     readReport: (task: Task) => readReport(database, task),
     /** @returns the task once it has ended, or as it is when the time is up */
     waitUntilEnded: (task: Task, waitMs: number) => work.waitUntilEnded(task, AbortSignal.timeout(waitMs)),
-    hasOpenOrdered: (projectId: number) => taskStore.hasOpenOrdered(database, projectId),
+    hasOpenOrdered: (projectId: number) => hasOpenOrdered(database, projectId),
     /** Tasks that wait for their turn, over all processes. */
-    countWaiting: () => leaseStore.countUnclaimed(database, work.listKinds()),
+    countWaiting: () => countUnclaimed(database, work.listKinds()),
     /** By kind, for the kinds that run by themselves. */
-    findOldest: () => leaseStore.findOldest(database, work.listKinds()),
+    findOldest: () => findOldest(database, work.listKinds()),
     /** Rows of these tables are removed with their task, which they name in `project_id` and `task_number`. */
     removeWithTask: (name: keyof ControlSchema) => void tables.push(name),
-    dropEndedBefore: (before: number) => taskStore.dropTasksBefore(database, before, tables),
+    dropEndedBefore: (before: number) => dropTasksBefore(database, before, tables),
   };
 }
 
@@ -127,7 +153,7 @@ function createTaskParts(work: TaskWork) {
   const { database, clock } = work.parts;
   return {
     /** @returns parts accepted before, even by a process that has died since */
-    list: (task: Task): Promise<Task[]> => taskStore.listParts(database.read, task),
+    list: (task: Task): Promise<Task[]> => listParts(database.read, task),
 
     /** All or none, once per task; `note` is written with them. @returns the parts, or those that were accepted before */
     async accept(
@@ -137,11 +163,11 @@ function createTaskParts(work: TaskWork) {
     ): Promise<readonly Task[]> {
       const project = { id: task.projectId, name: task.projectName };
       const parts = await database.write(task.projectId, async (tx) => {
-        const known = await taskStore.listParts(tx, task);
+        const known = await listParts(tx, task);
         if (known.length > 0) return known;
         const accepted = await Array.fromAsync(requests, async ({ definition, payload, alongside }) => {
           const request = { project, payload, origin: task.origin, parent: task };
-          const part = await taskStore.insertTask(tx, describeTask(definition, request, clock.now()));
+          const part = await insertTask(tx, describeTask(definition, request, clock.now()));
           await alongside?.(tx, part);
           return part;
         });
@@ -164,7 +190,7 @@ function createTaskParts(work: TaskWork) {
 
     /** Passes on what a part logged and reported. */
     async tell(run: TaskRun, part: Task, passOn: (lines: string) => Promise<void>): Promise<void> {
-      for (const { line } of await taskStore.listLogLines(database, part)) await run.log(line);
+      for (const { line } of await listLogLines(database, part)) await run.log(line);
       for await (const lines of readReport(database, part)) await passOn(lines);
     },
   };
@@ -172,7 +198,7 @@ function createTaskParts(work: TaskWork) {
 
 async function* readReport(database: Database, task: Task): AsyncGenerator<string> {
   for (let part = 0; ; part += 1) {
-    const lines = await taskStore.findReportPart(database, task, part);
+    const lines = await findReportPart(database, task, part);
     if (lines === undefined) return;
     yield lines;
     // Reads of the embedded store never wait, nor does a fast receiver: the whole report would block the event loop.
@@ -202,12 +228,11 @@ async function cancelTask(work: TaskWork, task: Task): Promise<Task> {
   const { database } = work.parts;
   if (hasEnded(task)) throw new ServiceError('task_ended');
   if (work.isCarried(task)) throw new ServiceError('task_uploading');
-  const writes = await taskStore.listParts(database.read, task);
+  const writes = await listParts(database.read, task);
   if (writes.length > 0) return cancelWhole(work, task, writes);
   const cancelled = await cancelUnlessElsewhere(work, task);
   if (cancelled !== undefined) return cancelled;
-  if (!(await leaseStore.saveCancelState(database, task, { cancel: 'requested' })))
-    throw new ServiceError('task_ended');
+  if (!(await saveCancelState(database, task, { cancel: 'requested' }))) throw new ServiceError('task_ended');
   const timeUp = AbortSignal.timeout(CANCEL_MS);
   while (!timeUp.aborted) {
     await pause(ANSWER_POLL_MS, timeUp);
@@ -247,9 +272,7 @@ async function endFree(work: TaskWork, tasks: readonly Task[]): Promise<readonly
   const { database, clock } = work.parts;
   const end = { status: 'CANCELLED', finishedAt: clock.now() } as const;
   const ended = await work.end(async (tx) => {
-    const found = await Array.fromAsync(tasks, (task) =>
-      leaseStore.endUnclaimed(database, tx, { task, ...end }),
-    );
+    const found = await Array.fromAsync(tasks, (task) => endUnclaimed(database, tx, { task, ...end }));
     const done = found.filter((task) => task !== undefined);
     if (done.length > 0 && done.length < tasks.length) throw new ServiceError('task_taking_effect');
     return done;
@@ -261,8 +284,8 @@ async function endFree(work: TaskWork, tasks: readonly Task[]): Promise<readonly
 
 /** @returns undefined while there is no answer. @throws task_taking_effect */
 async function readAnswer({ parts: { database } }: TaskWork, task: Task): Promise<Task | undefined> {
-  const [claim] = await leaseStore.findClaims(database, [task]);
-  const present = await taskStore.findTask(database, task.id);
+  const [claim] = await findClaims(database, [task]);
+  const present = await findTask(database, task.id);
   if (present?.status === 'CANCELLED') return present;
   const isOpen = present !== undefined && !hasEnded(present);
   if (!isOpen || claim?.cancel === 'refused') throw new ServiceError('task_taking_effect');

@@ -3,7 +3,16 @@ import { createReadStream, existsSync, lstatSync, readdirSync, readFileSync, sta
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { checkSqliteFile, findForeignSchemaIn, listForeignCatalogs } from '../storage/sqlite/sqlite.ts';
-import * as storage from '../storage/storage.ts';
+import {
+  catalogPath,
+  type DataFolder,
+  isNewest,
+  migrate,
+  newestOf,
+  refuseNewer,
+  refuseNewerFiles,
+  writeOwnFile,
+} from '../storage/storage.ts';
 import { findLostTask, listOwnedPayloads } from './owned-payloads.ts';
 
 /** The manifest of a backup and its check: missing, truncated or changed files are found before they are served. */
@@ -36,12 +45,12 @@ export interface CheckOptions {
 }
 
 /** Written last, so that a backup without a manifest is known to be incomplete. */
-export async function writeManifest(folder: storage.DataFolder, madeAt: Date): Promise<void> {
+export async function writeManifest(folder: DataFolder, madeAt: Date): Promise<void> {
   const files: BackupFile[] = [];
   for (const path of listFiles(folder)) files.push({ path, ...(await digest(join(folder.root, path))) });
-  const schema = { control: storage.newestOf('control'), catalog: storage.newestOf('catalog') };
+  const schema = { control: newestOf('control'), catalog: newestOf('catalog') };
   const manifest: Manifest = { format: FORMAT, madeAt: madeAt.toISOString(), schema, files };
-  storage.writeOwnFile(join(folder.root, NAME), `${JSON.stringify(manifest, null, 1)}\n`, 'wx');
+  writeOwnFile(join(folder.root, NAME), `${JSON.stringify(manifest, null, 1)}\n`, 'wx');
 }
 
 /**
@@ -51,7 +60,7 @@ export async function writeManifest(folder: storage.DataFolder, madeAt: Date): P
  * @throws Error that names each file that differs, or says that there is no manifest
  */
 export async function checkBackup(
-  folder: storage.DataFolder,
+  folder: DataFolder,
   { projectId, withoutManifest = false }: CheckOptions = {},
 ) {
   const irregular = listIrregular(folder);
@@ -62,7 +71,7 @@ export async function checkBackup(
   const present = listFiles(folder).filter((path) => isPart({ path }));
   const named = manifest?.files.filter(isPart);
   const problems = await listChanges(folder, named, present);
-  if (problems.length === 0) storage.refuseNewerFiles(folder);
+  if (problems.length === 0) refuseNewerFiles(folder);
   const changed = new Set(problems.map(({ path }) => path));
   const databases = present.filter((path) => path.endsWith('.db') && !changed.has(path));
   for (const path of databases)
@@ -77,7 +86,7 @@ export async function checkBackup(
   return { files: present.length, bytes, madeAt: manifest?.madeAt, empty };
 }
 
-const listOtherOwners = (folder: storage.DataFolder, only: number | undefined): Problem[] =>
+const listOtherOwners = (folder: DataFolder, only: number | undefined): Problem[] =>
   listForeignCatalogs(folder)
     .filter(({ projectId }) => only === undefined || projectId === only)
     .map(({ projectId, reason }) => ({ path: `catalogs/${projectId}.db`, problem: reason }));
@@ -90,7 +99,7 @@ interface Problem {
 /** A failing medium would report thousands. */
 const SHOWN_PROBLEMS = 20;
 
-function refuseDamaged({ root }: storage.DataFolder, problems: readonly Problem[]): Error {
+function refuseDamaged({ root }: DataFolder, problems: readonly Problem[]): Error {
   const shown = problems
     .slice(0, SHOWN_PROBLEMS)
     .map(({ path, problem }) => `  ${join(root, path)}: ${problem}`);
@@ -105,7 +114,7 @@ function refuseDamaged({ root }: storage.DataFolder, problems: readonly Problem[
   );
 }
 
-function readManifest(folder: storage.DataFolder, mayBeMissing: boolean): Manifest | undefined {
+function readManifest(folder: DataFolder, mayBeMissing: boolean): Manifest | undefined {
   const path = join(folder.root, NAME);
   if (!existsSync(path)) {
     if (mayBeMissing) return undefined;
@@ -117,7 +126,7 @@ function readManifest(folder: storage.DataFolder, mayBeMissing: boolean): Manife
   const manifest = parseManifest(path);
   if (manifest.format > FORMAT) throw new Error(`The file ${path} is of a newer program: use that one.`);
   for (const kind of ['control', 'catalog'] as const)
-    storage.refuseNewer(`The backup ${folder.root}`, manifest.schema[kind], storage.newestOf(kind));
+    refuseNewer(`The backup ${folder.root}`, manifest.schema[kind], newestOf(kind));
   return manifest;
 }
 
@@ -134,7 +143,7 @@ function parseManifest(path: string): Manifest {
 
 /** @param named the files in the manifest; undefined if there is none */
 async function listChanges(
-  { root }: storage.DataFolder,
+  { root }: DataFolder,
   named: readonly BackupFile[] | undefined,
   present: readonly string[],
 ): Promise<Problem[]> {
@@ -161,7 +170,7 @@ async function findChange(root: string, { path, bytes, sha256 }: BackupFile): Pr
  * Lists what the control database of a backup or a data folder names but the folder lacks. A project gets its
  * file with its first product or reader, so a project without one may be new.
  */
-export function findMissingIn(folder: storage.DataFolder) {
+export function findMissingIn(folder: DataFolder) {
   using control = openControl(folder.control);
   const without = control
     .prepare(
@@ -170,7 +179,7 @@ export function findMissingIn(folder: storage.DataFolder) {
        from project p order by p.id`,
     )
     .all()
-    .filter(({ id }) => !existsSync(storage.catalogPath(folder, Number(id))));
+    .filter(({ id }) => !existsSync(catalogPath(folder, Number(id))));
   const problems: Problem[] = without
     .filter(({ wasFilled }) => wasFilled === 1)
     .map(({ id }) => ({ path: `catalogs/${id}.db`, problem: 'it is missing, and its project had products' }));
@@ -184,15 +193,15 @@ export function findMissingIn(folder: storage.DataFolder) {
 
 /** Opens it with the newest schema. An older one is migrated in memory, as the backup is never changed. */
 function openControl(path: string): DatabaseSync {
-  if (storage.isNewest(path, 'control')) return new DatabaseSync(path, { readOnly: true });
+  if (isNewest(path, 'control')) return new DatabaseSync(path, { readOnly: true });
   const control = new DatabaseSync(':memory:');
   control.deserialize(readFileSync(path));
-  storage.migrate(control, 'control');
+  migrate(control, 'control');
   return control;
 }
 
 /** @returns links, FIFOs and devices: they would lead out of the backup, or never end */
-function listIrregular(folder: storage.DataFolder): Problem[] {
+function listIrregular(folder: DataFolder): Problem[] {
   const isOther = (path: string, kind: 'isFile' | 'isDirectory') => {
     const found = lstatSync(path, { throwIfNoEntry: false });
     return found !== undefined && !found[kind]();
@@ -205,7 +214,7 @@ function listIrregular(folder: storage.DataFolder): Problem[] {
   }));
 }
 
-function findDatabaseProblems(folder: storage.DataFolder, path: string): readonly string[] {
+function findDatabaseProblems(folder: DataFolder, path: string): readonly string[] {
   const { problems } = checkSqliteFile(join(folder.root, path));
   if (problems.length > 0) return problems;
   const foreign = findForeignSchemaIn(join(folder.root, path), path === 'control.db' ? 'control' : 'catalog');
@@ -213,7 +222,7 @@ function findDatabaseProblems(folder: storage.DataFolder, path: string): readonl
 }
 
 /** @returns the files that belong to a backup, relative to its folder and sorted */
-function listFiles({ root, catalogs, payloads }: storage.DataFolder): string[] {
+function listFiles({ root, catalogs, payloads }: DataFolder): string[] {
   const below = [catalogs, payloads].flatMap((folder) =>
     existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name).slice(root.length + 1)) : [],
   );
@@ -260,7 +269,7 @@ const TAKE_END = `update task set status = o.status, progress = o.progress, fini
  */
 export function settleControl(
   control: DatabaseSync,
-  source: storage.DataFolder,
+  source: DataFolder,
   copied: { applied: ReadonlyMap<number, number>; missing: readonly string[] },
 ): void {
   const applied = JSON.stringify(Object.fromEntries(copied.applied));

@@ -3,8 +3,28 @@ import { copyFile, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { checkSqliteFile, findOtherOwner, readInstallation, recordOwner } from '../storage/sqlite/sqlite.ts';
-import * as storage from '../storage/storage.ts';
-import * as manifest from './backup-manifest.ts';
+import {
+  catalogPath,
+  type DatabaseKind,
+  type DataFolder,
+  dataFolderAt,
+  existingDataFolder,
+  lockDataFolder,
+  makeFolders,
+  makeStoreFolders,
+  migrate,
+  recordBackup,
+  refuseFilled,
+  refuseNewerDatabase,
+  syncFolder,
+} from '../storage/storage.ts';
+import {
+  type CheckOptions,
+  checkBackup,
+  settleCatalog,
+  settleControl,
+  writeManifest,
+} from './backup-manifest.ts';
 import { listOwnedPayloads } from './owned-payloads.ts';
 
 /**
@@ -26,22 +46,22 @@ export async function createBackup(
   target: string,
   afterControl: () => Promise<void> = async () => {},
 ) {
-  const source = storage.existingDataFolder(root);
-  storage.refuseFilled(target);
+  const source = existingDataFolder(root);
+  refuseFilled(target);
   const place = resolve(target);
-  storage.makeFolders(dirname(place), 0o777);
+  makeFolders(dirname(place), 0o777);
   const draft = await mkdtemp(`${place}.part-`);
   try {
-    const copy = storage.dataFolderAt(draft);
-    storage.makeStoreFolders(copy);
+    const copy = dataFolderAt(draft);
+    makeStoreFolders(copy);
     await copyDatabase(source.control, copy.control, 'control');
     await afterControl();
     const summary = await copyRest(source, copy);
     const at = new Date();
-    await manifest.writeManifest(copy, at);
+    await writeManifest(copy, at);
     await rename(draft, place);
-    await storage.syncFolder(dirname(place));
-    const isRecorded = storage.recordBackup(source, { at: at.getTime(), directory: place });
+    await syncFolder(dirname(place));
+    const isRecorded = recordBackup(source, { at: at.getTime(), directory: place });
     return { ...summary, isRecorded };
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
@@ -50,24 +70,24 @@ export async function createBackup(
 }
 
 /** @throws Error when the data folder is in use or not empty, or the source is no backup or a damaged one */
-export async function restoreBackup(from: string, root: string, options: manifest.CheckOptions = {}) {
+export async function restoreBackup(from: string, root: string, options: CheckOptions = {}) {
   const { folder: source, empty } = await openBackup(from, options);
-  using _lock = storage.lockDataFolder(root);
+  using _lock = lockDataFolder(root);
   const others = (await readdir(root)).filter((name) => !/^(?:server\.lock|secret-keys$)/.test(name));
   if (others.length > 0)
     throw new Error(`The data directory ${resolve(root)} is not empty: ${others.join(', ')}`);
-  const draft = storage.dataFolderAt(join(root, 'restore.part'));
-  storage.makeStoreFolders(draft);
+  const draft = dataFolderAt(join(root, 'restore.part'));
+  makeStoreFolders(draft);
   const catalogs = await copyFiles(source.catalogs, draft.catalogs);
   const payloads = await copyFiles(source.payloads, draft.payloads);
   await copyDurably(source.control, draft.control);
   // The control database goes last: without it the folder does not look like data, even after a power cut in between.
-  const data = storage.dataFolderAt(root);
+  const data = dataFolderAt(root);
   for (const part of ['catalogs', 'payloads'] as const) await rename(draft[part], data[part]);
-  await storage.syncFolder(root);
+  await syncFolder(root);
   await rename(draft.control, data.control);
   await rm(draft.root, { recursive: true });
-  await storage.syncFolder(root);
+  await syncFolder(root);
   return { catalogs, payloads, empty };
 }
 
@@ -75,17 +95,17 @@ export async function restoreBackup(from: string, root: string, options: manifes
  * @returns the folder of a complete backup, with what its check found
  * @throws Error when there is no backup, or it is damaged or was written to by a server or a newer program
  */
-export async function openBackup(from: string, options: manifest.CheckOptions = {}) {
-  const folder = storage.dataFolderAt(resolve(from));
+export async function openBackup(from: string, options: CheckOptions = {}) {
+  const folder = dataFolderAt(resolve(from));
   if (!existsSync(folder.control)) throw new Error(`${folder.root} is no backup: no control.db is there`);
   if (existsSync(`${folder.control}-wal`)) {
     throw new Error(`${folder.root} is no backup any more: a server was started on it`);
   }
-  return { folder, ...(await manifest.checkBackup(folder, options)) };
+  return { folder, ...(await checkBackup(folder, options)) };
 }
 
 /** @returns the number of files copied */
-async function copyRest(source: storage.DataFolder, copy: storage.DataFolder) {
+async function copyRest(source: DataFolder, copy: DataFolder) {
   using control = new DatabaseSync(copy.control);
   const installation = readInstallation(control);
   const owned = listOwnedPayloads(control);
@@ -97,15 +117,15 @@ async function copyRest(source: storage.DataFolder, copy: storage.DataFolder) {
     });
   const applied = new Map<number, number>();
   for (const { id } of control.prepare('select id from project order by id').all()) {
-    const from = storage.catalogPath(source, Number(id));
-    const to = storage.catalogPath(copy, Number(id));
+    const from = catalogPath(source, Number(id));
+    const to = catalogPath(copy, Number(id));
     if (!existsSync(from)) continue;
     await copyDatabase(from, to, 'catalog');
     recordOwnerOf(to, { installation, projectId: Number(id), from });
-    applied.set(Number(id), manifest.settleCatalog(to));
+    applied.set(Number(id), settleCatalog(to));
   }
-  manifest.settleControl(control, source, { applied, missing });
-  for (const folder of [copy.catalogs, copy.payloads, copy.root]) await storage.syncFolder(folder);
+  settleControl(control, source, { applied, missing });
+  for (const folder of [copy.catalogs, copy.payloads, copy.root]) await syncFolder(folder);
   return { catalogs: applied.size, payloads: owned.length - missing.length };
 }
 
@@ -125,9 +145,9 @@ function recordOwnerOf(
   recordOwner(catalog, { installation, projectId });
 }
 
-async function copyDatabase(from: string, to: string, kind: storage.DatabaseKind): Promise<void> {
+async function copyDatabase(from: string, to: string, kind: DatabaseKind): Promise<void> {
   using source = new DatabaseSync(from, { timeout: 10_000 });
-  storage.refuseNewerDatabase(source, kind);
+  refuseNewerDatabase(source, kind);
   await backup(source, to, { rate: ALL_PAGES }).catch((error: Error) => {
     throw new Error(`${from} was not copied: ${error.message}`, { cause: error });
   });
@@ -142,14 +162,14 @@ async function copyDatabase(from: string, to: string, kind: storage.DatabaseKind
   // A single file without a WAL: a copy of the copy is complete, and it can be read from a read-only medium.
   copy.exec('pragma journal_mode = delete');
   // After an upgrade a catalog keeps its old schema until its first reader; the code below knows only the newest.
-  storage.migrate(copy, kind);
+  migrate(copy, kind);
 }
 
 /** @returns the number of files copied */
 async function copyFiles(from: string, to: string): Promise<number> {
   const names = existsSync(from) ? await readdir(from) : [];
   for (const name of names) await copyDurably(join(from, name), join(to, name));
-  await storage.syncFolder(to);
+  await syncFolder(to);
   return names.length;
 }
 

@@ -1,4 +1,9 @@
-import * as pg from '../storage/postgres/postgres.ts';
+import {
+  inspectCluster,
+  migratePostgres,
+  planDistribution,
+  runDistribution,
+} from '../storage/postgres/postgres.ts';
 import { hidePassword, openMoved, refuseServed } from './move-postgres.ts';
 
 export interface DistributionOptions {
@@ -17,7 +22,7 @@ export interface DistributionOptions {
 export async function distributeStore({ url, shards, isDryRun = false }: DistributionOptions) {
   const postgres = openMoved(url);
   try {
-    const cluster = await pg.inspectCluster(postgres);
+    const cluster = await inspectCluster(postgres);
     const { version, workers } = cluster;
     if (version === undefined)
       throw new Error(
@@ -25,7 +30,7 @@ export async function distributeStore({ url, shards, isDryRun = false }: Distrib
       );
     if (workers === 0)
       throw new Error(`${hidePassword(url)} has no workers: add them with citus_add_node first`);
-    const planned = pg.planDistribution(cluster, shards);
+    const planned = planDistribution(cluster, shards);
     // Read when a session begins; it passes what `planForParts` and the like set to planners of workers (state-store.ts).
     const [present] = await postgres.rows<{ name: string; mode: string }>(
       `select current_database() as name, current_setting('citus.propagate_set_commands') as mode`,
@@ -36,9 +41,9 @@ export async function distributeStore({ url, shards, isDryRun = false }: Distrib
         : [`alter database "${present?.name}" set citus.propagate_set_commands = 'local'`];
     const statements = [...settings, ...planned];
     if (statements.length > 0 && !isDryRun) {
-      await pg.migratePostgres(postgres);
+      await migratePostgres(postgres);
       await refuseServed(postgres, hidePassword(url));
-      await postgres.transaction((tx) => pg.runDistribution(tx, statements));
+      await postgres.transaction((tx) => runDistribution(tx, statements));
     }
     return { workers, shards: [...cluster.distributed.values()][0] ?? shards, statements };
   } finally {

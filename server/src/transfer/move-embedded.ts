@@ -11,24 +11,36 @@ import {
   readInstallation,
   refuseStrayCatalogs,
 } from '../storage/sqlite/sqlite.ts';
-import * as storage from '../storage/storage.ts';
+import {
+  catalogPath,
+  type DataFolder,
+  findMove,
+  listCatalogs,
+  MOVE_PROGRESS,
+  MOVE_ROW,
+  makeStoreFolders,
+  migrate,
+  performNow,
+  SERVICE,
+  translateSqliteError,
+} from '../storage/storage.ts';
 import { CREATE_PROGRESS, type MoveDriver, type MoveTransaction, type Unit } from './move-end.ts';
 import { listed, type MovedRow, quoted, showCatalogRow } from './move-tables.ts';
 
 /** Opens a data folder; its files are created and migrated to the newest schema as they are opened. */
-export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
+export function openEmbeddedDriver(folder: DataFolder): MoveDriver {
   refuseStrayCatalogs(folder);
-  storage.makeStoreFolders(folder);
+  makeStoreFolders(folder);
   const control = openSqlite(folder.control, CONTROL_PRAGMAS);
-  storage.migrate(control, 'control');
+  migrate(control, 'control');
   const installation = readInstallation(control);
   let catalog: { projectId: number; database: DatabaseSync } | undefined;
 
   function open(projectId: number): DatabaseSync {
-    if (projectId === storage.SERVICE) return control;
+    if (projectId === SERVICE) return control;
     if (catalog?.projectId !== projectId) {
       catalog?.database.close();
-      const { database } = new CatalogFile(storage.catalogPath(folder, projectId), {
+      const { database } = new CatalogFile(catalogPath(folder, projectId), {
         projectId,
         installation,
       });
@@ -44,13 +56,13 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
     const database = open(projectId);
     database.exec('begin immediate');
     try {
-      if (projectId !== storage.SERVICE) database.exec(CREATE_PROGRESS);
+      if (projectId !== SERVICE) database.exec(CREATE_PROGRESS);
       const result = await work(sessionOf(database));
       database.exec('commit');
       return result;
     } catch (error) {
       if (database.isTransaction) database.exec('rollback');
-      throw storage.translateSqliteError(error);
+      throw translateSqliteError(error);
     }
   }
 
@@ -62,14 +74,14 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
     async findPayloadBytes(_projectId, name) {
       return statSync(join(folder.payloads, name), { throwIfNoEntry: false })?.size;
     },
-    listPlaces: async () => [storage.SERVICE, ...storage.listCatalogs(folder)],
+    listPlaces: async () => [SERVICE, ...listCatalogs(folder)],
     open: (projectId) => sessionOf(open(projectId)),
     async readCounters() {
       const rows = control.prepare('select name, seq from sqlite_sequence').all();
       return new Map(rows.map(({ name, seq }) => [String(name), Number(seq)]));
     },
     writeCounters: (counters) =>
-      transaction(storage.SERVICE, async () => {
+      transaction(SERVICE, async () => {
         for (const [table, last] of counters) {
           // Numbers go on above the last one given, even if its row is gone.
           control.prepare('delete from sqlite_sequence where name = ?').run(table);
@@ -77,16 +89,14 @@ export function openEmbeddedDriver(folder: storage.DataFolder): MoveDriver {
             control.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run(table, last);
         }
       }),
-    findMove: async () => storage.performNow(storage.findMove(), programSessionOf(control)),
+    findMove: async () => performNow(findMove(), programSessionOf(control)),
     settle: async () => {},
     /** The control database first notes that the rest is done, and goes last: an interrupted end can be resumed. */
     async endMove() {
-      control
-        .prepare(`update ${storage.MOVE_PROGRESS} set is_done = 1 where table_name = ?`)
-        .run(storage.MOVE_ROW);
-      for (const projectId of storage.listCatalogs(folder))
-        open(projectId).exec(`drop table if exists ${storage.MOVE_PROGRESS}`);
-      control.exec(`drop table ${storage.MOVE_PROGRESS}`);
+      control.prepare(`update ${MOVE_PROGRESS} set is_done = 1 where table_name = ?`).run(MOVE_ROW);
+      for (const projectId of listCatalogs(folder))
+        open(projectId).exec(`drop table if exists ${MOVE_PROGRESS}`);
+      control.exec(`drop table ${MOVE_PROGRESS}`);
     },
     async close() {
       catalog?.database.close();

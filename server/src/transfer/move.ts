@@ -2,7 +2,14 @@ import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { migratePostgres } from '../storage/postgres/postgres.ts';
-import * as storage from '../storage/storage.ts';
+import {
+  dataFolderAt,
+  lockDataFolder,
+  makeFolders,
+  refuseNewerFiles,
+  SERVICE,
+  unfinished,
+} from '../storage/storage.ts';
 import { openEmbeddedDriver } from './move-embedded.ts';
 import type { Counters, MovedPayload, MoveEnd, Progress, Unit, UnitSize } from './move-end.ts';
 import { createMoveEnd } from './move-end.ts';
@@ -97,7 +104,7 @@ async function copyUnit({ source, target }: Ends, unit: UnitSize, meter: MoveMet
 }
 
 async function identify(source: MoveEnd): Promise<string> {
-  if ((await source.findMove()) !== undefined) throw storage.unfinished(source.name);
+  if ((await source.findMove()) !== undefined) throw unfinished(source.name);
   const identity = await source.readIdentity();
   if (identity === undefined) throw new Error(`${source.name} holds nothing that could be moved`);
   return identity;
@@ -133,7 +140,7 @@ async function openEnds({ from, to, isForced = false }: MoveOptions) {
     );
   }
   const isFromPostgres = isUrl(from);
-  const folder = storage.dataFolderAt(resolve(isFromPostgres ? to : from));
+  const folder = dataFolderAt(resolve(isFromPostgres ? to : from));
   const url = isFromPostgres ? from : to;
   const name = hidePassword(url);
   if (!isFromPostgres && !existsSync(folder.control))
@@ -152,8 +159,8 @@ async function openEnds({ from, to, isForced = false }: MoveOptions) {
       if (!row?.name) throw new Error(`${name} holds nothing that could be moved`);
       refuseForeign(folder.root);
     }
-    opened.push(storage.lockDataFolder(folder.root));
-    storage.refuseNewerFiles(folder);
+    opened.push(lockDataFolder(folder.root));
+    refuseNewerFiles(folder);
     await migratePostgres(postgres);
     await refuseService();
     const tables = await describeMove(postgres);
@@ -170,7 +177,7 @@ async function openEnds({ from, to, isForced = false }: MoveOptions) {
 
 /** Refuses a data folder that holds something else, e.g. because of a wrong path. */
 function refuseForeign(root: string): void {
-  storage.makeFolders(root);
+  makeFolders(root);
   const others = readdirSync(root).filter(
     (name) => !/^(control\.db|server\.lock|catalogs$|payloads$)/.test(name),
   );
@@ -257,7 +264,7 @@ export interface MoveProgress {
 }
 
 function describeUnit({ projectId, table }: Unit): string {
-  return projectId === storage.SERVICE ? table.name : `project ${projectId}, ${table.name}`;
+  return projectId === SERVICE ? table.name : `project ${projectId}, ${table.name}`;
 }
 
 type MoveMeter = ReturnType<typeof createMeter>;

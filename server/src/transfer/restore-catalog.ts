@@ -8,7 +8,14 @@ import {
   findOtherOwnerOf,
   listMarked,
 } from '../storage/sqlite/sqlite.ts';
-import * as storage from '../storage/storage.ts';
+import {
+  catalogPath,
+  existingDataFolder,
+  isNewest,
+  lockDataFolder,
+  migrate,
+  refuseNewerDatabase,
+} from '../storage/storage.ts';
 import { openBackup } from './backup.ts';
 import type { CheckOptions } from './backup-manifest.ts';
 
@@ -35,16 +42,16 @@ export async function restoreCatalog(
   { projectId, ...options }: CheckOptions & { readonly projectId: number },
 ): Promise<{ products: number; waiting: number; damaged: string | undefined }> {
   const { folder: backup } = await openBackup(from, { projectId, ...options });
-  const source = storage.catalogPath(backup, projectId);
+  const source = catalogPath(backup, projectId);
   if (!existsSync(source))
     throw new Error(`The backup ${backup.root} holds no catalog of a project ${projectId}`);
-  const folder = storage.existingDataFolder(root);
+  const folder = existingDataFolder(root);
   refuseUnknown(folder.control, projectId);
   const installation = findInstallation(folder);
   // Before the first start after an upgrade there is none yet.
   const owner = installation === undefined ? undefined : { installation, projectId };
   if (owner !== undefined) refuseOtherBackup(source, owner);
-  const live = storage.catalogPath(folder, projectId);
+  const live = catalogPath(folder, projectId);
   // The service checks more than `quick_check`, e.g. keys that only an index has.
   const isDamaged =
     listMarked(folder.catalogs).includes(projectId) ||
@@ -83,7 +90,7 @@ function putAside(live: string, root: string): string {
 
 function lockDamaged(live: string, root: string) {
   try {
-    return storage.lockDataFolder(root);
+    return lockDataFolder(root);
   } catch {
     throw new Error(
       `The file ${live} is damaged or of another project, and a service runs: stop the service, then run this command again.`,
@@ -93,7 +100,7 @@ function lockDamaged(live: string, root: string) {
 
 function refuseUnknown(control: string, projectId: number): void {
   using database = new DatabaseSync(control, { timeout: 10_000 });
-  storage.refuseNewerDatabase(database, 'control');
+  refuseNewerDatabase(database, 'control');
   const statement = database.prepare('select 1 from project where id = ? and deleted_at is null');
   if (statement.get(projectId) === undefined)
     throw new Error(`There is no project ${projectId} here: only a known one is restored`);
@@ -109,10 +116,10 @@ function countWaiting(control: string, projectId: number): number {
 
 /** The backup itself is never changed. @returns it, or a copy migrated to the newest schema */
 function migratedSource(source: string, draft: string): string {
-  if (storage.isNewest(source, 'catalog')) return source;
+  if (isNewest(source, 'catalog')) return source;
   copyFileSync(source, draft);
   using copy = new DatabaseSync(draft);
-  storage.migrate(copy, 'catalog');
+  migrate(copy, 'catalog');
   return draft;
 }
 

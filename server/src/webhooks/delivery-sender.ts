@@ -1,20 +1,29 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/logger.ts';
-import * as outbound from '../outbound/outbound.ts';
+import {
+  type AllowedAddresses,
+  createTimeouts,
+  OutboundProblem,
+  type Resolve,
+  readHttpUrl,
+  sendPinned,
+  type Timeouts,
+  type WaitLimits,
+} from '../outbound/outbound.ts';
 import type { Secrets } from '../storage/secrets/secrets.ts';
 import { type Attempt, type Endpoint, openSecret, sign } from './endpoint.ts';
 import type { Message } from './webhook-store.ts';
 
 export interface SenderSettings {
-  readonly allows: outbound.AllowedAddresses;
+  readonly allows: AllowedAddresses;
   readonly userAgent: string;
   /** Resolves a name; default: the system. */
-  readonly resolve?: outbound.Resolve;
+  readonly resolve?: Resolve;
 }
 
 /** Together shorter than the lease of a queue. Standard Webhooks requires 15 to 30 s. Source: docs/interface.md §6.3. */
-const LIMITS: outbound.WaitLimits = { connectMs: 10_000, idleMs: 20_000, wholeMs: 20_000 };
+const LIMITS: WaitLimits = { connectMs: 10_000, idleMs: 20_000, wholeMs: 20_000 };
 /** The answer of an endpoint is only shown. */
 const READ_BYTES = 16 * 1024;
 const SHOWN_CHARACTERS = 1_000;
@@ -40,7 +49,7 @@ export const createSender =
       return { at: now, durationMs, url: address, timestamp, ...what };
     };
     try {
-      const timeouts = outbound.createTimeouts(LIMITS, 'The endpoint');
+      const timeouts = createTimeouts(LIMITS, 'The endpoint');
       const bytes = Buffer.from(body);
       const headers = {
         'content-type': 'application/json',
@@ -53,14 +62,14 @@ export const createSender =
         ),
       };
       const request = { headers, allows, resolve, timeouts, signal: undefined, body: bytes };
-      const response = await outbound.sendPinned(outbound.readHttpUrl(address), request);
+      const response = await sendPinned(readHttpUrl(address), request);
       const status = response.statusCode ?? 0;
       const answer = await readStart(response, timeouts);
       return end({ status, answer, ...describeStatus(status) });
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'secret_unreadable')
         return end({ error: UNREADABLE });
-      if (error instanceof outbound.OutboundProblem) return end({ error: error.message });
+      if (error instanceof OutboundProblem) return end({ error: error.message });
       // The lane must continue, or it would be blocked until the fault is fixed.
       logger.error({ err: error, endpointId }, 'a webhook could not be sent');
       return end({ error: 'The request could not be sent' });
@@ -81,7 +90,7 @@ function describeStatus(status: number): Pick<Attempt, 'error'> {
 }
 
 /** A status counts as an answer, whatever happens to the rest. @returns the outcome */
-async function readStart(response: IncomingMessage, timeouts: outbound.Timeouts): Promise<string> {
+async function readStart(response: IncomingMessage, timeouts: Timeouts): Promise<string> {
   const pieces: Buffer[] = [];
   const collect = async () => {
     let length = 0;

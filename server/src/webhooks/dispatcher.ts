@@ -1,13 +1,40 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RecordedEvent } from '../events/events.ts';
-import * as outbox from '../events/events.ts';
+import {
+  dropServiceEvents,
+  listListening,
+  listProjectsWithEvents,
+  listServiceEvents,
+} from '../events/events.ts';
 import { tracedApart } from '../kernel/trace.ts';
 import type { Base, ControlTransaction } from '../storage/storage.ts';
 import { logTrouble, Poll, releaseLeases } from '../tasks/tasks.ts';
 import { isDelivered, type SendDelivery } from './delivery-sender.ts';
 import { type Attempt, describeUrl, type Endpoint, GIVE_UP_MS, planRetry, writeBody } from './endpoint.ts';
-import * as store from './webhook-store.ts';
+import {
+  type ClaimedLane,
+  claimLane,
+  closeLane,
+  countPending,
+  type Delivery,
+  findEndpoint,
+  findNextDelivery,
+  findTaskIds,
+  hasEndpoints,
+  insertDeliveries,
+  insertMessages,
+  type Lane,
+  type LaneState,
+  listDueLanes,
+  listListenedProjects,
+  type NewDelivery,
+  noteFailing,
+  saveAttempt,
+  saveLane,
+  stopDeliveries,
+  switchOff,
+} from './webhook-store.ts';
 
 export interface DispatcherParts extends Pick<Base, 'clock' | 'database' | 'logger'> {
   readonly catalogs: CatalogEvents;
@@ -28,8 +55,8 @@ const AT_ONCE = 50;
 const GONE = 410;
 
 type Outcome = Readonly<{
-  lane: store.ClaimedLane;
-  delivery: store.Delivery;
+  lane: ClaimedLane;
+  delivery: Delivery;
   endpoint: Endpoint;
   attempt: Attempt;
 }>;
@@ -53,8 +80,8 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
 
   async function round(signal: AbortSignal): Promise<void> {
     await delay(GATHER_MS, undefined, { ref: false });
-    if (!(await store.hasEndpoints(database.read))) return woken.clear();
-    const projects = new Set([...woken, ...(await outbox.listProjectsWithEvents(database, PROJECTS))]);
+    if (!(await hasEndpoints(database.read))) return woken.clear();
+    const projects = new Set([...woken, ...(await listProjectsWithEvents(database, PROJECTS))]);
     const failures = new Map<number, unknown>();
     for (const id of projects) {
       if (signal.aborted) return;
@@ -92,18 +119,18 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     if (running.size >= LANES) return;
     const now = clock.now();
     // Usually there is nothing due, and a write would wait for the disk.
-    for (const lane of await store.listDueLanes(database, { now, perEndpoint: LANES_OF_ENDPOINT })) {
+    for (const lane of await listDueLanes(database, { now, perEndpoint: LANES_OF_ENDPOINT })) {
       if (signal.aborted || !hasRoom(lane)) continue;
-      begin(await store.claimLane(database, lane, { owner, now }), signal);
+      begin(await claimLane(database, lane, { owner, now }), signal);
     }
   }
 
-  function hasRoom({ endpointId }: store.Lane): boolean {
+  function hasRoom({ endpointId }: Lane): boolean {
     const ofEndpoint = [...running.values()].filter((lane) => lane.endpointId === endpointId);
     return running.size < LANES && ofEndpoint.length < LANES_OF_ENDPOINT;
   }
 
-  function begin(lane: store.ClaimedLane | undefined, signal: AbortSignal): void {
+  function begin(lane: ClaimedLane | undefined, signal: AbortSignal): void {
     // Another process claimed it first.
     if (lane === undefined) return;
     const key = `${lane.endpointId} ${lane.lane}`;
@@ -122,25 +149,25 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
   }
 
   /** Sends the deliveries of a claimed lane in order, until one fails, none is left or the signal aborts. */
-  async function sendLane(claimed: store.ClaimedLane, signal: AbortSignal): Promise<void> {
+  async function sendLane(claimed: ClaimedLane, signal: AbortSignal): Promise<void> {
     let lane = claimed;
     for (let sent = 0; sent < AT_ONCE && !signal.aborted; sent += 1) {
       if (!(await sendNext(lane))) return;
       lane = { ...lane, tries: 0 };
     }
     const released = { ...lane, dueAt: clock.now(), isHeld: false, owner };
-    await database.write('rows', (tx) => store.saveLane(database, tx, released));
+    await database.write('rows', (tx) => saveLane(database, tx, released));
   }
 
   /** @returns whether this process continues with the lane */
-  async function sendNext(lane: store.ClaimedLane): Promise<boolean> {
-    const delivery = await store.findNext(database.read, lane);
-    if (delivery === undefined) return !(await store.closeLane(database, { ...lane, owner }));
-    const endpoint = await store.findEndpoint(database.read, lane.endpointId);
+  async function sendNext(lane: ClaimedLane): Promise<boolean> {
+    const delivery = await findNextDelivery(database.read, lane);
+    if (delivery === undefined) return !(await closeLane(database, { ...lane, owner }));
+    const endpoint = await findEndpoint(database.read, lane.endpointId);
     if (endpoint === undefined) return false;
     if (!endpoint.isEnabled && lane.lane !== 0) {
       // It was switched off in the meantime.
-      await database.write('rows', (tx) => store.stopDeliveries(tx, endpoint.id, clock.now()));
+      await database.write('rows', (tx) => stopDeliveries(tx, endpoint.id, clock.now()));
       return false;
     }
     const attributes = { 'relata.webhook.endpoint': endpoint.id, 'relata.webhook.tries': lane.tries };
@@ -161,10 +188,10 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
     const failingSince = isDelivered(attempt) ? null : attempt.at;
     const isSaved = await database.write('rows', async (tx) => {
       // Another process may have the lane by now, and has sent the delivery too.
-      if (!(await store.saveLane(database, tx, { ...lane, ...next, owner }))) return false;
-      await store.saveAttempt(tx, delivery, { attempt, status: next.status });
-      if (lane.lane !== 0) await store.noteFailing(tx, endpoint.id, failingSince);
-      if (off !== undefined) await store.switchOff(tx, endpoint.id, { at: now, reason: off });
+      if (!(await saveLane(database, tx, { ...lane, ...next, owner }))) return false;
+      await saveAttempt(tx, delivery, { attempt, status: next.status });
+      if (lane.lane !== 0) await noteFailing(tx, endpoint.id, failingSince);
+      if (off !== undefined) await switchOff(tx, endpoint.id, { at: now, reason: off });
       return true;
     });
     if (off !== undefined) {
@@ -180,7 +207,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
       if (!database.isShared) {
         // The lock of the data folder shows that the process that held these is gone.
         await releaseLeases(database, 'webhook_queue');
-        for (const id of await store.listListenedProjects(database.read)) woken.add(id);
+        for (const id of await listListenedProjects(database.read)) woken.add(id);
       }
       poll.start();
     },
@@ -198,10 +225,7 @@ export function createDispatcher({ catalogs, clock, database, logger, send }: Di
   };
 }
 
-function planNext(
-  { lane, delivery, attempt }: Outcome,
-  now: number,
-): store.LaneState & Pick<store.Delivery, 'status'> {
+function planNext({ lane, delivery, attempt }: Outcome, now: number): LaneState & Pick<Delivery, 'status'> {
   const goesOn = { tries: 0, dueAt: now, isHeld: true };
   if (isDelivered(attempt)) return { ...goesOn, status: 'delivered' };
   // The caller who requested the replay or test sees the outcome.
@@ -240,18 +264,18 @@ async function fanOut(
   now: number,
 ): Promise<boolean> {
   const isEmpty =
-    (await outbox.listServiceEvents(database.read, projectId, 1)).length === 0 &&
+    (await listServiceEvents(database.read, projectId, 1)).length === 0 &&
     (await catalogs.listEvents(projectId, 1)).length === 0;
   if (isEmpty) return false;
   const { ofCatalog, isMore } = await database.write(projectId, async (tx) => {
     // These first: earlier events of the catalog are stored by now, and are sent before them.
-    const ofService = await outbox.listServiceEvents(tx, projectId, STEP);
+    const ofService = await listServiceEvents(tx, projectId, STEP);
     const ofCatalog = await catalogs.listEvents(projectId, STEP);
     const events = merge(ofCatalog, ofService);
     await addDeliveries(tx, { projectId, events, now });
     const done = new Set(events);
     const service = ofService.filter((event) => done.has(event)).map(({ number }) => number);
-    await outbox.dropServiceEvents(tx, projectId, service);
+    await dropServiceEvents(tx, projectId, service);
     const isMore = ofService.length === STEP || ofCatalog.length === STEP;
     return { ofCatalog: ofCatalog.filter((event) => done.has(event)).map(({ id }) => id), isMore };
   });
@@ -273,23 +297,23 @@ async function addDeliveries(
   tx: ControlTransaction,
   { projectId, events, now }: { projectId: number; events: readonly RecordedEvent[]; now: number },
 ): Promise<void> {
-  const endpoints = await outbox.listListening(tx, projectId);
+  const endpoints = await listListening(tx, projectId);
   const heard = events.filter(({ type }) => endpoints.some(({ types }) => types.has(type)));
   if (heard.length === 0) return;
-  const added = await store.insertMessages(tx, await describeMessages(tx, projectId, heard));
+  const added = await insertMessages(tx, await describeMessages(tx, projectId, heard));
   const numbers = new Map(added.map(({ id, number }) => [id, number]));
-  const deliveries = heard.flatMap(({ id, type }): store.NewDelivery[] => {
+  const deliveries = heard.flatMap(({ id, type }): NewDelivery[] => {
     const message = numbers.get(id);
     if (message === undefined) return [];
     const listening = endpoints.filter(({ types }) => types.has(type));
     return listening.map(({ id: endpointId }) => ({ endpointId, lane: projectId, message, kind: 'event' }));
   });
   if (deliveries.length === 0) return;
-  await store.insertDeliveries(tx, deliveries, now);
+  await insertDeliveries(tx, deliveries, now);
   const reason = `more than ${PENDING_DELIVERIES} deliveries were waiting`;
   for (const id of new Set(deliveries.map(({ endpointId }) => endpointId)))
-    if ((await store.countPending(tx, id, PENDING_DELIVERIES + 1)) > PENDING_DELIVERIES)
-      await store.switchOff(tx, id, { at: now, reason });
+    if ((await countPending(tx, id, PENDING_DELIVERIES + 1)) > PENDING_DELIVERIES)
+      await switchOff(tx, id, { at: now, reason });
 }
 
 async function describeMessages(tx: ControlTransaction, projectId: number, events: readonly RecordedEvent[]) {
@@ -298,7 +322,7 @@ async function describeMessages(tx: ControlTransaction, projectId: number, event
     return { id, type, at, taskNumber, rest };
   });
   const numbers = new Set(read.flatMap(({ taskNumber }) => taskNumber ?? []));
-  const taskIds = await store.findTaskIds(tx, projectId, [...numbers]);
+  const taskIds = await findTaskIds(tx, projectId, [...numbers]);
   return read.map(({ id, type, at, taskNumber, rest }) => {
     const taskId = taskNumber === undefined ? undefined : taskIds.get(taskNumber);
     const data = { projectId, ...(taskId !== undefined && { taskId }), ...rest };

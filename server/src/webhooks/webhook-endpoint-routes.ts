@@ -1,9 +1,31 @@
 import type { RecordAnswer } from '../http/answers/answers.ts';
-import * as http from '../http/server/server.ts';
+import {
+  answerAs,
+  inReach,
+  type Routes,
+  type RouteTools,
+  serve,
+  serveKind,
+  serveOnce,
+} from '../http/server/server.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Beside, Reach } from '../projects/projects.ts';
 import type { Endpoint, MadeEndpoint } from './endpoint.ts';
-import * as schemas from './webhook-endpoint-schemas.ts';
+import {
+  DeliveryPage,
+  DeliveryParams,
+  DeliveryQuery,
+  EndpointParams,
+  SecretRotation,
+  SentEndpoint,
+  SentEndpointChange,
+  toWireDelivery,
+  toWireEndpoint,
+  toWireMade,
+  WireDelivery,
+  WireEndpoint,
+  WireMadeEndpoint,
+} from './webhook-endpoint-schemas.ts';
 import type { Delivery } from './webhook-store.ts';
 import { markOfEndpoint, type Webhooks } from './webhooks.ts';
 
@@ -15,26 +37,22 @@ const onlyOnce =
 
 /** Source: docs/interface.md §6. */
 export const webhookEndpointRoutes =
-  ({ webhooks, clock, answerOnce }: http.RouteTools & { webhooks: Webhooks; clock: Clock }): http.Routes =>
+  ({ webhooks, clock, answerOnce }: RouteTools & { webhooks: Webhooks; clock: Clock }): Routes =>
   (server) => {
-    const endpoints = http.serveKind<Endpoint, Reach>(server, {
-      ...http.inReach,
+    const endpoints = serveKind<Endpoint, Reach>(server, {
+      ...inReach,
       path: PATH,
       tags,
       answerOnce,
-      answer: http.answerAs(schemas.WireEndpoint, (endpoint) =>
-        schemas.toWireEndpoint(endpoint, clock.now()),
-      ),
+      answer: answerAs(WireEndpoint, (endpoint) => toWireEndpoint(endpoint, clock.now())),
       markOf: markOfEndpoint,
     });
-    const made = http.answerAs(schemas.WireMadeEndpoint, (endpoint: MadeEndpoint) =>
-      schemas.toWireMade(endpoint, clock.now()),
-    );
+    const made = answerAs(WireMadeEndpoint, (endpoint: MadeEndpoint) => toWireMade(endpoint, clock.now()));
     endpoints.list({ summary: 'List webhook endpoints', list: webhooks.listEndpoints });
     endpoints.create({
       summary: 'Create a webhook endpoint',
       description: `Events of the projects in its scope are sent to it from now on. ${onlyOnce}`,
-      body: schemas.SentEndpoint,
+      body: SentEndpoint,
       made,
       create: webhooks.createEndpoint,
     });
@@ -45,7 +63,7 @@ export const webhookEndpointRoutes =
     endpoints.change({
       method: 'PATCH',
       summary: 'Change a webhook endpoint, or switch it on or off',
-      body: schemas.SentEndpointChange,
+      body: SentEndpointChange,
       change: webhooks.changeEndpoint,
     });
     endpoints.remove({
@@ -57,41 +75,41 @@ export const webhookEndpointRoutes =
       below: '/rotate-secret',
       summary: 'Make a new secret for a webhook endpoint',
       description: `The former one signs too until the overlap ends. ${onlyOnce}`,
-      body: schemas.SecretRotation,
+      body: SecretRotation,
       made,
       change: (writer, { id }, { overlapSeconds = 0 }) =>
         webhooks.rotateSecret(writer, { id, overlapSeconds }),
     });
 
-    http.serve(server, `GET ${PATH}/:id/deliveries`, {
+    serve(server, `GET ${PATH}/:id/deliveries`, {
       config,
       tags,
-      params: schemas.EndpointParams,
-      query: schemas.DeliveryQuery,
-      answer: { 200: schemas.DeliveryPage },
+      params: EndpointParams,
+      query: DeliveryQuery,
+      answer: { 200: DeliveryPage },
       summary: 'List deliveries, newest first',
       description: 'Those that ended are kept for 7 days, and 1,000 of an endpoint.',
       async handle({ caller, params, query }) {
         const page = await webhooks.listDeliveries(caller, params.id, { limit: 50, ...query });
-        return { ...page, items: page.items.map(schemas.toWireDelivery) };
+        return { ...page, items: page.items.map(toWireDelivery) };
       },
     });
-    const action = { config, tags, answer: { 200: schemas.WireDelivery }, answerOnce } as const;
+    const action = { config, tags, answer: { 200: WireDelivery }, answerOnce } as const;
     const answerAdded = async (
-      record: RecordAnswer<ReturnType<typeof schemas.toWireDelivery>>,
+      record: RecordAnswer<ReturnType<typeof toWireDelivery>>,
       add: (beside: Beside<Delivery>) => Promise<Delivery>,
-    ) => schemas.toWireDelivery(await add((tx, added) => record(tx, schemas.toWireDelivery(added))));
-    http.serveOnce(server, `POST ${PATH}/:id/deliveries/:deliveryId/replay`, {
+    ) => toWireDelivery(await add((tx, added) => record(tx, toWireDelivery(added))));
+    serveOnce(server, `POST ${PATH}/:id/deliveries/:deliveryId/replay`, {
       ...action,
-      params: schemas.DeliveryParams,
+      params: DeliveryParams,
       summary: 'Send an event again',
       description: 'Once, at once, with the same `webhook-id`; the list of deliveries shows what came of it.',
       handle: ({ caller, params: { id: endpointId, deliveryId: id } }, record) =>
         answerAdded(record, (beside) => webhooks.replay(caller, { endpointId, id }, beside)),
     });
-    http.serveOnce(server, `POST ${PATH}/:id/test`, {
+    serveOnce(server, `POST ${PATH}/:id/test`, {
       ...action,
-      params: schemas.EndpointParams,
+      params: EndpointParams,
       summary: 'Send a test event',
       description: 'Once, at once, of the type `webhook.test`, also to an endpoint that is switched off.',
       handle: ({ caller, params }, record) =>

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES, type EventType } from '../events/events.ts';
-import { closed, Id, Instant, orNull, pageOf, titled } from '../http/answers/answers.ts';
+import { closedObject, Id, Instant, orNull, pageOf, titled } from '../http/answers/answers.ts';
 import { fieldsOf } from '../http/server/server.ts';
 import { optional } from '../kernel/optional.ts';
 import { URL_LENGTH } from '../outbound/outbound.ts';
@@ -44,15 +44,15 @@ export const WireMadeEndpoint = titled('NewWebhookEndpoint', {
   secret: optional.text('shown once, so a repetition by Idempotency-Key has none'),
 });
 
-export const SentEndpoint = closed({ url: Url, events: Events, scope: WireScope });
+export const SentEndpoint = closedObject({ url: Url, events: Events, scope: WireScope });
 
-export const SentEndpointChange = closed({
+export const SentEndpointChange = closedObject({
   url: Type.Optional(Url),
   events: Type.Optional(Events),
   enabled: optional.flag('true also switches on what the service switched off'),
 });
 
-export const SecretRotation = closed({
+export const SecretRotation = closedObject({
   overlapSeconds: optional.integer({
     minimum: 0,
     maximum: 604_800,

@@ -194,7 +194,10 @@ function toDelivery(row: Awaited<ReturnType<ReturnType<typeof selectDeliveries>[
 }
 
 /** @returns the lane's next delivery */
-export async function findNext(rows: Rows, { endpointId, lane }: Lane): Promise<Delivery | undefined> {
+export async function findNextDelivery(
+  rows: Rows,
+  { endpointId, lane }: Lane,
+): Promise<Delivery | undefined> {
   const row = await selectDeliveries(rows, endpointId)
     .where((is) => is.and({ 'delivery.lane': lane, status: 'pending' }))
     .orderBy('delivery.id')
@@ -321,7 +324,7 @@ export async function closeLane(database: Database, { owner, endpointId, lane }:
       .$if(database.isShared, (query) => query.forUpdate())
       .executeTakeFirst();
     if (held === undefined) return true;
-    if ((await findNext(tx, { endpointId, lane })) !== undefined) return false;
+    if ((await findNextDelivery(tx, { endpointId, lane })) !== undefined) return false;
     await control.remove(tx, 'webhook_queue', { endpointId, lane });
     return true;
   });

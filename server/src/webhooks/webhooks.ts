@@ -15,7 +15,25 @@ import { createSender, type SenderSettings } from './delivery-sender.ts';
 import { type CatalogEvents, createDispatcher } from './dispatcher.ts';
 import type { Endpoint, EndpointChange, MadeEndpoint, NewEndpoint } from './endpoint.ts';
 import { describeUrl, makeSecret, openSecret, rotate, sealSecret, writeBody } from './endpoint.ts';
-import * as store from './webhook-store.ts';
+import {
+  countTroubled,
+  type Delivery,
+  type DeliveryStatus,
+  dropOldDeliveries,
+  ENDPOINTS,
+  findDelivery,
+  findEndpoint,
+  hurryLanes,
+  insertDeliveries,
+  insertEndpoint,
+  insertMessages,
+  listDeliveries,
+  listEndpoints,
+  removeDeliveriesTo,
+  removeEndpointsOf,
+  removeProjectRows,
+  stopDeliveries,
+} from './webhook-store.ts';
 
 export interface WebhookParts extends Pick<Base, 'clock' | 'database' | 'logger' | 'secrets'> {
   readonly projects: Projects;
@@ -43,7 +61,7 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
   const endpoints = createResources<Endpoint, Reach>(
     { database, projects, onWritten },
     {
-      store: store.ENDPOINTS,
+      store: ENDPOINTS,
       markOf: markOfEndpoint,
       audit: ({ id, url, scope }) =>
         auditScoped({ type: 'webhook-endpoint', id, name: describeUrl(url) }, scope),
@@ -52,8 +70,8 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
   );
   projects.removeWithProject('service_event');
   projects.whenGone(async (tx, gone) => {
-    await store.removeEndpointsOf(tx, gone);
-    if (gone.type === 'project') await store.removeProjectRows(tx, gone.id);
+    await removeEndpointsOf(tx, gone);
+    if (gone.type === 'project') await removeProjectRows(tx, gone.id);
   });
 
   /** Adds a replay or a test, which is sent independently of the events of projects, as those may be waiting. */
@@ -67,15 +85,15 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
     }: {
       kind: 'replay' | 'test';
       findMessage(tx: ControlTransaction, endpoint: Endpoint): Promise<number | undefined>;
-      beside: Beside<store.Delivery>;
+      beside: Beside<Delivery>;
     },
-  ): Promise<store.Delivery> {
+  ): Promise<Delivery> {
     const added = await database.write('all', async (tx) => {
       const message = await findMessage(tx, await endpoints.getIn(tx, author, endpointId));
       if (message === undefined) throw new ServiceError('not_found');
       const requested = { endpointId, lane: 0, message, kind };
-      const [id = 0] = await store.insertDeliveries(tx, [requested], clock.now());
-      const delivery = await store.findDelivery(tx, { endpointId, id });
+      const [id = 0] = await insertDeliveries(tx, [requested], clock.now());
+      const delivery = await findDelivery(tx, { endpointId, id });
       if (delivery === undefined) throw new Error(`the delivery ${id} is not there`);
       await beside(tx, delivery);
       return delivery;
@@ -91,12 +109,12 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
     start: dispatcher.start,
     close: dispatcher.close,
     /** Counts over all accounts, for the metrics. */
-    countTroubled: () => store.countTroubled(database.read),
+    countTroubled: () => countTroubled(database.read),
     /** Called at the start. */
     sealSecrets: () => sealEndpoints(database, keys),
     /** Removes old deliveries; called from time to time. */
     dropOld: () =>
-      store.dropOldDeliveries(database, { before: clock.now() - RETENTION_MS, most: RETAINED_DELIVERIES }),
+      dropOldDeliveries(database, { before: clock.now() - RETENTION_MS, most: RETAINED_DELIVERIES }),
 
     listEndpoints: endpoints.list,
     /** @throws not_found */
@@ -111,10 +129,10 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
         throw new ServiceError('key_beyond_own', '/scope is not within reach');
       const secret = makeSecret();
       const endpoint = await endpoints.create(writer, async (tx) => {
-        if ((await store.ENDPOINTS.count(tx, { accountId })) >= MOST)
+        if ((await ENDPOINTS.count(tx, { accountId })) >= MOST)
           throw new ServiceError('request_invalid', `an account has at most ${MOST} webhook endpoints`);
         const now = clock.now();
-        const made = await store.insertEndpoint(tx, {
+        const made = await insertEndpoint(tx, {
           ...given,
           events: [...new Set(given.events)],
           accountId,
@@ -128,7 +146,7 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
         });
         // The encryption is bound to the id, which is only known now.
         const after = { ...made, secrets: [{ value: sealSecret(secret, made.id, keys), endsAt: null }] };
-        await store.ENDPOINTS.update(tx, after);
+        await ENDPOINTS.update(tx, after);
         return { after, details: { events: after.events, scope: after.scope } };
       });
       return { ...endpoint, secret };
@@ -139,15 +157,15 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
       if (given.url !== undefined) checkUrl(given.url);
       return endpoints.change(writer, { ...chosen, what: 'changed' }, async (tx, before) => {
         const after = planChange(before, given, clock.now());
-        if (!after.isEnabled && before.isEnabled) await store.stopDeliveries(tx, after.id, after.updatedAt);
-        if (after.url !== before.url) await store.hurryLanes(tx, after.id, after.updatedAt);
+        if (!after.isEnabled && before.isEnabled) await stopDeliveries(tx, after.id, after.updatedAt);
+        if (after.url !== before.url) await hurryLanes(tx, after.id, after.updatedAt);
         return { after };
       });
     },
 
     /** @throws not_found, changed_meanwhile */
     deleteEndpoint: (writer: EndpointWriter, chosen: Chosen): Promise<void> =>
-      endpoints.remove(writer, chosen, (tx, { id }) => store.removeDeliveriesTo(tx, [id])),
+      endpoints.remove(writer, chosen, (tx, { id }) => removeDeliveriesTo(tx, [id])),
 
     /** Creates a new secret; former ones sign too until the overlap ends. @throws not_found */
     async rotateSecret(
@@ -168,27 +186,27 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
     async listDeliveries(
       reach: Reach,
       endpointId: number,
-      { status, ...page }: PageRequest & { status?: store.DeliveryStatus },
-    ): Promise<ListPage<store.Delivery>> {
+      { status, ...page }: PageRequest & { status?: DeliveryStatus },
+    ): Promise<ListPage<Delivery>> {
       await endpoints.get(reach, endpointId);
       const place = readPlace(page);
-      return toPage(await store.listDeliveries(database.read, endpointId, { place, status }), place);
+      return toPage(await listDeliveries(database.read, endpointId, { place, status }), place);
     },
 
     /** Sends an event again, with the same id. @throws not_found */
     replay: (
       author: Author,
-      { endpointId, id }: Pick<store.Delivery, 'endpointId' | 'id'>,
-      beside: Beside<store.Delivery>,
+      { endpointId, id }: Pick<Delivery, 'endpointId' | 'id'>,
+      beside: Beside<Delivery>,
     ) =>
       addRequested(author, endpointId, {
         kind: 'replay',
         beside,
-        findMessage: async (tx) => (await store.findDelivery(tx, { endpointId, id }))?.message.number,
+        findMessage: async (tx) => (await findDelivery(tx, { endpointId, id }))?.message.number,
       }),
 
     /** Sends an event without meaning. @throws not_found */
-    test: (author: Author, endpointId: number, beside: Beside<store.Delivery>) =>
+    test: (author: Author, endpointId: number, beside: Beside<Delivery>) =>
       addRequested(author, endpointId, {
         kind: 'test',
         beside,
@@ -197,7 +215,7 @@ export function createWebhooks({ projects, catalogs, sending, ...parts }: Webhoo
           const projectId = scope.type === 'project' ? scope.id : null;
           const body = writeBody(TEST_TYPE, at, { projectId, endpointId });
           const id = `msg_${randomBytes(16).toString('hex')}`;
-          return (await store.insertMessages(tx, [{ id, projectId, type: TEST_TYPE, at, body }]))[0]?.number;
+          return (await insertMessages(tx, [{ id, projectId, type: TEST_TYPE, at, body }]))[0]?.number;
         },
       }),
   };
@@ -240,16 +258,16 @@ function checkUrl(url: string): void {
 /** Seals with the present key what is unsealed or sealed with an earlier one. @returns how many, and how many no key opens */
 async function sealEndpoints(database: Database, keys: Secrets) {
   const counts = { resealed: 0, unreadable: 0 };
-  for (const { id, secrets: stored } of await store.listEndpoints(database.read)) {
+  for (const { id, secrets: stored } of await listEndpoints(database.read)) {
     const { canSeal, mark } = keys;
     if (!canSeal || stored.every(({ value }) => mark !== undefined && value.startsWith(mark))) continue;
     try {
       await database.write('all', async (tx) => {
-        const endpoint = await store.findEndpoint(tx, id);
+        const endpoint = await findEndpoint(tx, id);
         if (endpoint === undefined) return;
         const seal = (value: string) => sealSecret(openSecret(value, id, keys), id, keys);
         const secrets = endpoint.secrets.map(({ value, endsAt }) => ({ value: seal(value), endsAt }));
-        await store.ENDPOINTS.update(tx, { ...endpoint, secrets });
+        await ENDPOINTS.update(tx, { ...endpoint, secrets });
       });
       counts.resealed += 1;
     } catch (error) {

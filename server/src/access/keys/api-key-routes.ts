@@ -1,6 +1,22 @@
 import { type Static, Type } from 'typebox';
-import { closed, DoneAnswer, done, Name, orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
-import * as http from '../../http/server/server.ts';
+import {
+  closedObject,
+  DoneAnswer,
+  Name,
+  orNull,
+  ProjectQuery,
+  successAnswer,
+  titled,
+} from '../../http/answers/answers.ts';
+import {
+  answerAs,
+  fieldsOf,
+  inReach,
+  type Routes,
+  type RouteTools,
+  serve,
+  serveKind,
+} from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { optional } from '../../kernel/optional.ts';
 import { type Projects, type Reach, toWireScope, WireActor, WireScope } from '../../projects/projects.ts';
@@ -19,7 +35,7 @@ const AccessWord = Type.Enum(['read', 'write', 'manage'], {
 const PAGE_ONLY = 'related products and fit, and nothing else: for a page whose visitors can see the key';
 
 /** A process cannot serve more than a million a minute, so a larger limit would mean none. */
-const RateLimit = closed({ requestsPerMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }) });
+const RateLimit = closedObject({ requestsPerMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }) });
 
 const wireKeyFields = {
   id: Type.Integer(),
@@ -45,7 +61,7 @@ const WireMadeKey = titled('NewApiKey', {
   key: optional.text('the value: shown once, so a repetition by Idempotency-Key has none'),
 });
 
-const NewApiKey = closed({
+const NewApiKey = closedObject({
   name: Name,
   scope: WireScope,
   access: Type.Optional(AccessWord),
@@ -54,7 +70,7 @@ const NewApiKey = closed({
   expiresAt: Type.Optional(OptionalInstant),
 });
 
-const toKey = http.fieldsOf(WireApiKey);
+const toKey = fieldsOf(WireApiKey);
 
 const toWireKey = ({ requestsPerMinute, access, ...key }: ApiKey) =>
   toKey({
@@ -71,7 +87,7 @@ function toNewKey({ page = false, ...sent }: Static<typeof NewApiKey>): NewKey {
   return page ? { ...sent, access: 'page' } : sent;
 }
 
-interface ApiKeyRouteParts extends Pick<http.RouteTools, 'answerOnce'> {
+interface ApiKeyRouteParts extends Pick<RouteTools, 'answerOnce'> {
   readonly access: Access;
   readonly projects: Pick<Projects, 'chooseProject'>;
 }
@@ -81,9 +97,9 @@ const onlyOnce =
 
 /** Source: docs/interface.md §4.1 rule 3, §5.2 and §14.2. */
 export const apiKeyRoutes =
-  ({ access, projects, answerOnce }: ApiKeyRouteParts): http.Routes =>
+  ({ access, projects, answerOnce }: ApiKeyRouteParts): Routes =>
   (server) => {
-    http.serve(server, 'GET /project/check-credentials', {
+    serve(server, 'GET /project/check-credentials', {
       config: { guard: 'key' },
       tags: ['Projects'],
       summary: 'Check whether a key reaches a project',
@@ -93,18 +109,18 @@ export const apiKeyRoutes =
         const { scope } = caller;
         const projectId = query.projectId ?? (scope.type === 'project' ? scope.id : undefined);
         if (projectId !== undefined) await projects.chooseProject(caller, projectId);
-        return done;
+        return successAnswer;
       },
     });
 
-    const keys = http.serveKind<ApiKey, Reach>(server, {
-      ...http.inReach,
+    const keys = serveKind<ApiKey, Reach>(server, {
+      ...inReach,
       path: '/management/api-keys',
       tags: ['Management'],
       answerOnce,
-      answer: http.answerAs(WireApiKey, toWireKey),
+      answer: answerAs(WireApiKey, toWireKey),
     });
-    const made = http.answerAs(WireMadeKey, (key: MadeKey) => ({ ...toWireKey(key), key: key.value }));
+    const made = answerAs(WireMadeKey, (key: MadeKey) => ({ ...toWireKey(key), key: key.value }));
     keys.list({ summary: 'List API keys', list: access.listKeys });
     keys.create({
       summary: 'Create an API key',
@@ -117,7 +133,7 @@ export const apiKeyRoutes =
     keys.change({
       method: 'PATCH',
       summary: 'Change an API key',
-      body: closed({
+      body: closedObject({
         name: Type.Optional(Name),
         access: Type.Optional(AccessWord),
         rateLimit: Type.Optional(orNull(RateLimit, 'null: no limit')),
@@ -135,7 +151,7 @@ export const apiKeyRoutes =
       below: '/rotate',
       summary: 'Rotate an API key',
       description: `Makes a new key with the same properties; the old one ends after the overlap. ${onlyOnce}`,
-      body: closed({
+      body: closedObject({
         overlapSeconds: optional.integer({
           minimum: 0,
           maximum: 604_800,

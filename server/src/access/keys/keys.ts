@@ -13,8 +13,25 @@ import { actorOf, auditScoped, createResources, createShortCache } from '../../p
 import type { Postgres } from '../../storage/postgres/postgres.ts';
 import type { Base, Chosen, ControlTransaction, Database } from '../../storage/storage.ts';
 import type { ApiKey, KeyChange, KeyLimits, NewKey, SecretHash } from './api-key.ts';
-import * as rules from './api-key.ts';
-import * as keyStore from './api-key-store.ts';
+import {
+  hashSecret,
+  isExpired,
+  makeSecret,
+  planRotation,
+  refuseHigherKey,
+  refuseMoreAccess,
+  refuseWiderLimits,
+} from './api-key.ts';
+import {
+  countInWindow,
+  dropEndedWindows,
+  findKeyByHash,
+  insertKey,
+  KEYS,
+  type KeyUse,
+  type RateWindow,
+  saveUses,
+} from './api-key-store.ts';
 
 export { hashSecret, makeSecret, type NewKey, type SecretHash } from './api-key.ts';
 export { countAccountKeys, hasAnyKey, removeKeysOf } from './api-key-store.ts';
@@ -23,7 +40,7 @@ export { countAccountKeys, hasAnyKey, removeKeysOf } from './api-key-store.ts';
 const SHOWN_CHARACTERS = 8;
 
 /** `rk_` lets scanners for leaked secrets recognise a key. */
-export const makeKeyValue = (): string => `rk_${rules.makeSecret()}`;
+export const makeKeyValue = (): string => `rk_${makeSecret()}`;
 
 /** How many keys are remembered: one for each of 10,000 projects and as many more, at some 500 bytes each. */
 const REMEMBERED_KEYS = 20_000;
@@ -48,7 +65,7 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
   const rateLimits = createRateLimits(postgres);
 
   async function read(hash: SecretHash): Promise<FoundKey | undefined> {
-    const found = await keyStore.findKeyByHash(database.read, hash);
+    const found = await findKeyByHash(database.read, hash);
     if (found === undefined) return undefined;
     const { id, name, accountId, scope, access, expiresAt, requestsPerMinute } = found.key;
     const caller = { accountId, keyId: id, keyName: name, scope, access };
@@ -59,14 +76,14 @@ export function createKeyFinder({ database, postgres, clock, lastUse }: KeyFinde
   return {
     /** @throws scope_refused when the key is unknown, deleted or expired. Source: docs/interface.md §5.1 rule 8. */
     findCaller({ value, inUrl }: PresentedKey): AtOnce<KeyCaller> {
-      const hash = rules.hashSecret(value);
+      const hash = hashSecret(value);
       return andThen(
         keys.get(hash, () => read(hash)),
         (found) => {
           const now = clock.now();
           // In constant time, wherever they differ. Source: docs/interface.md §5.2 rule 5.
           const isSame = found && timingSafeEqual(found.hash, Buffer.from(hash));
-          if (!isSame || rules.isExpired(found, now)) throw new ServiceError('scope_refused');
+          if (!isSame || isExpired(found, now)) throw new ServiceError('scope_refused');
           lastUse.note({ id: found.caller.keyId, at: now, inUrlAt: inUrl ? now : null });
           return found.caller;
         },
@@ -91,7 +108,7 @@ type LastUse = ReturnType<typeof createLastUse>;
 
 /** Remembers when keys were used; the first use after a write starts the timer of the next. */
 export function createLastUse(database: Database) {
-  let uses = new Map<number, keyStore.KeyUse>();
+  let uses = new Map<number, KeyUse>();
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> = Promise.resolve();
 
@@ -109,14 +126,14 @@ export function createLastUse(database: Database) {
     const written = uses;
     uses = new Map();
     try {
-      await keyStore.saveUses(database, [...written.values()]);
+      await saveUses(database, [...written.values()]);
     } catch (error) {
       for (const use of written.values()) keep(use);
       throw error;
     }
   }
 
-  function keep(use: keyStore.KeyUse): void {
+  function keep(use: KeyUse): void {
     const known = uses.get(use.id);
     const at = Math.max(use.at, known?.at ?? 0);
     const inUrlAt = Math.max(use.inUrlAt ?? 0, known?.inUrlAt ?? 0);
@@ -124,7 +141,7 @@ export function createLastUse(database: Database) {
   }
 
   return {
-    note(use: keyStore.KeyUse): void {
+    note(use: KeyUse): void {
       keep(use);
       // A full disk must not stop the service; unwritten uses are written with the next ones.
       timer ??= setTimeout(() => flush().catch(() => {}), FLUSH_EVERY_MS).unref();
@@ -147,9 +164,9 @@ const WINDOW_SECONDS = 60;
 export function createRateLimits(postgres: Postgres | undefined) {
   const here = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: WINDOW_SECONDS });
 
-  async function countRequest(keyId: number): Promise<keyStore.RateWindow> {
+  async function countRequest(keyId: number): Promise<RateWindow> {
     if (postgres !== undefined)
-      return keyStore.countInWindow(postgres, { key: `key ${keyId}`, windowMs: WINDOW_SECONDS * 1000 });
+      return countInWindow(postgres, { key: `key ${keyId}`, windowMs: WINDOW_SECONDS * 1000 });
     const { consumedPoints, msBeforeNext } = await here.consume(keyId);
     return { count: consumedPoints, msLeft: msBeforeNext };
   }
@@ -163,7 +180,7 @@ export function createRateLimits(postgres: Postgres | undefined) {
       return { limit, remaining: Math.max(limit - count, -1), resetSeconds };
     },
     /** Removes windows that have ended; those of this process expire by themselves. */
-    dropEnded: async () => postgres && keyStore.dropEndedWindows(postgres),
+    dropEnded: async () => postgres && dropEndedWindows(postgres),
   };
 }
 
@@ -184,10 +201,10 @@ interface KeyManagementParts extends Pick<Base, 'clock' | 'database'> {
 export function createKeyManagement(parts: KeyManagementParts) {
   const { clock, projects, lastUse } = parts;
   const keys = createResources<ApiKey, Reach>(parts, {
-    store: keyStore.KEYS,
+    store: KEYS,
     audit: ({ id, name, scope }) => auditScoped({ type: 'api-key', id, name }, scope),
     show: ({ lastUsedAt, usedInUrlAt, ...key }) => key,
-    refuseOf: rules.refuseHigherKey,
+    refuseOf: refuseHigherKey,
   });
 
   /** All refusals of a new key that depend on its author come first. */
@@ -206,7 +223,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
       usedInUrlAt: null,
       rotatedTo: null,
     };
-    return keyStore.insertKey(tx, key, rules.hashSecret(value));
+    return insertKey(tx, key, hashSecret(value));
   }
 
   async function insertNew(tx: ControlTransaction, author: Author, given: NewKey & { value: string }) {
@@ -250,7 +267,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
     changeKey: (writer: KeyWriter, chosen: Chosen, { rateLimit, ...change }: KeyChange): Promise<ApiKey> =>
       keys.change(writer, { ...chosen, what: 'changed' }, async (tx, before) => {
         const { author } = writer;
-        rules.refuseMoreAccess(author.access, change.access ?? before.access);
+        refuseMoreAccess(author.access, change.access ?? before.access);
         const requestsPerMinute =
           rateLimit === undefined ? before.requestsPerMinute : (rateLimit?.requestsPerMinute ?? null);
         const changed = { ...before, ...change, requestsPerMinute };
@@ -274,7 +291,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
       const value = makeKeyValue();
       const made = await keys.change(writer, { ...chosen, what: 'rotated' }, async (tx, old) => {
         await refuseWider(tx, author, old);
-        const expiresAt = rules.planRotation(old, clock.now(), overlapSeconds);
+        const expiresAt = planRotation(old, clock.now(), overlapSeconds);
         const answered = await insertMade(tx, author, { ...old, value });
         const details = { rotatedTo: answered.id, oldValueEndsAt: expiresAt };
         return { after: { ...old, expiresAt, rotatedTo: answered.id }, details, answered };
@@ -286,7 +303,7 @@ export function createKeyManagement(parts: KeyManagementParts) {
 
 /** A scope that does not exist is refused like one out of reach. @throws key_beyond_own */
 async function refuseBeyond(projects: Projects, author: Author, { scope, access = 'manage' }: NewKey) {
-  rules.refuseHigherKey(author, { scope, access });
+  refuseHigherKey(author, { scope, access });
   if (await projects.reachesScope(author, scope)) return;
   const named = scope.type === 'account' ? 'account' : `${scope.type} ${scope.id}`;
   throw new ServiceError('key_beyond_own', `/scope ${named} is not within reach`);
@@ -296,7 +313,7 @@ async function refuseBeyond(projects: Projects, author: Author, { scope, access 
 async function findOwnLimits(tx: ControlTransaction, author: Author): Promise<KeyLimits | undefined> {
   // Users and commands have no limits.
   if (!('keyId' in author)) return undefined;
-  const own = await keyStore.KEYS.find(tx, author, author.keyId);
+  const own = await KEYS.find(tx, author, author.keyId);
   if (own === undefined) throw new ServiceError('scope_refused');
   return own;
 }
@@ -304,7 +321,7 @@ async function findOwnLimits(tx: ControlTransaction, author: Author): Promise<Ke
 /** @throws key_beyond_own, scope_refused */
 async function refuseWider(tx: ControlTransaction, author: Author, requested: Partial<KeyLimits>) {
   const own = await findOwnLimits(tx, author);
-  if (own !== undefined) rules.refuseWiderLimits(own, { ...own, ...requested });
+  if (own !== undefined) refuseWiderLimits(own, { ...own, ...requested });
 }
 
 /**

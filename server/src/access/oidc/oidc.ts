@@ -3,7 +3,26 @@
  * give. It knows no users or sessions of ours.
  */
 import { createHmac } from 'node:crypto';
-import * as client from 'openid-client';
+import {
+  AuthorizationResponseError,
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  buildEndSessionUrl,
+  type ClientAuth,
+  ClientError,
+  ClientSecretBasic,
+  ClientSecretPost,
+  type Configuration,
+  type CustomFetch,
+  calculatePKCECodeChallenge,
+  customFetch,
+  discovery,
+  enableNonRepudiationChecks,
+  fetchUserInfo,
+  None,
+  ResponseBodyError,
+} from 'openid-client';
 import { includesRole, type PartRole, type Role } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
@@ -38,10 +57,10 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
     /** @returns the address that the browser is sent to */
     async begin(attempt: string, returnUrl: string): Promise<string> {
       const { state, nonce, verifier } = secretsOf(attempt);
-      const challenge = await client.calculatePKCECodeChallenge(verifier);
+      const challenge = await calculatePKCECodeChallenge(verifier);
       const configuration = await configure();
       const url = await call(settings, async () =>
-        client.buildAuthorizationUrl(configuration, {
+        buildAuthorizationUrl(configuration, {
           redirect_uri: returnUrl,
           scope: settings.scopes,
           state,
@@ -63,7 +82,7 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
       if (url.searchParams.get('state') !== state) throw new ServiceError('attempt_ended');
       const configuration = await configure();
       return await call(settings, async () => {
-        const tokens = await client.authorizationCodeGrant(configuration, url, {
+        const tokens = await authorizationCodeGrant(configuration, url, {
           pkceCodeVerifier: verifier,
           expectedState: state,
           expectedNonce: nonce,
@@ -72,7 +91,7 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
         const claims = tokens.claims();
         if (claims === undefined) throw new Error('the provider sent no ID token');
         const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
-        const more = hasMore && (await client.fetchUserInfo(configuration, tokens.access_token, claims.sub));
+        const more = hasMore && (await fetchUserInfo(configuration, tokens.access_token, claims.sub));
         return readCompanyAccount({ ...more, ...claims }, settings.groupsClaim);
       });
     },
@@ -81,16 +100,14 @@ export function createProvider(settings: ProviderSettings, clock: Clock) {
       const configuration = await configure();
       if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
       const parameters = { post_logout_redirect_uri: returnUrl };
-      return checkedUrl(
-        await call(settings, async () => client.buildEndSessionUrl(configuration, parameters)),
-      );
+      return checkedUrl(await call(settings, async () => buildEndSessionUrl(configuration, parameters)));
     },
   };
 }
 
 /** Fetched at the first sign-in, so that the service starts even if the provider is unreachable. */
 function rememberConfiguration(settings: ProviderSettings, clock: Clock) {
-  let known: { readonly configuration: Promise<client.Configuration>; readonly until: number } | undefined;
+  let known: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined;
   return () => {
     if (known !== undefined && known.until > clock.now()) return known.configuration;
     const configuration = call(settings, () => discoverProvider(settings));
@@ -103,21 +120,21 @@ function rememberConfiguration(settings: ProviderSettings, clock: Clock) {
 }
 
 async function discoverProvider({ issuer, clientId, clientSecret }: ProviderSettings) {
-  const authenticate = clientSecret === undefined ? client.None() : authenticateBySecret(clientSecret);
-  const configuration = await client.discovery(new URL(issuer), clientId, undefined, authenticate, {
+  const authenticate = clientSecret === undefined ? None() : authenticateBySecret(clientSecret);
+  const configuration = await discovery(new URL(issuer), clientId, undefined, authenticate, {
     // fetchBounded checks for each request what may go without TLS.
-    execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
+    execute: [allowInsecureRequests, enableNonRepudiationChecks],
     timeout: TIMEOUT_SECONDS,
-    [client.customFetch]: fetchBounded,
+    [customFetch]: fetchBounded,
   });
   configuration.timeout = TIMEOUT_SECONDS;
-  configuration[client.customFetch] = fetchBounded;
+  configuration[customFetch] = fetchBounded;
   return configuration;
 }
 
 /** In the header, the default of OpenID Connect, unless the provider only accepts it in the body. */
-function authenticateBySecret(secret: string): client.ClientAuth {
-  const [inHeader, inBody] = [client.ClientSecretBasic(secret), client.ClientSecretPost(secret)];
+function authenticateBySecret(secret: string): ClientAuth {
+  const [inHeader, inBody] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
   return (...request) => {
     const [{ token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] }] = request;
     return (methods.includes('client_secret_basic') ? inHeader : inBody)(...request);
@@ -136,14 +153,13 @@ async function call<Result>({ name }: ProviderSettings, work: () => Promise<Resu
     return await work();
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    if (error instanceof client.AuthorizationResponseError || error instanceof client.ResponseBodyError) {
+    if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
       const said = (error.error_description ?? error.error).slice(0, SHOWN_CHARACTERS);
       throw new ServiceError('provider_refused', `${name} says: ${said}`, { cause: error });
     }
     const log = 'the log of the service says why';
     // Errors that the package found in an answer have a code; errors that prevented an answer have none.
-    const isAnswered =
-      error instanceof client.ClientError && ![undefined, 'OAUTH_TIMEOUT'].includes(error.code);
+    const isAnswered = error instanceof ClientError && ![undefined, 'OAUTH_TIMEOUT'].includes(error.code);
     throw isAnswered
       ? new ServiceError('provider_refused', { details: ['its answer is not valid', log], cause: error })
       : new ServiceError('provider_unavailable', { retryAfterSeconds: 10, details: [log], cause: error });
@@ -161,7 +177,7 @@ function secretsOf(attempt: string) {
 const MAX_BYTES = 1024 * 1024;
 
 /** The operator gave the address, so it may be private, but it needs TLS. No redirects, a bounded size; the caller's signal limits the time. */
-const fetchBounded: client.CustomFetch = async (address, options) => {
+const fetchBounded: CustomFetch = async (address, options) => {
   const url = new URL(address);
   if (!isProtectedUrl(url)) throw new Error(`${url.origin} is neither https nor on this machine`);
   const { method, headers, body = null, signal = null } = options;

@@ -5,7 +5,17 @@ import { createShortCache, readPlace, toPage } from '../../projects/projects.ts'
 import type { Base, ControlTransaction } from '../../storage/storage.ts';
 import { hashSecret, makeSecret, type SecretHash } from '../keys/keys.ts';
 import { toUserCaller, type User } from './user.ts';
-import * as userStore from './user-store.ts';
+import {
+  findSession,
+  insertSession,
+  noteSessionUse,
+  removeOtherSessions,
+  removeSession,
+  removeSessionByHash,
+  removeSessionsOf,
+  SESSIONS,
+  updateUser,
+} from './user-store.ts';
 
 const HOUR_MS = 3_600_000;
 /** An idle session ends overnight, but not over lunch. Source: docs/interface.md §5.6 rule 6. */
@@ -73,9 +83,9 @@ export const enter = (
     const now = parts.clock.now();
     const { user: found, what, details } = await find(tx);
     const user = { ...found, signedInAt: now };
-    if (sessionValue !== undefined) await userStore.removeSessionByHash(tx, hashSecret(sessionValue));
+    if (sessionValue !== undefined) await removeSessionByHash(tx, hashSecret(sessionValue));
     const value = makeSecret();
-    const { id } = await userStore.insertSession(tx, {
+    const { id } = await insertSession(tx, {
       userId: user.id,
       hash: hashSecret(value),
       createdAt: now,
@@ -83,7 +93,7 @@ export const enter = (
       address,
       userAgent: userAgent?.slice(0, USER_AGENT_LENGTH) ?? null,
     });
-    await userStore.updateUser(tx, user.id, { signedInAt: now });
+    await updateUser(tx, user.id, { signedInAt: now });
     const caller = toUserCaller(user, id);
     await parts.projects.recordChange(userChange(caller, what, details), tx);
     return { value, maxAgeSeconds: LIFETIME_MS / 1000, caller, user };
@@ -106,7 +116,7 @@ export function createSessionFinder({ database, clock }: Pick<UserParts, 'databa
   const sessions = createShortCache<SecretHash, FoundSession>(clock, CACHED_SESSIONS);
 
   async function read(hash: SecretHash): Promise<FoundSession | undefined> {
-    const found = await userStore.findSession(database.read, hash);
+    const found = await findSession(database.read, hash);
     if (found === undefined) return undefined;
     const { id, usedAt, expiresAt } = found.session;
     return { caller: toUserCaller(found.user, id), expiresAt, usedAt };
@@ -116,7 +126,7 @@ export function createSessionFinder({ database, clock }: Pick<UserParts, 'databa
     if (now - found.usedAt < USE_NOTED_EVERY_MS) return;
     found.usedAt = now;
     // Reading must work while the disk is full; the next use a minute later tries again.
-    await userStore.noteSessionUse(database, found.caller.sessionId, now).catch(() => {});
+    await noteSessionUse(database, found.caller.sessionId, now).catch(() => {});
   }
 
   return {
@@ -150,24 +160,23 @@ export function createOwnSessions(parts: UserParts) {
       const place = readPlace(page);
       const now = clock.now();
       const present = { userId, expiresAfter: now, usedAfter: now - IDLE_MS };
-      return toPage(await userStore.SESSIONS.list(database.read, present, place), place);
+      return toPage(await SESSIONS.list(database.read, present, place), place);
     },
     /** Ends the caller's session. */
     signOut: (caller: UserCaller) =>
       end(userChange(caller, 'signed-out'), (tx) =>
-        userStore.removeSession(tx, { id: caller.sessionId, userId: caller.userId }),
+        removeSession(tx, { id: caller.sessionId, userId: caller.userId }),
       ),
     /** @throws not_found for a session that has ended or belongs to another user */
     endSession: (caller: UserCaller, id: number) =>
       end(userChange(caller, 'session-ended', { session: id }), async (tx) => {
-        if (!(await userStore.removeSession(tx, { id, userId: caller.userId })))
-          throw new ServiceError('not_found');
+        if (!(await removeSession(tx, { id, userId: caller.userId }))) throw new ServiceError('not_found');
       }),
     endOtherSessions: (caller: UserCaller) =>
       end(userChange(caller, 'other-sessions-ended'), (tx) =>
-        userStore.removeOtherSessions(tx, { current: caller.sessionId, userId: caller.userId }),
+        removeOtherSessions(tx, { current: caller.sessionId, userId: caller.userId }),
       ),
     signOutEverywhere: (caller: UserCaller) =>
-      end(userChange(caller, 'signed-out-everywhere'), (tx) => userStore.removeSessionsOf(tx, caller.userId)),
+      end(userChange(caller, 'signed-out-everywhere'), (tx) => removeSessionsOf(tx, caller.userId)),
   };
 }

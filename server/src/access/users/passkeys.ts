@@ -8,7 +8,18 @@ import { enter, userChange, writeSessions } from './console-session.ts';
 import type { NewPasskey, PasskeySignature } from './passkey-schemas.ts';
 import type { PasswordLimit } from './password.ts';
 import { invalid, type User } from './user.ts';
-import * as userStore from './user-store.ts';
+import {
+  findUser,
+  hasCredential,
+  insertChallenge,
+  insertPasskey,
+  listPasskeys,
+  notePasskeyUse,
+  type Passkey,
+  type Purpose,
+  removePasskeys,
+  takeChallenge,
+} from './user-store.ts';
 
 /** Enough for a person's devices, and one in a safe. */
 const PASSKEYS = 10;
@@ -21,22 +32,22 @@ export interface PasskeyChallenge {
   /** Valid once, for a few minutes. */
   readonly challenge: string;
   readonly host: string;
-  readonly passkeys: readonly Pick<userStore.Passkey, 'credentialId' | 'transports'>[];
+  readonly passkeys: readonly Pick<Passkey, 'credentialId' | 'transports'>[];
 }
 
 /** @returns what this user's browser has to present in addition. @throws request_invalid as hostOf */
 export async function challengePasskey(
   { database, clock }: Pick<UserParts, 'database' | 'clock'>,
   { id: userId }: Pick<User, 'id'>,
-  { purpose, origin }: { purpose: userStore.Purpose; origin: string },
+  { purpose, origin }: { purpose: Purpose; origin: string },
 ): Promise<PasskeyChallenge> {
   const host = hostOf(origin);
   const challenge = makeSecret();
   const expiresAt = clock.now() + CHALLENGE_MS;
   await database.write('all', (tx) =>
-    userStore.insertChallenge(tx, { hash: hashSecret(challenge), userId, purpose, expiresAt }, CHALLENGES),
+    insertChallenge(tx, { hash: hashSecret(challenge), userId, purpose, expiresAt }, CHALLENGES),
   );
-  return { challenge, host, passkeys: await userStore.listPasskeys(database.read, userId) };
+  return { challenge, host, passkeys: await listPasskeys(database.read, userId) };
 }
 
 /** The second factor of users with a password. Source: docs/interface.md §5.8. */
@@ -44,23 +55,22 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
   const { database, clock, projects, limit } = parts;
 
   /** Taken before anything is checked, so that a challenge allows one attempt. @throws attempt_ended, passkey_refused */
-  async function takeAttempt(clientDataJSON: string, purpose: userStore.Purpose) {
+  async function takeAttempt(clientDataJSON: string, purpose: Purpose) {
     const challenge = readChallenge(clientDataJSON);
     const hash = hashSecret(challenge);
     const userId = await database.write('all', (tx) =>
-      userStore.takeChallenge(tx, { hash, purpose, now: clock.now() }),
+      takeChallenge(tx, { hash, purpose, now: clock.now() }),
     );
     if (userId === undefined) throw new ServiceError('attempt_ended');
     return { challenge, userId };
   }
 
   return {
-    listPasskeys: ({ userId }: UserCaller): Promise<userStore.Passkey[]> =>
-      userStore.listPasskeys(database.read, userId),
+    listPasskeys: ({ userId }: UserCaller): Promise<Passkey[]> => listPasskeys(database.read, userId),
 
     /** @throws request_invalid for a user with a company account, and beyond the limit */
     async beginPasskey({ userId }: UserCaller, origin: string): Promise<PasskeyChallenge> {
-      const user = await userStore.findUser(database.read, { id: userId });
+      const user = await findUser(database.read, { id: userId });
       if (user === undefined) throw new ServiceError('not_signed_in');
       if (user.passwordHash === undefined)
         throw invalid(
@@ -77,11 +87,10 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
       if (userId !== caller.userId) throw new ServiceError('attempt_ended');
       const made = await checkNewPasskey(given, { challenge, origin });
       return await writeSessions(parts, async (tx) => {
-        if (await userStore.hasCredential(tx, made.credentialId))
-          throw invalid('this passkey is there already');
-        const user = await userStore.findUser(tx, { id: userId });
+        if (await hasCredential(tx, made.credentialId)) throw invalid('this passkey is there already');
+        const user = await findUser(tx, { id: userId });
         if (user === undefined || user.passkeys >= PASSKEYS) throw new ServiceError('attempt_ended');
-        const passkey = await userStore.insertPasskey(tx, {
+        const passkey = await insertPasskey(tx, {
           ...made,
           userId,
           name: given.name,
@@ -96,7 +105,7 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
     /** @throws not_found */
     removePasskey: (caller: UserCaller, id: number): Promise<void> =>
       writeSessions(parts, async (tx) => {
-        const [gone] = await userStore.removePasskeys(tx, { userId: caller.userId, id });
+        const [gone] = await removePasskeys(tx, { userId: caller.userId, id });
         if (gone === undefined) throw new ServiceError('not_found');
         await projects.recordChange(userChange(caller, 'passkey-removed', { passkey: gone.name }), tx);
       }),
@@ -104,14 +113,14 @@ export function createPasskeys(parts: UserParts & { readonly limit: PasswordLimi
     /** The second step of a sign-in. @throws attempt_ended, passkey_refused */
     async signInByPasskey(given: Static<typeof PasskeySignature>, visitor: Visitor): Promise<OpenedSession> {
       const { challenge, userId } = await takeAttempt(given.clientDataJSON, 'sign-in');
-      const passkeys = await userStore.listPasskeys(database.read, userId);
+      const passkeys = await listPasskeys(database.read, userId);
       const passkey = passkeys.find(({ credentialId }) => credentialId === given.id);
       if (passkey === undefined) throw new ServiceError('passkey_refused');
       const counter = await checkSignature(given, { challenge, origin: visitor.origin }, passkey);
       const opened = await enter(parts, visitor, async (tx) => {
-        const user = await userStore.findUser(tx, { id: userId });
+        const user = await findUser(tx, { id: userId });
         // It was removed, or used with the same count, since it was read.
-        const isNoted = await userStore.notePasskeyUse(tx, passkey, { counter, at: clock.now() });
+        const isNoted = await notePasskeyUse(tx, passkey, { counter, at: clock.now() });
         if (!isNoted || user === undefined) throw new ServiceError('passkey_refused');
         return { user, what: 'signed-in', details: { passkey: passkey.name } };
       });
@@ -169,7 +178,7 @@ const describeResponse = <Response>(id: string, response: Response) => ({
 async function checkNewPasskey(
   { id, clientDataJSON, attestationObject, transports = [] }: Static<typeof NewPasskey>,
   expected: Expected,
-): Promise<Pick<userStore.Passkey, 'credentialId' | 'publicKey' | 'counter' | 'transports'>> {
+): Promise<Pick<Passkey, 'credentialId' | 'publicKey' | 'counter' | 'transports'>> {
   return refuseUnfit(async () => {
     // Loaded with the first passkey: 24 packages that few processes need.
     const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
@@ -194,7 +203,7 @@ async function checkNewPasskey(
 async function checkSignature(
   { id, clientDataJSON, authenticatorData, signature }: Static<typeof PasskeySignature>,
   expected: Expected,
-  { publicKey, counter }: userStore.Passkey,
+  { publicKey, counter }: Passkey,
 ): Promise<number> {
   return refuseUnfit(async () => {
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');

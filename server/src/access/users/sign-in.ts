@@ -9,7 +9,16 @@ import { enter, writeSessions } from './console-session.ts';
 import { challengePasskey } from './passkeys.ts';
 import { hashPassword, isPassword, type PasswordLimit, refuseWeakPassword } from './password.ts';
 import { normalizeEmail, type User } from './user.ts';
-import * as userStore from './user-store.ts';
+import {
+  findUser,
+  type Identity,
+  insertUser,
+  removeInvitationsBy,
+  removeInvitationsTo,
+  removeSessionsOf,
+  type StoredUser,
+  updateUser,
+} from './user-store.ts';
 
 /** Until an operator has freed space. */
 const FULL_RETRY_SECONDS = 60;
@@ -21,7 +30,7 @@ export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit 
   async function signIn(given: { readonly email: string; readonly password: string }, visitor: Visitor) {
     const attempt = { email: normalizeEmail(given.email), address: visitor.address };
     await limit.count(attempt);
-    const user = await userStore.findUser(database.read, { email: attempt.email });
+    const user = await findUser(database.read, { email: attempt.email });
     const isRight = await isPassword(given.password, user?.passwordHash);
     if (user === undefined || !isRight) throw new ServiceError('sign_in_refused');
     // The attempt is forgiven only with the passkey: the password alone must not allow unlimited attempts.
@@ -35,8 +44,8 @@ export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit 
     return opened;
   }
 
-  async function getOwn({ userId }: UserCaller): Promise<userStore.StoredUser> {
-    const user = await userStore.findUser(database.read, { id: userId });
+  async function getOwn({ userId }: UserCaller): Promise<StoredUser> {
+    const user = await findUser(database.read, { id: userId });
     if (user === undefined) throw new ServiceError('not_signed_in');
     return user;
   }
@@ -67,8 +76,8 @@ export function createSignIn(parts: UserParts & { readonly limit: PasswordLimit 
       const passwordHash = await hashPassword(given.new);
       const opened = await enter(parts, visitor, async (tx) => {
         const present = await getUnchanged(tx, user);
-        await userStore.updateUser(tx, user.id, { passwordHash });
-        await userStore.removeSessionsOf(tx, user.id);
+        await updateUser(tx, user.id, { passwordHash });
+        await removeSessionsOf(tx, user.id);
         return { user: present, what: 'password-changed' };
       });
       await limit.forgive(attempt);
@@ -84,8 +93,8 @@ function refuseOnFullDisk(error: unknown): never {
 }
 
 /** A user who was deleted, or changed the password, since the check cannot sign in with the old one. */
-async function getUnchanged(tx: ControlTransaction, user: userStore.StoredUser): Promise<User> {
-  const present = await userStore.findUser(tx, { id: user.id });
+async function getUnchanged(tx: ControlTransaction, user: StoredUser): Promise<User> {
+  const present = await findUser(tx, { id: user.id });
   const hasFewerFactors = user.passkeys === 0 && present !== undefined && present.passkeys > 0;
   if (present === undefined || present.passwordHash !== user.passwordHash || hasFewerFactors)
     throw new ServiceError('sign_in_refused');
@@ -137,18 +146,18 @@ export function createCompanySignIn(parts: CompanySignInParts) {
   }
 
   /** Adds the user to the first account, as for the first owner. */
-  async function addUser(tx: ControlTransaction, identity: userStore.Identity, claimed: Claimed) {
+  async function addUser(tx: ControlTransaction, identity: Identity, claimed: Claimed) {
     const [first] = await projects.findAccounts(tx);
     if (first === undefined) throw new ServiceError('company_sign_in_absent');
     const { email, role, roles } = claimed;
     // Never as that user: a person who can choose an address at the provider could take over their account here.
-    if ((await userStore.findUser(tx, { email })) !== undefined) {
+    if ((await findUser(tx, { email })) !== undefined) {
       throw new ServiceError('email_taken', 'it signs in with a password: an owner deletes that user first');
     }
-    await userStore.removeInvitationsTo(tx, { accountId: first.id, email });
+    await removeInvitationsTo(tx, { accountId: first.id, email });
     const added = { ...claimed, accountId: first.id, ...identity, createdAt: clock.now() };
     const details = { email, role, ...(roles.length > 0 && { roles }), by: 'company account' };
-    return { user: await userStore.insertUser(tx, added), what: 'created', details };
+    return { user: await insertUser(tx, added), what: 'created', details };
   }
 
   return {
@@ -177,8 +186,8 @@ export function createCompanySignIn(parts: CompanySignInParts) {
       const roles = await keepPresent(named);
       if (role === 'none' && roles.length === 0) {
         await writeSessions(parts, async (tx) => {
-          const known = await userStore.findUser(tx, identity);
-          if (known !== undefined) await userStore.removeSessionsOf(tx, known.id);
+          const known = await findUser(tx, identity);
+          if (known !== undefined) await removeSessionsOf(tx, known.id);
         });
         throw new ServiceError(
           'no_role',
@@ -187,14 +196,14 @@ export function createCompanySignIn(parts: CompanySignInParts) {
       }
       const claimed = { email: normalizeEmail(email), name, role, roles };
       return await enter(parts, visitor, async (tx) => {
-        const known = await userStore.findUser(tx, identity);
+        const known = await findUser(tx, identity);
         return known === undefined ? addUser(tx, identity, claimed) : followProvider(tx, known, claimed);
       });
     },
 
     /** @returns where the browser signs out of the provider too; undefined: nowhere, or the provider is unreachable */
     async findProviderSignOut({ userId }: UserCaller, returnUrl: string): Promise<string | undefined> {
-      const user = provider && (await userStore.findUser(database.read, { id: userId }));
+      const user = provider && (await findUser(database.read, { id: userId }));
       if (user?.signsInWith !== 'company-account') return undefined;
       // Signing out here must work while the provider is unreachable.
       return await provider?.findSignOutUrl(returnUrl).catch(() => undefined);
@@ -207,12 +216,12 @@ type Claimed = Pick<User, 'email' | 'name' | 'role' | 'roles'>;
 
 /** Takes name, address and roles from the provider; an address that another user has here is not changed. */
 async function followProvider(tx: ControlTransaction, known: User, claimed: Claimed): Promise<Entered> {
-  const other = await userStore.findUser(tx, { email: claimed.email });
+  const other = await findUser(tx, { email: claimed.email });
   const isFree = other === undefined || other.id === known.id;
   const after = { ...claimed, email: isFree ? claimed.email : known.email };
   const { email, name, role, roles } = known;
-  await userStore.updateUser(tx, known.id, after);
-  if (known.role === 'owner' && after.role !== 'owner') await userStore.removeInvitationsBy(tx, known.id);
+  await updateUser(tx, known.id, after);
+  if (known.role === 'owner' && after.role !== 'owner') await removeInvitationsBy(tx, known.id);
   const details = describeChange({ email, name, role, roles }, after);
   return { user: { ...known, ...after }, what: 'signed-in', details };
 }

@@ -8,7 +8,26 @@ import { hashSecret, makeSecret, refuseLimited } from '../keys/keys.ts';
 import { type Entered, enter, type OpenedSession, type UserParts, type Visitor } from './console-session.ts';
 import { hashPassword, refuseWeakPassword } from './password.ts';
 import { normalizeEmail, type Roles, refuseUnfitRoles, type User } from './user.ts';
-import * as userStore from './user-store.ts';
+import {
+  countLocalOwners,
+  findInvitation,
+  findOwnerLink,
+  findUser,
+  INVITATIONS,
+  type Invitation,
+  type InvitationPlace,
+  insertInvitation,
+  insertOwnerLink,
+  insertUser,
+  removeBelongings,
+  removeInvitationsBy,
+  removeInvitationsTo,
+  removeOwnerLinks,
+  removePasskeys,
+  removeSessionsOf,
+  USERS,
+  updateUser,
+} from './user-store.ts';
 
 /** Source: docs/interface.md §14.6 rule 4. */
 const INVITATION_MS = 7 * 24 * 3_600_000;
@@ -17,7 +36,7 @@ const OWNER_LINK_MS = 3_600_000;
 
 type UserChange = Partial<Pick<User, 'name' | 'role' | 'roles'>>;
 type UserWriter = Writer<User, Author>;
-type InvitationWriter = Writer<userStore.Invitation, Author>;
+type InvitationWriter = Writer<Invitation, Author>;
 
 /**
  * The users of the caller's account; those of another are not_found. Owners and account keys that may manage
@@ -25,7 +44,7 @@ type InvitationWriter = Writer<userStore.Invitation, Author>;
  */
 export function createUserManagement(parts: UserParts) {
   const users = createResources<User, Author>(parts, {
-    store: userStore.USERS,
+    store: USERS,
     ...rights,
     audit: ({ id, name }) => ({ subject: { type: 'user', id, name } }),
     show: ({ name, role, roles }) => ({ name, role, roles }),
@@ -45,7 +64,7 @@ export function createUserManagement(parts: UserParts) {
     if (gainsRoles(before, after)) await refuseLimited(tx, author);
     if (before.role !== 'owner') return;
     await refuseLastOwner(tx, before);
-    await userStore.removeInvitationsBy(tx, before.id);
+    await removeInvitationsBy(tx, before.id);
   }
 
   return {
@@ -62,12 +81,12 @@ export function createUserManagement(parts: UserParts) {
     deleteUser: (writer: UserWriter, chosen: Chosen): Promise<void> =>
       users.remove(writer, chosen, async (tx, user) => {
         if (user.role === 'owner') await refuseLastOwner(tx, user);
-        await userStore.removeBelongings(tx, user.id);
+        await removeBelongings(tx, user.id);
       }),
     /** For a user who lost their passkeys. @throws not_found */
     removePasskeysOf: (writer: UserWriter, chosen: Chosen): Promise<User> =>
       users.change(writer, { ...chosen, what: 'passkeys-removed' }, async (tx, after) => {
-        const gone = await userStore.removePasskeys(tx, { userId: after.id });
+        const gone = await removePasskeys(tx, { userId: after.id });
         return { after, details: { passkeys: gone.map(({ name }) => name) } };
       }),
   };
@@ -85,7 +104,7 @@ function refuseUnlessOwner(author: Author): void {
 /** An owner at the time of the request may no longer be one. @throws role_refused */
 async function refuseFormerOwner(tx: ControlTransaction, author: Author): Promise<void> {
   if (!('userId' in author)) return;
-  const user = await userStore.findUser(tx, { id: author.userId });
+  const user = await findUser(tx, { id: author.userId });
   if (user?.role !== 'owner') throw new ServiceError('role_refused');
 }
 
@@ -97,7 +116,7 @@ const gainsRoles = (before: Roles, after: Roles) =>
 
 /** @throws last_owner */
 async function refuseLastOwner(tx: ControlTransaction, { accountId, signsInWith }: User): Promise<void> {
-  if (signsInWith === 'company-account' || (await userStore.countLocalOwners(tx, accountId)) > 1) return;
+  if (signsInWith === 'company-account' || (await countLocalOwners(tx, accountId)) > 1) return;
   throw new ServiceError('last_owner', 'make another user who signs in with a password an owner first');
 }
 
@@ -111,8 +130,8 @@ interface Acceptance {
 /** Links by which people become users of the caller's account, or recover a lost password. Source: docs/interface.md §14.5, §14.6. */
 export function createLinks(parts: UserParts) {
   const { database, clock, projects } = parts;
-  const invitations = createResources<userStore.Invitation, Author & userStore.InvitationPlace>(parts, {
-    store: userStore.INVITATIONS,
+  const invitations = createResources<Invitation, Author & InvitationPlace>(parts, {
+    store: INVITATIONS,
     ...rights,
     audit: ({ id, email }) => ({ subject: { type: 'invitation', id, name: email } }),
     show: ({ role, roles }) => ({ role, roles }),
@@ -139,7 +158,7 @@ export function createLinks(parts: UserParts) {
     async invite(
       writer: InvitationWriter,
       { role, roles = [], ...given }: { email: string; role: Role; roles?: readonly PartRole[] },
-    ): Promise<userStore.Invitation & { readonly token: string }> {
+    ): Promise<Invitation & { readonly token: string }> {
       const { author } = writer;
       refuseUnlessOwner(author);
       await refuseUnfitRoles(projects, author, { role, roles });
@@ -148,10 +167,9 @@ export function createLinks(parts: UserParts) {
       const invitation = await invitations.create({ ...writer, place }, async (tx) => {
         await refuseLimited(tx, author);
         // Whether another account has such a user must not be revealed to this one; it shows when the link is followed.
-        if ((await userStore.findUser(tx, { email }))?.accountId === accountId)
-          throw new ServiceError('email_taken');
-        await userStore.removeInvitationsTo(tx, { accountId, email });
-        const after = await userStore.insertInvitation(tx, {
+        if ((await findUser(tx, { email }))?.accountId === accountId) throw new ServiceError('email_taken');
+        await removeInvitationsTo(tx, { accountId, email });
+        const after = await insertInvitation(tx, {
           accountId,
           email,
           role,
@@ -175,36 +193,36 @@ export function createLinks(parts: UserParts) {
     /** A link works once. @throws link_ended, email_taken, request_invalid */
     async acceptInvitation({ token, name, password }: Acceptance, visitor: Visitor): Promise<OpenedSession> {
       // Before the password is hashed, so that a wrong token costs next to nothing.
-      const { email } = await getLink(database.read, token, userStore.findInvitation);
+      const { email } = await getLink(database.read, token, findInvitation);
       refuseWeakPassword('password', password, { email, name });
       const passwordHash = await hashPassword(password);
       return await enter(parts, visitor, async (tx) => {
-        const invitation = await getLink(tx, token, userStore.findInvitation);
+        const invitation = await getLink(tx, token, findInvitation);
         const { accountId, role, roles, createdBy } = invitation;
-        if ((await userStore.findUser(tx, { email })) !== undefined) throw new ServiceError('email_taken');
-        await userStore.INVITATIONS.remove(tx, invitation);
+        if ((await findUser(tx, { email })) !== undefined) throw new ServiceError('email_taken');
+        await INVITATIONS.remove(tx, invitation);
         const added = { accountId, email, name, role, roles, passwordHash, createdAt: clock.now() };
         const details = { email, role, roles, invitedBy: createdBy };
-        return { user: await userStore.insertUser(tx, added), what: 'created', details };
+        return { user: await insertUser(tx, added), what: 'created', details };
       });
     },
 
     /** Tells what a link is for, before anything is filled in, and leaves it valid. @throws link_ended */
     async checkLink(token: string) {
-      const owner = await userStore.findOwnerLink(database.read, hashSecret(token), clock.now());
+      const owner = await findOwnerLink(database.read, hashSecret(token), clock.now());
       if (owner) return { type: 'owner' as const, role: 'owner' as const, expiresAt: owner.expiresAt };
-      const { role, expiresAt, email } = await getLink(database.read, token, userStore.findInvitation);
+      const { role, expiresAt, email } = await getLink(database.read, token, findInvitation);
       return { type: 'invitation' as const, role, expiresAt, email };
     },
 
-    hasOwner: async (): Promise<boolean> => (await userStore.countLocalOwners(database.read)) > 0,
+    hasOwner: async (): Promise<boolean> => (await countLocalOwners(database.read)) > 0,
 
     /** Valid once and for an hour, beside other links of the account. @returns the token */
     makeOwnerLink: (accountId: number, command: string): Promise<string> =>
       database.write('all', async (tx) => {
         const token = makeSecret();
         const expiresAt = clock.now() + OWNER_LINK_MS;
-        await userStore.insertOwnerLink(tx, { hash: hashSecret(token), accountId, expiresAt });
+        await insertOwnerLink(tx, { hash: hashSecret(token), accountId, expiresAt });
         const author = commandAuthor(accountId, command);
         const subject = { type: 'owner-link' };
         const details = { expiresAt };
@@ -222,12 +240,12 @@ export function createLinks(parts: UserParts) {
     ): Promise<OpenedSession> {
       const email = normalizeEmail(given.email);
       // Before the password is hashed, as above.
-      await getLink(database.read, token, userStore.findOwnerLink);
+      await getLink(database.read, token, findOwnerLink);
       refuseWeakPassword('password', password, { email, name });
       const passwordHash = await hashPassword(password);
       return await enter(parts, visitor, async (tx) => {
-        const { accountId } = await getLink(tx, token, userStore.findOwnerLink);
-        await userStore.removeOwnerLinks(tx, accountId);
+        const { accountId } = await getLink(tx, token, findOwnerLink);
+        await removeOwnerLinks(tx, accountId);
         return makeOwner(tx, { accountId, email, name, passwordHash, createdAt: clock.now() });
       });
     },
@@ -240,16 +258,16 @@ async function makeOwner(
 ): Promise<Entered> {
   const { accountId, email, name, passwordHash } = given;
   const [role, roles] = ['owner', []] as const;
-  await userStore.removeInvitationsTo(tx, given);
-  const known = await userStore.findUser(tx, { email });
+  await removeInvitationsTo(tx, given);
+  const known = await findUser(tx, { email });
   if (known === undefined) {
-    const user = await userStore.insertUser(tx, { ...given, role, roles });
+    const user = await insertUser(tx, { ...given, role, roles });
     return { user, what: 'created', details: { email, role, by: 'owner link' } };
   }
   if (known.accountId !== accountId) throw new ServiceError('email_taken');
-  await userStore.updateUser(tx, known.id, { name, role, roles, passwordHash });
-  await userStore.removeSessionsOf(tx, known.id);
-  await userStore.removePasskeys(tx, { userId: known.id });
+  await updateUser(tx, known.id, { name, role, roles, passwordHash });
+  await removeSessionsOf(tx, known.id);
+  await removePasskeys(tx, { userId: known.id });
   const details = describeChange({ name: known.name, role: known.role }, { name, role });
   return { user: { ...known, name, role, roles, passkeys: 0 }, what: 'recovered', details };
 }

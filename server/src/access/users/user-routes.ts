@@ -1,8 +1,28 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import * as wire from '../../http/answers/answers.ts';
+import {
+  closedObject,
+  DoneAnswer,
+  Id,
+  Instant,
+  ListQuery,
+  Name,
+  orNull,
+  pageOf,
+  successAnswer,
+  titled,
+} from '../../http/answers/answers.ts';
 import { csrfTokenOf, type SessionCookie } from '../../http/guards/guards.ts';
-import * as http from '../../http/server/server.ts';
+import {
+  answerAs,
+  fieldsOf,
+  inReach,
+  type Routes,
+  type RouteTools,
+  serve,
+  serveKind,
+  serveOnce,
+} from '../../http/server/server.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { optional } from '../../kernel/optional.ts';
@@ -31,7 +51,7 @@ const RoleWord = Type.Union(
 );
 /** More should be a group of their own, as each request of the user reads them. */
 const PART_ROLES = 100;
-const WirePartRole = wire.closed({
+const WirePartRole = closedObject({
   scope: WirePartScope,
   role: Type.Union([Type.Literal('editor'), Type.Literal('viewer')]),
 });
@@ -43,7 +63,7 @@ const KnownPassword = Type.String({ minLength: 1, maxLength: 256 });
 /** Source: docs/interface.md §5.6 rule 4. */
 const NewPassword = Type.String({ minLength: 12, maxLength: 256 });
 
-const UserParams = Type.Object({ id: wire.Id });
+const UserParams = Type.Object({ id: Id });
 const SignsInWith = Type.Union([Type.Literal('password'), Type.Literal('company-account')]);
 
 const wireUserFields = {
@@ -56,29 +76,26 @@ const wireUserFields = {
 const SignedInUser = Type.Object({ ...wireUserFields, signsInWith: SignsInWith });
 
 /** Source: docs/interface.md §5.6 rule 3. */
-const SignedIn = wire.titled('SignedIn', {
+const SignedIn = titled('SignedIn', {
   user: SignedInUser,
   account: Type.Object({ id: Type.Integer(), name: Type.String() }),
   csrfToken: Type.String({ description: 'for the header `X-CSRF-Token`' }),
 });
 
-const WireSession = wire.titled('ConsoleSession', {
+const WireSession = titled('ConsoleSession', {
   id: Type.Integer(),
   isCurrent: Type.Boolean({ description: 'the session of this request' }),
-  createdAt: wire.Instant,
+  createdAt: Instant,
   usedAt: Type.Integer({ description: 'epoch milliseconds, to the minute' }),
-  expiresAt: wire.Instant,
-  address: wire.orNull(Type.String(), 'the network address that signed in; null: not known'),
-  userAgent: wire.orNull(
-    Type.String(),
-    'how the browser names itself, at most 255 characters; null: not known',
-  ),
+  expiresAt: Instant,
+  address: orNull(Type.String(), 'the network address that signed in; null: not known'),
+  userAgent: orNull(Type.String(), 'how the browser names itself, at most 255 characters; null: not known'),
 });
 
-const WireUser = wire.titled('User', {
+const WireUser = titled('User', {
   ...wireUserFields,
-  createdAt: wire.Instant,
-  signedInAt: wire.orNull(wire.Instant, 'the last time'),
+  createdAt: Instant,
+  signedInAt: orNull(Instant, 'the last time'),
   signsInWith: SignsInWith,
   passkeys: Type.Integer({ description: 'how many' }),
 });
@@ -88,21 +105,21 @@ const wireInvitationFields = {
   email: Type.String(),
   role: RoleWord,
   roles: PartRoles,
-  createdAt: wire.Instant,
+  createdAt: Instant,
   createdBy: WireActor,
-  expiresAt: wire.Instant,
+  expiresAt: Instant,
 };
 
-const WireInvitation = wire.titled('Invitation', wireInvitationFields);
+const WireInvitation = titled('Invitation', wireInvitationFields);
 
-const WireMadeInvitation = wire.titled('NewInvitation', {
+const WireMadeInvitation = titled('NewInvitation', {
   ...wireInvitationFields,
   link: optional.text('to be passed on: shown once, so a repetition by Idempotency-Key has none'),
 });
 
-const toUser = http.fieldsOf(SignedInUser);
-const toSession = http.fieldsOf(WireSession);
-const toInvitation = http.fieldsOf(WireInvitation);
+const toUser = fieldsOf(SignedInUser);
+const toSession = fieldsOf(WireSession);
+const toInvitation = fieldsOf(WireInvitation);
 
 const Descriptors = Type.Array(
   Type.Object({ id: Type.String(), type: Type.Literal('public-key'), transports: Type.Array(Type.String()) }),
@@ -126,7 +143,7 @@ const PasskeyRequired = Type.Object(
 );
 
 /** As `PublicKeyCredentialCreationOptionsJSON` of Web Authentication. */
-const PasskeyOptions = wire.titled('PasskeyOptions', {
+const PasskeyOptions = titled('PasskeyOptions', {
   challenge: Challenge,
   rp: Type.Object({ id: Type.String(), name: Type.String() }),
   user: Type.Object({ id: Type.String(), name: Type.String(), displayName: Type.String() }),
@@ -140,14 +157,14 @@ const PasskeyOptions = wire.titled('PasskeyOptions', {
   excludeCredentials: Descriptors,
 });
 
-const WirePasskey = wire.titled('Passkey', {
+const WirePasskey = titled('Passkey', {
   id: Type.Integer(),
   name: Type.String(),
   host: Type.String({ description: 'where it was added; browsers use it nowhere else' }),
-  createdAt: wire.Instant,
-  usedAt: wire.orNull(wire.Instant, 'the last sign-in with it'),
+  createdAt: Instant,
+  usedAt: orNull(Instant, 'the last sign-in with it'),
 });
-const toWirePasskey = http.fieldsOf(WirePasskey);
+const toWirePasskey = fieldsOf(WirePasskey);
 
 const toSignedIn = ({ user, account }: { user: User; account: Account }, csrfToken: string) => ({
   user: toUser(user),
@@ -179,7 +196,7 @@ const toOptions = (begun: PasskeyChallenge, { id, name }: { id: number; name: st
   excludeCredentials: describe(begun),
 });
 
-interface SessionRouteParts extends http.RouteTools {
+interface SessionRouteParts extends RouteTools {
   readonly access: Access;
   readonly cookie: SessionCookie;
   /** Holds the secret of an attempt until the browser comes back from the provider. */
@@ -197,14 +214,14 @@ const ATTEMPT_SECONDS = 600;
 
 /** Source: docs/interface.md §5.6 to §5.8. */
 export const sessionRoutes =
-  (parts: SessionRouteParts): http.Routes =>
+  (parts: SessionRouteParts): Routes =>
   (server) => {
     const { access, cookie, attemptCookie, findBaseUrl, answerOnce } = parts;
     const signIn = { config: open, tags, answer: { 200: SignedIn } };
-    http.serve(server, 'POST /management/session', {
+    serve(server, 'POST /management/session', {
       ...signIn,
       summary: 'Sign in to the console',
-      body: wire.closed({
+      body: closedObject({
         email: Type.String({ maxLength: 1000, pattern: '^[^\\u0000]*$' }),
         password: KnownPassword,
       }),
@@ -225,7 +242,7 @@ export const sessionRoutes =
         ...about
       }: { summary: string; body: Body; open(sent: Static<Body>, visitor: Visitor): Promise<OpenedSession> },
     ) =>
-      http.serve(server, call, {
+      serve(server, call, {
         ...signIn,
         ...about,
         handle: async (request, reply) =>
@@ -237,14 +254,14 @@ export const sessionRoutes =
       summary: 'Sign in with a passkey, after the password',
     });
 
-    http.serve(server, 'POST /management/links/check', {
+    serve(server, 'POST /management/links/check', {
       ...signIn,
-      body: wire.closed({ token: Token }),
+      body: closedObject({ token: Token }),
       answer: {
         200: Type.Object({
           type: Type.Union([Type.Literal('owner'), Type.Literal('invitation')]),
           role: RoleWord,
-          expiresAt: wire.Instant,
+          expiresAt: Instant,
           email: optional.text('of an invitation'),
         }),
       },
@@ -253,18 +270,18 @@ export const sessionRoutes =
     });
 
     opens('POST /management/owner', {
-      body: wire.closed({ token: Token, email: Email, name: wire.Name, password: NewPassword }),
+      body: closedObject({ token: Token, email: Email, name: Name, password: NewPassword }),
       open: access.createOwner,
       summary: 'Become an owner by the link of the start or of `relata owner-link`',
     });
 
     opens('POST /management/invitations/accept', {
-      body: wire.closed({ token: Token, name: wire.Name, password: NewPassword }),
+      body: closedObject({ token: Token, name: Name, password: NewPassword }),
       open: access.acceptInvitation,
       summary: 'Become a user by an invitation',
     });
 
-    http.serve(server, 'GET /management/session', {
+    serve(server, 'GET /management/session', {
       ...about,
       summary: 'Who is signed in',
       answer: { 200: SignedIn },
@@ -274,9 +291,9 @@ export const sessionRoutes =
       },
     });
 
-    http.serve(server, 'POST /management/session/password', {
+    serve(server, 'POST /management/session/password', {
       ...about,
-      body: wire.closed({ current: KnownPassword, new: NewPassword }),
+      body: closedObject({ current: KnownPassword, new: NewPassword }),
       answer: { 200: SignedIn },
       summary: 'Change the own password',
       description: 'All sessions of the user end. The answer brings a new one, with a new `csrfToken`.',
@@ -288,11 +305,11 @@ export const sessionRoutes =
     });
     const company = { config: { ...open, maxBodyMib: 1 / 16 }, tags };
 
-    http.serve(server, 'GET /management/session/ways', {
+    serve(server, 'GET /management/session/ways', {
       ...company,
       answer: {
-        200: wire.titled('SignInWays', {
-          companyAccount: wire.orNull(
+        200: titled('SignInWays', {
+          companyAccount: orNull(
             Type.Object({ name: Type.String() }),
             'the provider of the company; null: people sign in with passwords alone',
           ),
@@ -305,7 +322,7 @@ export const sessionRoutes =
       },
     });
 
-    http.serve(server, 'POST /management/session/company-account/start', {
+    serve(server, 'POST /management/session/company-account/start', {
       ...company,
       summary: 'Begin to sign in with the company account',
       description: 'Sets a cookie for 10 minutes; the browser goes to the address that is answered.',
@@ -318,9 +335,9 @@ export const sessionRoutes =
       },
     });
 
-    http.serve(server, 'POST /management/session/company-account', {
+    serve(server, 'POST /management/session/company-account', {
       ...company,
-      body: wire.closed({
+      body: closedObject({
         query: Type.String({
           // Long enough for what any provider returns.
           maxLength: 8_192,
@@ -338,7 +355,7 @@ export const sessionRoutes =
         return answer;
       },
     });
-    http.serve(server, 'DELETE /management/session', {
+    serve(server, 'DELETE /management/session', {
       ...about,
       answer: {
         200: Type.Object({
@@ -352,14 +369,14 @@ export const sessionRoutes =
         await access.signOut(user);
         cookie.clear(reply);
         const url = await access.findProviderSignOut(user, consoleUrl(findBaseUrl()));
-        return { ...wire.done, ...(url !== undefined && { providerSignOutUrl: url }) };
+        return { ...successAnswer, ...(url !== undefined && { providerSignOutUrl: url }) };
       },
     });
 
-    http.serve(server, 'DELETE /management/sessions', {
+    serve(server, 'DELETE /management/sessions', {
       ...about,
       query: Type.Object({ others: optional.flag('true: this session goes on') }),
-      answer: { 200: wire.DoneAnswer },
+      answer: { 200: DoneAnswer },
       summary: 'Sign out everywhere, or everywhere else',
       async handle({ caller, query }, reply) {
         if (query.others === true) await access.endOtherSessions(userOf(caller));
@@ -367,15 +384,15 @@ export const sessionRoutes =
           await access.signOutEverywhere(userOf(caller));
           cookie.clear(reply);
         }
-        return wire.done;
+        return successAnswer;
       },
     });
 
-    http.serve(server, 'GET /management/sessions', {
+    serve(server, 'GET /management/sessions', {
       ...about,
       summary: 'List your own sessions',
-      query: wire.ListQuery,
-      answer: { 200: wire.pageOf(WireSession) },
+      query: ListQuery,
+      answer: { 200: pageOf(WireSession) },
       async handle(request) {
         const user = userOf(request.caller);
         const { items, nextCursor } = await access.listSessions(user, request.query);
@@ -384,19 +401,19 @@ export const sessionRoutes =
       },
     });
 
-    http.serve(server, 'DELETE /management/sessions/:id', {
+    serve(server, 'DELETE /management/sessions/:id', {
       ...about,
       params: UserParams,
-      answer: { 200: wire.DoneAnswer },
+      answer: { 200: DoneAnswer },
       summary: 'End one of your own sessions',
       async handle(request, reply) {
         const user = userOf(request.caller);
         await access.endSession(user, request.params.id);
         if (request.params.id === user.sessionId) cookie.clear(reply);
-        return wire.done;
+        return successAnswer;
       },
     });
-    http.serve(server, 'GET /management/session/passkeys', {
+    serve(server, 'GET /management/session/passkeys', {
       ...about,
       summary: 'List your own passkeys',
       answer: { 200: Type.Object({ items: Type.Array(WirePasskey) }) },
@@ -405,7 +422,7 @@ export const sessionRoutes =
       }),
     });
 
-    http.serve(server, 'POST /management/session/passkeys/start', {
+    serve(server, 'POST /management/session/passkeys/start', {
       ...about,
       summary: 'Begin to add a passkey',
       answer: { 200: PasskeyOptions },
@@ -416,7 +433,7 @@ export const sessionRoutes =
       },
     });
 
-    http.serve(server, 'POST /management/session/passkeys', {
+    serve(server, 'POST /management/session/passkeys', {
       ...about,
       body: NewPasskey,
       answer: { 201: WirePasskey },
@@ -425,27 +442,30 @@ export const sessionRoutes =
         toWirePasskey(await access.addPasskey(userOf(caller), body, originOf(headers, findBaseUrl()))),
     });
 
-    http.serve(server, 'DELETE /management/session/passkeys/:id', {
+    serve(server, 'DELETE /management/session/passkeys/:id', {
       ...about,
       params: UserParams,
-      answer: { 200: wire.DoneAnswer },
+      answer: { 200: DoneAnswer },
       summary: 'Remove one of your own passkeys',
       async handle({ caller, params }) {
         await access.removePasskey(userOf(caller), params.id);
-        return wire.done;
+        return successAnswer;
       },
     });
 
-    http.serveOnce(server, 'DELETE /management/users/:id/passkeys', {
+    serveOnce(server, 'DELETE /management/users/:id/passkeys', {
       config: { guard: 'management', access: 'manage', role: 'owner' },
       tags: ['Users'],
       summary: 'Remove the passkeys of a user who lost them',
       params: UserParams,
-      answer: { 200: wire.DoneAnswer },
+      answer: { 200: DoneAnswer },
       answerOnce,
       async handle({ caller, params }, record) {
-        await access.removePasskeysOf({ ...asWriter(caller), beside: (tx) => record(tx, wire.done) }, params);
-        return wire.done;
+        await access.removePasskeysOf(
+          { ...asWriter(caller), beside: (tx) => record(tx, successAnswer) },
+          params,
+        );
+        return successAnswer;
       },
     });
   };
@@ -485,19 +505,19 @@ function describeProblem(error: Error): string {
 
 /** Source: docs/interface.md §14.6. */
 export const userRoutes =
-  ({ access, answerOnce, findBaseUrl }: http.RouteTools & { readonly access: Access }): http.Routes =>
+  ({ access, answerOnce, findBaseUrl }: RouteTools & { readonly access: Access }): Routes =>
   (server) => {
-    const about = { ...http.inReach, config: { role: 'owner' }, tags: ['Users'], answerOnce } as const;
-    const users = http.serveKind<User, Caller>(server, {
+    const about = { ...inReach, config: { role: 'owner' }, tags: ['Users'], answerOnce } as const;
+    const users = serveKind<User, Caller>(server, {
       ...about,
       path: '/management/users',
-      answer: http.answerAs(WireUser, http.fieldsOf(WireUser)),
+      answer: answerAs(WireUser, fieldsOf(WireUser)),
     });
     users.list({ summary: 'List the users of the account', list: access.listUsers });
     users.change({
       method: 'PATCH',
       summary: 'Change the role or the name of a user',
-      body: Type.Partial(Type.Object({ name: wire.Name, role: RoleWord, roles: NewPartRoles }), {
+      body: Type.Partial(Type.Object({ name: Name, role: RoleWord, roles: NewPartRoles }), {
         additionalProperties: false,
       }),
       description: 'Holds at once, also in sessions that are open.',
@@ -509,18 +529,18 @@ export const userRoutes =
       remove: access.deleteUser,
     });
 
-    const invitations = http.serveKind<Invitation, Caller>(server, {
+    const invitations = serveKind<Invitation, Caller>(server, {
       ...about,
       path: '/management/invitations',
-      answer: http.answerAs(WireInvitation, toInvitation),
+      answer: answerAs(WireInvitation, toInvitation),
     });
     invitations.list({ summary: 'List the invitations that are open', list: access.listInvitations });
     invitations.create({
       summary: 'Invite a person',
       description:
         'The link is good once and for 7 days. A repetition by `Idempotency-Key` has no `link`; another invitation to the same address takes the place of this one.',
-      body: wire.closed({ email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) }),
-      made: http.answerAs(WireMadeInvitation, (made: Invitation & { readonly token: string }) => ({
+      body: closedObject({ email: Email, role: RoleWord, roles: Type.Optional(NewPartRoles) }),
+      made: answerAs(WireMadeInvitation, (made: Invitation & { readonly token: string }) => ({
         ...toInvitation(made),
         link: invitationUrl(findBaseUrl(), made.token),
       })),

@@ -1,13 +1,22 @@
-import * as callers from '../../kernel/caller.ts';
+import {
+  type Caller,
+  highestRoleOf,
+  includesRole,
+  isUser,
+  type PartRole,
+  type Role,
+  reachOf,
+  type UserCaller,
+} from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Author, Projects } from '../../projects/projects.ts';
 
 /** What a user may do. */
 export interface Roles {
   /** The role in the whole account. */
-  readonly role: callers.Role;
+  readonly role: Role;
   /** The roles in parts of it. */
-  readonly roles: readonly callers.PartRole[];
+  readonly roles: readonly PartRole[];
 }
 
 /** A person who signs in to the console. Source: docs/interface.md §5.6. */
@@ -23,17 +32,17 @@ export interface User extends Roles {
   readonly signsInWith: 'password' | 'company-account';
 }
 
-export function toUserCaller(user: User, sessionId: number): callers.UserCaller {
+export function toUserCaller(user: User, sessionId: number): UserCaller {
   const { id, accountId, name, role, roles } = user;
   // The role in terms of key access, so that guards and rules for keys also apply to users.
-  const access = callers.includesRole(callers.highestRoleOf(user), 'editor') ? 'manage' : 'read';
-  const reached = { scope: callers.reachOf(user, 'viewer'), access } as const;
+  const access = includesRole(highestRoleOf(user), 'editor') ? 'manage' : 'read';
+  const reached = { scope: reachOf(user, 'viewer'), access } as const;
   return { userId: id, userName: name, accountId, role, roles, sessionId, ...reached };
 }
 
 /** For routes whose guard admits only sessions. */
-export function userOf(caller: callers.Caller): callers.UserCaller {
-  if (!callers.isUser(caller)) throw new ServiceError('not_signed_in');
+export function userOf(caller: Caller): UserCaller {
+  if (!isUser(caller)) throw new ServiceError('not_signed_in');
   return caller;
 }
 

@@ -4,7 +4,7 @@ import type { LookedUp } from '../../catalog/products/products.ts';
 import type { IndexOutcome, SearchAnswer, SearchQuestion } from '../../catalog/search/search.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Budget, Operation } from '../../storage/threads/threads.ts';
-import { countTokens, fitFrom, fitPage, shorten, shortenValue, TOKENS } from '../tool.ts';
+import { countTokens, fitFrom, fitPage, shortenText, shortenValue, TOKENS } from '../tool.ts';
 
 const FACETS = 8;
 const FACET_VALUES = 4;
@@ -115,13 +115,13 @@ type Named = Pick<SearchAnswer['items'][number], 'identifier' | 'name' | 'catego
 
 const describeFound = ({ identifier, name, category, link }: Named) => ({
   identifier,
-  name: shorten(name),
+  name: shortenText(name),
   category: category.map((level) => shortenValue(level)).slice(0, 5),
   link: link.length > LINK ? '' : link,
 });
 
 const describeFacet = ({ attribute, unitName, values, min, max }: SearchAnswer['facets'][number]) => ({
-  attribute: shorten(attribute),
+  attribute: shortenText(attribute),
   ...(unitName !== undefined && { unit: unitName }),
   values: values.slice(0, FACET_VALUES).map(({ value }) => shortenValue(value)),
   ...(min !== undefined && { min }),
@@ -166,8 +166,8 @@ function describeProduct(product: LookedUp, offset: number, others: number) {
 }
 
 const describeValues = ([attribute, values]: [string, string[]]) => ({
-  attribute: shorten(attribute),
-  values: values.slice(0, VALUES_SHOWN).map((value) => shorten(value)),
+  attribute: shortenText(attribute),
+  values: values.slice(0, VALUES_SHOWN).map((value) => shortenText(value)),
 });
 
 /** @throws not_found */
@@ -188,7 +188,7 @@ function compare(products: readonly LookedUp[]) {
     const values = valued.map((one) => one.get(attribute) ?? []);
     const same = new Set(values.map((some) => JSON.stringify(some.toSorted()))).size === 1;
     const shown = values.map((some) => some.slice(0, VALUES_SHOWN).map((value) => shortenValue(value)));
-    return { attribute: shorten(attribute), same, values: shown };
+    return { attribute: shortenText(attribute), same, values: shown };
   });
   return rows.sort((a, b) => Number(a.same) - Number(b.same));
 }

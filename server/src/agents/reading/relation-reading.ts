@@ -3,7 +3,7 @@ import { type FoundRelation, readRelated } from '../../relations/answers/answers
 import type { ExplainedElement, ExplainedMatch } from '../../relations/definitions/definitions.ts';
 import type { FitAnswer } from '../../relations/fit/fit.ts';
 import type { Operation } from '../../storage/threads/threads.ts';
-import { fitPage, shorten, shortenValue, TOKENS } from '../tool.ts';
+import { fitPage, shortenText, shortenValue, TOKENS } from '../tool.ts';
 
 /** The most products of a relation that an agent reaches. */
 export const FARTHEST = 80;
@@ -47,14 +47,14 @@ function describeFound(
   const products = fitPage(chosen, RELATION_HEAD);
   const end = offset + products.length;
   const nextOffset = end < searchResult.length && end <= FARTHEST ? end : null;
-  return { id, name: shorten(name), tag: shorten(tag), products, nextOffset };
+  return { id, name: shortenText(name), tag: shortenText(tag), products, nextOffset };
 }
 
 const MATCHES = 6;
 
 const describeItem = ({ identifier, name, brand, link, explain }: FoundRelation['searchResult'][number]) => ({
   identifier,
-  name: shorten(name),
+  name: shortenText(name),
   brand: shortenValue(brand),
   link: link.length > 200 ? '' : link,
   ...(explain !== undefined && { why: explain.match.slice(0, MATCHES).map((one) => describeMatch(one)) }),
@@ -101,7 +101,7 @@ export function listAdvice(element: ExplainedElement): string[] {
   return [
     ...(advice === undefined ? [] : [`${target} ${advice}`]),
     ...(sourceAdvice === undefined ? [] : [`${source} ${sourceAdvice}`]),
-  ].map((one) => shorten(one));
+  ].map((one) => shortenText(one));
 }
 
 const ORDER = ['does_not_fit', 'unknown', 'fits'];
@@ -135,7 +135,7 @@ type Pair = FitAnswer['pairs'][number];
 
 const describeJudged = ({ source, relation, verdict, match, missing }: Omit<Pair, 'target'>) => ({
   source,
-  relation: shorten(relation.name),
+  relation: shortenText(relation.name),
   verdict,
   why: match
     .filter((one) => one.verdict === verdict)

@@ -1,28 +1,33 @@
 /** Entry of the thread that sends the data directory to the target of its backup, or follows it. */
 import { workerData } from 'node:worker_threads';
 import { serveOperations } from '../../storage/threads/threads.ts';
-import * as timeline from '../../transfer/timeline/timeline.ts';
+import {
+  type BackupStream,
+  createBackupStream,
+  createStandby,
+  type Standby,
+  type StreamSettings,
+  type StreamState,
+} from '../../transfer/timeline/timeline.ts';
 
 const { settings, state, isStandby } = workerData as {
-  settings: timeline.StreamSettings;
-  state: timeline.StreamState;
+  settings: StreamSettings;
+  state: StreamState;
   isStandby: boolean;
 };
-let stream: timeline.BackupStream | timeline.Standby | undefined;
+let stream: BackupStream | Standby | undefined;
 
 serveOperations({
   /** Call it before other threads open and close the files. */
   open() {
-    stream = isStandby
-      ? timeline.createStandby(settings, state)
-      : timeline.createBackupStream(settings, state);
+    stream = isStandby ? createStandby(settings, state) : createBackupStream(settings, state);
   },
   /** @returns why it may not write; undefined if it does, or is a standby */
   start: () => stream?.start(),
   /** After a promotion, sends what it followed until now. */
   async turn() {
     await stream?.stop();
-    stream = timeline.createBackupStream(settings, state);
+    stream = createBackupStream(settings, state);
     return stream.start();
   },
   describe: () => stream?.describe(),

@@ -5,17 +5,53 @@
 
 import { ServiceError } from '../../kernel/errors.ts';
 import { parseJson } from '../../kernel/json-scan.ts';
-import * as threads from '../../storage/threads/threads.ts';
+import {
+  type Budget,
+  type BudgetTerms,
+  countPassed,
+  type Operation,
+  Passed,
+  type QuestionPool,
+  shareText,
+} from '../../storage/threads/threads.ts';
 import { type Tasks, toWireTask } from '../../tasks/tasks.ts';
-import * as ontology from '../ontology/ontology.ts';
-import type * as port from '../port.ts';
-import * as products from '../products/products.ts';
+import {
+  AnswerWriter,
+  type Attribute,
+  describeNotExtracted,
+  indexByKey,
+  type Ontology,
+  planChange,
+  type RequestedAttribute,
+  readValue,
+  tallyCoverage,
+  tallyEffect,
+} from '../ontology/ontology.ts';
+import type {
+  CatalogSnapshot,
+  CatalogSnapshots,
+  CatalogStore,
+  ChangePage,
+  FoundProduct,
+  IdRange,
+  ListedRow,
+  ProductChange,
+} from '../port.ts';
+import {
+  type AttributeValue,
+  computeValueId,
+  FRONT_END,
+  mainCategory,
+  mainImage,
+  smallImage,
+  type UploadedProduct,
+} from '../products/products.ts';
 import { type WrittenChange, writeChanges } from './written-changes.ts';
 
 /** How a list shows products. Source: docs/interface.md §14.3. `upload`: all that was uploaded. `table`: a row of a table. */
 export type ListForm = 'upload' | 'table';
 
-type UploadFront = Omit<products.UploadedProduct, 'attributes' | 'settings'>;
+type UploadFront = Omit<UploadedProduct, 'attributes' | 'settings'>;
 
 export interface ListedPage {
   /** JSON each. */
@@ -24,19 +60,19 @@ export interface ListedPage {
 }
 
 /** @returns JSON: the upload with id and lastUpdateTs appended to its fields, without parsing it */
-export const toListItem = ({ text, id, updatedAt }: port.ListedRow): string =>
+export const toListItem = ({ text, id, updatedAt }: ListedRow): string =>
   `${text.slice(0, -1)},"id":${id},"lastUpdateTs":${updatedAt}}`;
 
 /** @returns JSON: a line of a table */
-export const writeTableItem = (row: port.ListedRow): string => JSON.stringify(toTableItem(row));
+export const writeTableItem = (row: ListedRow): string => JSON.stringify(toTableItem(row));
 
 /** The front is a small part of a large upload. */
-export function readFront({ text }: port.ListedRow): UploadFront {
-  const end = text.indexOf(products.FRONT_END);
+export function readFront({ text }: ListedRow): UploadFront {
+  const end = text.indexOf(FRONT_END);
   return JSON.parse(end < 0 ? text : `${text.slice(0, end)}}`) as UploadFront;
 }
 
-export const toTableItem = (row: port.ListedRow, front = readFront(row)) => ({
+export const toTableItem = (row: ListedRow, front = readFront(row)) => ({
   id: row.id,
   ...describeBriefly(front),
   lastUpdateTs: row.updatedAt,
@@ -47,14 +83,13 @@ export const describeBriefly = ({ identifier, groupIdentifier, name, images, cat
   identifier,
   groupId: groupIdentifier,
   name,
-  image: products.mainImage(images)?.url ?? '',
-  thumbnail: products.smallImage(images)?.url ?? '',
-  category: products.mainCategory(categories)?.path ?? [],
+  image: mainImage(images)?.url ?? '',
+  thumbnail: smallImage(images)?.url ?? '',
+  category: mainCategory(categories)?.path ?? [],
 });
 
 /** @returns the number by which products under a category path are found; 53 bits, so that no two paths of a catalog collide */
-export const keyOfCategory = (path: readonly string[]): number =>
-  products.computeValueId(0, JSON.stringify(path));
+export const keyOfCategory = (path: readonly string[]): number => computeValueId(0, JSON.stringify(path));
 
 const MAX_DEPTH = 20;
 
@@ -77,18 +112,14 @@ interface PageOrder {
   readonly identifier: string;
 }
 
-interface MadePage extends Pick<port.FoundProduct, 'updatedAt' | 'updatedBy'> {
+interface MadePage extends Pick<FoundProduct, 'updatedAt' | 'updatedBy'> {
   /** JSON without its closing brace. */
   readonly bytes: Uint8Array<SharedArrayBuffer>;
 }
 
 /** @returns a page, or the bytes of a large one; undefined if there is no such product. Source: docs/interface.md §14.3 */
 export async function readProductPage(
-  {
-    store,
-    scans,
-    tasks,
-  }: { readonly store: port.CatalogStore; readonly scans: Scans; readonly tasks: Tasks },
+  { store, scans, tasks }: { readonly store: CatalogStore; readonly scans: Scans; readonly tasks: Tasks },
   { projectId, identifier }: PageOrder,
   signal: AbortSignal,
 ) {
@@ -102,33 +133,29 @@ export async function readProductPage(
   if (measured.bytes > AT_ONCE_BYTES) {
     const made = await scans.makePage({ projectId, identifier }, signal);
     if (made === undefined) return undefined;
-    threads.countPassed(made.bytes.length);
+    countPassed(made.bytes.length);
     return [made.bytes, Buffer.from(`,"lastChange":${JSON.stringify(await findChange(made))}}`)];
   }
   const found = await store.findProduct(projectId, identifier);
   return found && { ...describeProduct(projectId, found), lastChange: await findChange(found) };
 }
 
-const makePage = (
-  snapshots: port.CatalogSnapshots,
-  { projectId, identifier }: PageOrder,
-  budget: threads.Budget,
-) =>
+const makePage = (snapshots: CatalogSnapshots, { projectId, identifier }: PageOrder, budget: Budget) =>
   snapshots.read(projectId, budget, async (snapshot) => {
     const found = await snapshot.findProduct(identifier);
     if (found === undefined) return undefined;
-    const bytes = threads.shareText(JSON.stringify(describeProduct(projectId, found)).slice(0, -1));
+    const bytes = shareText(JSON.stringify(describeProduct(projectId, found)).slice(0, -1));
     const { updatedAt, updatedBy } = found;
-    return new threads.Passed<MadePage>({ bytes, updatedAt, updatedBy }, bytes.length);
+    return new Passed<MadePage>({ bytes, updatedAt, updatedBy }, bytes.length);
   });
 
 /** @throws catalog_damaged */
-function describeProduct(projectId: number, found: port.FoundProduct) {
+function describeProduct(projectId: number, found: FoundProduct) {
   const { id, raw, updatedAt } = found;
   if (raw === null) throw new ServiceError('catalog_damaged', { values: [projectId] });
-  const upload = JSON.parse(raw) as products.UploadedProduct;
+  const upload = JSON.parse(raw) as UploadedProduct;
   const product = JSON.parse(`{"id":${id},${writeAnswer(found)},"lastUpdateTs":${updatedAt}}`) as object;
-  const known = ontology.indexByKey(found.ontology.attributes);
+  const known = indexByKey(found.ontology.attributes);
   const values = upload.attributes.map((value) => describeValue(value, known.get(value.key)));
   const notExtracted = values.flatMap((one) => {
     if (!('code' in one)) return [];
@@ -139,25 +166,25 @@ function describeProduct(projectId: number, found: port.FoundProduct) {
 }
 
 /** @returns a product's answer to lookups as JSON, without id and time */
-export function writeAnswer(found: port.FoundProduct): string {
-  const writer = new ontology.AnswerWriter(found.ontology.attributes, (path) => found.categories.get(path));
+export function writeAnswer(found: FoundProduct): string {
+  const writer = new AnswerWriter(found.ontology.attributes, (path) => found.categories.get(path));
   writer.begin();
   return writer.write(Buffer.from(found.raw ?? '')).toString();
 }
 
-function describeValue(uploaded: products.AttributeValue, attribute: ontology.Attribute | undefined) {
+function describeValue(uploaded: AttributeValue, attribute: Attribute | undefined) {
   if (attribute === undefined) {
     const message = 'the ontology does not know this attribute';
     return { ...uploaded, attribute: null, fact: null, code: 'attribute_unknown', message };
   }
   const { id, name, type, unitName } = attribute;
-  const read = ontology.readValue(uploaded.value, attribute);
+  const read = readValue(uploaded.value, attribute);
   if (read.kind === 'none') {
-    const message = ontology.describeNotExtracted(read.why, attribute);
+    const message = describeNotExtracted(read.why, attribute);
     return { ...uploaded, attribute: name, fact: null, code: read.why, message };
   }
   const number = read.kind === 'number' && { number: read.number, ...(unitName && { unit: unitName }) };
-  const fact = { attributeId: id, valueId: products.computeValueId(id, uploaded.value), type, ...number };
+  const fact = { attributeId: id, valueId: computeValueId(id, uploaded.value), type, ...number };
   return { ...uploaded, attribute: name, fact };
 }
 
@@ -184,7 +211,7 @@ export type SurveyQuestion =
     }
   | {
       readonly kind: 'effect';
-      readonly attribute: ontology.RequestedAttribute;
+      readonly attribute: RequestedAttribute;
       readonly deleted: readonly number[];
     }
   | SuggestionQuestion;
@@ -216,12 +243,12 @@ const LONG_READS = ['countProducts', 'weighRestore'] as const;
 type LongRead = (typeof LONG_READS)[number];
 
 interface Tally {
-  add(product: products.UploadedProduct): void;
+  add(product: UploadedProduct): void;
   describe(): object;
 }
 
 /** Opens a count for a room to the right. */
-export type OpenTally = (present: ontology.Ontology, question: SuggestionQuestion) => Tally;
+export type OpenTally = (present: Ontology, question: SuggestionQuestion) => Tally;
 
 type OpenSurvey = Awaited<ReturnType<typeof openSurvey>> & {
   /** The state of the catalog that the survey began with; undefined if its result is not kept. */
@@ -258,7 +285,7 @@ class KeptCoverage {
 
 /** @returns undefined for a question whose counts are not kept */
 async function markState(
-  snapshot: port.CatalogSnapshot,
+  snapshot: CatalogSnapshot,
   { projectId, question, isWhole }: SurveyOrder,
 ): Promise<string | undefined> {
   if (question.kind !== 'coverage') return undefined;
@@ -276,7 +303,7 @@ class Surveys {
     this.openSuggestions = openSuggestions;
   }
 
-  async countPart(snapshot: port.CatalogSnapshot, order: SurveyOrder): Promise<SurveyPart> {
+  async countPart(snapshot: CatalogSnapshot, order: SurveyOrder): Promise<SurveyPart> {
     if (!order.isFirst) return this.continue(snapshot, order);
     const mark = await markState(snapshot, order);
     const known = mark === undefined ? undefined : this.kept.find(mark);
@@ -293,7 +320,7 @@ class Surveys {
     return this.open.delete(handle);
   }
 
-  private async continue(snapshot: port.CatalogSnapshot, order: SurveyOrder): Promise<SurveyPart> {
+  private async continue(snapshot: CatalogSnapshot, order: SurveyOrder): Promise<SurveyPart> {
     const survey = this.open.get(order.handle);
     if (survey === undefined) throw new ServiceError('not_ready', { retryAfterSeconds: 1 });
     const isEnd = await countPart(snapshot, survey);
@@ -315,37 +342,37 @@ interface InputOf<Input> {
 
 /** The operations of the scanning thread. */
 export function scanOperations(
-  snapshots: port.CatalogSnapshots,
+  snapshots: CatalogSnapshots,
   openSuggestions: OpenTally,
-): Record<string, threads.Operation> {
+): Record<string, Operation> {
   const surveys = new Surveys(openSuggestions);
   const read = (name: LongRead) => [
     name,
-    ({ projectId, input }: { projectId: number; input: never }, budget: threads.Budget) =>
+    ({ projectId, input }: { projectId: number; input: never }, budget: Budget) =>
       snapshots.read(projectId, budget, (snapshot) =>
         (snapshot[name] as (input: never) => Promise<unknown>)(input),
       ),
   ];
   return {
     ...Object.fromEntries(LONG_READS.map(read)),
-    makePage: (order: PageOrder, budget: threads.Budget) => makePage(snapshots, order, budget),
-    listCommitChanges: ({ projectId, input }: InputOf<port.ChangePage>, budget: threads.Budget) =>
+    makePage: (order: PageOrder, budget: Budget) => makePage(snapshots, order, budget),
+    listCommitChanges: ({ projectId, input }: InputOf<ChangePage>, budget: Budget) =>
       snapshots.read(projectId, budget, async (snapshot) => {
         const found = await snapshot.listCommitChanges(input);
         return found && writeChanges(found, budget);
       }),
-    listProductChanges: ({ projectId, input }: InputOf<string>, budget: threads.Budget) =>
+    listProductChanges: ({ projectId, input }: InputOf<string>, budget: Budget) =>
       snapshots.read(projectId, budget, async (snapshot) =>
         writeChanges(await snapshot.listProductChanges(input), budget),
       ),
-    survey: (order: SurveyOrder, budget: threads.Budget) =>
+    survey: (order: SurveyOrder, budget: Budget) =>
       snapshots.read(order.projectId, budget, (snapshot) => surveys.countPart(snapshot, order)),
     endSurvey: ({ handle }: { handle: number }) => surveys.end(handle),
   };
 }
 
 async function openSurvey(
-  snapshot: port.CatalogSnapshot,
+  snapshot: CatalogSnapshot,
   { question, isWhole }: SurveyOrder,
   openSuggestions: OpenTally,
 ) {
@@ -356,33 +383,33 @@ async function openSurvey(
   const sampled = most < total;
   const blocks = sampled ? listSample(largest, most) : listAll(largest);
   const category = question.kind === 'coverage' ? question.category : undefined;
-  const holds = ({ categories }: products.UploadedProduct) =>
+  const holds = ({ categories }: UploadedProduct) =>
     category === undefined || categories.some(({ path }) => category.every((name, at) => path[at] === name));
   /** The rest of a block whose uploads were too large for one page. */
-  const rest = undefined as port.IdRange | undefined;
+  const rest = undefined as IdRange | undefined;
   const state = { sampled, scanned: 0, counted: 0, rest };
   return { tally, holds, total, blocks, of: most, ...state };
 }
 
-function openTally(present: ontology.Ontology, question: SurveyQuestion, openSuggestions: OpenTally): Tally {
+function openTally(present: Ontology, question: SurveyQuestion, openSuggestions: OpenTally): Tally {
   switch (question.kind) {
     case 'coverage':
-      return ontology.tallyCoverage(present.attributes);
+      return tallyCoverage(present.attributes);
     case 'effect':
-      return ontology.tallyEffect(ontology.planChange(present, question));
+      return tallyEffect(planChange(present, question));
     case 'suggestions':
       return openSuggestions(present, question);
   }
 }
 
 /** @returns whether that was the last part */
-async function countPart(snapshot: port.CatalogSnapshot, survey: OpenSurvey): Promise<boolean> {
+async function countPart(snapshot: CatalogSnapshot, survey: OpenSurvey): Promise<boolean> {
   const until = survey.scanned + PART;
   while (survey.scanned < until) {
-    const range: port.IdRange | undefined = survey.rest ?? survey.blocks.next().value;
+    const range: IdRange | undefined = survey.rest ?? survey.blocks.next().value;
     if (range === undefined) return true;
     const { rows, isCut } = await snapshot.listById(range);
-    for (const { text } of rows) countUpload(survey, JSON.parse(text) as products.UploadedProduct);
+    for (const { text } of rows) countUpload(survey, JSON.parse(text) as UploadedProduct);
     survey.scanned += rows.length;
     const last = rows.at(-1)?.id ?? range.upTo;
     survey.rest = isCut ? { ...range, after: last, limit: range.limit - rows.length } : undefined;
@@ -390,14 +417,14 @@ async function countPart(snapshot: port.CatalogSnapshot, survey: OpenSurvey): Pr
   return false;
 }
 
-function countUpload(survey: OpenSurvey, product: products.UploadedProduct): void {
+function countUpload(survey: OpenSurvey, product: UploadedProduct): void {
   if (!survey.holds(product)) return;
   survey.tally.add(product);
   survey.counted += 1;
 }
 
 /** The first products of each of equally many intervals of ids. */
-function* listSample(largest: number, most: number): Generator<port.IdRange, undefined> {
+function* listSample(largest: number, most: number): Generator<IdRange, undefined> {
   const blocks = most / BLOCK;
   for (let at = 0; at < blocks; at += 1) {
     const edge = (place: number) => Math.floor((place * largest) / blocks);
@@ -406,7 +433,7 @@ function* listSample(largest: number, most: number): Generator<port.IdRange, und
 }
 
 /** Ids are consecutive, so an interval contains at most as many products. */
-function* listAll(largest: number): Generator<port.IdRange, undefined> {
+function* listAll(largest: number): Generator<IdRange, undefined> {
   for (let after = 0; after < largest; after += PART)
     yield { after, upTo: Math.min(after + PART, largest), limit: PART };
 }
@@ -419,10 +446,10 @@ export type { WrittenChange } from './written-changes.ts';
 export type Scans = ReturnType<typeof createScans>;
 
 /** What a commit of millions of products changed takes minutes to read; a part of a survey takes two seconds. */
-const SCANNING: threads.BudgetTerms = { ms: 300_000, refusal: 'question_too_long' };
+const SCANNING: BudgetTerms = { ms: 300_000, refusal: 'question_too_long' };
 
 /** @param pool of one thread, which holds the counts of surveys */
-export function createScans(pool: threads.QuestionPool) {
+export function createScans(pool: QuestionPool) {
   let nextHandle = 1;
   type Order = Pick<SurveyOrder, 'projectId'> & Partial<SurveyOrder>;
   const run = <Output>(operation: string, order: Order, signal?: AbortSignal) =>
@@ -431,19 +458,15 @@ export function createScans(pool: threads.QuestionPool) {
     countProducts: (projectId: number) => run<number>('countProducts', { projectId }),
     read: <Name extends LongRead>(
       name: Name,
-      order: { readonly projectId: number; readonly input: Parameters<port.CatalogSnapshot[Name]>[0] },
+      order: { readonly projectId: number; readonly input: Parameters<CatalogSnapshot[Name]>[0] },
       signal: AbortSignal,
-    ) => run(name, order, signal) as ReturnType<port.CatalogSnapshot[Name]>,
+    ) => run(name, order, signal) as ReturnType<CatalogSnapshot[Name]>,
     /** @returns undefined for a commit that is not kept @throws answer_too_large */
-    listCommitChanges: (order: InputOf<port.ChangePage>, signal: AbortSignal) =>
+    listCommitChanges: (order: InputOf<ChangePage>, signal: AbortSignal) =>
       run<readonly WrittenChange[] | undefined>('listCommitChanges', order, signal),
     /** @throws answer_too_large */
     listProductChanges: (order: InputOf<string>, signal: AbortSignal) =>
-      run<readonly (WrittenChange & Pick<port.ProductChange, 'commit'>)[]>(
-        'listProductChanges',
-        order,
-        signal,
-      ),
+      run<readonly (WrittenChange & Pick<ProductChange, 'commit'>)[]>('listProductChanges', order, signal),
     /** @returns undefined if there is no such product */
     makePage: (order: PageOrder, signal: AbortSignal) => run<MadePage | undefined>('makePage', order, signal),
     /** Counts part by part, until the caller stops iterating. @throws request_invalid */

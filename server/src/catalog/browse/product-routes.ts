@@ -7,7 +7,15 @@ import { type Routes, sendJson, sendRaw, serve, serveRaw } from '../../http/serv
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import type { CatalogStore, IdentifierRange } from '../port.ts';
-import * as products from '../products/products.ts';
+import {
+  CategoryListQuery,
+  CategoryPage,
+  type LookupProduct,
+  ProductDetail,
+  ProductListQuery,
+  ProductPage,
+  ProductParams,
+} from '../products/products.ts';
 import { type ListedPage, type ListForm, readCategory, toListItem, writeTableItem } from './browse.ts';
 
 const about = { config: { guard: 'management', access: 'manage' }, tags: ['Products'] } as const;
@@ -21,8 +29,8 @@ export const productRoutes =
       ...about,
       summary: 'List, find or export the catalog of a project',
       params: ProjectParams,
-      query: products.ProductListQuery,
-      answer: { 200: products.ProductPage },
+      query: ProductListQuery,
+      answer: { 200: ProductPage },
       why: 'uploads are sent as they are stored',
       async handle({ project, query }, reply) {
         const { limit = 100, cursor, format = 'json', identifierPrefix } = query;
@@ -49,8 +57,8 @@ export const productRoutes =
     serveRaw(server, 'GET /management/projects/:id/products/:identifier', {
       ...about,
       summary: 'Read one product: uploaded and extracted values side by side, and what changed it last',
-      params: products.ProductParams,
-      answer: { 200: products.ProductDetail },
+      params: ProductParams,
+      answer: { 200: ProductDetail },
       why: 'a large page is made as bytes, by another thread',
       handle: ({ project, params: { identifier } }, reply) =>
         whileCallerWaits(reply, async (signal) => {
@@ -59,15 +67,15 @@ export const productRoutes =
             throw new ServiceError('not_found', `no product ${JSON.stringify(identifier)}`);
           if (Array.isArray(page)) return sendJson(reply, page);
           // A stored answer, which was made to this schema.
-          return { ...page, product: page.product as Static<typeof products.LookupProduct> };
+          return { ...page, product: page.product as Static<typeof LookupProduct> };
         }),
     });
     serve(server, 'GET /management/projects/:id/categories', {
       ...about,
       summary: 'List the categories that products of a project stand in',
       params: ProjectParams,
-      query: products.CategoryListQuery,
-      answer: { 200: products.CategoryPage },
+      query: CategoryListQuery,
+      answer: { 200: CategoryPage },
       handle({ project, query }, reply) {
         const { limit = 100, cursor, under } = query;
         const question = { under: under ? readCategory('under', under) : undefined, cursor, limit };
@@ -79,7 +87,7 @@ export const productRoutes =
   };
 
 /** @returns undefined if the list is ordered by identifier @throws query_invalid */
-function readQuestion({ q, filter, category }: Static<typeof products.ProductListQuery>) {
+function readQuestion({ q, filter, category }: Static<typeof ProductListQuery>) {
   if (!q && !filter && !category) return undefined;
   return { q, filter, category: category ? readCategory('category', category) : undefined };
 }

@@ -3,7 +3,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { closedAs, oneOf, orNull, ProjectParams, titled } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import * as http from '../../http/server/server.ts';
+import {
+  type RawAnswer,
+  type Routes,
+  type RouteTools,
+  type Sent,
+  sendRaw,
+  serveRaw,
+} from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
 import type { Catalog } from '../catalog.ts';
 import type { AttributeUse } from '../ontology/ontology.ts';
@@ -80,7 +87,7 @@ const Effect = titled('AttributeEffect', {
   uses: optional.list(Use, 'with renameTo: what names the attribute'),
 });
 
-type SurveyRouteParts = http.RouteTools & { readonly catalog: Catalog };
+type SurveyRouteParts = RouteTools & { readonly catalog: Catalog };
 
 const config = { guard: 'management', access: 'manage', isPatient: true, role: 'viewer' } as const;
 const NDJSON = 'application/x-ndjson';
@@ -96,9 +103,9 @@ const about = {
 
 /** Source: docs/interface.md §11.6. */
 export const surveyRoutes =
-  (parts: SurveyRouteParts): http.Routes =>
+  (parts: SurveyRouteParts): Routes =>
   (server) => {
-    http.serveRaw(server, 'GET /management/projects/:id/ontology/coverage', {
+    serveRaw(server, 'GET /management/projects/:id/ontology/coverage', {
       ...about,
       summary: 'How the ontology fits the catalog: values, facts and problems of each attribute',
       query: Type.Object({ ...SurveyQuery.properties, category: Type.Optional(CategoryPath) }),
@@ -111,7 +118,7 @@ export const surveyRoutes =
       },
     });
 
-    http.serveRaw(server, 'POST /management/projects/:id/ontology/preview', {
+    serveRaw(server, 'POST /management/projects/:id/ontology/preview', {
       ...about,
       summary: 'What a changed attribute would do to the facts of the catalog; nothing is stored',
       body: ChangedAttribute,
@@ -139,7 +146,7 @@ interface SurveyRequest {
 async function answer<Answer extends TSchema>(
   { catalog, limitScans }: SurveyRouteParts,
   { request, reply, isWhole, question, uses }: SurveyRequest,
-): Promise<http.Sent<Static<Answer>> | http.RawAnswer> {
+): Promise<Sent<Static<Answer>> | RawAnswer> {
   limitScans(request, reply);
   return whileCallerWaits(reply, async (signal) => {
     const parts = catalog.survey({ projectId: request.project.id, question, isWhole }, signal);
@@ -155,11 +162,11 @@ async function answer<Answer extends TSchema>(
     }
     if ((request.headers.accept ?? '').includes(NDJSON)) {
       const lines = writeLines(follow(), uses);
-      return http.sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(lines, { highWaterMark: 1 }));
+      return sendRaw(reply, `${NDJSON}; charset=utf-8`, Readable.from(lines, { highWaterMark: 1 }));
     }
     // The scanning thread counts what the question asks for, which types cannot express.
     for await (const { result } of follow())
-      if (result !== undefined) return flatten(result, uses) as unknown as http.Sent<Static<Answer>>;
+      if (result !== undefined) return flatten(result, uses) as unknown as Sent<Static<Answer>>;
     throw new Error('a survey ends with a result');
   });
 }

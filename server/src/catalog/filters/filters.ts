@@ -2,7 +2,22 @@
  * The door of filters: the one language for selecting things, and the one comparison of values. Relations,
  * lists of products and mappings use it. Pure.
  */
-import * as ontology from '../ontology/ontology.ts';
+import {
+  type Attribute,
+  addPlain,
+  computeInBase,
+  convertToBase,
+  dimensionOf,
+  isSameUnit,
+  type Measure,
+  type MeasureTerm,
+  type Rounding,
+  readMeasure,
+  readPlain,
+  readValue,
+  solveMeasure,
+  splitMeasure,
+} from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 
 /** A value that can be compared: text by code point, numbers, instants in ms, true as 1 and false as 0. */
@@ -10,7 +25,7 @@ export type Comparable = string | number;
 
 /** What is needed to compare the values of an attribute; `keys` are the keys of an upload that mean it. */
 export interface ComparedAttribute
-  extends Pick<ontology.Attribute, 'name' | 'type' | 'unitName' | 'decimal' | 'unitAliases'> {
+  extends Pick<Attribute, 'name' | 'type' | 'unitName' | 'decimal' | 'unitAliases'> {
   readonly keys: readonly string[];
   /** Set if it is not an attribute but a field that every product has. */
   readonly field?: OwnField;
@@ -20,7 +35,7 @@ export interface ComparedAttribute
    */
   readonly dimension?: string;
   /** A computation on its values before comparing, see `compute`. */
-  readonly term?: ontology.MeasureTerm;
+  readonly term?: MeasureTerm;
 }
 
 /** A computation on a number in a definition: multiplied first, then added to. Source: docs/interface.md §12.3. */
@@ -61,7 +76,7 @@ export function toCompared(
   { name, type, unitName, decimal, unitAliases }: Omit<ComparedAttribute, 'keys' | 'dimension'>,
   keys: readonly string[],
 ): ComparedAttribute {
-  const dimension = unitName === undefined ? undefined : ontology.dimensionOf(unitName, unitAliases);
+  const dimension = unitName === undefined ? undefined : dimensionOf(unitName, unitAliases);
   return {
     name,
     type,
@@ -91,10 +106,10 @@ const kindOf = ({ type }: ComparedAttribute) => KINDS[type];
 /** @returns a value of an upload as the attribute reads it; undefined if it makes no fact (§11.3) */
 export function readComparable(value: string, attribute: ComparedAttribute): Comparable | undefined {
   if (attribute.type === 'NUMERIC_ATTRIBUTE') {
-    const measure = ontology.readMeasure(value, attribute);
+    const measure = readMeasure(value, attribute);
     return 'plain' in measure ? toNumber(measure.plain, attribute) : undefined;
   }
-  const read = ontology.readValue(value, attribute as unknown as ontology.Attribute);
+  const read = readValue(value, attribute as unknown as Attribute);
   switch (read.kind) {
     case 'text':
       return value;
@@ -113,8 +128,8 @@ function toNumber(
   { unitName = '', dimension, unitAliases, term }: ComparedAttribute,
   unit = unitName,
 ): number {
-  if (term !== undefined) return ontology.computeInBase({ plain, unit }, term, unitAliases) + 0;
-  return (dimension === undefined ? Number(plain) : ontology.convertToBase(plain, unit, unitAliases)) + 0;
+  if (term !== undefined) return computeInBase({ plain, unit }, term, unitAliases) + 0;
+  return (dimension === undefined ? Number(plain) : convertToBase(plain, unit, unitAliases)) + 0;
 }
 
 /**
@@ -125,9 +140,9 @@ export function sumComparables(
   parts: readonly { readonly text: string; readonly times: number }[],
   attribute: ComparedAttribute,
 ): ComparableValue {
-  const plain = ontology.addPlain(
+  const plain = addPlain(
     parts.flatMap(({ text, times }) => {
-      const measure = ontology.readMeasure(text, attribute);
+      const measure = readMeasure(text, attribute);
       return 'plain' in measure ? [{ plain: measure.plain, times }] : [];
     }),
   );
@@ -139,13 +154,13 @@ export function sumComparables(
 }
 
 /** @returns the number of a value that makes a fact of the numeric attribute, in the attribute's unit */
-export function readNumber(text: string, attribute: ComparedAttribute): ontology.Measure | undefined {
-  const measure = ontology.readMeasure(text, attribute);
+export function readNumber(text: string, attribute: ComparedAttribute): Measure | undefined {
+  const measure = readMeasure(text, attribute);
   return 'plain' in measure ? { plain: measure.plain, unit: attribute.unitName ?? '' } : undefined;
 }
 
 /** @returns the number in comparable form, after the computation on the attribute */
-export const toComparable = ({ plain, unit }: ontology.Measure, attribute: ComparedAttribute): Comparable =>
+export const toComparable = ({ plain, unit }: Measure, attribute: ComparedAttribute): Comparable =>
   toNumber(plain, attribute, unit);
 
 /**
@@ -154,15 +169,11 @@ export const toComparable = ({ plain, unit }: ontology.Measure, attribute: Compa
  * the computation has the factor 0
  */
 export const solveNumber = (
-  known: { readonly measure: ontology.Measure; readonly term?: ontology.MeasureTerm | undefined },
+  known: { readonly measure: Measure; readonly term?: MeasureTerm | undefined },
   { unitName: unit = '', term = {}, unitAliases }: ComparedAttribute,
-  rounding: ontology.Rounding,
+  rounding: Rounding,
 ): string | undefined =>
-  ontology.solveMeasure(
-    { measure: known.measure, term: known.term ?? {} },
-    { unit, term, rounding },
-    unitAliases,
-  );
+  solveMeasure({ measure: known.measure, term: known.term ?? {} }, { unit, term, rounding }, unitAliases);
 
 /** A date alone means its midnight; without a zone, UTC. */
 function readInstant(value: string): number {
@@ -191,9 +202,9 @@ export function readOperandMeasure(value: unknown, attribute: ComparedAttribute)
   const { unitName = '', dimension, unitAliases } = attribute;
   if (typeof value === 'number') return { plain: String(value), unit: unitName };
   if (typeof value !== 'string') return undefined;
-  const { number, unit = '' } = ontology.splitMeasure(value);
-  const converts = dimension !== undefined && ontology.dimensionOf(unit, unitAliases) === dimension;
-  if (!converts && !ontology.isSameUnit(unit, unitName, unitAliases)) return undefined;
+  const { number, unit = '' } = splitMeasure(value);
+  const converts = dimension !== undefined && dimensionOf(unit, unitAliases) === dimension;
+  if (!converts && !isSameUnit(unit, unitName, unitAliases)) return undefined;
   const plain = readOperandNumber(number, attribute);
   return plain === undefined ? undefined : { plain, unit };
 }
@@ -203,9 +214,9 @@ export function readOperandMeasure(value: unknown, attribute: ComparedAttribute)
  * attribute's form, else in any unambiguous form. `1,234` is ambiguous.
  */
 function readOperandNumber(number: string, { decimal }: ComparedAttribute): string | undefined {
-  const own = ontology.readPlain(number, 'plain') ?? (decimal && ontology.readPlain(number, decimal));
+  const own = readPlain(number, 'plain') ?? (decimal && readPlain(number, decimal));
   if (own !== undefined) return own;
-  const read = (['comma', 'point'] as const).flatMap((form) => ontology.readPlain(number, form) ?? []);
+  const read = (['comma', 'point'] as const).flatMap((form) => readPlain(number, form) ?? []);
   return new Set(read).size === 1 ? read[0] : undefined;
 }
 

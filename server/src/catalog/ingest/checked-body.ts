@@ -1,8 +1,31 @@
 import { createHash } from 'node:crypto';
 import { refuseOtherBytes, sampleBytes } from '../../storage/threads/threads.ts';
 import type { DerivedFrom, DerivedSource } from '../derivation.ts';
-import * as ontology from '../ontology/ontology.ts';
-import * as products from '../products/products.ts';
+import {
+  type Attribute,
+  type ExtractionListener,
+  type Extractor,
+  isBlank,
+  isSurelyText,
+  joinObserved,
+  type Observed,
+  observeValue,
+} from '../ontology/ontology.ts';
+import {
+  type BodyForm,
+  type BodySource,
+  checkBody,
+  isTooShortForExcess,
+  type MendedProduct,
+  normaliseProduct,
+  type ProductPacker,
+  refuseExcess,
+  type SentPatch,
+  type SentProduct,
+  type SkippedProduct,
+  type UploadedProduct,
+  unpackBody,
+} from '../products/products.ts';
 import { type ScannedBody, scanBody, TextNumbers } from './scan/scan.ts';
 
 export interface CheckedBody {
@@ -11,8 +34,8 @@ export interface CheckedBody {
   readonly parsed: number;
   readonly repeated: readonly string[];
   /** Invalid products that were left out. */
-  readonly skipped: readonly products.SkippedProduct[];
-  readonly mended: readonly products.MendedProduct[];
+  readonly skipped: readonly SkippedProduct[];
+  readonly mended: readonly MendedProduct[];
   /** The unpacked size. */
   readonly bytes: number;
   /** Of the unpacked body, if it was requested. */
@@ -20,9 +43,9 @@ export interface CheckedBody {
   /** @returns the products of a body of whole products, distinct by identifier */
   openProducts(): ProductSource;
   /** @returns those of a body of patches, distinct by identifier */
-  readonly patches: readonly products.SentPatch[];
+  readonly patches: readonly SentPatch[];
   /** @returns attributes that the ontology does not know, in a body of whole products */
-  observeUnknown(known: ReadonlyMap<string, ontology.Attribute>): [string, ontology.Observed][];
+  observeUnknown(known: ReadonlyMap<string, Attribute>): [string, Observed][];
   /** @returns the category paths without an id, as JSON, each once */
   listPaths(): readonly string[];
   /** @throws Error if its bytes are no longer those that were checked */
@@ -36,51 +59,46 @@ const LEAST_SCANNED_BYTES = 8 * 1024;
  * Checks a body in one pass over its bytes, and if that leaves doubts, with the validator, whose errors are exact.
  * @throws every refusal of docs/interface.md §7.3
  */
-export function openBody(
-  source: products.BodySource,
-  form: products.BodyForm,
-  isDigested = false,
-): CheckedBody {
-  const bytes = products.unpackBody(source);
+export function openBody(source: BodySource, form: BodyForm, isDigested = false): CheckedBody {
+  const bytes = unpackBody(source);
   const checked = checkPlain({ ...source, bytes, encoding: 'identity' }, form);
   return isDigested ? { ...checked, digest: createHash('sha256').update(bytes).digest('hex') } : checked;
 }
 
-type PlainSource = products.BodySource & { readonly bytes: Buffer };
+type PlainSource = BodySource & { readonly bytes: Buffer };
 
-function checkPlain(source: PlainSource, form: products.BodyForm): CheckedBody {
+function checkPlain(source: PlainSource, form: BodyForm): CheckedBody {
   const { bytes, maxMib } = source;
   const sample = sampleBytes(bytes);
   const isScanned = form === 'products' && bytes.length >= LEAST_SCANNED_BYTES;
   const scanned = isScanned ? scanBody(bytes) : undefined;
   if (scanned === undefined) return validateBody(source, form);
   // Valid products can contain too many values together; the validator counts them itself.
-  if (!products.isTooShortForExcess(bytes, maxMib)) products.refuseExcess(bytes, maxMib);
+  if (!isTooShortForExcess(bytes, maxMib)) refuseExcess(bytes, maxMib);
   return { ...describeScanned(bytes, scanned), refuseOther: () => refuseOtherBytes(bytes, sample) };
 }
 
 /** @throws every refusal of docs/interface.md §7.3 */
-export function validateBody(source: products.BodySource, form: products.BodyForm): CheckedBody {
-  const { products: valid, ...checked } = products.checkBody(source, form);
+export function validateBody(source: BodySource, form: BodyForm): CheckedBody {
+  const { products: valid, ...checked } = checkBody(source, form);
   return {
     ...checked,
     parsed: valid.length,
     bytes: source.bytes.length,
-    openProducts: () => sourceOfParsed((valid as products.SentProduct[]).map(products.normaliseProduct)),
+    openProducts: () => sourceOfParsed((valid as SentProduct[]).map(normaliseProduct)),
     patches: form === 'patches' ? valid : [],
-    observeUnknown: (known) =>
-      form === 'products' ? observeUnknown(valid as products.SentProduct[], known) : [],
+    observeUnknown: (known) => (form === 'products' ? observeUnknown(valid as SentProduct[], known) : []),
     listPaths: () => listPaths(valid),
     refuseOther() {},
   };
 }
 
 /** @returns the number of pages, in a list or in the first list of an object */
-export function countPages(source: Omit<products.BodySource, 'onInvalid'>): number | undefined {
+export function countPages(source: Omit<BodySource, 'onInvalid'>): number | undefined {
   try {
-    const bytes = products.unpackBody(source);
+    const bytes = unpackBody(source);
     if (bytes.length > source.maxMib * 1024 * 1024) return undefined;
-    products.refuseExcess(bytes, source.maxMib);
+    refuseExcess(bytes, source.maxMib);
     const sent: unknown = JSON.parse(bytes.toString());
     return [sent, ...Object.values(sent ?? {})].find(Array.isArray)?.length;
   } catch {
@@ -106,30 +124,30 @@ function describeScanned(bytes: Buffer, scanned: ScannedBody): Omit<CheckedBody,
 }
 
 function observeUnknown(
-  sent: readonly products.SentProduct[],
-  known: ReadonlyMap<string, ontology.Attribute>,
-): [string, ontology.Observed][] {
-  const observed = new Map<string, ontology.Observed>();
+  sent: readonly SentProduct[],
+  known: ReadonlyMap<string, Attribute>,
+): [string, Observed][] {
+  const observed = new Map<string, Observed>();
   for (const { attributes } of sent) observeValues(attributes ?? [], known, observed);
   return [...observed];
 }
 
 function observeValues(
-  attributes: NonNullable<products.SentProduct['attributes']>,
-  known: ReadonlyMap<string, ontology.Attribute>,
-  observed: Map<string, ontology.Observed>,
+  attributes: NonNullable<SentProduct['attributes']>,
+  known: ReadonlyMap<string, Attribute>,
+  observed: Map<string, Observed>,
 ): void {
   for (const { key, value } of attributes) {
-    if (value === null || ontology.isBlank(value) || known.has(key)) continue;
+    if (value === null || isBlank(value) || known.has(key)) continue;
     const before = observed.get(key);
     // Text stays text, whatever follows, so most values are not judged again.
-    if (before !== undefined && ontology.isSurelyText(before)) continue;
-    observed.set(key, ontology.joinObserved(before, ontology.observeValue(value)));
+    if (before !== undefined && isSurelyText(before)) continue;
+    observed.set(key, joinObserved(before, observeValue(value)));
   }
 }
 
 /** @returns the paths that came without an id, as JSON, each once */
-function listPaths(sent: readonly Pick<products.SentProduct | products.SentPatch, 'categories'>[]): string[] {
+function listPaths(sent: readonly Pick<SentProduct | SentPatch, 'categories'>[]): string[] {
   const paths = new Set<string>();
   for (const { categories } of sent)
     for (const { path, categoryId } of categories ?? [])
@@ -140,17 +158,17 @@ function listPaths(sent: readonly Pick<products.SentProduct | products.SentPatch
 /** Products that become rows, by index. */
 export interface ProductSource {
   listIdentifiers(): readonly string[];
-  read(row: number): products.UploadedProduct;
+  read(row: number): UploadedProduct;
   /** @returns the products with the attributes of these keys */
   openDerived(keys: ReadonlySet<string>): DerivedSource;
   /** Writes the stored form. */
-  write(row: number, packer: products.ProductPacker): void;
+  write(row: number, packer: ProductPacker): void;
   /** @returns a function that reports the values of a product that make no fact */
-  inspectBy(extractor: ontology.Extractor, listener: ontology.ExtractionListener): (row: number) => void;
+  inspectBy(extractor: Extractor, listener: ExtractionListener): (row: number) => void;
 }
 
-export function sourceOfParsed(parsed: readonly products.UploadedProduct[]): ProductSource {
-  const read = (row: number) => parsed[row] as products.UploadedProduct;
+export function sourceOfParsed(parsed: readonly UploadedProduct[]): ProductSource {
+  const read = (row: number) => parsed[row] as UploadedProduct;
   return {
     listIdentifiers: () => parsed.map(({ identifier }) => identifier),
     read,
@@ -161,10 +179,7 @@ export function sourceOfParsed(parsed: readonly products.UploadedProduct[]): Pro
 }
 
 /** Parsed products, with numbers instead of the texts of some attributes. */
-function numberTexts(
-  read: (row: number) => products.UploadedProduct,
-  keys: readonly string[],
-): DerivedSource {
+function numberTexts(read: (row: number) => UploadedProduct, keys: readonly string[]): DerivedSource {
   const numbers = new Map(keys.map((key, number) => [key, number]));
   const texts = keys.map(() => new TextNumbers());
   const byPaths = new Map<string, DerivedFrom['categories']>();

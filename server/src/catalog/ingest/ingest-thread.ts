@@ -2,9 +2,42 @@ import { type ProductViolation, ServiceError } from '../../kernel/errors.ts';
 import type { BodyEncoding } from '../../storage/payloads/payloads.ts';
 import { type Budget, type Operation, Passed } from '../../storage/threads/threads.ts';
 import type { Derive } from '../derivation.ts';
-import * as ontology from '../ontology/ontology.ts';
-import type * as port from '../port.ts';
-import * as products from '../products/products.ts';
+import {
+  type Attribute,
+  createExtractor,
+  type DraftSettings,
+  describeFacts,
+  draftAttribute,
+  type Extractor,
+  indexByKey,
+  isBlank,
+  isWaiting,
+  joinObservations,
+  joinObserved,
+  listFacts,
+  type Observations,
+  type Observed,
+  type Ontology,
+} from '../ontology/ontology.ts';
+import type {
+  BatchKey,
+  CatalogSnapshot,
+  CatalogSnapshots,
+  FollowedProducts,
+  OutdatedProduct,
+  PresentProduct,
+} from '../port.ts';
+import {
+  type BodyForm,
+  describeInvalid,
+  listProductErrors,
+  type OnInvalid,
+  type PackedProducts,
+  ProductPacker,
+  patchProduct,
+  transferOf,
+  type UploadedProduct,
+} from '../products/products.ts';
 import {
   type CheckedBody,
   countPages,
@@ -25,13 +58,13 @@ export interface IngestSource {
   readonly payloadName: string;
   readonly encoding: BodyEncoding;
   readonly maxMib: number;
-  readonly form: products.BodyForm;
+  readonly form: BodyForm;
 }
 
 export interface CheckInput extends Omit<IngestSource, 'payloadName'> {
   /** Whether the result has the digest of the body. */
   readonly isDigested: boolean;
-  readonly onInvalid: products.OnInvalid;
+  readonly onInvalid: OnInvalid;
   readonly bytes: Uint8Array;
 }
 
@@ -48,14 +81,14 @@ export interface CheckResult {
 export const describeChecked = ({ sent, parsed, skipped, digest }: CheckedBody): CheckResult => ({
   sent,
   parsed,
-  validation: products.describeInvalid(skipped),
+  validation: describeInvalid(skipped),
   ...(digest !== undefined && { digest }),
 });
 
 /** What a batch of a full update is judged by besides the ontology. */
-interface FullUpdateContext extends Pick<ontology.DraftSettings, 'locale'> {
+interface FullUpdateContext extends Pick<DraftSettings, 'locale'> {
   /** Values of attributes that the ontology does not know, in the batches before. */
-  readonly observed: ontology.Observations;
+  readonly observed: Observations;
 }
 
 export interface ExtractionOrder {
@@ -72,7 +105,7 @@ interface ExtractInput extends ExtractionOrder {
 
 /** The products of a request as rows for the store. */
 export interface Extracted {
-  readonly packed: products.PackedProducts;
+  readonly packed: PackedProducts;
   /** The revision of the ontology that judged the values. */
   readonly revision: number;
   readonly derivationRevision: number;
@@ -80,15 +113,15 @@ export interface Extracted {
   readonly report: Uint8Array<ArrayBuffer>;
   readonly unknownIdentifiers: number;
   /** For a full update: attributes that the ontology does not know, or whose type is judged anew. */
-  readonly observed: readonly [string, ontology.Observed][];
+  readonly observed: readonly [string, Observed][];
   /** Those of them that the full update will create, still without an id. */
-  readonly drafts: readonly ontology.Attribute[];
+  readonly drafts: readonly Attribute[];
 }
 
-export interface ReviewInput extends port.BatchKey {
+export interface ReviewInput extends BatchKey {
   readonly projectId: number;
   /** Attributes that the full update will create. */
-  readonly drafts: readonly ontology.Attribute[];
+  readonly drafts: readonly Attribute[];
 }
 
 /** A staged batch judged again, by another ontology. */
@@ -101,7 +134,7 @@ export interface ReviewedBatch {
 }
 
 /** Products whose facts now follow a newer ontology. */
-export interface FollowedPage extends port.FollowedProducts {
+export interface FollowedPage extends FollowedProducts {
   /** NDJSON. */
   readonly report: string;
   readonly lastId: number;
@@ -123,9 +156,9 @@ interface PlaceInCatalog {
 interface CompiledOntology {
   readonly revision: number;
   readonly signature: string;
-  readonly extractor: ontology.Extractor;
+  readonly extractor: Extractor;
   /** By the key in an upload. */
-  readonly known: ReadonlyMap<string, ontology.Attribute>;
+  readonly known: ReadonlyMap<string, Attribute>;
   /** Category paths that have an id, which is permanent. */
   readonly paths: Set<string>;
 }
@@ -134,7 +167,7 @@ interface CompiledOntology {
 const COMPILED_PROJECTS = 64;
 
 /** The operations of a parsing thread, which holds bodies in progress and a cache of ontologies. */
-export function ingestOperations(snapshots: port.CatalogSnapshots): Record<string, Operation> {
+export function ingestOperations(snapshots: CatalogSnapshots): Record<string, Operation> {
   const held = new Map<number, CheckedBody>();
   const compiled = new Map<number, CompiledOntology>();
 
@@ -162,7 +195,7 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
       const { revision: derivationRevision, derive } = await snapshot.openDerivation();
       const report = new ReportWriter();
       report.addSkipped(body);
-      const packer = new products.ProductPacker(room.buffer);
+      const packer = new ProductPacker(room.buffer);
       const packing = { extractor, derive, draftNames: listKeys(drafts), report, packer };
       const pack = source.form === 'products' ? packProducts : packPatches;
       const { derived, unknownIdentifiers } = await pack(body, snapshot, packing);
@@ -181,7 +214,7 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
       };
     });
     const { packed, report } = extracted;
-    return new Passed(extracted, packed.bytes.length, [...products.transferOf(packed), report.buffer]);
+    return new Passed(extracted, packed.bytes.length, [...transferOf(packed), report.buffer]);
   }
 
   /** An accepted body: what is invalid in it is left out, and if it cannot be read at all, no sender is at fault. */
@@ -204,7 +237,7 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
       const report = new ReportWriter();
       const documents = await snapshot.listStagedDocuments(staged);
       const gaining = documents.flatMap(({ product: id, isFresh, raw }) => {
-        const product = JSON.parse(raw) as products.UploadedProduct;
+        const product = JSON.parse(raw) as UploadedProduct;
         extractor.inspect(product, report);
         if (isFresh === 1) return [];
         report.changed.delete(product.identifier);
@@ -232,11 +265,7 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
     });
 
   /** The same ontology gives the same extractor, with its cached facts. */
-  function compile(
-    projectId: number,
-    present: ontology.Ontology,
-    drafts: readonly ontology.Attribute[],
-  ): CompiledOntology {
+  function compile(projectId: number, present: Ontology, drafts: readonly Attribute[]): CompiledOntology {
     const { revision } = present;
     const attributes = [...present.attributes, ...drafts];
     const signature = JSON.stringify(attributes);
@@ -250,8 +279,8 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
             revision,
             signature,
             paths: before?.paths ?? new Set<string>(),
-            extractor: ontology.createExtractor(attributes),
-            known: ontology.indexByKey(attributes),
+            extractor: createExtractor(attributes),
+            known: indexByKey(attributes),
           };
     compiled.delete(projectId);
     compiled.set(projectId, made);
@@ -273,15 +302,13 @@ export function ingestOperations(snapshots: port.CatalogSnapshots): Record<strin
 }
 
 /** Attributes that the ontology does not know, and those whose values are judged anew, by name. */
-function observeUnknown(body: CheckedBody, known: ReadonlyMap<string, ontology.Attribute>) {
-  const waiting = new Map([...known].filter(([, attribute]) => ontology.isWaiting(attribute)));
+function observeUnknown(body: CheckedBody, known: ReadonlyMap<string, Attribute>) {
+  const waiting = new Map([...known].filter(([, attribute]) => isWaiting(attribute)));
   if (waiting.size === 0) return body.observeUnknown(known);
   const settled = new Map([...known].filter(([key]) => !waiting.has(key)));
   const observed = body.observeUnknown(settled);
   return [
-    ...ontology.joinObservations(
-      observed.map(([key, seen]) => new Map([[waiting.get(key)?.name ?? key, seen]])),
-    ),
+    ...joinObservations(observed.map(([key, seen]) => new Map([[waiting.get(key)?.name ?? key, seen]]))),
   ];
 }
 
@@ -290,20 +317,20 @@ const NO_DRAFTS: Pick<Extracted, 'observed' | 'drafts'> = { observed: [], drafts
 /** They get their ids at the commit, when the values of all batches are known. */
 function draftUnknown(
   body: CheckedBody,
-  { mode, unitAliases, attributes }: ontology.Ontology,
+  { mode, unitAliases, attributes }: Ontology,
   { locale, observed: before }: FullUpdateContext,
 ): typeof NO_DRAFTS {
-  const observed = observeUnknown(body, ontology.indexByKey(attributes));
+  const observed = observeUnknown(body, indexByKey(attributes));
   if (mode === 'own') return { observed, drafts: [] };
   const settings = { locale, unitAliases };
   const drafts = observed.map(([name, seen]) =>
-    ontology.draftAttribute({ id: 0, name }, ontology.joinObserved(before.get(name), seen), settings),
+    draftAttribute({ id: 0, name }, joinObserved(before.get(name), seen), settings),
   );
   return { observed, drafts };
 }
 
 /** Adds those that have an id to `known`. */
-async function findUnknownPaths(snapshot: port.CatalogSnapshot, known: Set<string>, all: readonly string[]) {
+async function findUnknownPaths(snapshot: CatalogSnapshot, known: Set<string>, all: readonly string[]) {
   const paths = all.filter((path) => !known.has(path));
   if (paths.length === 0) return [];
   for (const path of (await snapshot.findCategories(paths)).keys()) known.add(path);
@@ -312,14 +339,14 @@ async function findUnknownPaths(snapshot: port.CatalogSnapshot, known: Set<strin
 
 /** Where the products of one request go, and what reports values that make no fact. */
 interface Packing {
-  readonly extractor: ontology.Extractor;
+  readonly extractor: Extractor;
   readonly derive: Derive;
   readonly draftNames: ReadonlySet<string>;
   readonly report: ReportWriter;
-  readonly packer: products.ProductPacker;
+  readonly packer: ProductPacker;
 }
 
-async function packProducts(body: CheckedBody, snapshot: port.CatalogSnapshot, packing: Packing) {
+async function packProducts(body: CheckedBody, snapshot: CatalogSnapshot, packing: Packing) {
   packing.report.addRepeated(body.repeated);
   const source = body.openProducts();
   const identifiers = source.listIdentifiers();
@@ -330,19 +357,13 @@ async function packProducts(body: CheckedBody, snapshot: port.CatalogSnapshot, p
 }
 
 /** Products of a partial update, merged with the present ones. */
-async function packPatches(
-  { patches, repeated }: CheckedBody,
-  snapshot: port.CatalogSnapshot,
-  packing: Packing,
-) {
+async function packPatches({ patches, repeated }: CheckedBody, snapshot: CatalogSnapshot, packing: Packing) {
   const { report } = packing;
   report.addRepeated(repeated, 'its changes were made in their order');
   const rows = await snapshot.findPatched(patches.map(({ identifier }) => identifier));
   const byIdentifier = new Map(rows.map((row) => [row.identifier, row]));
   const found = patches.map((patch) => ({ patch, present: byIdentifier.get(patch.identifier) }));
-  const patched = found.map(
-    ({ patch, present }) => present && products.patchProduct(JSON.parse(present.raw), patch),
-  );
+  const patched = found.map(({ patch, present }) => present && patchProduct(JSON.parse(present.raw), patch));
   const source = sourceOfParsed(patched.filter((product) => product !== undefined));
   const { add, finish } = packFrom(source, packing);
   let row = 0;
@@ -353,7 +374,7 @@ async function packPatches(
       continue;
     }
     // A patch that would make the product invalid in an upload changes nothing.
-    const errors = products.listProductErrors(source.read(row), 'products');
+    const errors = listProductErrors(source.read(row), 'products');
     if (errors.length === 0) add(row, identifier, present);
     else report.addSkipped({ skipped: [{ identifier, index: 0, errors }], mended: [] });
     row += 1;
@@ -364,7 +385,7 @@ async function packPatches(
 function packFrom(source: ProductSource, { extractor, derive, draftNames, report, packer }: Packing) {
   const batch = derive(source.openDerived, (line) => report.add(line));
   const inspect = source.inspectBy(extractor, report);
-  const add = (row: number, identifier: string, present: port.PresentProduct | undefined): void => {
+  const add = (row: number, identifier: string, present: PresentProduct | undefined): void => {
     packer.begin(identifier);
     source.write(row, packer);
     const hash = packer.hashRaw();
@@ -382,32 +403,31 @@ function packFrom(source: ProductSource, { extractor, derive, draftNames, report
   return { add, finish: () => batch?.finish() };
 }
 
-const listKeys = (attributes: readonly ontology.Attribute[]): ReadonlySet<string> =>
-  new Set(ontology.indexByKey(attributes).keys());
+const listKeys = (attributes: readonly Attribute[]): ReadonlySet<string> =>
+  new Set(indexByKey(attributes).keys());
 
-const holdsAny = ({ attributes }: products.UploadedProduct, names: ReadonlySet<string>): boolean =>
-  attributes.some(({ key, value }) => names.has(key) && !ontology.isBlank(value));
+const holdsAny = ({ attributes }: UploadedProduct, names: ReadonlySet<string>): boolean =>
+  attributes.some(({ key, value }) => names.has(key) && !isBlank(value));
 
 /** Reports what makes no fact any more, and finds products whose facts differ from those by the ontology that each followed. */
 async function compareFacts(
-  rows: readonly port.OutdatedProduct[],
+  rows: readonly OutdatedProduct[],
   { extractor, known }: CompiledOntology,
-  snapshot: port.CatalogSnapshot,
+  snapshot: CatalogSnapshot,
 ): Promise<{ report: string; changed: boolean[] }> {
   const report = new ReportWriter();
-  const past = new Map<number, ReadonlyMap<string, ontology.Attribute> | undefined>();
+  const past = new Map<number, ReadonlyMap<string, Attribute> | undefined>();
   for (const revision of new Set(rows.map((row) => row.revision))) {
     const attributes = await snapshot.readPastOntology(revision);
-    past.set(revision, attributes && ontology.indexByKey(attributes));
+    past.set(revision, attributes && indexByKey(attributes));
   }
   const changed = rows.map(({ raw, revision }) => {
-    const product = JSON.parse(raw) as products.UploadedProduct;
+    const product = JSON.parse(raw) as UploadedProduct;
     extractor.inspect(product, report);
     const before = past.get(revision);
     if (before === undefined) return true;
     reportChanged(report, product, { before, after: known });
-    const describe = (byKey: typeof known) =>
-      ontology.describeFacts(ontology.listFacts(product.attributes, byKey));
+    const describe = (byKey: typeof known) => describeFacts(listFacts(product.attributes, byKey));
     return describe(before) !== describe(known);
   });
   return { report: report.toText(), changed };

@@ -17,7 +17,17 @@ import {
 import type { PreparedWalk } from '../port.ts';
 import type { BodyForm, OnInvalid } from '../products/products.ts';
 import { openBody } from './checked-body.ts';
-import * as thread from './ingest-thread.ts';
+import {
+  type CheckInput,
+  type CheckResult,
+  describeChecked,
+  type Extracted,
+  type ExtractionOrder,
+  type FollowedPage,
+  type IngestSource,
+  type ReviewedBatch,
+  type ReviewInput,
+} from './ingest-thread.ts';
 
 export { type CheckResult, type IngestSource, ingestOperations } from './ingest-thread.ts';
 
@@ -25,7 +35,7 @@ export { type CheckResult, type IngestSource, ingestOperations } from './ingest-
 export type Ingest = ReturnType<typeof createIngest>;
 
 /** Products in memory that is given back once they are written. */
-export interface Packed extends thread.Extracted {
+export interface Packed extends Extracted {
   readonly loan: Loan;
 }
 
@@ -44,8 +54,8 @@ interface SentBody {
   readonly isDigested?: boolean;
 }
 
-interface AcceptedBody extends thread.CheckResult {
-  readonly source: thread.IngestSource;
+interface AcceptedBody extends CheckResult {
+  readonly source: IngestSource;
 }
 
 /** A body of the largest size takes seconds. */
@@ -67,10 +77,10 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
   const run = <Output>(operation: string, projectId: number, input: object) =>
     threads.run<Output>(operation, { projectId, ...input }, { key: projectId });
 
-  async function check(projectId: number, input: thread.CheckInput): Promise<thread.CheckResult> {
+  async function check(projectId: number, input: CheckInput): Promise<CheckResult> {
     if (input.bytes.length > SMALL_BODY_BYTES || input.encoding !== 'identity')
-      return threads.ask<thread.CheckResult>('check', input, { key: projectId, terms: READING });
-    return thread.describeChecked(openBody(input, input.form, input.isDigested));
+      return threads.ask<CheckResult>('check', input, { key: projectId, terms: READING });
+    return describeChecked(openBody(input, input.form, input.isDigested));
   }
 
   const openPayload = (projectId: number): IncomingPayload => ({
@@ -120,10 +130,10 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
     /** @returns how many pages of a shop a body contains; undefined if that is unclear, or it is too large */
     countPages: (projectId: number, { bytes, encoding }: RawBody): Promise<number | undefined> =>
       threads.ask('countPages', { bytes, encoding }, { key: projectId, terms: READING }),
-    async extract(projectId: number, { source: accepted, context }: thread.ExtractionOrder): Promise<Packed> {
+    async extract(projectId: number, { source: accepted, context }: ExtractionOrder): Promise<Packed> {
       const room = buffers.take(Math.max(expectedBytes, held.sizeOf(accepted)));
       const extracted = await held.use(accepted, (source) =>
-        room.unlessFailed(run<thread.Extracted>('extract', projectId, { source, context, room: room.bytes })),
+        room.unlessFailed(run<Extracted>('extract', projectId, { source, context, room: room.bytes })),
       );
       const { bytes } = extracted.packed;
       expectedBytes = Math.ceil(bytes.length * 1.05) + 256 * 1024;
@@ -133,15 +143,15 @@ export function createIngest({ threads, payloads, maxMib, buffers }: IngestParts
     },
     /** Drops a body that will not be extracted. */
     release: held.release,
-    review: (projectId: number, batch: Omit<thread.ReviewInput, 'projectId'>) =>
-      run<thread.ReviewedBatch>('review', projectId, batch),
+    review: (projectId: number, batch: Omit<ReviewInput, 'projectId'>) =>
+      run<ReviewedBatch>('review', projectId, batch),
     /** Compares the facts of products that follow an older ontology, a page of a re-extraction. */
-    follow: (projectId: number, after: number) => run<thread.FollowedPage>('follow', projectId, { after }),
+    follow: (projectId: number, after: number) => run<FollowedPage>('follow', projectId, { after }),
   };
 }
 
 /** @throws the refusal of the check, else why the payload is missing, once both have ended */
-async function acceptBoth(checking: Promise<thread.CheckResult>, payload: PayloadWriter, bytes: Uint8Array) {
+async function acceptBoth(checking: Promise<CheckResult>, payload: PayloadWriter, bytes: Uint8Array) {
   const sample = sampleBytes(bytes);
   const [checked, written] = await Promise.allSettled([checking, payload.finish(bytes)]);
   if (checked.status === 'rejected') throw checked.reason;
@@ -179,11 +189,11 @@ export function createHeldBodies() {
       }
     },
     /** @returns how many bytes of a body are held */
-    sizeOf: ({ handle }: thread.IngestSource): number => loans.get(handle)?.bytes.length ?? 0,
+    sizeOf: ({ handle }: IngestSource): number => loans.get(handle)?.bytes.length ?? 0,
     /** Gives back the memory of a body that will not be extracted, unless a thread is using it. */
-    release: ({ handle }: thread.IngestSource): void => take(handle)?.giveBack(),
+    release: ({ handle }: IngestSource): void => take(handle)?.giveBack(),
     /** Gives the memory back when the thread has answered. */
-    async use<Result>(source: thread.IngestSource, work: (source: thread.IngestSource) => Promise<Result>) {
+    async use<Result>(source: IngestSource, work: (source: IngestSource) => Promise<Result>) {
       const { handle } = source;
       return take(handle)?.until(work(source)) ?? work({ ...source, handle: -Math.abs(handle) });
     },

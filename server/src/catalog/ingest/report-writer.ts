@@ -1,4 +1,12 @@
-import * as ontology from '../ontology/ontology.ts';
+import {
+  type Attribute,
+  describeUnextracted,
+  type ExtractionListener,
+  explainDropped,
+  isFact,
+  readValue,
+  type Unextracted,
+} from '../ontology/ontology.ts';
 import type { CatalogSnapshot } from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { countDropped, countEmpty } from '../report-lines.ts';
@@ -13,13 +21,13 @@ const writeLine = (line: object) => `${JSON.stringify(line)}\n`;
 const describeEmptied = (count: number) =>
   count === 0 ? '' : `, and ${count === 1 ? '1 path' : `${count} paths`} without a name`;
 
-export class ReportWriter implements ontology.ExtractionListener {
+export class ReportWriter implements ExtractionListener {
   private readonly lines: string[] = [];
   private readonly unknown = new Set<string>();
   private readonly empty = new Map<string, number>();
   private readonly dropped = new Map<string, { count: number; because: string }>();
   /** By changed product, its values that make no fact. */
-  readonly changed = new Map<string, ontology.Unextracted[]>();
+  readonly changed = new Map<string, Unextracted[]>();
   private more = 0;
 
   add(line: object): void {
@@ -27,15 +35,15 @@ export class ReportWriter implements ontology.ExtractionListener {
     else this.more += 1;
   }
 
-  onUnextracted(identifier: string, unextracted: ontology.Unextracted): void {
-    this.add(ontology.describeUnextracted(identifier, unextracted));
+  onUnextracted(identifier: string, unextracted: Unextracted): void {
+    this.add(describeUnextracted(identifier, unextracted));
     this.changed.getOrInsertComputed(identifier, () => []).push(unextracted);
   }
 
   /** A fact that the catalog no longer has; without `unextracted`, the attribute is gone too. */
-  addDropped(attribute: string, unextracted: ontology.Unextracted | undefined): void {
+  addDropped(attribute: string, unextracted: Unextracted | undefined): void {
     const because = () =>
-      unextracted ? ontology.explainDropped(unextracted) : 'the ontology has no such attribute any more';
+      unextracted ? explainDropped(unextracted) : 'the ontology has no such attribute any more';
     this.dropped.getOrInsertComputed(attribute, () => ({ count: 0, because: because() })).count += 1;
   }
 
@@ -85,7 +93,7 @@ export class ReportWriter implements ontology.ExtractionListener {
   }
 }
 
-type ByKey = ReadonlyMap<string, ontology.Attribute>;
+type ByKey = ReadonlyMap<string, Attribute>;
 
 /** An upload may have 2 MB. */
 const UPLOADS_AT_ONCE = 100;
@@ -110,12 +118,12 @@ export async function reportDropped(report: ReportWriter, snapshot: CatalogSnaps
 /** A value that was there before was not dropped, and no more are dropped than there were facts. */
 function listDropped(
   present: UploadedProduct['attributes'],
-  unextracted: readonly ontology.Unextracted[],
+  unextracted: readonly Unextracted[],
   known: ByKey,
-): readonly ontology.Unextracted[] {
+): readonly Unextracted[] {
   return [...Map.groupBy(unextracted, ({ attribute }) => attribute)].flatMap(([attribute, values]) => {
     const before = present.filter(({ key }) => known.get(key) === attribute);
-    const facts = before.filter(({ value }) => ontology.isFact(value, attribute));
+    const facts = before.filter(({ value }) => isFact(value, attribute));
     const added = values.filter(({ value }) => !before.some((one) => one.value === value));
     return added.slice(0, facts.length);
   });
@@ -130,10 +138,10 @@ export function reportChanged(
   for (const { key, value } of attributes) {
     const former = before.get(key);
     const attribute = after.get(key);
-    if (former === undefined || !ontology.isFact(value, former)) continue;
-    const read = attribute && ontology.readValue(value, attribute);
+    if (former === undefined || !isFact(value, former)) continue;
+    const read = attribute && readValue(value, attribute);
     if (read === undefined) report.addDropped(former.name, undefined);
     else if (read.kind === 'none')
-      report.addDropped(former.name, { attribute: attribute as ontology.Attribute, value, why: read.why });
+      report.addDropped(former.name, { attribute: attribute as Attribute, value, why: read.why });
   }
 }

@@ -5,7 +5,18 @@ import { type RawAnswer, type Routes, sendJson, serveRaw } from '../../http/serv
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Catalog } from '../catalog.ts';
 import type { AnswerOrder, Frame, JoinedAnswers } from '../port.ts';
-import * as products from '../products/products.ts';
+import {
+  checkIdentifiers,
+  IDENTIFIERS_PER_REQUEST,
+  IdentifierQuery,
+  IdentifiersBody,
+  IdentifiersQuery,
+  LookupProduct,
+  ProductList,
+  readIdentifierList,
+  readIdentifiers,
+  refuseCommas,
+} from '../products/products.ts';
 
 const LIST: Frame = { head: Buffer.from('{"products":['), tail: Buffer.from(']}') };
 const ALONE: Frame = { head: Buffer.alloc(0), tail: Buffer.alloc(0) };
@@ -14,7 +25,7 @@ const takesIdentifiers = {
   maxBodyMib: 3,
   holds: {
     values: 20_000,
-    list: { most: products.IDENTIFIERS_PER_REQUEST, code: 'too_many_identifiers' },
+    list: { most: IDENTIFIERS_PER_REQUEST, code: 'too_many_identifiers' },
   },
 } as const;
 
@@ -30,14 +41,14 @@ export const lookupRoutes =
       (await catalog.store.findAnswers(order)) ??
       whileCallerWaits(reply, (signal) => catalog.store.makeAnswers(order, signal));
     const path = '/product-service/products-by-sku';
-    const list = { ...about, query: products.IdentifiersQuery, answer: { 200: products.ProductList } };
+    const list = { ...about, query: IdentifiersQuery, answer: { 200: ProductList } };
     const summary = 'Look up products by identifier';
     serveRaw(server, `GET ${path}`, {
       ...list,
       summary,
       async handle({ project, query }, reply) {
-        const identifiers = products.readIdentifiers(query.identifiers);
-        await products.refuseCommas(query.identifiers, (some) => catalog.store.hasAny(project.id, some));
+        const identifiers = readIdentifiers(query.identifiers);
+        await refuseCommas(query.identifiers, (some) => catalog.store.hasAny(project.id, some));
         return sendAnswers(reply, await find(reply, { projectId: project.id, identifiers, frame: LIST }));
       },
     });
@@ -47,13 +58,13 @@ export const lookupRoutes =
       config: { ...config, ...takesIdentifiers, takesProjectInBody: true },
       hooks: { preValidation: takeNoBody },
       summary: `${summary}, without the limits of a URL`,
-      body: products.IdentifiersBody,
+      body: IdentifiersBody,
       async handle({ project, query: { identifiers: listed }, body }, reply) {
         const inQuery = {
-          identifiers: listed === undefined ? undefined : products.readIdentifierList(listed),
+          identifiers: listed === undefined ? undefined : readIdentifierList(listed),
         };
         const { identifiers: sent } = joinTwins(inQuery, { identifiers: body.identifiers });
-        const identifiers = products.checkIdentifiers(sent ?? products.readIdentifierList(undefined));
+        const identifiers = checkIdentifiers(sent ?? readIdentifierList(undefined));
         return sendAnswers(reply, await find(reply, { projectId: project.id, identifiers, frame: LIST }));
       },
     });
@@ -61,8 +72,8 @@ export const lookupRoutes =
     serveRaw(server, 'GET /product-service/product-by-sku', {
       ...about,
       summary: 'Look up one product',
-      query: products.IdentifierQuery,
-      answer: { 200: products.LookupProduct },
+      query: IdentifierQuery,
+      answer: { 200: LookupProduct },
       async handle({ project, query: { identifier } }, reply) {
         const answers = await find(reply, { projectId: project.id, identifiers: [identifier], frame: ALONE });
         if (answers.count === 0) {

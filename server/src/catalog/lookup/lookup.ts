@@ -1,8 +1,15 @@
 /** The door of lookup: products by identifier, made from their stored uploads when first read, and cached as bytes. */
 
-export * from './answer-buffers.ts';
-export * from './cached-writer.ts';
-export * from './coalesced-reads.ts';
-export * from './lookup-answers.ts';
-export * from './made-answers.ts';
-export * from './product-item.ts';
+export { createAnswerBuffers } from './answer-buffers.ts';
+export { CachedWriter, catalogOf, createPathIds } from './cached-writer.ts';
+export { coalesceReads } from './coalesced-reads.ts';
+export {
+  type AnsweredCatalog,
+  LookupAnswers,
+  type LookupParts,
+  MADE_AT_ONCE_BYTES,
+  refuseLarge,
+  type ServedAnswer,
+} from './lookup-answers.ts';
+export { madeAnswerOperations, readProducts } from './made-answers.ts';
+export { type AnswerForm, makeDataPoint, makeItem } from './product-item.ts';

@@ -1,4 +1,13 @@
-import * as products from '../products/products.ts';
+import {
+  computePlainValueId,
+  computeValueId,
+  endOfText,
+  FRONT_END,
+  type StoredKey,
+  StoredKeys,
+  type UploadedProduct,
+  unescapeText,
+} from '../products/products.ts';
 import { type Attribute, indexByKey, isFact } from './attribute.ts';
 import { describeCategories, describeFacts, listFacts } from './extraction.ts';
 
@@ -38,7 +47,7 @@ interface KnownAttribute {
 export class AnswerWriter {
   readonly byKey: ReadonlyMap<string, Attribute>;
   private readonly known = new Map<Attribute, KnownAttribute>();
-  private readonly keys = new products.StoredKeys((stored) => this.know(stored));
+  private readonly keys = new StoredKeys((stored) => this.know(stored));
   private readonly categories = new Map<string, Buffer>();
   private readonly categoryIdOf: (path: string) => number | undefined;
   /** Keys in the uploads it has read that the ontology does not know: if it learns others, these answers stay right. */
@@ -78,7 +87,7 @@ export class AnswerWriter {
   }
 
   private describe(): Buffer {
-    const product = JSON.parse(this.bytes.toString()) as products.UploadedProduct;
+    const product = JSON.parse(this.bytes.toString()) as UploadedProduct;
     const { identifier, groupIdentifier: groupId, name, productUrl: link, images } = product;
     const fields = JSON.stringify({ identifier, groupId, name, link, images }).slice(1, -1);
     const categories = describeCategories(product.categories, (path) => this.categoryIdOf(path) ?? 0);
@@ -93,7 +102,7 @@ export class AnswerWriter {
     const group = text.indexOf(GROUP);
     const link = text.indexOf(LINK, group);
     const categories = text.indexOf(CATEGORIES, link);
-    const attributes = text.indexOf(products.FRONT_END, categories);
+    const attributes = text.indexOf(FRONT_END, categories);
     if (group < 0 || link < 0 || categories < 0 || attributes < 0) return false;
     if (text.includes(USER_GROUPS, attributes) || text.includes(ROW, attributes)) return false;
     answers.copy(bytes, 1, group);
@@ -102,7 +111,7 @@ export class AnswerWriter {
     answers.add(ANSWERED_LINK);
     answers.copy(bytes, link + LINK.length, categories);
     answers.add(this.findCategories(categories + CATEGORIES.length, attributes));
-    const isWhole = this.addFacts(attributes + products.FRONT_END.length);
+    const isWhole = this.addFacts(attributes + FRONT_END.length);
     answers.addByte(CLOSING);
     return isWhole;
   }
@@ -115,7 +124,7 @@ export class AnswerWriter {
     let areAllKnown = true;
     const categories = JSON.parse(
       `[${this.bytes.toString('utf8', start, end)}`,
-    ) as products.UploadedProduct['categories'];
+    ) as UploadedProduct['categories'];
     const described = describeCategories(categories, (path) => {
       const id = this.categoryIdOf(path);
       areAllKnown &&= id !== undefined;
@@ -131,12 +140,12 @@ export class AnswerWriter {
   private addFacts(start: number): boolean {
     const { text } = this;
     const first = answers.end;
-    let before: products.StoredKey<KnownAttribute> | undefined;
+    let before: StoredKey<KnownAttribute> | undefined;
     for (let at = start; text.charCodeAt(at) !== CLOSING; ) {
       before = this.keys.follow(text, before, at);
       const { prefix, known: attribute } = before;
       const value = at + prefix.length;
-      const end = products.endOfText(text, value);
+      const end = endOfText(text, value);
       if (attribute !== undefined) {
         if (attribute.metIn === this.written) return false;
         attribute.metIn = this.written;
@@ -167,8 +176,8 @@ export class AnswerWriter {
     const { bytes } = this;
     if (!fits(bytes, start, end) && !isFact(readStored(bytes, start, end), attribute)) return;
     answers.add(head);
-    const id = products.computePlainValueId(attribute.id, bytes, { start, end });
-    answers.addInteger(id >= 0 ? id : products.computeValueId(attribute.id, readStored(bytes, start, end)));
+    const id = computePlainValueId(attribute.id, bytes, { start, end });
+    answers.addInteger(id >= 0 ? id : computeValueId(attribute.id, readStored(bytes, start, end)));
     answers.add(BEFORE_VALUE);
     answers.copy(bytes, start, end);
     answers.add(tail);
@@ -187,7 +196,7 @@ function knowAttribute(attribute: Attribute): KnownAttribute {
 }
 
 const readStored = (bytes: Buffer, start: number, end: number): string =>
-  products.unescapeText(bytes.toString('utf8', start, end));
+  unescapeText(bytes.toString('utf8', start, end));
 
 /** A substring would keep the whole string in memory. */
 const flatten = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');

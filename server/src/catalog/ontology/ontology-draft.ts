@@ -1,5 +1,13 @@
 import type { ReportLine } from '../../tasks/tasks.ts';
-import * as attributes from './attribute.ts';
+import {
+  type Attribute,
+  groupsOf,
+  isTruth,
+  knownAliases,
+  NUMBER_FORMS,
+  type NumberForm,
+  splitMeasure,
+} from './attribute.ts';
 import { isSameUnit, isUnit, nameUnit, type UnitAliases } from './units.ts';
 
 /** Words for codes, in the languages that shops mostly use; numbers under such a key are text. */
@@ -54,7 +62,7 @@ export interface Observed {
   /** Units as spelled, '' for none. */
   readonly units: readonly (readonly [unit: string, value: string])[];
   /** By form, a value that is not a number in it. */
-  readonly misfits: Readonly<Partial<Record<attributes.NumberForm, string>>>;
+  readonly misfits: Readonly<Partial<Record<NumberForm, string>>>;
   /** A value that is a different number with a decimal point than with a decimal comma: 1.234. */
   readonly unclear?: string;
 }
@@ -63,10 +71,10 @@ export interface Observed {
 export type Observations = ReadonlyMap<string, Observed>;
 
 /** No exponent, no leading zeros: a number beyond doubt. */
-const FORMS: Readonly<Record<attributes.NumberForm, RegExp>> = {
+const FORMS: Readonly<Record<NumberForm, RegExp>> = {
   plain: /^[+-]?(?:0|[1-9]\d*)(?:\.\d+)?$/,
-  comma: new RegExp(`^[+-]?(?:0|[1-9]\\d*|${attributes.groupsOf('.')})(?:,\\d+)?$`),
-  point: new RegExp(`^[+-]?(?:0|[1-9]\\d*|${attributes.groupsOf(',')})(?:\\.\\d+)?$`),
+  comma: new RegExp(`^[+-]?(?:0|[1-9]\\d*|${groupsOf('.')})(?:,\\d+)?$`),
+  point: new RegExp(`^[+-]?(?:0|[1-9]\\d*|${groupsOf(',')})(?:\\.\\d+)?$`),
 };
 /** A word of up to 12 characters that does not begin with a digit. */
 const UNIT = /^[^\d\s]\S{0,11}$/u;
@@ -78,13 +86,13 @@ const UNITS = 8;
 
 export function observeValue(value: string): Observed {
   const first = value.slice(0, SHOWN_LENGTH);
-  const isBoolean = attributes.isTruth(value);
-  const { number, unit = '' } = attributes.splitMeasure(value);
+  const isBoolean = isTruth(value);
+  const { number, unit = '' } = splitMeasure(value);
   const isMeasure = (unit === '' || UNIT.test(unit)) && countDigits(number) < CODE_DIGITS;
-  const forms = isMeasure ? attributes.NUMBER_FORMS.filter((form) => FORMS[form].test(number)) : [];
+  const forms = isMeasure ? NUMBER_FORMS.filter((form) => FORMS[form].test(number)) : [];
   if (forms.length === 0) return { first, isBoolean, units: [], misfits: misfitAll(first) };
   const misfits = Object.fromEntries(
-    attributes.NUMBER_FORMS.filter((form) => !forms.includes(form)).map((form) => [form, first]),
+    NUMBER_FORMS.filter((form) => !forms.includes(form)).map((form) => [form, first]),
   );
   const isUnclear = number.includes('.') && forms.includes('plain') && forms.includes('comma');
   return { first, isBoolean, units: [[unit, first]], misfits, ...(isUnclear && { unclear: first }) };
@@ -142,13 +150,13 @@ export interface DraftSettings {
 }
 
 /** An attribute that a full update creates, and the value that decided. */
-export interface DraftedAttribute extends attributes.Attribute {
+export interface DraftedAttribute extends Attribute {
   readonly decidedBy: string;
 }
 
 /** @returns the attribute that a full update creates for these values */
 export function draftAttribute(
-  { id, name }: Pick<attributes.Attribute, 'id' | 'name'>,
+  { id, name }: Pick<Attribute, 'id' | 'name'>,
   observed: Observed,
   settings: DraftSettings,
 ): DraftedAttribute {
@@ -176,7 +184,7 @@ function judge(name: string, observed: Observed, settings: DraftSettings): Judge
   );
   return {
     type: 'NUMERIC_ATTRIBUTE',
-    ...(unitName !== '' && { unitName, ...attributes.knownAliases(unitAliases) }),
+    ...(unitName !== '' && { unitName, ...knownAliases(unitAliases) }),
     ...(form !== 'plain' && { decimal: form }),
     reason: describeNumeric(observed, form, unitName),
     decidedBy: first,
@@ -189,13 +197,13 @@ const decimalOf = ({ locale }: DraftSettings) =>
 
 const quote = (value: string) => JSON.stringify(value);
 
-const WRITTEN: Readonly<Record<attributes.NumberForm, string>> = {
+const WRITTEN: Readonly<Record<NumberForm, string>> = {
   plain: '',
   comma: ' with a decimal comma',
   point: ' with a decimal point',
 };
 
-function describeNumeric({ first, unclear }: Observed, form: attributes.NumberForm, unitName: string) {
+function describeNumeric({ first, unclear }: Observed, form: NumberForm, unitName: string) {
   const unit = unitName === '' ? '' : `${form === 'plain' ? ' with' : ' and'} the unit ${unitName}`;
   const doubt =
     form === 'plain' && unclear !== undefined
@@ -221,11 +229,11 @@ function whyNoNumber(
   { notPlain, first }: Record<'notPlain' | 'first', string>,
   { locale }: DraftSettings,
 ): string {
-  const { number } = attributes.splitMeasure(value);
+  const { number } = splitMeasure(value);
   if (/^[+-]?0\d/.test(number)) return 'begins with a zero, as codes do';
   if (/^[\d.,]+$/.test(number) && countDigits(number) >= CODE_DIGITS)
     return `has ${CODE_DIGITS} digits or more, as codes do`;
-  if (attributes.isTruth(first)) return 'is neither true nor false';
+  if (isTruth(first)) return 'is neither true nor false';
   return value === notPlain
     ? `is not a number in ${locale}`
     : `and ${quote(notPlain)} are not numbers written in one way`;
@@ -239,5 +247,5 @@ export function describeCreated({ name, type, unitName, reason, decidedBy }: Dra
 }
 
 /** @returns the definition as text: facts made with equal ones are equal */
-export const describeDefinition = ({ id, type, unitName, decimal }: attributes.Attribute): string =>
+export const describeDefinition = ({ id, type, unitName, decimal }: Attribute): string =>
   `${id} ${type} ${unitName ?? ''} ${decimal ?? ''}`;

@@ -6,7 +6,14 @@ import { countJson, describeExcess, holdsMoreThan } from '../../kernel/json-scan
 import { isStorableText } from '../../kernel/storable-text.ts';
 import { type BodyEncoding, unpackNow } from '../../storage/payloads/payloads.ts';
 import { mergePatches } from './product.ts';
-import * as schemas from './product-schemas.ts';
+import {
+  IMAGES,
+  PatchProduct,
+  PRODUCTS_PER_REQUEST,
+  type SentPatch,
+  type SentProduct,
+  UploadProduct,
+} from './product-schemas.ts';
 
 /** What to do with a body that has invalid products. */
 export type OnInvalid = 'refuse' | 'skip';
@@ -39,8 +46,8 @@ const WIDEST = 20_000;
 const SMALL_PRODUCT_VALUES = 10_000;
 
 const checks = {
-  products: compileChecks(schemas.UploadProduct),
-  patches: compileChecks(schemas.PatchProduct),
+  products: compileChecks(UploadProduct),
+  patches: compileChecks(PatchProduct),
 };
 
 type CheckOptions = AjvOptions & { isText?: (value: string) => boolean };
@@ -82,15 +89,12 @@ function compileOnce(schema: object, { isText, ...options }: CheckOptions): () =
  * Unpacks, parses and checks a body of products. Nothing is converted: values are strings by contract.
  * @throws body_not_unpacked, body_too_large, body_not_json, request_invalid, too_many_products, no_products
  */
-export function checkBody(
-  source: BodySource,
-  form: BodyForm,
-): CheckedBody<schemas.SentProduct | schemas.SentPatch> {
+export function checkBody(source: BodySource, form: BodyForm): CheckedBody<SentProduct | SentPatch> {
   const text = readText(source);
   const list = [...readList(parseJson(text))];
   if (list.length === 0) throw new ServiceError('no_products');
-  if (list.length > schemas.PRODUCTS_PER_REQUEST)
-    throw new ServiceError('too_many_products', { values: [list.length, schemas.PRODUCTS_PER_REQUEST] });
+  if (list.length > PRODUCTS_PER_REQUEST)
+    throw new ServiceError('too_many_products', { values: [list.length, PRODUCTS_PER_REQUEST] });
   const isValid = findCheck(form, text.includes('\\u'));
   const invalid = list.flatMap((product, index) => (isValid(product) ? [] : [index]));
   if (invalid.length > 0 && source.onInvalid !== 'skip') throw refuseProducts(list, invalid, form);
@@ -106,8 +110,8 @@ export function checkBody(
   const valid = bad.length === 0 ? list : list.filter((_, index) => !out.has(index));
   return {
     ...(form === 'patches'
-      ? withoutRepetitions(valid as schemas.SentPatch[], mergePatches)
-      : withoutRepetitions(valid as schemas.SentProduct[], (_, last) => last)),
+      ? withoutRepetitions(valid as SentPatch[], mergePatches)
+      : withoutRepetitions(valid as SentProduct[], (_, last) => last)),
     sent: list.length,
     skipped: bad.map((index) => ({
       index,
@@ -127,19 +131,19 @@ export function listProductErrors(product: unknown, form: BodyForm): string[] {
 function findCheck(form: BodyForm, isEscaped: boolean): (product: unknown) => boolean {
   const { passesPlain, passesEscaped, passes } = checks[form];
   const isGood = isEscaped ? passesEscaped() : passesPlain();
-  return (product) => (isGood(product) || passes()(product)) && countImages(product) <= schemas.IMAGES;
+  return (product) => (isGood(product) || passes()(product)) && countImages(product) <= IMAGES;
 }
 
 function explainProduct(product: unknown, form: BodyForm): string[] {
   const { passes, explains } = checks[form];
   const explain = holdsMoreThan(SMALL_PRODUCT_VALUES, product) ? passes() : explains();
-  if (explain(product)) return [`/images must NOT have more than ${schemas.IMAGES - 1} items beside /image`];
+  if (explain(product)) return [`/images must NOT have more than ${IMAGES - 1} items beside /image`];
   return describeErrors(explain.errors ?? []);
 }
 
 /** `image` becomes one of them. */
 function countImages(product: unknown): number {
-  const { image, images } = product as schemas.SentProduct;
+  const { image, images } = product as SentProduct;
   return (images?.length ?? 0) + (typeof image === 'string' ? 1 : 0);
 }
 
@@ -165,7 +169,7 @@ export function refuseExcess(bytes: Buffer, maxMib: number): void {
   const { at, depth, members } = counts.widest;
   const isList = depth === 1 ? bytes[at] === OPENS_LIST : depth === 2 && isNamedProducts(bytes, at);
   if (members > WIDEST && isList)
-    throw new ServiceError('too_many_products', { values: [members, schemas.PRODUCTS_PER_REQUEST] });
+    throw new ServiceError('too_many_products', { values: [members, PRODUCTS_PER_REQUEST] });
   const excess = describeExcess(counts, limits);
   if (excess !== undefined) throw refuseBody([excess]);
   if (members <= WIDEST) return;

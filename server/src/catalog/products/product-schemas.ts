@@ -1,5 +1,15 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import * as wire from '../../http/answers/answers.ts';
+import {
+  closedAs,
+  closedObject,
+  Instant,
+  ListQuery,
+  oneOf,
+  orNull,
+  ProjectParams,
+  ProjectQuery,
+  titled,
+} from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
 import { WireTaskSchema } from '../../tasks/tasks.ts';
@@ -27,12 +37,12 @@ const nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>
 export const Identifier = text(1, IDENTIFIER_LENGTH);
 const UserGroups = Type.Array(text(1, KEY_LENGTH), { maxItems: USER_GROUPS });
 
-const ImageSchema = wire.closed({
+const ImageSchema = closedObject({
   url: text(1, URL_LENGTH),
-  type: wire.oneOf(['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE']),
+  type: oneOf(['SMALL', 'LARGE', 'THUMB', 'ALTERNATIVE']),
 });
 
-export const CategorySchema = wire.closed({
+export const CategorySchema = closedObject({
   path: Type.Array(text(1, NAME_LENGTH), { minItems: 1, maxItems: CATEGORY_LEVELS }),
   priority: nullable(Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })),
   categoryId: nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
@@ -48,14 +58,14 @@ const Row = Type.Optional(
   }),
 );
 
-export const ValueSchema = wire.closed({
+export const ValueSchema = closedObject({
   key: text(1, KEY_LENGTH),
   value: Type.Unsafe<string | null>({ ...text(0, VALUE_LENGTH), type: ['string', 'null'] }),
   userGroups: nullable(UserGroups),
   row: Row,
 });
 
-const SETTINGS = wire.closed({
+const SETTINGS = closedObject({
   includeUserGroups: nullable(UserGroups),
   excludeUserGroups: nullable(UserGroups),
 });
@@ -73,7 +83,7 @@ const common = {
   ),
 };
 
-export const UploadProduct = wire.closedAs('Product in a full or incremental update', {
+export const UploadProduct = closedAs('Product in a full or incremental update', {
   identifier: Identifier,
   name: text(0, NAME_LENGTH),
   ...common,
@@ -113,7 +123,7 @@ const PatchAttributes = Type.Unsafe<
   items: ValueSchema,
 });
 
-export const PatchProduct = wire.closedAs('Product in a partial update', {
+export const PatchProduct = closedAs('Product in a partial update', {
   identifier: Identifier,
   name: nullable(text(0, NAME_LENGTH)),
   ...common,
@@ -141,7 +151,7 @@ const UploadedRow = Type.Optional(
 );
 
 /** Source: docs/interface.md §2.2. */
-const Fact = wire.titled('Fact', {
+const Fact = titled('Fact', {
   attributeId: Type.Integer(),
   attribute: Type.String(),
   valueId: Type.Integer({ description: 'up to 53 bits' }),
@@ -151,7 +161,7 @@ const Fact = wire.titled('Fact', {
   row: UploadedRow,
 });
 
-export const LookupProduct = wire.titled('Product', {
+export const LookupProduct = titled('Product', {
   id: Type.Integer(),
   identifier: Type.String(),
   groupId: Type.String(),
@@ -160,7 +170,7 @@ export const LookupProduct = wire.titled('Product', {
   images: Type.Array(Type.Object({ url: Type.String(), type: Type.String() })),
   categories: Type.Array(Type.Object({ path: Type.Array(Type.String()), categoryId: Type.Integer() })),
   facts: Type.Array(Fact),
-  lastUpdateTs: wire.Instant,
+  lastUpdateTs: Instant,
 });
 
 export type LookedUp = Static<typeof LookupProduct>;
@@ -178,17 +188,17 @@ export const identifierList = (description: string, most = IDENTIFIERS_PER_REQUE
     }),
   );
 export const IdentifiersQuery = Type.Object({
-  ...wire.ProjectQuery.properties,
+  ...ProjectQuery.properties,
   identifiers: identifierList('a JSON array of identifiers, or one identifier a parameter'),
 });
 export const IdentifiersBody = Type.Object({
-  ...wire.ProjectQuery.properties,
+  ...ProjectQuery.properties,
   identifiers: Type.Optional(
     Type.Array(Type.String(), { documented: { maxItems: IDENTIFIERS_PER_REQUEST } }),
   ),
 });
 export const IdentifierQuery = Type.Object({
-  ...wire.ProjectQuery.properties,
+  ...ProjectQuery.properties,
   identifier: Type.String({ minLength: 1, maxLength: 255 }),
 });
 
@@ -196,10 +206,10 @@ export const IdentifierQuery = Type.Object({
 const ATTRIBUTES = 20_000;
 const UnitName = Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S+$' });
 
-export const AttributeSchema = wire.closedAs('Attribute', {
+export const AttributeSchema = closedAs('Attribute', {
   id: optional.integer({ minimum: 1 }),
   name: Type.String({ minLength: 1, maxLength: 255 }),
-  type: wire.oneOf([
+  type: oneOf([
     'TEXT_ATTRIBUTE',
     'NUMERIC_ATTRIBUTE',
     'BOOLEAN_ATTRIBUTE',
@@ -209,7 +219,7 @@ export const AttributeSchema = wire.closedAs('Attribute', {
   // Carried by every value, e.g. `in`; absent for plain numbers and other types.
   unitName: Type.Optional(UnitName),
   // How numbers are written; absent: with a decimal point and no groups, as programs do.
-  decimal: Type.Optional(wire.oneOf(['point', 'comma'])),
+  decimal: Type.Optional(oneOf(['point', 'comma'])),
   // Other upload keys for this attribute.
   synonyms: optional.list(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 }),
   reason: optional.text({
@@ -217,11 +227,11 @@ export const AttributeSchema = wire.closedAs('Attribute', {
     description: 'why a full update gave the attribute its type; set by the service, ignored in a PUT',
   }),
   typing: Type.Optional(
-    wire.oneOf(['automatic'], 'sets the type back to automatic: the next full update judges the values anew'),
+    oneOf(['automatic'], 'sets the type back to automatic: the next full update judges the values anew'),
   ),
 });
 /** An attribute as sent: it may be renamed, together with all that names it. Source: docs/interface.md §11.8. */
-export const SentAttribute = wire.closedAs('SentAttribute', {
+export const SentAttribute = closedAs('SentAttribute', {
   ...AttributeSchema.properties,
   renameTo: optional.text({
     minLength: 1,
@@ -231,8 +241,8 @@ export const SentAttribute = wire.closedAs('SentAttribute', {
   keepSynonym: optional.flag('with renameTo: whether the former name stays a synonym; default: true'),
 });
 export type SentAttribute = Sent<Static<typeof SentAttribute>>;
-export const OntologyDocument = wire.closedAs('Ontology', {
-  mode: wire.oneOf(['automatic', 'own']),
+export const OntologyDocument = closedAs('Ontology', {
+  mode: oneOf(['automatic', 'own']),
   unitAliases: Type.Optional(
     Type.Record(Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S{1,64}$' }), UnitName, {
       maxProperties: 200,
@@ -242,13 +252,13 @@ export const OntologyDocument = wire.closedAs('Ontology', {
   ),
   attributes: Type.Array(AttributeSchema, { maxItems: ATTRIBUTES }),
 });
-export const SentOntology = wire.closedAs('SentOntology', {
+export const SentOntology = closedAs('SentOntology', {
   ...OntologyDocument.properties,
   attributes: Type.Array(SentAttribute, { maxItems: ATTRIBUTES }),
 });
 export type SentOntology = Sent<Static<typeof SentOntology>>;
 
-export const ProductParams = Type.Object({ ...wire.ProjectParams.properties, identifier: Type.String() });
+export const ProductParams = Type.Object({ ...ProjectParams.properties, identifier: Type.String() });
 export const CategoryPath = Type.String({
   maxLength: 32_768,
   description: 'the top of a category path as a JSON list, such as ["Tools","Drills"]',
@@ -268,9 +278,9 @@ export const FoundBy = {
 };
 /** Source: docs/interface.md §14.3. */
 export const ProductListQuery = Type.Object({
-  ...wire.ListQuery.properties,
+  ...ListQuery.properties,
   format: Type.Optional(
-    wire.oneOf(
+    oneOf(
       ['json', 'table', 'ndjson'],
       'json: upload shape; table: what a table shows; ndjson: the whole catalog in upload shape, a line a product',
     ),
@@ -284,7 +294,7 @@ export const ProductListQuery = Type.Object({
   name: optional.text({ maxLength: 0, description: 'no longer: use q' }),
   attribute: optional.text({ maxLength: 0, description: 'no longer: use filter' }),
 });
-export const TableProduct = wire.titled('TableProduct', {
+export const TableProduct = titled('TableProduct', {
   id: Type.Integer(),
   identifier: Type.String(),
   groupId: Type.String(),
@@ -292,7 +302,7 @@ export const TableProduct = wire.titled('TableProduct', {
   image: Type.String({ description: 'the first LARGE one, else the first; may be empty' }),
   thumbnail: Type.String({ description: 'the first THUMB or SMALL one, else as `image`; may be empty' }),
   category: Type.Array(Type.String(), { description: 'path of the main category; may be empty' }),
-  lastUpdateTs: wire.Instant,
+  lastUpdateTs: Instant,
 });
 export const ProductPage = Type.Object({
   items: Type.Array(
@@ -300,26 +310,26 @@ export const ProductPage = Type.Object({
       description: 'TableProduct with format=table',
     }),
   ),
-  nextCursor: wire.orNull(Type.String()),
+  nextCursor: orNull(Type.String()),
 });
 export const CategoryListQuery = Type.Object({
-  ...wire.ListQuery.properties,
+  ...ListQuery.properties,
   under: Type.Optional(CategoryPath),
 });
 export const CategoryPage = Type.Object({
   items: Type.Array(Type.Object({ path: Type.Array(Type.String()) })),
-  nextCursor: wire.orNull(Type.String()),
+  nextCursor: orNull(Type.String()),
   isComplete: Type.Boolean({
     description: 'false: the index is catching up with a large change, whose categories may be missing',
   }),
 });
-const DescribedValue = wire.titled('DescribedValue', {
+const DescribedValue = titled('DescribedValue', {
   key: Type.String(),
   value: Type.String({ description: 'as uploaded' }),
   userGroups: optional.list(Type.String()),
   row: UploadedRow,
-  attribute: wire.orNull(Type.String(), 'null: the ontology does not know it'),
-  fact: wire.orNull(
+  attribute: orNull(Type.String(), 'null: the ontology does not know it'),
+  fact: orNull(
     Type.Object({
       attributeId: Type.Integer(),
       valueId: Type.Integer({ description: 'up to 53 bits' }),
@@ -345,32 +355,32 @@ export const ProductDetail = Type.Object({
     }),
   ),
   lastChange: Type.Object({
-    at: wire.Instant,
-    task: wire.orNull(WireTaskSchema, 'null: it was forgotten since'),
+    at: Instant,
+    task: orNull(WireTaskSchema, 'null: it was forgotten since'),
   }),
 });
 
 /** Source: docs/interface.md §14.8. */
-export const Commit = wire.titled('Commit', {
+export const Commit = titled('Commit', {
   id: Type.Integer({ description: 'never given again' }),
   at: Type.Integer({ description: 'epoch milliseconds' }),
-  kind: wire.oneOf(['commit', 'delete']),
-  author: wire.orNull(
+  kind: oneOf(['commit', 'delete']),
+  author: orNull(
     Type.Object({
-      type: wire.oneOf(['key', 'user', 'command', 'pipeline']),
-      id: wire.orNull(Type.Integer(), 'of a key or user'),
+      type: oneOf(['key', 'user', 'command', 'pipeline']),
+      id: orNull(Type.Integer(), 'of a key or user'),
       name: Type.String({ description: 'as it was then' }),
     }),
     'null: made by an earlier version of the service',
   ),
-  catalogVersion: wire.orNull(Type.Integer(), 'null: made by an earlier version of the service'),
+  catalogVersion: orNull(Type.Integer(), 'null: made by an earlier version of the service'),
   created: Type.Integer({ description: 'products' }),
   changed: Type.Integer(),
   deleted: Type.Integer(),
-  taskId: wire.orNull(Type.String(), 'null: the task is no longer kept'),
-  origin: wire.orNull(Type.String(), 'of the task, as there'),
+  taskId: orNull(Type.String(), 'null: the task is no longer kept'),
+  origin: orNull(Type.String(), 'of the task, as there'),
 });
-export const RestoreEffect = wire.titled('RestoreEffect', {
+export const RestoreEffect = titled('RestoreEffect', {
   commits: Type.Integer({ description: 'commits and deletes that would be undone' }),
   last: Type.Integer({ description: 'the id of the last commit, for ifLast of the restore' }),
   created: Type.Integer({ description: 'products that would be there again' }),

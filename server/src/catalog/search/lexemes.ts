@@ -3,7 +3,15 @@ import { isBlank } from '../ontology/ontology.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { isForgivable } from './typing-errors.ts';
 import { growTo, MOST_WORDS, Vocabulary } from './vocabulary.ts';
-import * as words from './words.ts';
+import {
+  joinWords,
+  keyOfGroup,
+  LETTERS_PER_PRODUCT,
+  listWords,
+  type NumberKind,
+  numberOf,
+  signsOf,
+} from './words.ts';
 
 /**
  * The lexemes of products as bytes: most words, values and categories occurred in earlier products, so what
@@ -85,7 +93,7 @@ class KnownParts {
     const known = this.keys.get(key);
     if (known !== undefined) return known;
     const isHead = key.toLowerCase() === BRAND;
-    const made = { number: words.numberOf.key(key), isHead, values: new Map(), product: 0 };
+    const made = { number: numberOf.key(key), isHead, values: new Map(), product: 0 };
     this.keys.set(key, made);
     this.entries += 1;
     return made;
@@ -97,7 +105,7 @@ class KnownParts {
     const known = isShort ? values.get(value) : undefined;
     if (known !== undefined) return known;
     const made = {
-      number: words.numberOf.value(key, value),
+      number: numberOf.value(key, value),
       words: this.vocabulary.listNumbers(value, letters),
     };
     // If the value may have been truncated for this product, others may have more words.
@@ -144,13 +152,13 @@ export class LexemeWriter {
   add(product: UploadedProduct): void {
     this.product = known.startProduct();
     this.letters = 0;
-    const joined = words.joinWords(words.listWords(product.identifier));
+    const joined = joinWords(listWords(product.identifier));
     this.addText(product.identifier, true);
     this.addWords([known.vocabulary.numberOf(joined)], true);
     this.addText(product.name, true);
     this.addWord(IDENTITY, known.vocabulary.numberOf(joined));
-    this.addNumber('identifier', words.numberOf.identifier(product.identifier));
-    this.addNumber('group', words.keyOfGroup(product.groupIdentifier));
+    this.addNumber('identifier', numberOf.identifier(product.identifier));
+    this.addNumber('group', keyOfGroup(product.groupIdentifier));
     for (const { path } of product.categories) this.addCategories(path);
     for (const { key, value } of product.attributes) if (!isBlank(value)) this.addAttribute(key, value);
     this.makeRoom(1);
@@ -171,21 +179,21 @@ export class LexemeWriter {
     const ofKey = known.findKey(key);
     if (ofKey.product !== this.product) this.addNumber('key', ofKey.number);
     ofKey.product = this.product;
-    const letters = words.LETTERS_PER_PRODUCT - this.letters;
+    const letters = LETTERS_PER_PRODUCT - this.letters;
     const ofValue = known.findValue(key, ofKey, { value, letters });
     this.addNumber('value', ofValue.number);
     this.addWords(ofValue.words, ofKey.isHead);
   }
 
   private addText(text: string, isHead: boolean): void {
-    this.addWords(known.vocabulary.listNumbers(text, words.LETTERS_PER_PRODUCT - this.letters), isHead);
+    this.addWords(known.vocabulary.listNumbers(text, LETTERS_PER_PRODUCT - this.letters), isHead);
   }
 
   private addWords(numbers: readonly number[], isHead: boolean): void {
     const { letters } = known.vocabulary;
     for (const word of numbers) {
       this.letters += letters[word] as number;
-      if (this.letters > words.LETTERS_PER_PRODUCT) return;
+      if (this.letters > LETTERS_PER_PRODUCT) return;
       this.addOnce(ANYWHERE, word, known.anywhere);
       if (isHead) this.addOnce(IN_HEAD, word, known.inHead);
       if (known.listed[word] !== this.list) this.listWord(word);
@@ -220,10 +228,10 @@ export class LexemeWriter {
     this.at = at;
   }
 
-  private addNumber(kind: words.NumberKind, number: number): void {
+  private addNumber(kind: NumberKind, number: number): void {
     this.makeRoom(NUMBER_BYTES);
     this.bytes[this.at++] = SPACE;
-    for (const sign of words.signsOf(kind, number)) this.addSign(sign);
+    for (const sign of signsOf(kind, number)) this.addSign(sign);
   }
 
   /** A character beyond U+FFFF. */

@@ -1,6 +1,17 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import { parseJson } from '../../kernel/json-scan.ts';
-import * as filters from '../filters/filters.ts';
+import {
+  type AttributeCondition,
+  type ComparedAttribute,
+  ComparisonProblem,
+  checkFilter,
+  compileFilter,
+  type Filter,
+  type FindAttribute,
+  OWN,
+  type ProductTest,
+  toCompared,
+} from '../filters/filters.ts';
 import type { Attribute } from '../ontology/ontology.ts';
 import type { LexemeGroups } from '../port.ts';
 import { planTiers, type SearchTiers, type WordedSearch } from './tiers.ts';
@@ -22,7 +33,7 @@ export interface SearchQuestion {
 }
 
 export interface SearchSort {
-  readonly attribute: filters.ComparedAttribute;
+  readonly attribute: ComparedAttribute;
   readonly isDescending: boolean;
 }
 
@@ -32,7 +43,7 @@ export interface SearchPlan {
   /** Whether only a part of the words was compared with those of the question, so that products with typing errors may be missing. */
   readonly isCut?: boolean;
   /** For conditions that the index cannot check; undefined: it checks all. */
-  readonly test: filters.ProductTest | undefined;
+  readonly test: ProductTest | undefined;
   readonly sort: SearchSort | undefined;
   readonly byKey: ReadonlyMap<string, Attribute>;
 }
@@ -48,7 +59,7 @@ export function planSearch(question: SearchQuestion, byKey: SearchPlan['byKey'])
     const given = question.filter?.trim() ? [readFilter(question.filter, byKey)] : [];
     const { category, named } = question;
     const filter = { all: [...given, ...(category === undefined ? [] : [{ category }])] };
-    const test = filters.compileFilter(filter, find);
+    const test = compileFilter(filter, find);
     const { groups, isExact } = findLexemes(filter, find);
     const ofNamed = named?.flatMap((one) => [lexemeOf.identifier(one), lexemeOf.group(keyOfGroup(one))]);
     const worded = { words, narrowing: ofNamed === undefined ? groups : [...groups, ofNamed] };
@@ -60,7 +71,7 @@ export function planSearch(question: SearchQuestion, byKey: SearchPlan['byKey'])
       byKey,
     };
   } catch (error) {
-    if (error instanceof filters.ComparisonProblem) throw refuse(error.message);
+    if (error instanceof ComparisonProblem) throw refuse(error.message);
     throw error;
   }
 }
@@ -68,40 +79,39 @@ export function planSearch(question: SearchQuestion, byKey: SearchPlan['byKey'])
 const refuse = (detail: string) => new ServiceError('query_invalid', detail);
 
 /** An attribute is found by its name or a synonym. */
-function findAmong(byKey: ReadonlyMap<string, Attribute>): filters.FindAttribute {
+function findAmong(byKey: ReadonlyMap<string, Attribute>): FindAttribute {
   return (name) => {
     const attribute = byKey.get(name);
-    if (attribute === undefined)
-      throw new filters.ComparisonProblem(`there is no attribute ${JSON.stringify(name)}`);
+    if (attribute === undefined) throw new ComparisonProblem(`there is no attribute ${JSON.stringify(name)}`);
     const keys = [...byKey].flatMap(([key, { id }]) => (id === attribute.id ? key : []));
-    return filters.toCompared(attribute, keys);
+    return toCompared(attribute, keys);
   };
 }
 
-function readFilter(text: string, byKey: ReadonlyMap<string, Attribute>): filters.Filter {
+function readFilter(text: string, byKey: ReadonlyMap<string, Attribute>): Filter {
   const isNumeric = (name: string) => byKey.get(name)?.type === 'NUMERIC_ATTRIBUTE';
   const sent = text.trimStart().startsWith('{') ? parseJson(text) : readFilterText(text, isNumeric);
   if (sent === undefined)
     throw refuse(
       '/filter must be a filter as JSON, such as {"attribute":"TDP","operator":"greater","value":100}, or a line such as TDP > 100 and Brand = Corsair',
     );
-  const errors = filters.checkFilter('/filter', sent);
+  const errors = checkFilter('/filter', sent);
   if (errors.length > 0) throw new ServiceError('query_invalid', { details: errors.slice(0, 20) });
-  return sent as filters.Filter;
+  return sent as Filter;
 }
 
-function readSort(sort: string | undefined, find: filters.FindAttribute): SearchSort | undefined {
+function readSort(sort: string | undefined, find: FindAttribute): SearchSort | undefined {
   if (!sort || sort === 'relevance') return undefined;
   const [, name = sort, direction] = /^(.*):(asc|desc)$/s.exec(sort) ?? [];
   return { attribute: findSorted(name, find), isDescending: direction === 'desc' };
 }
 
 /** An attribute, or the name that every product has. */
-function findSorted(name: string, find: filters.FindAttribute): filters.ComparedAttribute {
+function findSorted(name: string, find: FindAttribute): ComparedAttribute {
   try {
     return find(name);
   } catch (error) {
-    if (name === filters.OWN.name.name && error instanceof filters.ComparisonProblem) return filters.OWN.name;
+    if (name === OWN.name.name && error instanceof ComparisonProblem) return OWN.name;
     throw error;
   }
 }
@@ -117,8 +127,8 @@ interface FilterLexemes {
 const GROUP = 100;
 const NOTHING: FilterLexemes = { groups: [], isExact: false };
 
-function findLexemes(filter: filters.Filter, findAttribute: filters.FindAttribute): FilterLexemes {
-  const find = (one: filters.Filter) => findLexemes(one, findAttribute);
+function findLexemes(filter: Filter, findAttribute: FindAttribute): FilterLexemes {
+  const find = (one: Filter) => findLexemes(one, findAttribute);
   if ('all' in filter) return joinAll(filter.all.map(find));
   if ('any' in filter) return joinAny(filter.any.map(find));
   if ('not' in filter) return NOTHING;
@@ -129,8 +139,8 @@ function findLexemes(filter: filters.Filter, findAttribute: filters.FindAttribut
 }
 
 function findLexemesOf(
-  { operator, value }: filters.AttributeCondition,
-  { keys, type }: filters.ComparedAttribute,
+  { operator, value }: AttributeCondition,
+  { keys, type }: ComparedAttribute,
 ): FilterLexemes {
   const isText = type === 'TEXT_ATTRIBUTE' || type === 'UNTYPED_ATTRIBUTE';
   if (!isText || (operator !== 'equals' && operator !== 'in'))
@@ -178,12 +188,12 @@ const AND = /\s+and\s+(?=(?:[^"]*"[^"]*")*[^"]*$)/i;
  * @param isNumeric whether numbers of an attribute are compared as numbers
  * @returns undefined if it is not such a line
  */
-function readFilterText(text: string, isNumeric: (attribute: string) => boolean): filters.Filter | undefined {
+function readFilterText(text: string, isNumeric: (attribute: string) => boolean): Filter | undefined {
   const all = text.split(AND).map((part) => readPart(part, isNumeric));
-  return all.includes(undefined) ? undefined : { all: all as filters.Filter[] };
+  return all.includes(undefined) ? undefined : { all: all as Filter[] };
 }
 
-function readPart(part: string, isNumeric: (attribute: string) => boolean): filters.Filter | undefined {
+function readPart(part: string, isNumeric: (attribute: string) => boolean): Filter | undefined {
   const match = PART.exec(part);
   if (match === null) return undefined;
   const attribute = match[1] ?? match[2] ?? '';

@@ -1,23 +1,58 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import { type Budget, type Operation, shareText } from '../../storage/threads/threads.ts';
-import * as browse from '../browse/browse.ts';
+import {
+  type ListedPage,
+  type ListForm,
+  readFront,
+  toListItem,
+  toTableItem,
+  writeTableItem,
+} from '../browse/browse.ts';
 import { type Comparable, compareValues, readComparables, viewUpload } from '../filters/filters.ts';
 import { refuseLarge } from '../lookup/lookup.ts';
 import { type Attribute, indexByKey } from '../ontology/ontology.ts';
-import type * as port from '../port.ts';
+import type {
+  CatalogSnapshot,
+  CatalogSnapshots,
+  FoundRow,
+  HitGroup,
+  PlacedRow,
+  SearchTier,
+} from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
 import { type CategoryQuestion, listCategories } from './category-list.ts';
 import { FACETED, FacetTally } from './facets.ts';
 import { listLexemes } from './lexemes.ts';
 import { findMeant, type MeantWords } from './meant-words.ts';
-import * as searchIndex from './search-index.ts';
+import {
+  type HitPlace,
+  type IndexOrder,
+  LIMITS,
+  type OpenIndex,
+  openIndex,
+  readPlace,
+  type SearchLimits,
+  startPart,
+  writePlace,
+} from './search-index.ts';
 import { planSearch, type SearchPlan, type SearchQuestion, type SearchSort } from './search-plan.ts';
 import type { SearchAnswer } from './search-schemas.ts';
-import * as shop from './shop-search.ts';
+import {
+  answerShopSearch,
+  answerSuggestions,
+  CategoryTally,
+  type FoundGroups,
+  listMainPaths,
+  listNamedCategories,
+  planShopSearch,
+  type ShopQuestion,
+  type ShownProduct,
+  type Sorting,
+} from './shop-search.ts';
 import { holdsAll, isInTier, planTiers } from './tiers.ts';
 import { keyOfGroup } from './words.ts';
 
-type Order<Question> = searchIndex.IndexOrder & { readonly question: Question };
+type Order<Question> = IndexOrder & { readonly question: Question };
 
 /** The groups that a question found, to be read one after another in the thread that found them. */
 export interface OpenGroups {
@@ -38,8 +73,8 @@ interface ReadUpload {
   readonly bytes: number;
 }
 
-export type GroupQuestion = Pick<shop.ShopQuestion, 'named' | 'offset' | 'limit' | 'filter'> &
-  Partial<Pick<shop.ShopQuestion, 'query' | 'filters'>>;
+export type GroupQuestion = Pick<ShopQuestion, 'named' | 'offset' | 'limit' | 'filter'> &
+  Partial<Pick<ShopQuestion, 'query' | 'filters'>>;
 
 /** @returns what `use` makes of the groups that the question finds @throws query_invalid */
 export type FindGroups = <Answer>(
@@ -67,11 +102,11 @@ const ALL: HitReads = { missing: Number.POSITIVE_INFINITY, isWhole: true };
 
 /** A hit, and where the search continues after it. Its upload is parsed on demand: the front suffices for its item. */
 class Hit {
-  readonly row: port.FoundRow;
-  readonly place: searchIndex.HitPlace;
+  readonly row: FoundRow;
+  readonly place: HitPlace;
   private parsed: UploadedProduct | undefined;
 
-  constructor(row: port.FoundRow, place: searchIndex.HitPlace) {
+  constructor(row: FoundRow, place: HitPlace) {
     this.row = row;
     this.place = place;
   }
@@ -82,13 +117,13 @@ class Hit {
   }
 }
 
-type GroupRange = Pick<shop.ShopQuestion, 'offset' | 'limit'>;
+type GroupRange = Pick<ShopQuestion, 'offset' | 'limit'>;
 
 /** A number of products for which the limit of an answer's size applies. */
 const MANY = 2;
 /** Groups whose names complete a word. */
 const SUGGESTED_FROM = 20;
-const FIRST: searchIndex.HitPlace = [0, 0];
+const FIRST: HitPlace = [0, 0];
 const PARTIAL = { isTotalExact: false, isComplete: false, nextCursor: null, partial: true } as const;
 /** Hits that are grouped before a total is estimated: by the index at 1 µs each, and read at 10. */
 const GROUPED = 5_000;
@@ -112,13 +147,13 @@ const PAGES = [FACETED + 1, 1_000] as const;
 /** For the items of one page of a listing. */
 const LISTED_CHARACTERS = 4 * 1024 * 1024;
 
-export const searchOperations = (snapshots: port.CatalogSnapshots, limits?: searchIndex.SearchLimits) =>
+export const searchOperations = (snapshots: CatalogSnapshots, limits?: SearchLimits) =>
   openSearch(snapshots, limits).operations;
 
 /** @returns the operations of a thread that searches, and `findGroups` for other operations of this thread */
 export function openSearch(
-  snapshots: port.CatalogSnapshots,
-  limits: searchIndex.SearchLimits = searchIndex.LIMITS,
+  snapshots: CatalogSnapshots,
+  limits: SearchLimits = LIMITS,
 ): {
   readonly operations: Record<string, Operation> & { readonly searchProducts: Operation };
   readonly findGroups: FindGroups;
@@ -126,37 +161,33 @@ export function openSearch(
   const keep = createKeptCounts();
   interface Work {
     readonly sought?: SearchPlan;
-    run(index: searchIndex.OpenIndex): Promise<unknown>;
+    run(index: OpenIndex): Promise<unknown>;
   }
   /** @param plan refuses what cannot be answered, even if there is no index yet */
   const onIndex =
-    <Order extends searchIndex.IndexOrder>(
-      plan: (order: Order, snapshot: port.CatalogSnapshot) => Work | Promise<Work>,
-    ) =>
+    <Order extends IndexOrder>(plan: (order: Order, snapshot: CatalogSnapshot) => Work | Promise<Work>) =>
     (order: Order, budget: Budget) =>
       snapshots.read(order.projectId, budget, async (snapshot) => {
         const work = await plan(order, snapshot);
         const scope = { allowIncomplete: order.allowIncomplete, sought: work.sought };
-        const countOnce: searchIndex.OpenIndex['countOnce'] = (what, count) =>
-          keep(`${order.projectId} ${what}`, count);
-        const index = await searchIndex.openIndex(snapshot, scope, { budget, limits, countOnce });
+        const countOnce: OpenIndex['countOnce'] = (what, count) => keep(`${order.projectId} ${what}`, count);
+        const index = await openIndex(snapshot, scope, { budget, limits, countOnce });
         if ('missing' in index) return index;
         const isComplete = index.isMade && index.newer === undefined;
         return { answer: await work.run(index), isBehind: index.isBehind, isComplete };
       });
   const searchBy = <Answer>(plan: SearchPlan, answer: (search: Search) => Promise<Answer>): Work => {
-    const run = async (index: searchIndex.OpenIndex) =>
-      answer(new Search(index, await readWords(plan, index)));
+    const run = async (index: OpenIndex) => answer(new Search(index, await readWords(plan, index)));
     return { sought: plan, run };
   };
   const groupBy = async <Answer>(
-    snapshot: port.CatalogSnapshot,
-    question: shop.ShopQuestion,
-    answer: (search: Search, sorting: shop.Sorting | undefined) => Promise<Answer>,
+    snapshot: CatalogSnapshot,
+    question: ShopQuestion,
+    answer: (search: Search, sorting: Sorting | undefined) => Promise<Answer>,
   ): Promise<Work> => {
     const byKey = await readAttributes(snapshot);
-    const categories = await shop.listNamedCategories(snapshot, question);
-    const { sorting, question: planned } = shop.planShopSearch(question, { byKey, categories });
+    const categories = await listNamedCategories(snapshot, question);
+    const { sorting, question: planned } = planShopSearch(question, { byKey, categories });
     return searchBy(planSearch(planned, byKey), (search) => answer(search, sorting));
   };
   const findGroups: FindGroups = (order, use, budget) => {
@@ -170,24 +201,22 @@ export function openSearch(
       const plan = planSearch(question, await readAttributes(snapshot));
       return searchBy(plan, async (search) => encode(JSON.stringify(await search.answer(question))));
     }),
-    searchGroups: onIndex(({ question }: Order<shop.ShopQuestion>, snapshot) =>
+    searchGroups: onIndex(({ question }: Order<ShopQuestion>, snapshot) =>
       groupBy(snapshot, question, async (search, sorting) => {
         const { suggested } = question;
         if (suggested === undefined)
-          return encode(shop.answerShopSearch(question, sorting, await search.group(question)));
+          return encode(answerShopSearch(question, sorting, await search.group(question)));
         const read = { offset: 0, limit: Math.max(suggested.product, SUGGESTED_FROM) };
-        return encode(shop.answerSuggestions({ ...question, suggested }, await search.group(read)));
+        return encode(answerSuggestions({ ...question, suggested }, await search.group(read)));
       }),
     ),
     /** A page of a listing, which has neither facets nor a total. Source: docs/interface.md §14.3 rule 6. */
-    listFound: onIndex(
-      async ({ question, form }: Order<SearchQuestion> & { form: browse.ListForm }, snapshot) => {
-        const plan = planSearch(question, await readAttributes(snapshot));
-        const run = async (index: searchIndex.OpenIndex) =>
-          new Search(index, await readWords(plan, index, false)).list(question, form);
-        return { run };
-      },
-    ),
+    listFound: onIndex(async ({ question, form }: Order<SearchQuestion> & { form: ListForm }, snapshot) => {
+      const plan = planSearch(question, await readAttributes(snapshot));
+      const run = async (index: OpenIndex) =>
+        new Search(index, await readWords(plan, index, false)).list(question, form);
+      return { run };
+    }),
     listCategories: onIndex(({ question }: Order<CategoryQuestion>) => ({
       run: (index) => listCategories(index, question),
     })),
@@ -208,7 +237,7 @@ function createKeptCounts() {
   };
 }
 
-const readAttributes = async (snapshot: port.CatalogSnapshot) =>
+const readAttributes = async (snapshot: CatalogSnapshot) =>
   indexByKey((await snapshot.readOntology()).attributes);
 
 /** @param answer JSON, so that the serving thread only sends it @throws answer_too_large */
@@ -219,7 +248,7 @@ function encode(answer: string): Uint8Array {
 }
 
 /** @returns the plan with the words of the index: what begins as those of the question, and, if errors are forgiven, what these may mean */
-async function readWords(plan: SearchPlan, index: searchIndex.OpenIndex, isForgiving = true) {
+async function readWords(plan: SearchPlan, index: OpenIndex, isForgiving = true) {
   if (!index.isMade) return plan;
   const asked = plan.tiers.ranked.flatMap(({ all }) => all.flat());
   const begun = await index.snapshot.findBegun(asked.filter((one) => one.endsWith('*')));
@@ -235,10 +264,10 @@ interface Count {
 }
 
 class Search {
-  private readonly index: searchIndex.OpenIndex;
+  private readonly index: OpenIndex;
   private readonly plan: SearchPlan;
 
-  constructor(index: searchIndex.OpenIndex, plan: SearchPlan) {
+  constructor(index: OpenIndex, plan: SearchPlan) {
     this.index = index;
     this.plan = plan;
   }
@@ -264,10 +293,10 @@ class Search {
    * Hits by group, each in the place of its best hit. Hits whose uploads need not be read are grouped by the index.
    * @throws search_too_broad, search_too_long
    */
-  async group({ offset, limit }: GroupRange): Promise<shop.FoundGroups> {
+  async group({ offset, limit }: GroupRange): Promise<FoundGroups> {
     const { byKey } = this.plan;
     const facets = new FacetTally(byKey);
-    const tally = new shop.CategoryTally();
+    const tally = new CategoryTally();
     const { groups, share } = await this.placeHits(offset + limit, { facets, tally });
     const page = groups.list(offset, limit);
     const rows = await this.readWhole(page.flat());
@@ -281,7 +310,7 @@ class Search {
       facetsOf: facets.products,
       categories: tally.list(),
       byKey,
-      categoryIds: await this.index.snapshot.findCategories(shop.listMainPaths(rows.values())),
+      categoryIds: await this.index.snapshot.findCategories(listMainPaths(rows.values())),
       isPartial: !this.index.isMade || this.plan.isCut === true,
     };
   }
@@ -291,7 +320,7 @@ class Search {
     { offset, limit }: GroupRange,
     use: (found: OpenGroups) => Promise<Answer>,
   ): Promise<Answer> {
-    const nothing = { facets: new FacetTally(this.plan.byKey, 0), tally: new shop.CategoryTally() };
+    const nothing = { facets: new FacetTally(this.plan.byKey, 0), tally: new CategoryTally() };
     const { groups, bytes } = await this.placeHits(offset + limit, nothing);
     const { attributes } = await this.index.snapshot.readOntology();
     return use({
@@ -303,7 +332,7 @@ class Search {
         const fronts = await this.placeRows(() => this.index.snapshot.listFronts(documents));
         return documents
           .flatMap((document) => fronts.get(document) ?? [])
-          .map((row) => browse.readFront(row).groupIdentifier);
+          .map((row) => readFront(row).groupIdentifier);
       },
       read: async (documents) => {
         const rows = await this.placeRows(() => this.index.snapshot.listDocuments(documents));
@@ -321,7 +350,7 @@ class Search {
    */
   private async placeHits(
     needed: number,
-    { facets, tally }: { readonly facets: FacetTally; readonly tally: shop.CategoryTally },
+    { facets, tally }: { readonly facets: FacetTally; readonly tally: CategoryTally },
   ): Promise<{ readonly groups: HitGroups; readonly share: number; readonly bytes: number }> {
     const { sort, test } = this.plan;
     const sorted = sort && new SortedHits(sort);
@@ -368,7 +397,7 @@ class Search {
       }
   }
 
-  private async *listPlaces(tier: port.SearchTier): AsyncGenerator<port.HitGroup, void> {
+  private async *listPlaces(tier: SearchTier): AsyncGenerator<HitGroup, void> {
     const { snapshot, newer, tail } = this.index;
     for (let after = 0, isMore = true; isMore; ) {
       const places = await snapshot.listPlaces({ tier, after, limit: GROUPED, newer });
@@ -378,11 +407,11 @@ class Search {
     }
     for (const { row, lexemes } of tail)
       if (isInTier(tier, lexemes))
-        yield { document: row.document, group: keyOfGroup(browse.readFront(row).groupIdentifier) };
+        yield { document: row.document, group: keyOfGroup(readFront(row).groupIdentifier) };
   }
 
   /** @throws answer_too_large before any is read */
-  private async readWhole(documents: readonly number[]): Promise<ReadonlyMap<number, shop.ShownProduct>> {
+  private async readWhole(documents: readonly number[]): Promise<ReadonlyMap<number, ShownProduct>> {
     const { snapshot, isMade } = this.index;
     refuseLarge(isMade ? await snapshot.weighDocuments(documents) : 0, documents.length);
     const rows = await this.placeRows(() => snapshot.listDocuments(documents));
@@ -390,25 +419,25 @@ class Search {
     return new Map(found.map((row) => [row.document, { ...row, product: JSON.parse(row.text) }]));
   }
 
-  private async placeRows(read: () => Promise<readonly port.PlacedRow[]>) {
+  private async placeRows(read: () => Promise<readonly PlacedRow[]>) {
     const { tail, isMade } = this.index;
     const rows = isMade ? await read() : tail.map(({ row }) => row);
     return new Map(rows.map((row) => [row.document, row]));
   }
 
   /** Hits in order; a page ends early at this many characters, or when its time is up. */
-  async list({ limit, cursor }: SearchQuestion, form: browse.ListForm): Promise<browse.ListedPage> {
-    const isOver = searchIndex.startPart(this.index);
+  async list({ limit, cursor }: SearchQuestion, form: ListForm): Promise<ListedPage> {
+    const isOver = startPart(this.index);
     const items: string[] = [];
-    let last = cursor === undefined ? FIRST : searchIndex.readPlace(cursor);
+    let last = cursor === undefined ? FIRST : readPlace(cursor);
     let characters = 0;
     const next = () => this.readsOf({ missing: limit + 1 - items.length, isWhole: form !== 'table' });
     for await (const hit of this.listFrom(last, next)) {
       if (items.length === limit || characters > LISTED_CHARACTERS || isOver())
-        return { items, nextCursor: searchIndex.writePlace(last) };
+        return { items, nextCursor: writePlace(last) };
       last = hit.place;
       if (!this.holds(hit)) continue;
-      const item = form === 'table' ? browse.writeTableItem(hit.row) : browse.toListItem(hit.row);
+      const item = form === 'table' ? writeTableItem(hit.row) : toListItem(hit.row);
       items.push(item);
       characters += item.length;
     }
@@ -418,7 +447,7 @@ class Search {
   /** Reads the hits from the first on, as far as facets, a filter or an order require. */
   private async countHits(facets: FacetTally, request: HitsRequest): Promise<CountedHits> {
     const isEnough = this.endOfCount(facets, request);
-    const isOver = searchIndex.startPart(this.index);
+    const isOver = startPart(this.index);
     const former = new FormerHits(this.index.newer);
     const counts = { total: 0, examined: 0, bytes: 0, isExact: false, isOver: false };
     const seen: CountedHits = { hits: [], ...counts, last: FIRST, former };
@@ -458,18 +487,18 @@ class Search {
     { hits, last, former }: CountedHits,
     { limit, cursor }: Pick<SearchQuestion, 'limit' | 'cursor'>,
   ): Promise<Collected> {
-    if (cursor !== undefined) return this.collect(searchIndex.readPlace(cursor), { hits: [], limit });
+    if (cursor !== undefined) return this.collect(readPlace(cursor), { hits: [], limit });
     if (hits.length > limit || last === undefined) return { hits, last };
     return this.collect(last, { hits, limit, former });
   }
 
   /** Looks for one hit beyond the limit, which shows that there is another page. */
   private async collect(
-    from: searchIndex.HitPlace,
+    from: HitPlace,
     { hits: before, limit, former }: { hits: readonly ShownHit[]; limit: number; former?: FormerHits },
   ): Promise<Collected> {
     const hits = [...before];
-    const isOver = searchIndex.startPart(this.index);
+    const isOver = startPart(this.index);
     const next = () => this.readsOf({ missing: limit + 1 - hits.length, isWhole: false });
     for await (const hit of this.listFrom(from, next, former)) {
       if (this.holds(hit)) hits.push(toShown(hit));
@@ -485,11 +514,11 @@ class Search {
     seen: CountedHits,
     { limit, cursor }: Pick<SearchQuestion, 'limit' | 'cursor'>,
   ): Promise<Page> {
-    const [offset] = cursor === undefined ? FIRST : searchIndex.readPlace(cursor);
+    const [offset] = cursor === undefined ? FIRST : readPlace(cursor);
     const { documents, isEnd } = this.pageOfAll(sorted, seen, { offset, limit });
     const byDocument = await this.placeRows(() => this.index.snapshot.listFronts(documents));
     const items = documents.flatMap((document) => byDocument.get(document) ?? []).map(toItem);
-    return { items, nextCursor: isEnd ? null : searchIndex.writePlace([offset + limit, 0]) };
+    return { items, nextCursor: isEnd ? null : writePlace([offset + limit, 0]) };
   }
 
   /** @throws search_too_broad, search_too_long if not all hits are sorted */
@@ -510,7 +539,7 @@ class Search {
     };
   }
 
-  private async countTier(tier: port.SearchTier): Promise<Count> {
+  private async countTier(tier: SearchTier): Promise<Count> {
     const { snapshot, newer, state, countOnce } = this.index;
     const isWhole = newer === undefined && state?.version === state?.presentVersion;
     const count = async (): Promise<Count> => {
@@ -527,7 +556,7 @@ class Search {
 
   /** Hits after a place: the best tier first, in each the product that was uploaded longest ago. */
   private async *listFrom(
-    [first, document]: searchIndex.HitPlace,
+    [first, document]: HitPlace,
     next: () => HitReads,
     former = new FormerHits(this.index.newer),
   ): AsyncGenerator<Hit, void> {
@@ -539,7 +568,7 @@ class Search {
       }
   }
 
-  private async *listTier(tier: port.SearchTier, behind: number, next: () => HitReads) {
+  private async *listTier(tier: SearchTier, behind: number, next: () => HitReads) {
     const { snapshot, newer, isMade } = this.index;
     let after = behind;
     for (let most: number = PAGES[0], isMore = isMade; isMore; most = PAGES[1]) {
@@ -582,7 +611,7 @@ export class HitGroups {
     return this.documents.size;
   }
 
-  add({ document, group }: port.HitGroup): void {
+  add({ document, group }: HitGroup): void {
     this.hits += 1;
     const known = this.documents.get(group);
     if (known === undefined) this.documents.set(group, [document]);
@@ -607,7 +636,7 @@ class FormerHits {
     this.newer = newer;
   }
 
-  stillHolds({ all }: port.SearchTier, hit: Hit): boolean {
+  stillHolds({ all }: SearchTier, hit: Hit): boolean {
     const { id, present } = hit.row;
     if (present <= this.newer) return true;
     if (this.seen.has(id) || !holdsAll(all, listLexemes(hit.product))) return false;
@@ -619,7 +648,7 @@ class FormerHits {
 /** The part of a hit that is shown, as its upload may be large. */
 interface ShownHit {
   readonly item: ReturnType<typeof toItem>;
-  readonly place: searchIndex.HitPlace;
+  readonly place: HitPlace;
 }
 const toShown = ({ row, place }: Hit): ShownHit => ({ item: toItem(row), place });
 
@@ -642,7 +671,7 @@ interface CountedHits {
   /** Whether it ended because its time was up. */
   readonly isOver: boolean;
   /** How far it came; undefined: to the end. */
-  last: searchIndex.HitPlace | undefined;
+  last: HitPlace | undefined;
   /** What it found by former versions, for a page that continues after it. */
   readonly former: FormerHits;
 }
@@ -665,12 +694,12 @@ type Page = Pick<SearchAnswer, 'items' | 'nextCursor'>;
 function toPage({ hits, last }: Collected, limit: number): Page {
   const page = hits.slice(0, limit);
   const behind = hits.length > limit ? page.at(-1)?.place : last;
-  return { items: page.map(({ item }) => item), nextCursor: behind ? searchIndex.writePlace(behind) : null };
+  return { items: page.map(({ item }) => item), nextCursor: behind ? writePlace(behind) : null };
 }
 
-function toItem(row: port.PlacedRow) {
-  const front = browse.readFront(row);
-  return { ...browse.toTableItem(row, front), link: front.productUrl };
+function toItem(row: PlacedRow) {
+  const front = readFront(row);
+  return { ...toTableItem(row, front), link: front.productUrl };
 }
 
 interface Ranked {

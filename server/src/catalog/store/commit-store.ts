@@ -18,26 +18,61 @@ import {
   tabled,
   text,
 } from '../../storage/storage.ts';
-import type * as port from '../port.ts';
+import type {
+  AppliedProducts,
+  BatchKey,
+  ChangeCounts,
+  ChangeOrder,
+  CommitOrder,
+  CommitResult,
+  ComparedUpdate,
+  CountedProducts,
+  DeletedPage,
+  DeleteOrder,
+  FollowedProducts,
+  ListedRow,
+  StagedDocument,
+  Stale,
+  UndoOrder,
+} from '../port.ts';
 import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
 import { isGuarded, refuseDeletes } from '../updates/updates.ts';
 import { announceEntry, announceFollowed, announceProducts, describeCommit } from './change-events-store.ts';
-import * as lists from './product-list-store.ts';
-import * as batches from './staged-store.ts';
+import {
+  countRows,
+  DOCUMENT,
+  listedColumns,
+  PRODUCTS,
+  productsOf,
+  UPLOAD_FRONT,
+  uploadText,
+} from './product-list-store.ts';
+import {
+  type DocumentWriter,
+  dropOutdated,
+  dropOver,
+  emptyCommitted,
+  listStagedBatches,
+  openPart,
+  partOf,
+  type StagedPart,
+  stagedList,
+  writeDocuments,
+} from './staged-store.ts';
 import { type CatalogState, insertAttributes, planForParts, planForWholeTables } from './state-store.ts';
 import { discard, dropUndoBefore, INTO_PRODUCT, openUndo, type Undo } from './undo-store.ts';
 
-type Order = port.ChangeOrder & port.CommitOrder;
-type Written = port.ChangeOrder & { readonly revision: number };
+type Order = ChangeOrder & CommitOrder;
+type Written = ChangeOrder & { readonly revision: number };
 
 /** Commits, updates, deletes and their garbage. Call changes in a transaction that holds the catalog's lock. */
 
 /** Applies the difference of staged and present products, by batch, in one transaction. Source: docs/interface.md §4.4. */
-export function* commit(
+export function* commitFullUpdate(
   state: CatalogState,
   order: Order,
-): Program<{ result: port.CommitResult; isDone: boolean }> {
-  const isReady = (yield* isPrepared(state, order)) && !(yield* batches.dropOutdated(state, order));
+): Program<{ result: CommitResult; isDone: boolean }> {
+  const isReady = (yield* isPrepared(state, order)) && !(yield* dropOutdated(state, order));
   if (!isReady) return { result: { kind: 'stale' }, isDone: false };
   const compared = yield* compareCounts(order.fullUpdateId);
   const { present, staged } = compared;
@@ -52,8 +87,8 @@ export function* commit(
   yield* planForParts();
   const counts = { created: 0, changed: 0 };
   // The last batch first: of a new product in several batches, the last accepted one wins.
-  for (const { batch } of (yield* batches.listStagedBatches(order.fullUpdateId)).reverse()) {
-    const part = yield* batches.openPart({ fullUpdateId: order.fullUpdateId, batch });
+  for (const { batch } of (yield* listStagedBatches(order.fullUpdateId)).reverse()) {
+    const part = yield* openPart({ fullUpdateId: order.fullUpdateId, batch });
     counts.changed += yield* changePresent(part, { order, undo, repeated: repeated.get(batch) ?? [] });
     counts.created += yield* insertCreated(part, order, undo);
   }
@@ -61,13 +96,13 @@ export function* commit(
   if (subscribed.has('catalog.committed')) yield* insertEvents([describeCommit(order, done)]);
   if (subscribed.has('products.changed')) yield* announceEntry(order, undo.id);
   yield* undo.close('commit', done);
-  yield* batches.emptyCommitted(order.fullUpdateId);
+  yield* emptyCommitted(order.fullUpdateId);
   return { result: { kind: 'done', counts: done }, isDone: true };
 }
 
 /** Whether the ontology is as the commit expects, and every batch is staged: a missing one would delete its products. */
 function* isPrepared(state: CatalogState, order: Order): Program<boolean> {
-  const staged = yield* batches.listStagedBatches(order.fullUpdateId);
+  const staged = yield* listStagedBatches(order.fullUpdateId);
   return (
     state.ontologyRevision === order.revision &&
     state.ontologyMode === order.mode &&
@@ -84,18 +119,18 @@ interface Counts {
 }
 
 function* compareCounts(fullUpdateId: number): Program<Counts> {
-  const counted = yield* row<Counts>`select (select count(*) from ${lists.PRODUCTS}) as present,
+  const counted = yield* row<Counts>`select (select count(*) from ${PRODUCTS}) as present,
     count(distinct s.value) as staged,
-    count(*) > count(distinct s.value) as "isRepeated" from ${batches.stagedList(fullUpdateId, 'products')}`;
+    count(*) > count(distinct s.value) as "isRepeated" from ${stagedList(fullUpdateId, 'products')}`;
   return counted as Counts;
 }
 
 /** Present products `p` that are not in a full update. */
 const absentProducts = (fullUpdateId: number): Sql =>
   byEngine({
-    sqlite: sql`product as p where p.id not in (select s.value from ${batches.stagedList(fullUpdateId, 'products')})`,
+    sqlite: sql`product as p where p.id not in (select s.value from ${stagedList(fullUpdateId, 'products')})`,
     postgres: sql`product as p where ${own('p')} and not exists
-      (select 1 from ${batches.stagedList(fullUpdateId, 'products')} where s.value = p.id)`,
+      (select 1 from ${stagedList(fullUpdateId, 'products')} where s.value = p.id)`,
   });
 
 function* deleteAbsent(fullUpdateId: number, undo: Undo): Program<void> {
@@ -117,7 +152,7 @@ function* findRepeated(
   yield* planForWholeTables();
   const found = yield* rows<{ batch: number; id: number }>`select r.batch, r.id
     from (select s.batch, s.value as id, max(s.batch) over (partition by s.value) as last
-      from ${batches.stagedList(fullUpdateId, 'products')}) r
+      from ${stagedList(fullUpdateId, 'products')}) r
     where r.batch < r.last`;
   const byBatch = Map.groupBy(found, ({ batch }) => batch);
   return new Map([...byBatch].map(([batch, ids]) => [batch, ids.map(({ id }) => id)]));
@@ -130,7 +165,7 @@ interface Change {
   readonly repeated: readonly number[];
 }
 
-function* changePresent(part: batches.StagedPart, { order, undo, repeated }: Change): Program<number> {
+function* changePresent(part: StagedPart, { order, undo, repeated }: Change): Program<number> {
   const { revision, at, taskNumber } = order;
   const changedBy = sql`ontology_revision = ${revision}, updated_at = ${at}, updated_by = ${taskNumber}`;
   const isRepeated = repeated.length === 0 ? text('false') : sql`s.product_id ${among(repeated)}`;
@@ -188,7 +223,7 @@ const replaceProducts = ({ document, hash, revision, at, by }: ReplacedValues, f
 
 const PRODUCT_OF_ROW = lookupJoin('product', 'p', sql`p.id = s.product_id`);
 
-function* insertCreated(part: batches.StagedPart, order: Written, undo: Undo): Program<number> {
+function* insertCreated(part: StagedPart, order: Written, undo: Undo): Program<number> {
   if (part.created === 0) return 0;
   const { revision, at, taskNumber } = order;
   // A lookup before the insert costs PostgreSQL less, but without statistics it is planned with another index: 100,000 products
@@ -208,9 +243,9 @@ function* insertCreated(part: batches.StagedPart, order: Written, undo: Undo): P
 /** Writes the changes of an incremental or partial update. */
 export function* applyProducts(
   state: CatalogState,
-  order: port.ChangeOrder & port.AppliedProducts,
-  documents: batches.DocumentWriter,
-): Program<{ result: port.ChangeCounts | port.Stale; isDone: boolean }> {
+  order: ChangeOrder & AppliedProducts,
+  documents: DocumentWriter,
+): Program<{ result: ChangeCounts | Stale; isDone: boolean }> {
   const { packed, revision, derivationRevision } = order;
   const isStale =
     state.ontologyRevision !== revision ||
@@ -220,13 +255,13 @@ export function* applyProducts(
   yield* planForParts();
   const fresh = sortedRows(packed).filter(({ row }) => packed.documents[row] === 0);
   const known = yield* pairs<string, number>`select p.identifier, p.id
-    from ${lists.productsOf(fresh.map(({ identifier }) => identifier))}`;
+    from ${productsOf(fresh.map(({ identifier }) => identifier))}`;
   const idOf = ({ identifier }: KeyedRow) => known.get(identifier) ?? 0;
   const { created = [], changed = [] } = Object.groupBy(fresh, (keyed) =>
     idOf(keyed) === 0 ? 'created' : 'changed',
   );
-  const range = yield* batches.writeDocuments(state, packed, { documents, created, changed, idOf });
-  const part = batches.partOf(range, {
+  const range = yield* writeDocuments(state, packed, { documents, created, changed, idOf });
+  const part = partOf(range, {
     identifiers: created.map(({ identifier }) => identifier),
     products: changed.map(idOf),
     hashes: packHashes(packed, [...created, ...changed]),
@@ -247,7 +282,7 @@ export function* applyProducts(
 /** Records the ontology of products that still have the documents that were read. */
 export function* followOntology(
   state: CatalogState,
-  { revision, products, documents, changed, at, taskNumber }: port.ChangeOrder & port.FollowedProducts,
+  { revision, products, documents, changed, at, taskNumber }: ChangeOrder & FollowedProducts,
 ): Program<void> {
   const cells = products.map((id, row) => [id, documents[row] ?? 0, Number(changed[row] ?? false)]);
   const followed = tabled('w', { id: 'bigint', document: 'bigint', changed: 'bigint' }, cells);
@@ -272,15 +307,15 @@ export function* followOntology(
   state.catalogVersion += 1;
 }
 
-export function* deleteProducts(state: CatalogState, order: port.ChangeOrder & port.DeleteOrder) {
+export function* deleteProducts(state: CatalogState, order: ChangeOrder & DeleteOrder) {
   const requested = new Set(order.identifiers);
   yield* planForParts();
-  const known = yield* column<string>`select p.identifier from ${lists.productsOf([...requested])}`;
+  const known = yield* column<string>`select p.identifier from ${productsOf([...requested])}`;
   const unknown = [...requested.difference(new Set(known))];
   if (known.length === 0) return { result: { deleted: 0, unknown }, isDone: true };
   yield* guardDeletes(order, known.length);
   const undo = openUndo(state, order);
-  yield* undo.recordChanged(text('null'), sql`${lists.productsOf(known)} where true`);
+  yield* undo.recordChanged(text('null'), sql`${productsOf(known)} where true`);
   const deleted = yield* run`delete from product where ${own()} and identifier ${among(known)}`;
   yield* undo.close('delete', { created: 0, changed: 0, deleted });
   yield* announceProducts(
@@ -291,9 +326,9 @@ export function* deleteProducts(state: CatalogState, order: port.ChangeOrder & p
 }
 
 /** @throws delete_guard */
-function* guardDeletes({ maxDeletePercent = 100 }: port.DeleteOrder, deleted: number): Program<void> {
+function* guardDeletes({ maxDeletePercent = 100 }: DeleteOrder, deleted: number): Program<void> {
   if (maxDeletePercent >= 100) return;
-  const present = yield* lists.count(lists.PRODUCTS);
+  const present = yield* countRows(PRODUCTS);
   const limit = { maxDeletePercent };
   if (isGuarded(limit, present, deleted)) throw refuseDeletes({ present, deleted }, limit, 'pipeline');
 }
@@ -307,14 +342,14 @@ function* arePresentAsFound(
   const unchanged = [...documents.entries()].flatMap(([row, id]) =>
     id === 0 ? [] : [[products[row] ?? 0, id]],
   );
-  const present = yield* lists.count(
+  const present = yield* countRows(
     sql`${tabled('w', { id: 'bigint', document: 'bigint' }, unchanged)}
       ${lookupJoin('product', 'p', sql`p.id = w.id and p.document_id = w.document`)}`,
   );
   return present === unchanged.length;
 }
 
-export function* compareStaged({ fullUpdateId, withIdentifiers }: port.ComparedUpdate) {
+export function* compareStaged({ fullUpdateId, withIdentifiers }: ComparedUpdate) {
   yield* planForWholeTables();
   const compared = yield* compareCounts(fullUpdateId);
   const { present, staged } = compared;
@@ -323,8 +358,8 @@ export function* compareStaged({ fullUpdateId, withIdentifiers }: port.ComparedU
   const [created = 0, changed = 0] = [yield* countOf(kinds.created), yield* countOf(kinds.changed)];
   // A product may have been deleted since the batches were staged.
   const counts = { created, changed, unchanged: staged - changed, deleted: Math.max(present - staged, 0) };
-  const described: Partial<Record<keyof port.ChangeCounts, port.CountedProducts>> = {};
-  for (const kind of Object.keys(kinds) as (keyof port.ChangeCounts)[]) {
+  const described: Partial<Record<keyof ChangeCounts, CountedProducts>> = {};
+  for (const kind of Object.keys(kinds) as (keyof ChangeCounts)[]) {
     const first = sql`select distinct k.identifier from (${kinds[kind]}) k order by k.identifier limit 100`;
     const identifiers = withIdentifiers ? yield* column<string>(first) : [];
     described[kind] = { count: counts[kind], identifiers };
@@ -333,16 +368,16 @@ export function* compareStaged({ fullUpdateId, withIdentifiers }: port.ComparedU
 }
 
 function selectKinds(fullUpdateId: number, { isRepeated }: Counts) {
-  const staged = batches.stagedList(fullUpdateId, 'products');
+  const staged = stagedList(fullUpdateId, 'products');
   // Not the reverse, `not in` those of earlier batches: SQLite would compare each pair with the whole list. The plus sign
   // prevents a search of the batches by this list.
   const isLast = isRepeated
     ? sql`(s.value, +s.batch) in (select s.value, max(s.batch) from ${staged} group by s.value)`
     : text('true');
   const changed = sql`select s.value from ${staged} where s.place < s.changed and ${isLast}
-    union all select s.value from ${batches.stagedList(fullUpdateId, 'gaining')} where ${isLast}`;
+    union all select s.value from ${stagedList(fullUpdateId, 'gaining')} where ${isLast}`;
   return {
-    created: sql`select s.value as identifier from ${batches.stagedList(fullUpdateId, 'identifiers')}`,
+    created: sql`select s.value as identifier from ${stagedList(fullUpdateId, 'identifiers')}`,
     changed: sql`select p.identifier from product p where ${own('p')} and p.id in (${changed})`,
     unchanged: sql`select p.identifier from product p where ${own('p')} and p.id in (select s.value from ${staged})
       and p.id not in (${changed})`,
@@ -350,24 +385,24 @@ function selectKinds(fullUpdateId: number, { isRepeated }: Counts) {
   };
 }
 
-export function* listDeleted({ fullUpdateId, after, limit }: port.DeletedPage): Program<port.ListedRow[]> {
+export function* listDeleted({ fullUpdateId, after, limit }: DeletedPage): Program<ListedRow[]> {
   yield* planForWholeTables();
   const identifiers = yield* column<string>`select p.identifier from ${absentProducts(fullUpdateId)}
     and p.identifier > ${after} order by p.identifier limit ${limit}`;
-  return yield* rows`select ${lists.listedColumns(lists.UPLOAD_FRONT)} from ${lists.productsOf(identifiers)} ${lists.DOCUMENT}
+  return yield* rows`select ${listedColumns(UPLOAD_FRONT)} from ${productsOf(identifiers)} ${DOCUMENT}
     order by p.identifier`;
 }
 
 /** The uploads of one batch: those that it brought, and the present ones of unchanged products. */
-export function* listStagedDocuments(staged: port.BatchKey): Program<port.StagedDocument[]> {
+export function* listStagedDocuments(staged: BatchKey): Program<StagedDocument[]> {
   yield* planForParts();
-  const { firstDocument, created, changed, present } = yield* batches.openPart(staged);
-  const raw = sql`${lists.uploadText(true)} as raw`;
-  const fresh = yield* rows<port.StagedDocument>`select d.product_id as product, 1 as "isFresh", ${raw}
+  const { firstDocument, created, changed, present } = yield* openPart(staged);
+  const raw = sql`${uploadText(true)} as raw`;
+  const fresh = yield* rows<StagedDocument>`select d.product_id as product, 1 as "isFresh", ${raw}
     from document d
     where ${own('d')} and d.id >= ${firstDocument} and d.id < ${firstDocument + created + changed}`;
-  const unchanged = yield* rows<port.StagedDocument>`select p.id as product, 0 as "isFresh", ${raw}
-    from ${present} ${PRODUCT_OF_ROW} ${lists.DOCUMENT} where not s.is_fresh`;
+  const unchanged = yield* rows<StagedDocument>`select p.id as product, 0 as "isFresh", ${raw}
+    from ${present} ${PRODUCT_OF_ROW} ${DOCUMENT} where not s.is_fresh`;
   return [...fresh, ...unchanged];
 }
 
@@ -380,14 +415,14 @@ const STEP = 2_000;
  */
 export function* collectGarbage(
   _: CatalogState,
-  { live, undoSince }: { readonly live: readonly number[] } & Pick<port.UndoOrder, 'undoSince'>,
-  documents: batches.DocumentWriter,
+  { live, undoSince }: { readonly live: readonly number[] } & Pick<UndoOrder, 'undoSince'>,
+  documents: DocumentWriter,
 ): Program<boolean> {
   yield* planForParts();
   yield* dropUndoBefore(undoSince);
   const opened = yield* column<number>(OPENED);
   return (
-    (yield* batches.dropOver([...live, ...opened])) ||
+    (yield* dropOver([...live, ...opened])) ||
     (yield* dropUndo()) ||
     (yield* dropDocuments(documents)) ||
     (yield* ask(() => documents.tidyDerived()))
@@ -415,7 +450,7 @@ function* dropUndo(): Program<boolean> {
   return true;
 }
 
-function* dropDocuments({ removeDerived }: batches.DocumentWriter): Program<boolean> {
+function* dropDocuments({ removeDerived }: DocumentWriter): Program<boolean> {
   const garbage = yield* rows<{ id: number; isUsed: boolean | 0 | 1 }>(GARBAGE);
   if (garbage.length === 0) return false;
   const ids = garbage.map(({ id }) => id);

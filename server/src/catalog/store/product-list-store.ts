@@ -12,7 +12,18 @@ import {
   sql,
   text,
 } from '../../storage/storage.ts';
-import type * as port from '../port.ts';
+import type {
+  FoundProduct,
+  IdentifierRange,
+  IdRange,
+  ListedPart,
+  ListedRange,
+  ListedRow,
+  MeasuredDocument,
+  OutdatedProduct,
+  PatchedProduct,
+  PresentProduct,
+} from '../port.ts';
 import { FRONT_END, type UploadedProduct } from '../products/products.ts';
 import { findCategories, planForParts, readOntology } from './state-store.ts';
 
@@ -48,7 +59,7 @@ const firstProducts = (where: Sql, order: Sql, limit: number): Sql =>
 export const listedColumns = (text: Sql): Sql =>
   sql`p.id, p.identifier, p.updated_at as "updatedAt", ${text} as text`;
 
-const within = ({ from, isAfter, to }: port.IdentifierRange): Sql =>
+const within = ({ from, isAfter, to }: IdentifierRange): Sql =>
   sql`p.identifier ${text(isAfter ? '>' : '>=')} ${from} ${to === undefined ? text('') : sql`and p.identifier < ${to}`}`;
 
 /**
@@ -76,13 +87,13 @@ export const areCut = (fitting: readonly { readonly found: number }[]): boolean 
   fitting.length < (fitting[0]?.found ?? 0);
 
 /** Relies on the unique index of identifier. */
-export function* listRange({ isWhole, limit, ...range }: port.ListedRange): Program<port.ListedPart> {
+export function* listRange({ isWhole, limit, ...range }: ListedRange): Program<ListedPart> {
   const given = firstProducts(within(range), text('p.identifier'), limit);
   return yield* listFitting(given, { order: text('identifier'), isWhole });
 }
 
 /** Relies on the primary key of products. */
-export function* listById({ after, upTo, limit }: port.IdRange): Program<port.ListedPart> {
+export function* listById({ after, upTo, limit }: IdRange): Program<ListedPart> {
   const given = firstProducts(sql`p.id > ${after} and p.id <= ${upTo}`, text('p.id'), limit);
   return yield* listFitting(given, { order: text('id'), isWhole: true });
 }
@@ -91,7 +102,7 @@ function* listFitting(given: Sql, { order, isWhole }: { order: Sql; isWhole: boo
   const columns = text('p.id, p.identifier, p.updated_at, p.document_id');
   const bytes = PAGE_BYTES[isWhole ? 'whole' : 'front'];
   const fitting = fittingRows(columns, given, { as: 'p', order, bytes });
-  const found = yield* rows<port.ListedRow & { found: number }>`select p.found,
+  const found = yield* rows<ListedRow & { found: number }>`select p.found,
     ${listedColumns(uploadText(isWhole))}
     from ${fitting} ${DOCUMENT} order by p.${order}`;
   return { rows: found, isCut: areCut(found) };
@@ -114,18 +125,18 @@ export function* listUploads(after: number, limit: number) {
     from ${fitting} ${DOCUMENT} order by p.id`;
 }
 
-export function* count(from: Sql): Program<number> {
+export function* countRows(from: Sql): Program<number> {
   return (yield* cell<number>`select count(*) as count from ${from}`) ?? 0;
 }
 
-export const countProducts = (): Program<number> => count(PRODUCTS);
+export const countProducts = (): Program<number> => countRows(PRODUCTS);
 
 /** Present products `p` with these identifiers. */
 export const productsOf = (identifiers: readonly string[]): Sql =>
   sql`${listed('w', 'text', identifiers.filter(isStorableText))} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)}`;
 
 /** A product whose document is missing, in a damaged file, has no size: a join would treat it as absent, reading it fails. */
-export const measureDocuments = (identifiers: readonly string[]): Program<port.MeasuredDocument[]> =>
+export const measureDocuments = (identifiers: readonly string[]): Program<MeasuredDocument[]> =>
   rows`select p.identifier, p.document_id as document,
       coalesce((select ${UPLOAD_BYTES} from document d where ${own('d')} and d.id = p.document_id), 0) as bytes
     from ${productsOf(identifiers)}`;
@@ -154,7 +165,7 @@ export function* findPresent(identifiers: readonly string[]) {
   >`select ${PRESENT_LISTS} from ${given} ${lookupJoin('product', 'p', sql`p.identifier = w.value`)}`;
   const listOf = (name: 'places' | 'ids' | 'documents') => JSON.parse(found?.[name] ?? '[]') as number[];
   const [ids, documents] = [listOf('ids'), listOf('documents')];
-  const present: (port.PresentProduct | undefined)[] = new Array(identifiers.length).fill(undefined);
+  const present: (PresentProduct | undefined)[] = new Array(identifiers.length).fill(undefined);
   for (const [at, place] of listOf('places').entries()) {
     const hash = found?.hashes?.slice(at * HASH_DIGITS, (at + 1) * HASH_DIGITS) ?? '';
     present[place] = { id: ids[at] as number, document: documents[at] as number, hash };
@@ -164,7 +175,7 @@ export function* findPresent(identifiers: readonly string[]) {
 
 type OutdatedPage = Record<'revision' | 'after' | 'limit', number>;
 
-export function* listOutdated({ revision, after, limit }: OutdatedPage): Program<port.OutdatedProduct[]> {
+export function* listOutdated({ revision, after, limit }: OutdatedPage): Program<OutdatedProduct[]> {
   yield* planForParts();
   const where = sql`p.id > ${after} and p.ontology_revision < ${revision}`;
   return yield* rows`select p.id, p.document_id as document, p.ontology_revision as revision, ${UPLOAD} as raw
@@ -172,7 +183,7 @@ export function* listOutdated({ revision, after, limit }: OutdatedPage): Program
 }
 
 /** With their uploads. @returns the existing ones, in no order */
-export function* findPatched(identifiers: readonly string[]): Program<port.PatchedProduct[]> {
+export function* findPatched(identifiers: readonly string[]): Program<PatchedProduct[]> {
   yield* planForParts();
   return yield* rows`select p.identifier, p.id, ${HASH} as hash, p.document_id as document, ${UPLOAD} as raw
     from ${productsOf(identifiers)} ${DOCUMENT}`;
@@ -181,8 +192,8 @@ export function* findPatched(identifiers: readonly string[]): Program<port.Patch
 const HASH = byEngine({ sqlite: text('lower(hex(p.hash))'), postgres: text(`encode(p.hash, 'hex')`) });
 
 /** A product whose document is missing, in a damaged file, is found without it. */
-export function* findProduct(identifier: string): Program<port.FoundProduct | undefined> {
-  const found = yield* row<Omit<port.FoundProduct, 'ontology' | 'categories'>>`select p.id, p.identifier,
+export function* findProduct(identifier: string): Program<FoundProduct | undefined> {
+  const found = yield* row<Omit<FoundProduct, 'ontology' | 'categories'>>`select p.id, p.identifier,
     p.updated_at as "updatedAt", p.updated_by as "updatedBy",
     (select ${UPLOAD} from document d where ${own('d')} and d.id = p.document_id) as raw
     from ${productsOf([identifier])}`;

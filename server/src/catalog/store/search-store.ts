@@ -21,10 +21,43 @@ import {
   tabled,
   text,
 } from '../../storage/storage.ts';
-import type * as port from '../port.ts';
+import type {
+  CountedTier,
+  FoundRow,
+  HitGroup,
+  LexemeGroups,
+  PlacedDocument,
+  PlacedRow,
+  PreparedWalk,
+  RequestedHits,
+  RequestedUploads,
+  SearchState,
+  SearchStep,
+  SearchTier,
+  SoughtCategories,
+  SoughtWords,
+  WordPart,
+} from '../port.ts';
 import type { UploadedProduct } from '../products/products.ts';
-import * as search from '../search/search.ts';
-import * as lists from './product-list-store.ts';
+import {
+  keyOfGroup,
+  LexemeWriter,
+  NEW_WALK,
+  needsTidying,
+  SEARCH_STEP,
+  type SearchWalk,
+  TAIL,
+  TIDY_STEP,
+} from '../search/search.ts';
+import {
+  areCut,
+  countRows,
+  DOCUMENT,
+  fittingRows,
+  listedColumns,
+  UPLOAD_BYTES,
+  uploadText,
+} from './product-list-store.ts';
 import { type CatalogState, planForLexemes, planForParts } from './state-store.ts';
 
 /** The index of search: FTS5 in a file, tsvector with GIN in PostgreSQL. */
@@ -65,7 +98,7 @@ const PRESENT_VERSION = byEngine({
 });
 const NEWEST = sql`coalesce((select max(id) from document where ${own()}), 0)`;
 
-export function* readSearchState(): Program<port.SearchState | undefined> {
+export function* readSearchState(): Program<SearchState | undefined> {
   if ((yield* row(IS_MADE)) === undefined) return undefined;
   return yield* row`select w.last_document as "lastDocument", w.version, ${NEWEST} as "newestDocument",
     ${PRESENT_VERSION} as "presentVersion", w.documents from search_progress w where ${own('w')} and w.id = 1`;
@@ -80,13 +113,13 @@ const QUERIES = {
   postgres: { or: ' | ', and: ' & ', not: ' & !', open: `'${OF_PROJECT}`, close: "'", begins: ':*' },
 } as const;
 
-function writeTier({ all, except, begun }: port.SearchTier, engine: keyof typeof QUERIES): string {
+function writeTier({ all, except, begun }: SearchTier, engine: keyof typeof QUERIES): string {
   const { or, and, not, open, close, begins } = QUERIES[engine];
   const quote = (lexeme: string) =>
     lexeme.endsWith('*') ? open + lexeme.slice(0, -1) + close + begins : open + lexeme + close;
   const writeAny = (group: readonly string[]) =>
     group.flatMap((lexeme) => (begun?.get(lexeme) ?? [lexeme]).map(quote)).join(or);
-  const write = (groups: port.LexemeGroups) => `(${groups.map((group) => `(${writeAny(group)})`).join(and)})`;
+  const write = (groups: LexemeGroups) => `(${groups.map((group) => `(${writeAny(group)})`).join(and)})`;
   return except.reduce((query, groups) => `(${query}${not}${write(groups)})`, write(all));
 }
 
@@ -125,7 +158,7 @@ const OFTEN_OWN = sql`s.project_id in (${joined(
 )})`;
 
 /** @returns the rows `s` of the index that a tier finds, as `from`, or `index` for counting, and `where` */
-function foundBy(tier: port.SearchTier) {
+function foundBy(tier: SearchTier) {
   const documents = text('search_entry s');
   if (tier.all.length === 0)
     return { from: documents, index: documents, where: own('s'), order: text('s.document_id') };
@@ -157,7 +190,7 @@ const productOf = (newer: number | undefined): Sql =>
         sql`p.id = s.product_id and (p.document_id = s.document_id or p.document_id > ${newer})`,
       );
 const placedColumns = (isWhole: boolean): Sql =>
-  sql`p.document_id as document, ${lists.listedColumns(lists.uploadText(isWhole))}`;
+  sql`p.document_id as document, ${listedColumns(uploadText(isWhole))}`;
 
 /** Bytes of uploads read per step of updating the index; in PostgreSQL a process of the database is busy for as long as a step takes. */
 const READ_AT_ONCE = byEngine({ sqlite: sql`${2 * 1024 * 1024}`, postgres: sql`${1024 * 1024}` });
@@ -169,25 +202,25 @@ const TAIL_AT_ONCE = { as: 's', bytes: 8 * 1024 * 1024 };
  */
 const HITS_AT_ONCE = { whole: 2 * 1024 * 1024, front: 16 * 1024 * 1024 };
 
-export function* listHits({ tier, after, limit, newer, isWhole }: port.RequestedUploads) {
+export function* listHits({ tier, after, limit, newer, isWhole }: RequestedUploads) {
   const { from, where, order } = foundBy(tier);
   const behind = byEngine({ sqlite: sql`${order} > ${after}`, postgres: sql`s.document_id > ${after}` });
   const page = sql`(select s.document_id as place, p.* from ${from} ${productOf(newer)} where ${where} and ${behind}
     order by ${order} limit ${limit}) p`;
   const columns = text('p.place, p.id, p.identifier, p.updated_at, p.document_id');
   const bytes = HITS_AT_ONCE[isWhole ? 'whole' : 'front'];
-  const fitting = lists.fittingRows(columns, sql`${page} ${lists.DOCUMENT}`, {
+  const fitting = fittingRows(columns, sql`${page} ${DOCUMENT}`, {
     as: 'p',
     bytes,
     order: text('place'),
   });
-  const found = yield* rows<port.FoundRow & { found: number }>`select p.place as document,
-    p.document_id as present, p.found, ${lists.listedColumns(lists.uploadText(isWhole))}
-    from ${fitting} ${lists.DOCUMENT} order by p.place`;
-  return { rows: found, isCut: lists.areCut(found) };
+  const found = yield* rows<FoundRow & { found: number }>`select p.place as document,
+    p.document_id as present, p.found, ${listedColumns(uploadText(isWhole))}
+    from ${fitting} ${DOCUMENT} order by p.place`;
+  return { rows: found, isCut: areCut(found) };
 }
 
-export function* listPlaces({ tier, after, limit, newer }: port.RequestedHits): Program<port.HitGroup[]> {
+export function* listPlaces({ tier, after, limit, newer }: RequestedHits): Program<HitGroup[]> {
   const { from, where, order } = foundBy(tier);
   return yield* rows`select s.document_id as document, s.group_key as "group" from ${from} ${productOf(newer)}
     where ${where} and ${byEngine({ sqlite: order, postgres: text('s.document_id') })} > ${after}
@@ -197,7 +230,7 @@ export function* listPlaces({ tier, after, limit, newer }: port.RequestedHits): 
 /** Words of the index that one statement compares, in some milliseconds. */
 const WORDS_AT_ONCE = 50_000;
 
-export function* listWords(sought: port.SoughtWords): Program<port.WordPart> {
+export function* listWords(sought: SoughtWords): Program<WordPart> {
   const { first, after, shortest, longest, patterns } = sought;
   const range = sql`${own('w')} and w.word > ${after} and w.word < ${`${first}\u{10ffff}`}`;
   const last = yield* cell<string>`select w.word from search_word w where ${range}
@@ -250,20 +283,20 @@ export function* findBegun(beginnings: readonly string[]): Program<Map<string, s
   return begun;
 }
 
-export function countEntries(tier: port.SearchTier): Program<number> {
+export function countEntries(tier: SearchTier): Program<number> {
   const { where, index } = foundBy(tier);
-  return lists.count(sql`${index} where ${where}`);
+  return countRows(sql`${index} where ${where}`);
 }
 
-export function countHits({ tier, newer, limit }: port.CountedTier & { readonly limit: number }) {
+export function countHits({ tier, newer, limit }: CountedTier & { readonly limit: number }) {
   const { from, where } = foundBy(tier);
-  return lists.count(sql`(select 1 from ${from} ${productOf(newer)} where ${where} limit ${limit}) f`);
+  return countRows(sql`(select 1 from ${from} ${productOf(newer)} where ${where} limit ${limit}) f`);
 }
 
 /** How many entries of one category are read: many may be dead. */
 const READ_OF_CATEGORY = 5_000;
 
-export function* findLiving({ lexemes, newer }: port.SoughtCategories): Program<string[]> {
+export function* findLiving({ lexemes, newer }: SoughtCategories): Program<string[]> {
   yield* planForLexemes();
   const query = byEngine({
     sqlite: text(`'"' || k.value || '"'`),
@@ -287,15 +320,15 @@ export function* findLiving({ lexemes, newer }: port.SoughtCategories): Program<
   return living.map((at) => lexemes[at] as string);
 }
 
-export function* listTail(after: number): Program<port.PlacedRow[] | undefined> {
+export function* listTail(after: number): Program<PlacedRow[] | undefined> {
   yield* planForParts();
-  const tail = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${search.TAIL}`;
+  const tail = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${TAIL}`;
   const columns = text('d.id as document_id, d.product_id');
-  const fitting = lists.fittingRows(columns, tail, { ...TAIL_AT_ONCE, order: text('document_id') });
+  const fitting = fittingRows(columns, tail, { ...TAIL_AT_ONCE, order: text('document_id') });
   const size = yield* row<{ found: number; fits: number }>`select count(*) as fits, max(s.found) as found
     from ${fitting}`;
   if (size !== undefined && size.fits < (size.found ?? 0)) return undefined;
-  return yield* rows`select ${placedColumns(true)} from ${fitting} ${PRODUCT} ${lists.DOCUMENT}
+  return yield* rows`select ${placedColumns(true)} from ${fitting} ${PRODUCT} ${DOCUMENT}
     order by p.document_id`;
 }
 
@@ -304,57 +337,58 @@ const givenDocuments = (documents: readonly number[]): Sql =>
 
 const placeDocumentsOf =
   (isWhole: boolean) =>
-  (documents: readonly number[]): Program<port.PlacedRow[]> =>
+  (documents: readonly number[]): Program<PlacedRow[]> =>
     rows`select ${placedColumns(isWhole)} from ${givenDocuments(documents)}
       ${lookupJoin('product', 'p', sql`p.id = d.product_id and p.document_id = d.id`)}`;
 
-export const [listDocuments, listFronts] = [placeDocumentsOf(true), placeDocumentsOf(false)];
+export const listDocuments = placeDocumentsOf(true);
+export const listFronts = placeDocumentsOf(false);
 
 export function* weighDocuments(documents: readonly number[]): Program<number> {
   return Number(
-    yield* cell`select coalesce(sum(${lists.UPLOAD_BYTES}), 0) as bytes from ${givenDocuments(documents)}`,
+    yield* cell`select coalesce(sum(${UPLOAD_BYTES}), 0) as bytes from ${givenDocuments(documents)}`,
   );
 }
 
 /** Documents after a given one, with their lexemes: the part of a step that needs no lock. */
-export function* prepareWalk(after: number): Program<port.PreparedWalk> {
+export function* prepareWalk(after: number): Program<PreparedWalk> {
   yield* planForParts();
-  const following = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${search.SEARCH_STEP}`;
-  const fitting = lists.fittingRows(text('d.id, d.product_id'), following, {
+  const following = sql`document d where ${own('d')} and d.id > ${after} order by d.id limit ${SEARCH_STEP}`;
+  const fitting = fittingRows(text('d.id, d.product_id'), following, {
     as: 'p',
     bytes: READ_AT_ONCE,
     order: text('id'),
   });
   const documents = yield* rows<{ id: number; product: number; raw: string; found: number }>`select p.id,
-    p.product_id as product, p.found, ${lists.uploadText(true)} as raw
+    p.product_id as product, p.found, ${uploadText(true)} as raw
     from ${fitting} ${lookupJoin('document', 'd', sql`d.id = p.id`)} order by p.id`;
-  const writer = new search.LexemeWriter();
-  const placed = documents.map(({ id, product, raw }): port.PlacedDocument => {
+  const writer = new LexemeWriter();
+  const placed = documents.map(({ id, product, raw }): PlacedDocument => {
     const upload = JSON.parse(raw) as UploadedProduct;
     writer.add(upload);
-    return [id, product, search.keyOfGroup(upload.groupIdentifier)];
+    return [id, product, keyOfGroup(upload.groupIdentifier)];
   });
   return {
     after,
     last: documents.at(-1)?.id ?? after,
     placed: JSON.stringify(placed),
     lexemes: writer.finish().toString('latin1'),
-    isLast: !lists.areCut(documents) && documents.length < search.SEARCH_STEP,
+    isLast: !areCut(documents) && documents.length < SEARCH_STEP,
     words: writer.forgivable,
   };
 }
 
 export function* walkSearch(
   state: CatalogState,
-  { prepared }: { readonly prepared?: port.PreparedWalk | undefined },
-): Program<port.SearchStep> {
+  { prepared }: { readonly prepared?: PreparedWalk | undefined },
+): Program<SearchStep> {
   for (const table of TABLES) yield* run(table);
-  const walk = (yield* readWalk()) ?? search.NEW_WALK;
-  if (walk === search.NEW_WALK) yield* run(SETTINGS);
+  const walk = (yield* readWalk()) ?? NEW_WALK;
+  if (walk === NEW_WALK) yield* run(SETTINGS);
   const isPrepared = prepared?.after === walk.lastDocument;
   const step = isPrepared ? prepared : yield* prepareWalk(walk.lastDocument);
   const { last, isLast } = step;
-  const documents = JSON.parse(step.placed) as port.PlacedDocument[];
+  const documents = JSON.parse(step.placed) as PlacedDocument[];
   if (documents.length > 0) yield* placeDocuments(documents, step);
   // Others may have been added since it was prepared.
   const isComplete = isLast && !isPrepared;
@@ -365,23 +399,23 @@ export function* walkSearch(
     documents: walk.documents + documents.length,
     untidied: walk.untidied + documents.length,
   };
-  const isTidy = !search.needsTidying(walked);
+  const isTidy = !needsTidying(walked);
   yield* saveWalk(isComplete && !isTidy ? yield* tidy(walked) : walked);
   return { lastDocument: last, isComplete, isTidy };
 }
 
-const readWalk = (): Program<search.SearchWalk | undefined> =>
+const readWalk = (): Program<SearchWalk | undefined> =>
   row`select w.last_document as "lastDocument", w.version, w.documents, w.untidied,
     w.tidied_up_to as "tidiedUpTo" from search_progress w where ${own('w')} and w.id = 1`;
 
-const saveWalk = (walk: search.SearchWalk): Program<number> =>
+const saveWalk = (walk: SearchWalk): Program<number> =>
   run`${insertRow('search_progress', { id: 1, ...walk })} on conflict ${ownKey('id')} do update
     set last_document = excluded.last_document, version = excluded.version, documents = excluded.documents,
     untidied = excluded.untidied, tidied_up_to = excluded.tidied_up_to`;
 
 const KEYS = { document_id: 'bigint', product_id: 'bigint', group_key: 'bigint' } as const;
 
-function* placeDocuments(placed: readonly port.PlacedDocument[], { lexemes, words }: port.PreparedWalk) {
+function* placeDocuments(placed: readonly PlacedDocument[], { lexemes, words }: PreparedWalk) {
   const bytes = Buffer.from(lexemes, 'latin1');
   yield* run(
     byEngine({
@@ -395,7 +429,7 @@ function* placeDocuments(placed: readonly port.PlacedDocument[], { lexemes, word
     on conflict ${ownKey('word')} do nothing`;
 }
 
-function placeInTable(placed: readonly port.PlacedDocument[], lines: readonly string[]): Sql {
+function placeInTable(placed: readonly PlacedDocument[], lines: readonly string[]): Sql {
   const cells = placed.map((keys, at) => [...keys, lines[at]?.trimStart() ?? '']);
   const from = tabled('n', { ...KEYS, lexemes: 'text' }, cells);
   return sql`${insertInto('search_entry', 'document_id, product_id, group_key, lexemes')}
@@ -407,7 +441,7 @@ function placeInTable(placed: readonly port.PlacedDocument[], lines: readonly st
 const LENGTH_BITS = 26;
 
 /** The lines are cut from one text, by the position of each document's. */
-function placeInFile(placed: readonly port.PlacedDocument[], lines: Buffer): Sql {
+function placeInFile(placed: readonly PlacedDocument[], lines: Buffer): Sql {
   markNumbers(lines);
   const places: Record<number, number> = {};
   let start = 0;
@@ -425,10 +459,10 @@ function placeInFile(placed: readonly port.PlacedDocument[], lines: Buffer): Sql
 const STAYING = 16;
 
 /** Removes entries of removed documents; those in the undo log may come back. Its settings are for indexes of earlier versions. */
-function* tidy(walk: search.SearchWalk): Program<search.SearchWalk> {
+function* tidy(walk: SearchWalk): Program<SearchWalk> {
   if (walk.tidiedUpTo === 0) yield* run(SETTINGS);
   const ids = yield* column<number>`select s.document_id as id from search_entry s where ${own('s')}
-    and s.document_id > ${walk.tidiedUpTo} order by s.document_id limit ${search.TIDY_STEP}`;
+    and s.document_id > ${walk.tidiedUpTo} order by s.document_id limit ${TIDY_STEP}`;
   const gone = yield* column<number>`select k.value as id from ${listed('k', 'bigint', ids)}
     where (select d.id from document d where ${own('d')} and d.id = k.value) is null`;
   const removed = gone.filter((id, at) => id % STAYING !== 0 || gone[at - 1] !== id - 1);
@@ -436,6 +470,6 @@ function* tidy(walk: search.SearchWalk): Program<search.SearchWalk> {
   yield* run(byEngine({ sqlite: sql`delete from search_lexeme where rowid ${these}`, postgres: NOTHING }));
   yield* run`delete from search_entry where ${own()} and document_id ${these}`;
   const documents = walk.documents - removed.length;
-  if (ids.length < search.TIDY_STEP) return { ...walk, documents, untidied: 0, tidiedUpTo: 0 };
+  if (ids.length < TIDY_STEP) return { ...walk, documents, untidied: 0, tidiedUpTo: 0 };
   return { ...walk, documents, tidiedUpTo: ids.at(-1) ?? 0 };
 }

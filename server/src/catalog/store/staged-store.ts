@@ -18,7 +18,7 @@ import {
 } from '../../storage/storage.ts';
 import { refuseOtherBytes } from '../../storage/threads/threads.ts';
 import type { PlannedDocument } from '../derivation.ts';
-import type * as port from '../port.ts';
+import type { BatchKey, BatchReview, ReportPart, ReportPlace, StagedBatch, StagedProducts } from '../port.ts';
 import { type KeyedRow, type PackedProducts, packHashes, sortedRows } from '../products/products.ts';
 import { keepRequestLines, listSkipped, SKIPPED } from '../report-lines.ts';
 import { productsOf } from './product-list-store.ts';
@@ -47,7 +47,7 @@ export interface DocumentWriter {
  */
 export function* stageBatch(
   state: CatalogState,
-  { packed, derivationRevision, report, ...staged }: port.StagedProducts,
+  { packed, derivationRevision, report, ...staged }: StagedProducts,
   documents: DocumentWriter,
 ): Program<boolean> {
   const known = yield* row`select 1 from staged_batch where ${ofBatch(staged)}`;
@@ -111,7 +111,7 @@ interface PackedBatch {
   readonly hashes: Uint8Array;
 }
 
-type BatchRow = Omit<port.StagedProducts, 'packed' | 'derivationRevision' | 'report'> &
+type BatchRow = Omit<StagedProducts, 'packed' | 'derivationRevision' | 'report'> &
   DocumentRange &
   PackedBatch & {
     readonly catalogVersion: number;
@@ -125,8 +125,7 @@ const insertBatch = ({ identifiers, products, gaining, ...row }: BatchRow): Prog
 };
 
 const ofUpdate = (fullUpdateId: number) => sql`${own()} and full_update_id = ${fullUpdateId}`;
-const ofBatch = ({ fullUpdateId, batch }: port.BatchKey) =>
-  sql`${ofUpdate(fullUpdateId)} and batch = ${batch}`;
+const ofBatch = ({ fullUpdateId, batch }: BatchKey) => sql`${ofUpdate(fullUpdateId)} and batch = ${batch}`;
 
 /**
  * To find a row by its key, SQLite reads whole rows to compare them: 25 ms for one with a report of 16 MB. Scanning a
@@ -134,11 +133,11 @@ const ofBatch = ({ fullUpdateId, batch }: port.BatchKey) =>
  */
 const PASSING = byEngine({ sqlite: text('+'), postgres: text('') });
 
-export const listStagedBatches = (fullUpdateId: number): Program<Pick<port.StagedBatch, 'batch'>[]> =>
+export const listStagedBatches = (fullUpdateId: number): Program<Pick<StagedBatch, 'batch'>[]> =>
   rows`select batch from staged_batch where ${own()} and ${PASSING}full_update_id = ${fullUpdateId}
     and ${PASSING}batch > ${NO_BATCH} order by ${PASSING}batch`;
 
-export const findStagedBatch = (key: port.BatchKey): Program<port.StagedBatch | undefined> =>
+export const findStagedBatch = (key: BatchKey): Program<StagedBatch | undefined> =>
   row`select batch, observed, extracted_by as "extractedBy" from staged_batch
     where ${own()} and ${PASSING}full_update_id = ${key.fullUpdateId} and ${PASSING}batch = ${key.batch}`;
 
@@ -147,8 +146,8 @@ const PART_CHARACTERS = 4 * 1024 * 1024;
 
 export function* readStagedReports(
   _: CatalogState,
-  { fullUpdateId, batch, at }: port.ReportPlace & { fullUpdateId: number },
-): Program<port.ReportPart> {
+  { fullUpdateId, batch, at }: ReportPlace & { fullUpdateId: number },
+): Program<ReportPart> {
   const from = Math.max(batch, NO_BATCH + 1);
   const found = yield* row<{ batch: number; report: string }>`select batch, report from staged_batch
     where ${ofUpdate(fullUpdateId)} and batch >= ${from} order by batch limit 1`;
@@ -162,14 +161,14 @@ export function* readStagedReports(
 }
 
 /** Replaces what was found out about a staged batch under another ontology. */
-export function* reviewBatch(_: CatalogState, reviewed: port.BatchReview): Program<void> {
+export function* reviewBatch(_: CatalogState, reviewed: BatchReview): Program<void> {
   const { extractedBy, report, gaining } = reviewed;
   const known = yield* readReport(reviewed);
   yield* run`update staged_batch set extracted_by = ${extractedBy},
     report = ${keepRequestLines(known) + report}, gaining = ${JSON.stringify(gaining)} where ${ofBatch(reviewed)}`;
 }
 
-function* readReport(key: port.BatchKey): Program<string> {
+function* readReport(key: BatchKey): Program<string> {
   return (yield* cell<string>`select report from staged_batch where ${ofBatch(key)}`) ?? '';
 }
 
@@ -230,7 +229,7 @@ const LISTS = byEngine({
   postgres: text(`'' as identifiers, '' as products, '' as hashes`),
 });
 
-export function* openPart(key: port.BatchKey): Program<StagedPart> {
+export function* openPart(key: BatchKey): Program<StagedPart> {
   const found = yield* row<DocumentRange & ListTexts & { gaining: string }>`select ${RANGE}, gaining, ${LISTS}
     from staged_batch where ${ofBatch(key)}`;
   if (found === undefined) throw new Error(`the batch ${key.batch} is staged no more`);
@@ -321,7 +320,7 @@ function* isAsFound({ absent, present }: StagedPart): Program<boolean> {
 }
 
 /** Removes a batch; its documents are garbage, unless the full update was committed, which left only the report. */
-function* dropBatch(key: port.BatchKey, { firstDocument, created, changed }: DocumentRange): Program<void> {
+function* dropBatch(key: BatchKey, { firstDocument, created, changed }: DocumentRange): Program<void> {
   const behind = firstDocument + created + changed;
   yield* discard(sql`id from document where ${own()} and id >= ${firstDocument} and id < ${behind}`);
   yield* run`delete from staged_batch where ${ofBatch(key)}`;
@@ -334,7 +333,7 @@ export const emptyCommitted = (fullUpdateId: number): Program<number> =>
 
 /** Removes a batch of an ended full update. @returns whether there was one */
 export function* dropOver(live: readonly number[]): Program<boolean> {
-  const over = yield* row<port.BatchKey & DocumentRange>`select full_update_id as "fullUpdateId", batch,
+  const over = yield* row<BatchKey & DocumentRange>`select full_update_id as "fullUpdateId", batch,
     ${RANGE} from staged_batch where ${own()} and not (full_update_id ${among(live)}) limit 1`;
   if (over !== undefined) yield* dropBatch(over, over);
   return over !== undefined;

@@ -19,14 +19,26 @@ import {
   sql,
   text,
 } from '../../storage/storage.ts';
-import * as ontology from '../ontology/ontology.ts';
+import {
+  type Attribute,
+  type AttributeRow,
+  identifyAttributes,
+  isSameOntology,
+  markOfOntology,
+  type Ontology,
+  type OntologyMode,
+  type RequestedOntology,
+  type StoredOntology,
+  toOntology,
+  writeAliases,
+} from '../ontology/ontology.ts';
 import type { CategoryRange, ChangeOrder, ListedCategory } from '../port.ts';
 
 /** The state of a catalog without any writes, which has no row in PostgreSQL. */
 const EMPTY = {
   /** Raised by every change that a reader can see. */
   catalogVersion: 0,
-  ontologyMode: 'automatic' as ontology.OntologyMode,
+  ontologyMode: 'automatic' as OntologyMode,
   ontologyRevision: 1,
   /** JSON object. */
   unitAliases: '{}',
@@ -95,7 +107,7 @@ function* saveState(
 }
 
 /** Runs `work` under the catalog's lock and saves the changes that it makes to the state. */
-export function* change<Result>(work: (state: CatalogState) => Program<Result>): Program<Result> {
+export function* changeCatalog<Result>(work: (state: CatalogState) => Program<Result>): Program<Result> {
   const before = yield* lockState();
   const state = { ...before };
   const result = yield* work(state);
@@ -142,23 +154,22 @@ const ATTRIBUTES = byEngine({
   postgres: sql`(select json_agg(json_build_array(${ATTRIBUTE}) order by a.id)::text from attribute a where ${own('a')})`,
 });
 
-const readRows = (attributes: string | null | undefined): ontology.AttributeRow[] =>
-  JSON.parse(attributes ?? '[]');
+const readRows = (attributes: string | null | undefined): AttributeRow[] => JSON.parse(attributes ?? '[]');
 
 /** One statement, so that the revision and the attributes are of one state. */
-export function* readOntology(): Program<ontology.Ontology> {
+export function* readOntology(): Program<Ontology> {
   const found = yield* row<
-    ontology.StoredOntology & { attributes: string | null }
+    StoredOntology & { attributes: string | null }
   >`select c.mode, c.revision, c."unitAliases",
     ${ATTRIBUTES} as attributes from ${ONTOLOGY_STATE} c`;
   const { ontologyMode: mode, ontologyRevision: revision, unitAliases } = EMPTY;
-  return ontology.toOntology(found ?? { mode, revision, unitAliases }, readRows(found?.attributes));
+  return toOntology(found ?? { mode, revision, unitAliases }, readRows(found?.attributes));
 }
 
-export function* readPastOntology(revision: number): Program<readonly ontology.Attribute[] | undefined> {
+export function* readPastOntology(revision: number): Program<readonly Attribute[] | undefined> {
   const found = yield* cell<string>`select attributes from past_ontology where ${own()}
     and revision = ${revision}`;
-  return found === undefined ? undefined : (JSON.parse(found) as ontology.Attribute[]);
+  return found === undefined ? undefined : (JSON.parse(found) as Attribute[]);
 }
 
 function* readNumber(name: 'catalogVersion' | 'derivationRevision'): Program<number> {
@@ -180,7 +191,7 @@ export interface ChangedCatalog {
   readonly newestDocument: number;
   /** @returns a new id, never reused */
   takeId(of: 'relation' | 'build'): number;
-  readOntology(): Program<ontology.Ontology>;
+  readOntology(): Program<Ontology>;
   /** Reports that answers change, or also the derivation from products. */
   affect(what: 'answers' | 'derivation'): void;
 }
@@ -188,7 +199,7 @@ export interface ChangedCatalog {
 type CatalogWork<Result> = (catalog: ChangedCatalog) => Program<Result>;
 
 export const changeFromOutside = <Result>(work: CatalogWork<Result>): Program<Result> =>
-  change((state) => work(openChanged(state)));
+  changeCatalog((state) => work(openChanged(state)));
 
 /** The same for the work of an ordered task. */
 export const applyFromOutside = <Result extends object>(
@@ -267,14 +278,14 @@ export const planForParts = planBy(
 
 /** Attributes, categories and their permanent ids; call these in a transaction that holds the catalog's lock. */
 
-export function* replaceOntology(state: CatalogState, requested: ontology.RequestedOntology) {
+export function* replaceOntology(state: CatalogState, requested: RequestedOntology) {
   const present = yield* readOntology();
-  refuseOtherState(requested.expected, ontology.markOfOntology(present));
-  const plan = ontology.identifyAttributes(present.attributes, requested.attributes, {
+  refuseOtherState(requested.expected, markOfOntology(present));
+  const plan = identifyAttributes(present.attributes, requested.attributes, {
     known: yield* findAttributeIds(requested.attributes.map(({ name }) => name)),
     nextId: state.nextAttributeId,
   });
-  if (ontology.isSameOntology(present, { ...requested, attributes: plan.attributes }))
+  if (isSameOntology(present, { ...requested, attributes: plan.attributes }))
     return { ontology: present, changed: false };
   yield* run`delete from attribute_id where ${own()} and name ${among(plan.forgotten)}`;
   yield* saveAttributeIds(plan.named);
@@ -284,13 +295,13 @@ export function* replaceOntology(state: CatalogState, requested: ontology.Reques
   yield* run`delete from attribute where ${own()}`;
   yield* insertAttributes(plan.attributes);
   state.ontologyMode = requested.mode;
-  state.unitAliases = ontology.writeAliases(requested.unitAliases);
+  state.unitAliases = writeAliases(requested.unitAliases);
   state.ontologyRevision += 1;
   state.nextAttributeId = plan.nextId;
   state.catalogVersion += 1;
   const { ontologyMode: mode, ontologyRevision: revision, unitAliases } = state;
   const attributes = readRows(yield* cell<string>`select ${ATTRIBUTES}`);
-  return { ontology: ontology.toOntology({ mode, revision, unitAliases }, attributes), changed: true };
+  return { ontology: toOntology({ mode, revision, unitAliases }, attributes), changed: true };
 }
 
 /** Products follow a past ontology until the task of the change has read them; one that comes back later counts as changed. */
@@ -369,7 +380,7 @@ const ATTRIBUTE_COLUMNS = {
 };
 
 /** Replaces those with the same ids. */
-export function* insertAttributes(attributes: readonly ontology.Attribute[]): Program<void> {
+export function* insertAttributes(attributes: readonly Attribute[]): Program<void> {
   if (attributes.length === 0) return;
   yield* run`delete from attribute where ${own()} and id ${among(attributes.map(({ id }) => id))}`;
   const cells = attributes.map(({ id, name, type, unitName, decimal, synonyms, reason, typing }) => [

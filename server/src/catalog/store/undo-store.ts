@@ -17,7 +17,19 @@ import {
   sql,
   text,
 } from '../../storage/storage.ts';
-import type * as port from '../port.ts';
+import type {
+  ChangeCounts,
+  ChangeOrder,
+  ChangePage,
+  CommitChange,
+  OtherLast,
+  ProductChange,
+  RestoreEffect,
+  RestoreOrder,
+  RestoreResult,
+  UndoableCommit,
+  UndoOrder,
+} from '../port.ts';
 import { announceEntry, LOGGED, type LoggedChange } from './change-events-store.ts';
 import { productsOf, uploadText } from './product-list-store.ts';
 import { type CatalogState, planForParts, planForWholeTables } from './state-store.ts';
@@ -45,7 +57,7 @@ export interface Undo {
   /** Products with consecutive ids and documents; ids in the range that no product got are harmless. */
   recordCreated(range: Record<'firstProduct' | 'firstDocument' | 'created', number>): Program<void>;
   /** Writes the entry, and drops entries beyond the limits. */
-  close(kind: port.UndoableCommit['kind'], counts: Omit<port.ChangeCounts, 'unchanged'>): Program<void>;
+  close(kind: UndoableCommit['kind'], counts: Omit<ChangeCounts, 'unchanged'>): Program<void>;
 }
 
 const BEFORE = 'document_before, hash_before, revision_before, updated_at_before, updated_by_before';
@@ -53,11 +65,7 @@ const CHANGE_COLUMNS = `undo_id, product_id, identifier, document_after, ${BEFOR
 const PRESENT = sql`p.document_id, p.hash, p.ontology_revision, p.updated_at, p.updated_by`;
 
 /** Opens the entry of a task; with `undoDepth` 0 nothing is recorded, unless an event needs it. */
-export function openUndo(
-  state: CatalogState,
-  order: port.ChangeOrder & port.UndoOrder,
-  isAnnounced = false,
-): Undo {
+export function openUndo(state: CatalogState, order: ChangeOrder & UndoOrder, isAnnounced = false): Undo {
   const { taskNumber, at, author } = order;
   const isLogged = order.undoDepth > 0 || isAnnounced;
   const undoId = isLogged ? state.nextUndoId++ : 0;
@@ -109,7 +117,7 @@ const listEntries = (): Program<UndoEntry[]> =>
   rows`select id, task_number as "commit", at, kind, author, catalog_version as "catalogVersion", created,
     changed, deleted from undo_log where ${own()} order by id desc`;
 
-interface UndoEntry extends Omit<port.UndoableCommit, 'author'> {
+interface UndoEntry extends Omit<UndoableCommit, 'author'> {
   /** The number in the log; reused after a restore. */
   readonly id: number;
   /** The number of its task, by which callers know it. */
@@ -118,23 +126,23 @@ interface UndoEntry extends Omit<port.UndoableCommit, 'author'> {
   readonly author: string | null;
 }
 
-export function* listUndoableCommits(): Program<port.UndoableCommit[]> {
+export function* listUndoableCommits(): Program<UndoableCommit[]> {
   return (yield* listEntries()).map(toCommit);
 }
 
-const toCommit = ({ commit, author, ...entry }: UndoEntry): port.UndoableCommit => ({
+const toCommit = ({ commit, author, ...entry }: UndoEntry): UndoableCommit => ({
   ...entry,
   id: commit,
-  author: author === null ? null : (JSON.parse(author) as port.UndoableCommit['author']),
+  author: author === null ? null : (JSON.parse(author) as UndoableCommit['author']),
 });
 
 /** The most later changes overwritten by a restore that are reported. */
 const REPORTED = 100_000;
 
-export function* restore(
+export function* restoreCommit(
   state: CatalogState,
-  order: port.ChangeOrder & port.RestoreOrder,
-): Program<{ result: { result: port.RestoreResult | port.OtherLast | null }; isDone: boolean }> {
+  order: ChangeOrder & RestoreOrder,
+): Program<{ result: { result: RestoreResult | OtherLast | null }; isDone: boolean }> {
   yield* planForWholeTables();
   const entries = yield* listEntries();
   const [last] = entries;
@@ -143,7 +151,7 @@ export function* restore(
   if (last === undefined || oldest === -1) return { result: { result: null }, isDone: true };
   if (last.commit !== ifLast) return { result: { result: { last: last.commit } }, isDone: true };
   const isAnnounced = (yield* listSubscribed()).has('products.changed');
-  const restored: port.RestoreResult[] = [];
+  const restored: RestoreResult[] = [];
   for (const { id } of entries.slice(0, oldest + 1)) {
     if (isAnnounced) yield* announceEntry(order, id, true);
     restored.push(yield* playBack(state, id));
@@ -158,7 +166,7 @@ export function* restore(
 }
 
 /** Reverts the last entry, whose id in the log is `last`. */
-function* playBack({ ontologyRevision }: CatalogState, last: number): Program<port.RestoreResult> {
+function* playBack({ ontologyRevision }: CatalogState, last: number): Program<RestoreResult> {
   const ofEntry = sql`${own()} and undo_id = ${last}`;
   const replayed = sql`undo_change u left join product p on ${own('p')} and p.identifier = u.identifier
     where ${own('u')} and u.undo_id = ${last}`;
@@ -188,7 +196,7 @@ function* playBack({ ontologyRevision }: CatalogState, last: number): Program<po
 
 /** What commits and deletes changed, as far back as the undo log goes. */
 
-export function* listCommitChanges(page: port.ChangePage): Program<port.CommitChange[] | undefined> {
+export function* listCommitChanges(page: ChangePage): Program<CommitChange[] | undefined> {
   const entries = yield* listEntries();
   const at = entries.findIndex(({ commit }) => commit === page.commit);
   const entry = entries[at];
@@ -199,13 +207,13 @@ export function* listCommitChanges(page: port.ChangePage): Program<port.CommitCh
   return yield* settle(changes, yield* findNext(entry.id, changes));
 }
 
-export function* listProductChanges(identifier: string): Program<port.ProductChange[]> {
+export function* listProductChanges(identifier: string): Program<ProductChange[]> {
   if (!isStorableText(identifier)) return [];
   const entries = yield* listEntries();
   yield* planForParts();
   const productId = yield* findProductId(identifier, entries);
   if (productId === undefined) return [];
-  const changes: port.ProductChange[] = [];
+  const changes: ProductChange[] = [];
   // A change ends where the next one begins.
   let next: number | null = null;
   for (const entry of entries) {
@@ -247,7 +255,7 @@ const OF_KIND = {
 };
 
 /** First those that existed before, then those that the commit created. */
-function* listLogged(entry: number, later: readonly number[], page: port.ChangePage) {
+function* listLogged(entry: number, later: readonly number[], page: ChangePage) {
   const { kind, after, limit } = page;
   const found =
     after.part === 'created'
@@ -307,7 +315,7 @@ function* findNext(entry: number, changes: readonly LoggedChange[]): Program<Map
 function* settle(
   changes: readonly LoggedChange[],
   next: ReadonlyMap<number, number>,
-): Program<port.CommitChange[]> {
+): Program<CommitChange[]> {
   const products = changes.map(({ productId }) => productId);
   const present = yield* pairs<number, number>`select p.id, p.document_id
     from ${listed('w', 'bigint', products)} ${lookupJoin('product', 'p', sql`p.id = w.value`)}`;
@@ -333,9 +341,9 @@ function* settle(
 
 /** What a restore would do, counted without doing it, by the same rules as `playBack`. */
 
-type Counts = Pick<port.RestoreEffect, 'created' | 'changed' | 'deleted' | 'changedSince'>;
+type Counts = Pick<RestoreEffect, 'created' | 'changed' | 'deleted' | 'changedSince'>;
 
-export function* weighRestore(commit: number): Program<port.RestoreEffect | undefined> {
+export function* weighRestore(commit: number): Program<RestoreEffect | undefined> {
   const entries = yield* listEntries();
   const at = entries.findIndex((entry) => entry.commit === commit);
   const [last, oldest] = [entries[0], entries[at]];

@@ -1,5 +1,13 @@
 import { Type } from 'typebox';
-import * as wire from '../../http/answers/answers.ts';
+import {
+  ErrorAnswer,
+  Id,
+  oneOf,
+  orNull,
+  ProjectParams,
+  ProjectQuery,
+  pageOf,
+} from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
 import {
   type Routes,
@@ -17,18 +25,18 @@ import { TaskStarted } from './update-answers.ts';
 
 const reach = {
   keptCommits: Type.Integer({ description: 'the setting of the project' }),
-  keptDays: wire.orNull(Type.Integer(), 'the setting of the project; null: whatever their age'),
+  keptDays: orNull(Type.Integer(), 'the setting of the project; null: whatever their age'),
 };
 const CommitList = Type.Object({
   items: Type.Array(Commit, { description: 'that can be undone, the last one first' }),
   ...reach,
 });
 
-const Upload = wire.orNull(Type.Unknown(), 'upload shape; null: it was not there');
+const Upload = orNull(Type.Unknown(), 'upload shape; null: it was not there');
 const change = {
   productId: Type.Integer(),
   identifier: Type.String(),
-  kind: wire.oneOf(['created', 'changed', 'deleted']),
+  kind: oneOf(['created', 'changed', 'deleted']),
   before: Upload,
   after: Upload,
   changedSince: Type.Boolean({
@@ -42,7 +50,7 @@ const ProductHistory = Type.Object({
   }),
   ...reach,
 });
-const CommitParams = Type.Object({ ...wire.ProjectParams.properties, commitId: wire.Id });
+const CommitParams = Type.Object({ ...ProjectParams.properties, commitId: Id });
 const WRITTEN = 'uploads are written by another thread, as bytes';
 const ChangeQuery = Type.Object({
   kind: Type.Optional(change.kind),
@@ -50,13 +58,13 @@ const ChangeQuery = Type.Object({
   cursor: optional.text({ maxLength: 100, description: 'nextCursor of the page before' }),
 });
 const RestoreQuery = Type.Object({
-  ...wire.ProjectQuery.properties,
+  ...ProjectQuery.properties,
   commit: optional.integer({
-    ...wire.Id,
+    ...Id,
     description: 'the oldest to be undone, with all after it; default: the last',
   }),
   ifLast: optional.integer({
-    ...wire.Id,
+    ...Id,
     description: 'the commit that must be the last one; 412 when it is not',
   }),
 });
@@ -74,7 +82,7 @@ export const commitRoutes =
   (server) => {
     serveOnce(server, 'POST /products/batch/restore', {
       tags,
-      failures: { '4xx': wire.ErrorAnswer, 507: wire.ErrorAnswer },
+      failures: { '4xx': ErrorAnswer, 507: ErrorAnswer },
       // A body is ignored; some connectors send the last batch again.
       config: { guard: 'project', access: 'write', maxBodyMib: uploadMaxMib, body: 'raw' },
       summary: 'Undo the last commit or delete, or all down to one',
@@ -106,7 +114,7 @@ export const commitRoutes =
 
     serve(server, `GET ${path}`, {
       ...read,
-      params: wire.ProjectParams,
+      params: ProjectParams,
       summary: 'List the commits and deletes that can be undone',
       answer: { 200: CommitList },
       handle: ({ project }) => catalog.commits.list(project.id),
@@ -118,7 +126,7 @@ export const commitRoutes =
       params: CommitParams,
       query: ChangeQuery,
       summary: 'The products that a commit changed, before and after',
-      answer: { 200: wire.pageOf(Type.Object(change, { title: 'CommitChange' })) },
+      answer: { 200: pageOf(Type.Object(change, { title: 'CommitChange' })) },
       handle(request, reply) {
         limitScans(request, reply);
         const { project, params, query } = request;

@@ -2,7 +2,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../kernel/errors.ts';
 import { GONE_MS } from '../../storage/postgres/postgres.ts';
 import type { CatalogParts } from '../parts.ts';
-import * as fullUpdateStore from './full-update-store.ts';
+import {
+  type ArrivingBatch,
+  type BatchesState,
+  type ChosenSession,
+  endExpected,
+  endLostBatch,
+  expectBatch,
+  type FailedBatch,
+  type FullUpdate,
+  listOtherProcesses,
+  markFailedBatch,
+  noteProcess,
+  removeGoneProcesses,
+  removeProcess,
+} from './full-update-store.ts';
 
 /** How often a process reports that it is alive and has no mark left to store. */
 const BEAT_MS = 1_000;
@@ -25,9 +39,9 @@ type Parts = Pick<CatalogParts, 'database' | 'clock' | 'logger'>;
  */
 /** @param origin of the full updates */
 export function createFailedBatches({ database, clock, logger }: Parts, origin: string) {
-  const marks = new Map<string, fullUpdateStore.FailedBatch>();
+  const marks = new Map<string, FailedBatch>();
   /** Failed batches whose rows still exist: only their process knows that they will not arrive. */
-  const lost = new Set<fullUpdateStore.ArrivingBatch>();
+  const lost = new Set<ArrivingBatch>();
   let expected = 0;
   let timer: NodeJS.Timeout | undefined;
   let takesBatches = true;
@@ -40,9 +54,9 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
   async function start(takes: boolean): Promise<void> {
     takesBatches = takes;
     // The lock of the data folder shows that processes still listed were killed.
-    if (!database.isShared) await fullUpdateStore.removeGoneProcesses(database, origin);
+    if (!database.isShared) await removeGoneProcesses(database, origin);
     beatAt = performance.now();
-    await fullUpdateStore.noteProcess(database, takesBatches);
+    await noteProcess(database, takesBatches);
     timer = setInterval(() => {
       beating ??= beat().finally(() => {
         beating = undefined;
@@ -57,19 +71,19 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
     clearInterval(timer);
     await beating;
     await storeMarks();
-    await fullUpdateStore.removeProcess(database);
+    await removeProcess(database);
   }
 
   /** @returns the batch, which the full update counts from now on; undefined if none is open */
-  function expect(projectId: number, chosen: fullUpdateStore.ChosenSession) {
+  function expect(projectId: number, chosen: ChosenSession) {
     expected += 1;
     const batch = { projectId, processId: database.processId, number: expected };
-    return fullUpdateStore.expectBatch(database, { ...batch, origin, ...chosen });
+    return expectBatch(database, { ...batch, origin, ...chosen });
   }
 
   /** The batch of a repeated request was accepted before. */
-  async function endRepeated(arriving: fullUpdateStore.ArrivingBatch | undefined): Promise<void> {
-    if (arriving !== undefined) await fullUpdateStore.endExpected(database, arriving, false);
+  async function endRepeated(arriving: ArrivingBatch | undefined): Promise<void> {
+    if (arriving !== undefined) await endExpected(database, arriving, false);
   }
 
   /**
@@ -77,12 +91,12 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
    * once other processes see that this one is silent. @param failed undefined: it says nothing about the open full update
    */
   async function note(
-    failed: Omit<fullUpdateStore.FailedBatch, 'at'> | undefined,
-    arriving: fullUpdateStore.ArrivingBatch | undefined,
+    failed: Omit<FailedBatch, 'at'> | undefined,
+    arriving: ArrivingBatch | undefined,
   ): Promise<void> {
     if (arriving !== undefined) {
       // Until a beat removes its row, a commit waits for it or is refused, which is safe.
-      await fullUpdateStore.endExpected(database, arriving, true).catch((error: unknown) => {
+      await endExpected(database, arriving, true).catch((error: unknown) => {
         lost.add(arriving);
         logger.warn({ err: error, fullUpdateId: arriving.id }, 'a failed batch counts as arriving for now');
       });
@@ -112,7 +126,7 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
   }
 
   /** What is stored about the batches, plus failures that this process could not store. */
-  function stateOf(update: fullUpdateStore.FullUpdate): fullUpdateStore.BatchesState {
+  function stateOf(update: FullUpdate): BatchesState {
     const { id, projectId, openedBy, batchAt, arriving } = update;
     const gone = [...lost].filter((batch) => batch.id === id).length;
     if (gone > 0) return { lastBatch: 'failed', arriving: arriving - gone };
@@ -131,7 +145,7 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
    * Waits until no batch of the open full update is arriving at any process. `find` rereads it, or throws.
    * @returns the full update at that time, or when `until` has passed
    */
-  async function waitForArriving(find: () => Promise<fullUpdateStore.FullUpdate>, until: number) {
+  async function waitForArriving(find: () => Promise<FullUpdate>, until: number) {
     for (; ; await delay(CHECK_EVERY_MS)) {
       const open = await find();
       if (stateOf(open).arriving <= 0 || performance.now() > until) return open;
@@ -144,29 +158,29 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
    */
   async function refuseSilence(until: number): Promise<void> {
     if (!database.isShared) return;
-    const before = await fullUpdateStore.listOtherProcesses(database);
+    const before = await listOtherProcesses(database);
     const notReady = new ServiceError('not_ready', { retryAfterSeconds: 1 });
     for (let waiting = [...before.keys()]; waiting.length > 0; ) {
       await delay(CHECK_EVERY_MS);
-      const now = await fullUpdateStore.listOtherProcesses(database);
+      const now = await listOtherProcesses(database);
       // If the caller asks again, the state of the full update shows whether one ended properly or was killed.
       if (performance.now() > until || waiting.some((id) => !now.has(id))) throw notReady;
       waiting = waiting.filter((id) => now.get(id) === before.get(id));
     }
   }
 
-  function hold(mark: fullUpdateStore.FailedBatch): void {
+  function hold(mark: FailedBatch): void {
     const known = marks.size < MOST_MARKS ? mark : { ...mark, projectId: undefined, caller: undefined };
     marks.set(`${known.projectId} ${known.state} ${known.caller}`, known);
   }
 
   async function storeMarks(): Promise<void> {
     for (const [key, mark] of [...marks]) {
-      await fullUpdateStore.markFailedBatch(database, origin, mark);
+      await markFailedBatch(database, origin, mark);
       if (marks.get(key) === mark) marks.delete(key);
     }
     for (const batch of lost) {
-      await fullUpdateStore.endLostBatch(database, batch);
+      await endLostBatch(database, batch);
       lost.delete(batch);
     }
   }
@@ -176,12 +190,11 @@ export function createFailedBatches({ database, clock, logger }: Parts, origin: 
       await storeMarks();
       if (!database.isShared) return;
       const begunAt = performance.now();
-      await fullUpdateStore.noteProcess(database, takesBatches);
+      await noteProcess(database, takesBatches);
       beatAt = begunAt;
       steadySince = Math.min(steadySince, begunAt);
       // After an outage, other processes may take moments to come back too.
-      if (begunAt - steadySince >= SILENT_MS)
-        await fullUpdateStore.removeGoneProcesses(database, origin, GONE_MS);
+      if (begunAt - steadySince >= SILENT_MS) await removeGoneProcesses(database, origin, GONE_MS);
     } catch (error) {
       steadySince = Number.POSITIVE_INFINITY;
       // Marks stay in memory and are stored at the next beat.

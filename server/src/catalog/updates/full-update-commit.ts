@@ -3,10 +3,17 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { PartRequest, Task, TaskDefinition, TaskFailure, TaskRun } from '../../tasks/tasks.ts';
 import { describeCreated } from '../ontology/ontology.ts';
 import type { CatalogParts, CatalogSettings } from '../parts.ts';
-import type * as port from '../port.ts';
+import type { ChangeAuthor, ChangeCounts, DeleteLimit, ReportPart, ReportPlace, UndoOrder } from '../port.ts';
 import { openPassage } from '../report-lines.ts';
 import { refuseDeletes } from './delete-guard.ts';
-import * as fullUpdateStore from './full-update-store.ts';
+import {
+  beginCommit,
+  closeFullUpdate,
+  type FullUpdate,
+  findFullUpdate,
+  listBatches,
+  listUnclosed,
+} from './full-update-store.ts';
 import { inTurns, type Staging } from './staging.ts';
 import { undoLimitsOf } from './undoable-commits.ts';
 
@@ -16,13 +23,13 @@ interface CommitPayload {
   /** Applies if it is stricter than the project's. */
   readonly maxDeletePercent?: number;
   /** Absent: accepted by an earlier version. */
-  readonly author?: port.ChangeAuthor;
+  readonly author?: ChangeAuthor;
 }
 
 /** Limits of a commit that a task makes. */
 export interface PartLimits {
   readonly maxDeletePercent: number;
-  readonly author: port.ChangeAuthor;
+  readonly author: ChangeAuthor;
 }
 
 /** The limit of a stored body was checked when it arrived. */
@@ -30,8 +37,8 @@ const ANY_SIZE_MIB = 1024;
 /** A commit is prepared again if the ontology changed meanwhile; more often than this, something is wrong. */
 const ATTEMPTS = 10;
 
-type CommitLimits = port.DeleteLimit &
-  Pick<port.UndoOrder, 'author'> &
+type CommitLimits = DeleteLimit &
+  Pick<UndoOrder, 'author'> &
   Pick<CatalogSettings, 'keptCommits' | 'keptDays'>;
 
 const describeRefused = (fullUpdateId: number, error: TaskFailure) => ({
@@ -60,7 +67,7 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
     definition: task,
     payload: { fullUpdateId, ...limits } satisfies CommitPayload,
     async alongside(tx, { projectId, id: taskId }) {
-      const { begun } = await fullUpdateStore.beginCommit(tx, { projectId, id: fullUpdateId, taskId });
+      const { begun } = await beginCommit(tx, { projectId, id: fullUpdateId, taskId });
       if (begun === undefined) throw new ServiceError('full_update_missing');
     },
   });
@@ -72,7 +79,7 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
   }
 
   async function complete(projectId: number, fullUpdateId: number): Promise<number> {
-    const batches = await fullUpdateStore.listBatches(database.read, { id: fullUpdateId, projectId });
+    const batches = await listBatches(database.read, { id: fullUpdateId, projectId });
     const accepted = batches.map(({ batch, payloadName, encoding }) => ({
       batch,
       source: { handle: 0, payloadName, encoding, maxMib: ANY_SIZE_MIB, form: 'products' as const },
@@ -87,7 +94,7 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
     run: TaskRun,
   ): Promise<void> {
     const { projectId } = run.task;
-    const update = await fullUpdateStore.findFullUpdate(database.read, { id: fullUpdateId, projectId });
+    const update = await findFullUpdate(database.read, { id: fullUpdateId, projectId });
     // It had ended before a crash, but was not marked so.
     if (update?.state === 'committed') return;
     const settings = await parts.getSettings(projectId);
@@ -133,11 +140,11 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
     throw new Error('the ontology changed again and again while a full update was committed');
   }
 
-  async function reportCommit(run: TaskRun, fullUpdateId: number, counts: port.ChangeCounts): Promise<void> {
+  async function reportCommit(run: TaskRun, fullUpdateId: number, counts: ChangeCounts): Promise<void> {
     const { projectId } = run.task;
     const passage = openPassage(run);
-    for (let next: port.ReportPlace | undefined = { batch: 0, at: 0 }; next !== undefined; ) {
-      const part: port.ReportPart = await store.readStagedReports(projectId, { fullUpdateId, ...next });
+    for (let next: ReportPlace | undefined = { batch: 0, at: 0 }; next !== undefined; ) {
+      const part: ReportPart = await store.readStagedReports(projectId, { fullUpdateId, ...next });
       await passage.pass(part.lines);
       next = part.next;
     }
@@ -158,11 +165,11 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
   /** @returns the payloads that are left */
   async function end(projectId: number, fullUpdateId: number, state: 'committed' | 'discarded') {
     const key = { id: fullUpdateId, projectId };
-    const batches = await fullUpdateStore.listBatches(database.read, key);
+    const batches = await listBatches(database.read, key);
     const uploads = await Promise.all(batches.map(({ taskId }) => tasks.find(taskId)));
     const known = uploads.filter((task) => task !== undefined);
     await tasks.endTasks(known, state === 'committed' ? 'FINISHED' : 'CANCELLED');
-    await fullUpdateStore.closeFullUpdate(database, key, state);
+    await closeFullUpdate(database, key, state);
     // Before its bodies are removed, as batches being staged are no longer needed.
     staging.forget(fullUpdateId);
     return batches.map(({ payloadName }) => payloadName);
@@ -176,7 +183,7 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
   /** The new one is stored: whatever fails in closing the old ones is done with the next, or at the next start. */
   async function closeDiscarded(projectId: number): Promise<void> {
     try {
-      for (const { id, ...one } of await fullUpdateStore.listUnclosed(database))
+      for (const { id, ...one } of await listUnclosed(database))
         if (one.projectId === projectId && one.state === 'discarded') await close(projectId, id, 'discarded');
     } catch (error) {
       // No reader sees a discarded session; upkeep closes what is left.
@@ -186,7 +193,7 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
 
   /** Closes what a former process left half closed: it was discarded, or its commit has ended. */
   async function closeEnded(): Promise<void> {
-    for (const { id, projectId, state, commitTaskId } of await fullUpdateStore.listUnclosed(database)) {
+    for (const { id, projectId, state, commitTaskId } of await listUnclosed(database)) {
       const commit = commitTaskId === undefined ? undefined : await tasks.find(commitTaskId);
       const isUnderWay = state === 'committing' && commit?.finishedAt === undefined;
       if (!isUnderWay) await close(projectId, id, endOf(state, commit));
@@ -197,7 +204,7 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
   function refuseOtherDeletes({ id, payload, result }: Task, allowDeletes: number | undefined): void {
     if (allowDeletes === undefined) return;
     const { allowDeletes: first } = JSON.parse(payload) as CommitPayload;
-    const { deleted = first } = (result ?? {}) as Partial<port.ChangeCounts>;
+    const { deleted = first } = (result ?? {}) as Partial<ChangeCounts>;
     if (deleted === allowDeletes) return;
     if (deleted === undefined) throw new ServiceError('full_update_started', { values: [id] });
     const details = [`task ${id} commits it, with ${deleted} deletes`];
@@ -210,5 +217,5 @@ export function createFullUpdateCommits(parts: CatalogParts, staging: Staging) {
   return { task, asPart, refuseOtherDeletes, recordRefusal, complete, close, closeDiscarded, closeEnded };
 }
 
-const endOf = (state: fullUpdateStore.FullUpdate['state'], commit: Task | undefined) =>
+const endOf = (state: FullUpdate['state'], commit: Task | undefined) =>
   state !== 'discarded' && commit?.status === 'FINISHED' ? 'committed' : 'discarded';

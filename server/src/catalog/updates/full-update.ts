@@ -11,11 +11,35 @@ import type { OnInvalid } from '../products/products.ts';
 import { isGuarded, refuseDeletes } from './delete-guard.ts';
 import { COMMIT_WAIT_MS, createFailedBatches } from './failed-batches.ts';
 import { createFullUpdateCommits } from './full-update-commit.ts';
-import * as fullUpdateStore from './full-update-store.ts';
+import {
+  type AcceptedBatches,
+  type ArrivingBatch,
+  addBatch,
+  type Batch,
+  type BatchesState,
+  beginCommit,
+  countAccepted,
+  discardOpen,
+  type FullUpdate,
+  type FullUpdateKey,
+  findFullUpdate,
+  findLatestFullUpdate,
+  listBatches,
+  noteHeld,
+  openFullUpdate,
+  wasGivenUpSince,
+} from './full-update-store.ts';
 import { createRepeatChecks } from './repeat-checks.ts';
 import { type ChosenSession, createSessionChoice } from './session-choice.ts';
 import type { Staging } from './staging.ts';
-import * as answers from './update-answers.ts';
+import {
+  answerToTask,
+  answerToUpdate,
+  type InitiateAnswered,
+  type ProductsAccepted,
+  type StartAnswered,
+  SUCCESS_TEXTS,
+} from './update-answers.ts';
 
 /** The numbers of batches and products that the caller knows to be accepted. */
 interface AcceptedCounts {
@@ -25,14 +49,14 @@ interface AcceptedCounts {
 
 interface UploadOptions extends ChosenSession {
   /** The batch as counted when it began; undefined if no full update was open then. */
-  readonly arriving: fullUpdateStore.ArrivingBatch | undefined;
+  readonly arriving: ArrivingBatch | undefined;
   /** Default: as the project's setting. */
   readonly onInvalid?: OnInvalid;
-  readonly record: RecordAnswer<answers.ProductsAccepted>;
+  readonly record: RecordAnswer<ProductsAccepted>;
 }
 
 interface StartOptions extends AcceptedCounts, ChosenSession {
-  readonly record: RecordAnswer<answers.StartAnswered>;
+  readonly record: RecordAnswer<StartAnswered>;
   readonly author: ChangeAuthor;
   readonly allowDeletes?: number;
 }
@@ -40,9 +64,9 @@ interface StartOptions extends AcceptedCounts, ChosenSession {
 interface SentBatch {
   readonly project: Pick<ChosenProject, 'id' | 'name'>;
   readonly body: RawBody;
-  readonly record: RecordAnswer<answers.ProductsAccepted>;
+  readonly record: RecordAnswer<ProductsAccepted>;
   readonly onInvalid?: OnInvalid;
-  readonly arriving?: fullUpdateStore.ArrivingBatch;
+  readonly arriving?: ArrivingBatch;
   /** The task that fills the full update; undefined: a caller does. */
   readonly parent?: Task;
 }
@@ -73,7 +97,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     alongside: (tx: ControlTransaction, id: number) => Promise<Answer>,
   ): Promise<Answer> {
     const opened = { projectId, origin, openedBy, now: clock.now() };
-    const answer = await fullUpdateStore.openFullUpdate(database, opened, alongside);
+    const answer = await openFullUpdate(database, opened, alongside);
     if (origin === ORIGIN) failedBatches.forget(projectId);
     await commits.closeDiscarded(projectId);
     return answer;
@@ -82,10 +106,10 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   /** Begins a full update of the caller; an open one is discarded. */
   const initiate = (
     project: ChosenProject,
-    { caller, record }: { caller: string; record: RecordAnswer<answers.InitiateAnswered> },
+    { caller, record }: { caller: string; record: RecordAnswer<InitiateAnswered> },
   ) =>
     open({ projectId: project.id, origin: ORIGIN, openedBy: caller }, async (tx, fullUpdateId) => {
-      const answer = { message: answers.SUCCESS_TEXTS.initiate, status: 'success' as const, fullUpdateId };
+      const answer = { message: SUCCESS_TEXTS.initiate, status: 'success' as const, fullUpdateId };
       await record(tx, answer);
       return answer;
     });
@@ -95,7 +119,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
     project: ChosenProject,
     body: RawBody,
     { caller, fullUpdateId, arriving, onInvalid, record }: UploadOptions,
-  ): Promise<answers.ProductsAccepted> {
+  ): Promise<ProductsAccepted> {
     const { id } = await sessions.getOpen(project.id, { caller, fullUpdateId: arriving?.id ?? fullUpdateId });
     // One that was opened meanwhile may be committed without the batch, which it does not count.
     if (arriving === undefined) throw new ServiceError('full_update_missing');
@@ -109,7 +133,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   async function discardOf(task: Task, id?: number): Promise<void> {
     const { projectId } = task;
     const of = { projectId, origin: originOf(task) };
-    const latest = await fullUpdateStore.findLatestFullUpdate(database, of);
+    const latest = await findLatestFullUpdate(database, of);
     // Another process may run the task by now, and fill another one.
     const isMeant = id === undefined || id === latest?.id;
     if (latest?.state === 'open' && isMeant) await commits.close(projectId, latest.id, 'discarded');
@@ -118,11 +142,11 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   async function accept(
     fullUpdateId: number,
     { project, body, record, parent, arriving, onInvalid = 'refuse' }: SentBatch,
-  ): Promise<answers.ProductsAccepted> {
+  ): Promise<ProductsAccepted> {
     const sent = { projectId: project.id, body, form: 'products', onInvalid, isDigested: true } as const;
     const { batch, source, answer } = await ingest.acceptWith(sent, async ({ source, digest, ...counts }) => {
       const { payloadName, encoding } = source;
-      let accepted: { batch: number; answer: answers.ProductsAccepted } | undefined;
+      let accepted: { batch: number; answer: ProductsAccepted } | undefined;
       await tasks.accept(uploadTask, {
         project,
         payload: { fullUpdateId },
@@ -136,9 +160,9 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
             digest: digest ?? null,
           };
           const key = { projectId: project.id, id: fullUpdateId };
-          const batch = await fullUpdateStore.addBatch(tx, key, { ...stored, arriving, now: clock.now() });
+          const batch = await addBatch(tx, key, { ...stored, arriving, now: clock.now() });
           if (batch === undefined) throw new ServiceError('full_update_missing');
-          accepted = { batch, answer: answers.answerToUpdate(answers.SUCCESS_TEXTS.upload, task, counts) };
+          accepted = { batch, answer: answerToUpdate(SUCCESS_TEXTS.upload, task, counts) };
           await record(tx, accepted.answer);
         },
       });
@@ -156,11 +180,11 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   async function describe(projectId: number, chosen: ChosenSession | undefined) {
     const open =
       chosen === undefined ? await sessions.getAny(projectId) : await sessions.getShown(projectId, chosen);
-    const batches = await fullUpdateStore.listBatches(database.read, open);
+    const batches = await listBatches(database.read, open);
     return {
       status: 'success' as const,
       fullUpdateId: open.id,
-      ...fullUpdateStore.countAccepted(batches),
+      ...countAccepted(batches),
       arriving: open.arriving,
       lastBatch: open.lastBatch,
       lastBatchAt: open.batchAt,
@@ -175,7 +199,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   ) {
     const open = await sessions.getOpen(projectId, chosen);
     const answer = { status: 'success' as const, fullUpdateId: open.id };
-    if (!(await fullUpdateStore.discardOpen(database, open, (tx) => record(tx, answer))))
+    if (!(await discardOpen(database, open, (tx) => record(tx, answer))))
       throw new ServiceError('full_update_missing');
     await commits.closeDiscarded(projectId);
     failedBatches.forget(projectId);
@@ -186,7 +210,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
    * Accepts the commit. A connector that starts again gets the task of its first start.
    * @throws full_update_missing, _other, _started, _arriving, _empty, _batch_failed, _in_doubt, _incomplete, delete_guard, …
    */
-  async function start(project: ChosenProject, options: StartOptions): Promise<answers.StartAnswered> {
+  async function start(project: ChosenProject, options: StartOptions): Promise<StartAnswered> {
     try {
       return describeStarted(await startOpen(project, options));
     } catch (error) {
@@ -211,13 +235,13 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
       payload: { fullUpdateId: open.id, author, ...(allowDeletes !== undefined && { allowDeletes }) },
       async alongside(tx, task) {
         const key = { projectId: project.id, id: open.id };
-        const before = await fullUpdateStore.beginCommit(tx, { ...key, taskId: task.id });
+        const before = await beginCommit(tx, { ...key, taskId: task.id });
         if (before.begun === undefined)
           throw new ServiceError('full_update_started', { values: [before.commitTaskId ?? ''] });
         // A batch may have begun, or failed, since it was found complete.
-        const batches = await fullUpdateStore.listBatches(tx, open);
+        const batches = await listBatches(tx, open);
         refuseMissingBatches(failedBatches.stateOf(before.begun), batches, counts);
-        await fullUpdateStore.noteHeld(tx, key, fullUpdateStore.countAccepted(batches));
+        await noteHeld(tx, key, countAccepted(batches));
         return record(tx, describeStarted(task));
       },
     });
@@ -230,11 +254,11 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
 
   /** @returns the task of a commit that began before @throws what refuses a start that says something else than the first */
   async function repeatStart(
-    { id, projectId }: fullUpdateStore.FullUpdateKey,
+    { id, projectId }: FullUpdateKey,
     commitTaskId: string,
     { caller, allowDeletes, ...counts }: AcceptedCounts & Pick<StartOptions, 'caller' | 'allowDeletes'>,
   ): Promise<Task> {
-    const update = await fullUpdateStore.findFullUpdate(database.read, { id, projectId });
+    const update = await findFullUpdate(database.read, { id, projectId });
     if (update === undefined) throw new ServiceError('full_update_missing');
     const task = await findStarted({ id, projectId, caller }, commitTaskId);
     // Without stored counts an earlier version began the commit, and nothing shows what it held.
@@ -246,11 +270,8 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   }
 
   /** @throws full_update_missing for a discarded one, full_update_started for a commit without effect, or a deleted task */
-  async function findStarted(
-    of: fullUpdateStore.FullUpdateKey & { caller: string },
-    commitTaskId: string,
-  ): Promise<Task> {
-    if (await fullUpdateStore.wasGivenUpSince(database, { ...of, origin: ORIGIN }))
+  async function findStarted(of: FullUpdateKey & { caller: string }, commitTaskId: string): Promise<Task> {
+    if (await wasGivenUpSince(database, { ...of, origin: ORIGIN }))
       throw new ServiceError('full_update_missing');
     const task = await tasks.find(commitTaskId);
     if (task === undefined || task.status === 'FAILED' || task.status === 'CANCELLED')
@@ -259,11 +280,11 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
   }
 
   /** Waits briefly for arriving batches. @throws the refusals of `refuseMissingBatches`, not_ready */
-  async function waitUntilWhole(opened: fullUpdateStore.FullUpdate, counts: AcceptedCounts) {
+  async function waitUntilWhole(opened: FullUpdate, counts: AcceptedCounts) {
     const until = performance.now() + COMMIT_WAIT_MS;
     const find = () => sessions.getAny(opened.projectId).then((open) => refuseOther(open, opened.id));
     const open = opened.arriving === 0 ? opened : await failedBatches.waitForArriving(find, until);
-    const batches = await fullUpdateStore.listBatches(database.read, open);
+    const batches = await listBatches(database.read, open);
     refuseMissingBatches(failedBatches.stateOf(open), batches, counts);
     if (!hasCounts(counts)) await failedBatches.refuseSilence(until);
     return open;
@@ -345,7 +366,7 @@ export function createFullUpdates(parts: CatalogParts, staging: Staging) {
 }
 
 /** @throws full_update_other */
-function refuseOther(open: fullUpdateStore.FullUpdate, id: number): fullUpdateStore.FullUpdate {
+function refuseOther(open: FullUpdate, id: number): FullUpdate {
   if (open.id === id) return open;
   throw new ServiceError('full_update_other', { values: [open.id, id] });
 }
@@ -355,8 +376,8 @@ function refuseOther(open: fullUpdateStore.FullUpdate, id: number): fullUpdateSt
  * happened to other processes. @throws full_update_arriving, _batch_failed, _empty, _incomplete, _in_doubt
  */
 function refuseMissingBatches(
-  { arriving, lastBatch }: fullUpdateStore.BatchesState,
-  accepted: readonly fullUpdateStore.Batch[],
+  { arriving, lastBatch }: BatchesState,
+  accepted: readonly Batch[],
   counts: AcceptedCounts,
 ): void {
   const count =
@@ -364,14 +385,14 @@ function refuseMissingBatches(
   if (arriving > 0) throw new ServiceError('full_update_arriving', { values: [count], retryAfterSeconds: 1 });
   if (lastBatch === 'failed') throw new ServiceError('full_update_batch_failed');
   if (accepted.every(({ productCount }) => productCount === 0)) throw new ServiceError('full_update_empty');
-  if (hasCounts(counts)) refuseOtherCounts(fullUpdateStore.countAccepted(accepted), counts);
+  if (hasCounts(counts)) refuseOtherCounts(countAccepted(accepted), counts);
   else if (lastBatch === 'in doubt') throw new ServiceError('full_update_in_doubt');
 }
 
 const hasCounts = ({ batches, products }: AcceptedCounts): boolean => (batches ?? products) !== undefined;
 
 /** @throws full_update_incomplete */
-function refuseOtherCounts(held: fullUpdateStore.AcceptedBatches, counts: AcceptedCounts): void {
+function refuseOtherCounts(held: AcceptedBatches, counts: AcceptedCounts): void {
   for (const what of ['batches', 'products'] as const) {
     const sent = counts[what];
     if (sent === undefined || sent === held[what]) continue;
@@ -380,7 +401,7 @@ function refuseOtherCounts(held: fullUpdateStore.AcceptedBatches, counts: Accept
 }
 
 /** Source: docs/interface.md §4.4, answer of start. */
-const describeStarted = (task: Task): answers.StartAnswered => ({
+const describeStarted = (task: Task): StartAnswered => ({
   status: 'success',
-  data: answers.answerToTask(answers.SUCCESS_TEXTS.start, task),
+  data: answerToTask(SUCCESS_TEXTS.start, task),
 });

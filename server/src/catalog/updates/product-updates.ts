@@ -13,7 +13,13 @@ import { openPassage } from '../report-lines.ts';
 import type { PartLimits } from './full-update-commit.ts';
 import type { OntologyChanges } from './re-extraction.ts';
 import { refusalOfRestore, refuseRestore, undoLimitsOf } from './undoable-commits.ts';
-import * as answers from './update-answers.ts';
+import {
+  answerToTask,
+  answerToUpdate,
+  type ProductsAccepted,
+  SUCCESS_TEXTS,
+  type TaskAccepted,
+} from './update-answers.ts';
 
 type UpdatePayload = { readonly source: IngestSource };
 
@@ -30,7 +36,7 @@ interface Recording<Answer> {
   readonly record: RecordAnswer<Answer>;
 }
 
-interface UpdateOptions extends Recording<answers.ProductsAccepted> {
+interface UpdateOptions extends Recording<ProductsAccepted> {
   readonly partial: boolean;
   /** Default: as the project's setting. */
   readonly onInvalid: OnInvalid | undefined;
@@ -84,14 +90,14 @@ export function createProductUpdates(
     project: ChosenProject,
     body: RawBody,
     { partial, onInvalid, legacyItems, record }: UpdateOptions,
-  ): Promise<answers.ProductsAccepted> {
+  ): Promise<ProductsAccepted> {
     const { onInvalid: usual } = await getSettings(project.id);
     const form = partial ? 'patches' : 'products';
     return ingest.acceptWith(
       { projectId: project.id, body, form, onInvalid: onInvalid ?? usual },
       ({ source, ...counts }) =>
         accept(updateTask, { project, payload: { source }, record }, (task) =>
-          answers.answerToUpdate(answers.SUCCESS_TEXTS.update, task, { ...counts, legacyItems }),
+          answerToUpdate(SUCCESS_TEXTS.update, task, { ...counts, legacyItems }),
         ),
     );
   }
@@ -114,8 +120,8 @@ export function createProductUpdates(
   async function remove(
     project: ChosenProject,
     identifiers: readonly string[],
-    { author, record }: { readonly author: ChangeAuthor } & Recording<answers.TaskAccepted>,
-  ): Promise<answers.TaskAccepted> {
+    { author, record }: { readonly author: ChangeAuthor } & Recording<TaskAccepted>,
+  ): Promise<TaskAccepted> {
     const distinct = new Set<string>();
     // The present state can only be judged if nothing is pending.
     let mayBeKnown = await tasks.hasOpenOrdered(project.id);
@@ -132,19 +138,19 @@ export function createProductUpdates(
     }
     const payload = { identifiers: [...distinct], author };
     return accept(deleteTask, { project, payload, record }, (task) =>
-      answers.answerToTask(answers.SUCCESS_TEXTS.delete, task),
+      answerToTask(SUCCESS_TEXTS.delete, task),
     );
   }
 
   /** @throws nothing_to_restore, changed_meanwhile */
   async function restore(
     project: ChosenProject,
-    { record, ...order }: RestoreOrder & Recording<answers.TaskAccepted>,
-  ): Promise<answers.TaskAccepted> {
+    { record, ...order }: RestoreOrder & Recording<TaskAccepted>,
+  ): Promise<TaskAccepted> {
     if (!(await tasks.hasOpenOrdered(project.id)))
       refuseRestore(await store.listUndoableCommits(project.id), order);
     return accept(restoreTask, { project, payload: order, record }, (task) =>
-      answers.answerToTask(answers.SUCCESS_TEXTS.restore, task),
+      answerToTask(SUCCESS_TEXTS.restore, task),
     );
   }
 

@@ -3,7 +3,18 @@ import { ServiceError } from '../../kernel/errors.ts';
 import type { Author } from '../../projects/projects.ts';
 import { refuseOtherState } from '../../storage/storage.ts';
 import type { TaskDefinition, TaskRun } from '../../tasks/tasks.ts';
-import * as ontology from '../ontology/ontology.ts';
+import {
+  applyRenames,
+  checkOntology,
+  isInPlace,
+  isSameOntology,
+  listUses,
+  markOfOntology,
+  type Renames,
+  type RequestedAttribute,
+  type RequestedOntology,
+  renameUses,
+} from '../ontology/ontology.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { SentAttribute, SentOntology } from '../products/products.ts';
 import { openPassage } from '../report-lines.ts';
@@ -16,12 +27,12 @@ interface FollowUp {
 }
 
 interface Renamed {
-  readonly renames: ontology.Renames;
+  readonly renames: Renames;
   readonly author: Author;
   readonly project: ChosenProject;
 }
 
-interface SentChange extends SentOntology, Pick<ontology.RequestedOntology, 'expected'> {
+interface SentChange extends SentOntology, Pick<RequestedOntology, 'expected'> {
   readonly author: Author;
   /** It came with an idempotency key that has no answer yet. */
   readonly mayBeRepeated: boolean;
@@ -48,7 +59,7 @@ export function createOntologyChanges(parts: CatalogParts) {
   }
 
   async function followRenames({ renames, author, project }: Renamed): Promise<void> {
-    await ontology.renameUses(await parts.listNaming(project), renames, author);
+    await renameUses(await parts.listNaming(project), renames, author);
   }
 
   async function followAll(run: TaskRun): Promise<number> {
@@ -73,17 +84,14 @@ export function createOntologyChanges(parts: CatalogParts) {
   /** Only a request that renames something needs to know what exists. @throws request_invalid */
   async function rename(project: ChosenProject, attributes: readonly SentAttribute[]) {
     const isRenaming = attributes.some(({ renameTo }) => renameTo !== undefined);
-    return ontology.applyRenames(
-      isRenaming ? (await store.getOntology(project.id)).attributes : [],
-      attributes,
-    );
+    return applyRenames(isRenaming ? (await store.getOntology(project.id)).attributes : [], attributes);
   }
 
   /** @returns `changed` is false if nothing differs @throws changed_meanwhile */
   async function replace(project: ChosenProject, { mayBeRepeated, author, ...sent }: SentChange) {
     const { attributes, renames } = await rename(project, sent.attributes);
     const requested = { ...sent, attributes };
-    ontology.checkOntology(requested);
+    checkOntology(requested);
     const renamed = { renames, author, project };
     try {
       return await replaceExpected(project, requested, renamed);
@@ -92,22 +100,18 @@ export function createOntologyChanges(parts: CatalogParts) {
       if (!mayBeRepeated || !isOtherState) throw error;
       // The answer is stored after the ontology, in another transaction: if only that was lost, the change is the caller's own.
       const present = await store.getOntology(project.id);
-      if (!ontology.isInPlace(present, requested)) throw error;
+      if (!isInPlace(present, requested)) throw error;
       // Its audit entry would have been stored with the answer, so that is missing too.
       return { ontology: present, changed: true };
     }
   }
 
-  async function replaceExpected(
-    project: ChosenProject,
-    requested: ontology.RequestedOntology,
-    renamed: Renamed,
-  ) {
+  async function replaceExpected(project: ChosenProject, requested: RequestedOntology, renamed: Renamed) {
     const present = await store.getOntology(project.id);
     // The store compares again in its transaction; here it saves a task that would extract nothing.
-    refuseOtherState(requested.expected, ontology.markOfOntology(present));
+    refuseOtherState(requested.expected, markOfOntology(present));
     // The store compares what would be stored; this only saves a task if a client puts back what it got.
-    if (ontology.isSameOntology(present, requested)) return { ontology: present, changed: false };
+    if (isSameOntology(present, requested)) return { ontology: present, changed: false };
     // The task first: an ontology changed without it would leave no report and old relations after a crash. It is held until
     // the ontology is stored; if it began before nevertheless, another one is accepted.
     const isRenaming = Object.keys(renamed.renames).length > 0;
@@ -125,9 +129,9 @@ export function createOntologyChanges(parts: CatalogParts) {
   /** @returns an attribute as it would be, and, if it would be renamed, what names it. @throws request_invalid */
   async function planRename(project: ChosenProject, sent: SentAttribute) {
     const { attributes, renames } = await rename(project, [sent]);
-    const attribute = attributes[0] as ontology.RequestedAttribute;
+    const attribute = attributes[0] as RequestedAttribute;
     if (sent.renameTo === undefined) return { attribute };
-    return { attribute, uses: ontology.listUses(await parts.listNaming(project), renames) };
+    return { attribute, uses: listUses(await parts.listNaming(project), renames) };
   }
 
   /** Starts the task for all products whose facts follow an older ontology. */

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { CatalogParts } from '../parts.ts';
-import * as fullUpdateStore from './full-update-store.ts';
-import type * as answers from './update-answers.ts';
+import { type ChosenSession, findFullUpdate, findLatestOfCaller } from './full-update-store.ts';
+import type { InitiateAnswered, ProductsAccepted, StartAnswered } from './update-answers.ts';
 
 /**
  * Refuses to repeat the first answer to an `Idempotency-Key` where it is not true any more: a replayed upload was
@@ -14,7 +14,7 @@ export function createRepeatChecks(
 ) {
   /** @throws full_update_ended */
   async function refuseEnded(projectId: number, fullUpdateId: number): Promise<void> {
-    const update = await fullUpdateStore.findFullUpdate(database.read, { projectId, id: fullUpdateId });
+    const update = await findFullUpdate(database.read, { projectId, id: fullUpdateId });
     if (update?.state !== 'open') throw new ServiceError('full_update_ended', { values: [fullUpdateId] });
   }
 
@@ -27,21 +27,21 @@ export function createRepeatChecks(
 
   return {
     /** @throws full_update_ended if the full update takes no batches any more */
-    initiate: (projectId: number, { fullUpdateId }: answers.InitiateAnswered): Promise<void> =>
+    initiate: (projectId: number, { fullUpdateId }: InitiateAnswered): Promise<void> =>
       refuseEnded(projectId, fullUpdateId),
 
     /** @throws full_update_ended if no commit will have the batch, or it has begun */
-    upload: async (projectId: number, { task }: answers.ProductsAccepted): Promise<void> =>
+    upload: async (projectId: number, { task }: ProductsAccepted): Promise<void> =>
       refuseEnded(projectId, await findSubject(task.id)),
 
     /** @throws full_update_ended if the caller has begun another full update since, and does not name the one that it means */
     async start(
       projectId: number,
-      { fullUpdateId, caller }: fullUpdateStore.ChosenSession,
-      { data }: answers.StartAnswered,
+      { fullUpdateId, caller }: ChosenSession,
+      { data }: StartAnswered,
     ): Promise<void> {
       if (fullUpdateId !== undefined) return;
-      const own = await fullUpdateStore.findLatestOfCaller(database, { projectId, origin, caller });
+      const own = await findLatestOfCaller(database, { projectId, origin, caller });
       if (own === undefined || own.commitTaskId === data.task.id) return;
       const started = await findSubject(data.task.id);
       if (started < own.id) throw new ServiceError('full_update_ended', { values: [started] });

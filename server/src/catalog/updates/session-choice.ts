@@ -1,11 +1,14 @@
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Database } from '../../storage/storage.ts';
-import * as fullUpdateStore from './full-update-store.ts';
+import {
+  type ChosenSession,
+  type FullUpdate,
+  findFullUpdate,
+  findLatestFullUpdate,
+  findLatestOfCaller,
+} from './full-update-store.ts';
 
-type FullUpdate = fullUpdateStore.FullUpdate;
-
-/** The full update that a call concerns: the named one, else the one that its caller began. */
-export type ChosenSession = fullUpdateStore.ChosenSession;
+export type { ChosenSession };
 
 /**
  * Finds the full update that a call concerns. Without a name a call never concerns a full update that another key or
@@ -13,14 +16,13 @@ export type ChosenSession = fullUpdateStore.ChosenSession;
  * caller. Source: docs/interface.md §4.4 rule 33.
  */
 export function createSessionChoice(database: Database, origin: string) {
-  const findLatest = (projectId: number) =>
-    fullUpdateStore.findLatestFullUpdate(database, { projectId, origin });
+  const findLatest = (projectId: number) => findLatestFullUpdate(database, { projectId, origin });
 
   /** @throws full_update_missing, full_update_other, full_update_replaced */
   async function getNamed(projectId: number, { fullUpdateId: id, caller }: Named): Promise<FullUpdate> {
     const latest = await findLatest(projectId);
     if (latest?.state === 'open' && latest.id === id) return latest;
-    const named = await fullUpdateStore.findFullUpdate(database.read, { projectId, id });
+    const named = await findFullUpdate(database.read, { projectId, id });
     await refuseReplaced(named, caller);
     if (latest?.state !== 'open') throw new ServiceError('full_update_missing');
     throw new ServiceError('full_update_other', { values: [latest.id, id] });
@@ -30,14 +32,14 @@ export function createSessionChoice(database: Database, origin: string) {
   async function refuseReplaced(own: FullUpdate | undefined, caller: string): Promise<void> {
     if (own?.replacedBy === undefined) return;
     const { projectId, replacedBy: id } = own;
-    const by = await fullUpdateStore.findFullUpdate(database.read, { projectId, id });
+    const by = await findFullUpdate(database.read, { projectId, id });
     if (by?.openedBy === undefined || by.openedBy === caller) return;
     throw new ServiceError('full_update_replaced', { values: [own.id, id] });
   }
 
   /** @throws full_update_missing, full_update_replaced, full_update_foreign */
   async function getOwn(projectId: number, caller: string): Promise<FullUpdate> {
-    const own = await fullUpdateStore.findLatestOfCaller(database, { projectId, origin, caller });
+    const own = await findLatestOfCaller(database, { projectId, origin, caller });
     if (own?.state === 'open') return own;
     await refuseReplaced(own, caller);
     const latest = await findLatest(projectId);
@@ -70,7 +72,7 @@ export function createSessionChoice(database: Database, origin: string) {
     async findStarted(projectId: number, chosen: ChosenSession): Promise<FullUpdate | undefined> {
       const latest = isNamed(chosen)
         ? await findLatest(projectId)
-        : await fullUpdateStore.findLatestOfCaller(database, { projectId, origin, caller: chosen.caller });
+        : await findLatestOfCaller(database, { projectId, origin, caller: chosen.caller });
       const isMeant = !isNamed(chosen) || latest?.id === chosen.fullUpdateId;
       return isMeant && latest?.commitTaskId !== undefined ? latest : undefined;
     },

@@ -3,7 +3,18 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { traced } from '../../kernel/trace.ts';
 import type { Database } from '../../storage/storage.ts';
 import type { IngestSource } from '../ingest/ingest.ts';
-import * as ontology from '../ontology/ontology.ts';
+import {
+  type Attribute,
+  type DraftedAttribute,
+  describeDefinition,
+  draftAttribute,
+  indexByKey,
+  isWaiting,
+  joinObserved,
+  type Observations,
+  type Observed,
+  type Ontology,
+} from '../ontology/ontology.ts';
 import type { CatalogParts } from '../parts.ts';
 import type { StagedBatch } from '../port.ts';
 
@@ -19,7 +30,7 @@ interface Session {
   readonly fullUpdateId: number;
   /** Batches that this process accepted; others are staged by the process that accepted them, unless it died. */
   readonly own: Set<number>;
-  readonly observed: Map<string, ontology.Observed>;
+  readonly observed: Map<string, Observed>;
   readonly locale: string;
   turn: Promise<void>;
   /** The last write, which may be in progress while the next batch is extracted. */
@@ -86,7 +97,7 @@ export function createStaging(
    * nothing: all values of a new attribute fit it.
    * @returns the attributes to create; undefined if the ontology changed meanwhile
    */
-  async function settle(projectId: number, fullUpdateId: number, present: ontology.Ontology) {
+  async function settle(projectId: number, fullUpdateId: number, present: Ontology) {
     const { known, observed, unsettled } = await readNotes(projectId, fullUpdateId, present);
     const drafts = await findDrafts(projectId, present, { known, observed });
     for (const batch of unsettled) {
@@ -98,10 +109,10 @@ export function createStaging(
     return drafts;
   }
 
-  async function readNotes(projectId: number, fullUpdateId: number, present: ontology.Ontology) {
+  async function readNotes(projectId: number, fullUpdateId: number, present: Ontology) {
     const { mode, revision } = present;
-    const known = ontology.indexByKey(present.attributes);
-    const observed = new Map<string, ontology.Observed>();
+    const known = indexByKey(present.attributes);
+    const observed = new Map<string, Observed>();
     const unsettled: number[] = [];
     for await (const staged of readStaged(projectId, fullUpdateId)) {
       if (mode !== 'own') await joinInTurns(observed, readObserved(staged));
@@ -123,7 +134,7 @@ export function createStaging(
   async function openSession(projectId: number, fullUpdateId: number): Promise<Session> {
     const known = sessions.get(fullUpdateId);
     if (known !== undefined) return known;
-    const observed = new Map<string, ontology.Observed>();
+    const observed = new Map<string, Observed>();
     for await (const staged of readStaged(projectId, fullUpdateId))
       await joinInTurns(observed, readObserved(staged));
     const locale = await getLocale(projectId);
@@ -227,19 +238,19 @@ export function createStaging(
   /** The attributes that the full update will create: those of its batches that the ontology does not know. */
   async function findDrafts(
     projectId: number,
-    { mode, unitAliases }: ontology.Ontology,
-    { known, observed }: { known: ReadonlyMap<string, ontology.Attribute>; observed: ontology.Observations },
-  ): Promise<ontology.DraftedAttribute[]> {
+    { mode, unitAliases }: Ontology,
+    { known, observed }: { known: ReadonlyMap<string, Attribute>; observed: Observations },
+  ): Promise<DraftedAttribute[]> {
     if (mode === 'own') return [];
-    const open = [...observed].filter(([name]) => ontology.isWaiting(known.get(name)) || !known.has(name));
+    const open = [...observed].filter(([name]) => isWaiting(known.get(name)) || !known.has(name));
     if (open.length === 0) return [];
     const names = open.map(([name]) => name);
     const ids = await store.reserveIds(projectId, { names, paths: [] });
     const settings = { locale: await getLocale(projectId), unitAliases };
-    const drafts: ontology.DraftedAttribute[] = [];
+    const drafts: DraftedAttribute[] = [];
     await inTurns(open, ([name, seen]) => {
       const { synonyms } = known.get(name) ?? {};
-      const draft = ontology.draftAttribute({ id: ids.get(name) as number, name }, seen, settings);
+      const draft = draftAttribute({ id: ids.get(name) as number, name }, seen, settings);
       drafts.push({ ...draft, ...(synonyms && { synonyms }) });
     });
     return drafts;
@@ -262,10 +273,10 @@ export async function inTurns<One>(all: Iterable<One>, work: (one: One) => void)
 }
 
 const joinInTurns = (
-  joined: Map<string, ontology.Observed>,
-  observed: Iterable<readonly [name: string, observed: ontology.Observed]>,
+  joined: Map<string, Observed>,
+  observed: Iterable<readonly [name: string, observed: Observed]>,
 ): Promise<void> =>
-  inTurns(observed, ([name, one]) => void joined.set(name, ontology.joinObserved(joined.get(name), one)));
+  inTurns(observed, ([name, one]) => void joined.set(name, joinObserved(joined.get(name), one)));
 
 /** The definitions with which the values of a batch were judged. */
 interface ExtractedBy {
@@ -273,22 +284,22 @@ interface ExtractedBy {
   readonly drafts: readonly (readonly [name: string, definition: string])[];
 }
 
-async function describeExtraction(revision: number, drafts: readonly ontology.Attribute[]): Promise<string> {
+async function describeExtraction(revision: number, drafts: readonly Attribute[]): Promise<string> {
   const described: [name: string, definition: string][] = [];
-  await inTurns(drafts, (draft) => described.push([draft.name, ontology.describeDefinition(draft)]));
+  await inTurns(drafts, (draft) => described.push([draft.name, describeDefinition(draft)]));
   return JSON.stringify({ revision, drafts: described } satisfies ExtractedBy);
 }
 
 /** Another full update may have created an attribute that this one would, from other values. */
-function isSettled(made: ExtractedBy, revision: number, known: ReadonlyMap<string, ontology.Attribute>) {
+function isSettled(made: ExtractedBy, revision: number, known: ReadonlyMap<string, Attribute>) {
   return (
     made.revision === revision &&
     made.drafts.every(([name, definition]) => {
       const attribute = known.get(name);
-      return attribute === undefined || ontology.describeDefinition(attribute) === definition;
+      return attribute === undefined || describeDefinition(attribute) === definition;
     })
   );
 }
 
-const readObserved = ({ observed }: StagedBatch): ontology.Observations =>
-  new Map(JSON.parse(observed) as [string, ontology.Observed][]);
+const readObserved = ({ observed }: StagedBatch): Observations =>
+  new Map(JSON.parse(observed) as [string, Observed][]);

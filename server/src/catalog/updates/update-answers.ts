@@ -14,9 +14,9 @@ export const SUCCESS_TEXTS = {
   restore: 'Restore will now be started',
 } as const;
 
-export const success = Type.Literal('success');
+export const successWord = Type.Literal('success');
 
-export const TaskStarted = Type.Object({ message: Type.String(), status: success, task: WireTaskSchema });
+export const TaskStarted = Type.Object({ message: Type.String(), status: successWord, task: WireTaskSchema });
 export type TaskAccepted = Sent<Static<typeof TaskStarted>>;
 
 export const answerToTask = (message: string, task: Task): TaskAccepted => ({
@@ -61,11 +61,11 @@ export function answerToUpdate(
 /** Source: docs/interface.md §4.4 rule 2. */
 export const InitiateAnswer = Type.Object({
   message: Type.String(),
-  status: success,
+  status: successWord,
   fullUpdateId: Type.Integer(),
 });
 export type InitiateAnswered = Sent<Static<typeof InitiateAnswer>>;
 
 /** Source: docs/interface.md §4.4, answer of start. */
-export const StartAnswer = Type.Object({ status: success, data: TaskStarted });
+export const StartAnswer = Type.Object({ status: successWord, data: TaskStarted });
 export type StartAnswered = Sent<Static<typeof StartAnswer>>;

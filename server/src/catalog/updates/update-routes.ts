@@ -1,6 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import * as wire from '../../http/answers/answers.ts';
+import {
+  ErrorAnswer,
+  ListQuery,
+  oneOf,
+  orNull,
+  ProjectParams,
+  ProjectQuery,
+  type RecordAnswer,
+} from '../../http/answers/answers.ts';
 import type { RawBody } from '../../http/bodies/bodies.ts';
 import { type Endpoint, type Routes, type RouteTools, serve, serveOnce } from '../../http/server/server.ts';
 import { nameCaller } from '../../kernel/caller.ts';
@@ -9,30 +17,47 @@ import { optional } from '../../kernel/optional.ts';
 import { actorOf, type Projects } from '../../projects/projects.ts';
 import { toTableItem } from '../browse/browse.ts';
 import type { Catalog } from '../catalog.ts';
-import * as products from '../products/products.ts';
+import {
+  Identifier,
+  identifierList,
+  PRODUCTS_PER_REQUEST,
+  readIdentifierList,
+  refuseCommas,
+  TableProduct,
+  UpdateBody,
+  UploadBody,
+} from '../products/products.ts';
 import type { ArrivingBatch, FailedBatch } from './full-update-store.ts';
 import { readLegacyForm } from './legacy-items.ts';
 import { type ChosenSession, OF_OTHERS } from './session-choice.ts';
-import * as schemas from './update-answers.ts';
+import {
+  InitiateAnswer,
+  type ProductsAccepted,
+  StartAnswer,
+  SUCCESS_TEXTS,
+  successWord,
+  TaskStarted,
+  UpdateAnswer,
+} from './update-answers.ts';
 
 interface UpdateRouteParts extends RouteTools {
   readonly catalog: Catalog;
   readonly projects: Pick<Projects, 'recordChange'>;
 }
 
-const about = { tags: ['Updates'], failures: { '4xx': wire.ErrorAnswer, 507: wire.ErrorAnswer } };
+const about = { tags: ['Updates'], failures: { '4xx': ErrorAnswer, 507: ErrorAnswer } };
 const config = { guard: 'project', access: 'write' } as const;
 /** Some connectors use PUT where others use POST. */
 const SENDS = ['POST', 'PUT'] as const;
 
 const onInvalid = Type.Optional(
-  wire.oneOf(
+  oneOf(
     ['refuse', 'skip'],
     'what becomes of a request with products that are not valid; default: the setting of the project',
   ),
 );
 const UpdateQuery = Type.Object({
-  ...wire.ProjectQuery.properties,
+  ...ProjectQuery.properties,
   onInvalid,
   partial: optional.flag('default false'),
 });
@@ -58,26 +83,26 @@ function rawBodyOf(request: FastifyRequest): RawBody {
   return request.rawBody;
 }
 
-const listed = products.identifierList(
+const listed = identifierList(
   'in place of a body: a JSON array of identifiers, or one identifier a parameter',
-  products.PRODUCTS_PER_REQUEST,
+  PRODUCTS_PER_REQUEST,
 );
 const DeleteQuery = Type.Object({
-  ...wire.ProjectQuery.properties,
+  ...ProjectQuery.properties,
   identifiers: listed,
   articleNumber: listed,
 });
-const documented = { maxItems: products.PRODUCTS_PER_REQUEST };
-const identifiers = { type: 'array', items: products.Identifier, minItems: 1, documented };
+const documented = { maxItems: PRODUCTS_PER_REQUEST };
+const identifiers = { type: 'array', items: Identifier, minItems: 1, documented };
 const DeleteBody = Type.Unsafe<{ identifiers: string[] } | string[]>({
   anyOf: [{ type: 'object', required: ['identifiers'], properties: { identifiers } }, identifiers],
-  description: `{"identifiers":["A1",…]} or the bare list, 1 to ${products.PRODUCTS_PER_REQUEST} identifiers`,
+  description: `{"identifiers":["A1",…]} or the bare list, 1 to ${PRODUCTS_PER_REQUEST} identifiers`,
 });
 
 /** 10,000 identifiers of 255 characters, each up to twelve bytes of JSON: two escaped surrogates. Up to twice as many are counted in a refusal. */
 const takesIdentifiers = {
   maxBodyMib: 30,
-  holds: { values: 20_000, list: { most: products.PRODUCTS_PER_REQUEST, code: 'too_many_identifiers' } },
+  holds: { values: 20_000, list: { most: PRODUCTS_PER_REQUEST, code: 'too_many_identifiers' } },
 } as const;
 /** Not every client sends a body with DELETE. */
 const DELETE_CALLS = ['DELETE /products', 'POST /products/delete'] as const;
@@ -91,7 +116,7 @@ const listNamed = ({ identifiers, articleNumber }: Static<typeof DeleteQuery>) =
 
 /** Connectors name them in the query; if query and body both do, they must agree. */
 async function takeFromQuery(request: FastifyRequest): Promise<void> {
-  const named = listNamed(request.query as Static<typeof DeleteQuery>).flatMap(products.readIdentifierList);
+  const named = listNamed(request.query as Static<typeof DeleteQuery>).flatMap(readIdentifierList);
   if (named.length === 0) return;
   if (isEmpty(request.body)) request.body = named;
   else if (JSON.stringify(listOf(request.body as string[])) !== JSON.stringify(named))
@@ -117,20 +142,20 @@ function describeDelete({ caller, project: { id, name } }: FastifyRequest, ident
 
 const message = Type.String();
 const count = optional.integer('left out for a body over 4 MiB or 20,000 pages');
-const Accepted = Type.Object({ message, status: schemas.success, nrOfSent: count, nrOfParsed: count });
+const Accepted = Type.Object({ message, status: successWord, nrOfSent: count, nrOfParsed: count });
 
 /** What connectors send about the pages of a shop, with its answers. */
 const CONTENT_CALLS = [
-  ['POST /content', schemas.SUCCESS_TEXTS.update],
-  ['PUT /content', schemas.SUCCESS_TEXTS.update],
-  ['DELETE /content', schemas.SUCCESS_TEXTS.delete],
-  ['POST /content/batch/initiate', schemas.SUCCESS_TEXTS.initiate],
-  ['POST /content/batch/upload', schemas.SUCCESS_TEXTS.upload],
-  ['PUT /content/batch/upload', schemas.SUCCESS_TEXTS.upload],
+  ['POST /content', SUCCESS_TEXTS.update],
+  ['PUT /content', SUCCESS_TEXTS.update],
+  ['DELETE /content', SUCCESS_TEXTS.delete],
+  ['POST /content/batch/initiate', SUCCESS_TEXTS.initiate],
+  ['POST /content/batch/upload', SUCCESS_TEXTS.upload],
+  ['PUT /content/batch/upload', SUCCESS_TEXTS.upload],
 ] as const;
 
 const FullUpdateQuery = Type.Object({
-  ...wire.ProjectQuery.properties,
+  ...ProjectQuery.properties,
   fullUpdateId: optional.integer('refuse when another full update is open'),
 });
 const StartQuery = Type.Object({
@@ -153,7 +178,7 @@ const Counted = Type.Object({
   identifiers: Type.Array(Type.String(), { maxItems: 100 }),
 });
 const PreviewAnswer = Type.Object({
-  status: schemas.success,
+  status: successWord,
   created: Counted,
   changed: Counted,
   unchanged: Counted,
@@ -161,14 +186,14 @@ const PreviewAnswer = Type.Object({
   deletePercent: Type.Number(),
 });
 /** Source: docs/interface.md §4.4 rule 28. */
-const DeletedQuery = Type.Object({ ...FullUpdateQuery.properties, ...wire.ListQuery.properties });
+const DeletedQuery = Type.Object({ ...FullUpdateQuery.properties, ...ListQuery.properties });
 const DeletedAnswer = Type.Object({
-  status: schemas.success,
-  products: Type.Array(products.TableProduct),
-  nextCursor: wire.orNull(Type.String()),
+  status: successWord,
+  products: Type.Array(TableProduct),
+  nextCursor: orNull(Type.String()),
 });
 const Shown = Type.Object({
-  status: schemas.success,
+  status: successWord,
   fullUpdateId: Type.Integer(),
   batches: Type.Integer({ description: 'accepted uploads' }),
   products: Type.Integer({ description: 'the sum of their nrOfParsed' }),
@@ -192,14 +217,14 @@ export const updateRoutes =
         config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib, isOnce: true },
         summary: 'Replace products (incremental update) or change some of their fields (partial update)',
         query: UpdateQuery,
-        body: products.UpdateBody,
-        answer: { 200: schemas.UpdateAnswer },
+        body: UpdateBody,
+        answer: { 200: UpdateAnswer },
         handle(request) {
           const { onInvalid, partial } = request.query;
           const raw = rawBodyOf(request);
           const legacy = readLegacyForm(raw);
           const options = { partial: partial === true, onInvalid, legacyItems: legacy?.items };
-          const updating = answerOnce<schemas.ProductsAccepted>(request, (record) =>
+          const updating = answerOnce<ProductsAccepted>(request, (record) =>
             catalog.updates.update(request.project, legacy?.body ?? raw, { ...options, record }),
           );
           return untilDone(request, updating);
@@ -214,17 +239,15 @@ export const updateRoutes =
         hooks: { preValidation: takeFromQuery },
         query: DeleteQuery,
         body: DeleteBody,
-        answer: { 200: schemas.TaskStarted },
+        answer: { 200: TaskStarted },
         async handle(request) {
           const identifiers = listOf(request.body);
-          const most = products.PRODUCTS_PER_REQUEST;
+          const most = PRODUCTS_PER_REQUEST;
           if (identifiers.length > most)
             throw new ServiceError('too_many_identifiers', { values: [identifiers.length, most] });
           return answerOnce(request, async (record) => {
             for (const given of listNamed(request.query))
-              await products.refuseCommas(given, (some) =>
-                catalog.updates.mayGetAny(request.project.id, some),
-              );
+              await refuseCommas(given, (some) => catalog.updates.mayGetAny(request.project.id, some));
             return catalog.updates.remove(request.project, identifiers, {
               author: actorOf(request.caller),
               async record(tx, answer) {
@@ -243,8 +266,8 @@ export const updateRoutes =
     serveOnce(server, 'POST /products/batch/initiate', {
       ...step,
       summary: 'Full update, step 1: begin; an open one is discarded',
-      query: wire.ProjectQuery,
-      answer: { 200: schemas.InitiateAnswer },
+      query: ProjectQuery,
+      answer: { 200: InitiateAnswer },
       answerOnce,
       checkRepeated: ({ project }, answer) => fullUpdates.repeats.initiate(project.id, answer),
       handle: ({ project, caller }, record) =>
@@ -270,17 +293,17 @@ export const updateRoutes =
         hooks,
         summary: 'Full update, step 2: send a batch, again and again',
         query: Type.Object({ ...FullUpdateQuery.properties, onInvalid }),
-        body: products.UploadBody,
-        answer: { 200: schemas.UpdateAnswer },
+        body: UploadBody,
+        answer: { 200: UpdateAnswer },
         async handle(request) {
           let isRepeated = true;
-          const upload = (record: wire.RecordAnswer<schemas.ProductsAccepted>) => {
+          const upload = (record: RecordAnswer<ProductsAccepted>) => {
             isRepeated = false;
             const { onInvalid } = request.query;
             const options = { ...sessionOf(request), onInvalid, arriving: arriving.get(request), record };
             return fullUpdates.upload(request.project, rawBodyOf(request), options);
           };
-          const uploading = answerOnce<schemas.ProductsAccepted>(request, upload, (answer) =>
+          const uploading = answerOnce<ProductsAccepted>(request, upload, (answer) =>
             fullUpdates.repeats.upload(request.project.id, answer),
           );
           const answer = await untilDone(request, uploading);
@@ -329,7 +352,7 @@ export const updateRoutes =
       ...step,
       summary: 'Full update, step 3: commit; products that no batch held are deleted',
       query: StartQuery,
-      answer: { 200: schemas.StartAnswer },
+      answer: { 200: StartAnswer },
       answerOnce,
       checkRepeated: (request, answer) =>
         fullUpdates.repeats.start(request.project.id, sessionOf(request), answer),
@@ -343,7 +366,7 @@ export const updateRoutes =
     });
 
     // Source: docs/interface.md §4.4 rules 30 to 32.
-    const open = { ...about, config, failures: { '4xx': wire.ErrorAnswer } } as const;
+    const open = { ...about, config, failures: { '4xx': ErrorAnswer } } as const;
 
     serve(server, 'GET /products/batch', {
       ...open,
@@ -356,9 +379,9 @@ export const updateRoutes =
     serve(server, 'GET /management/projects/:id/full-update', {
       config: { guard: 'management', access: 'manage' },
       tags: about.tags,
-      params: wire.ProjectParams,
+      params: ProjectParams,
       summary: 'The open full update, or that there is none',
-      answer: { 200: Type.Object({ fullUpdate: wire.orNull(Shown, 'null: none is open') }) },
+      answer: { 200: Type.Object({ fullUpdate: orNull(Shown, 'null: none is open') }) },
       async handle({ project }) {
         const open = await fullUpdates.describe(project.id, undefined).catch((error: unknown) => {
           if (error instanceof ServiceError && error.code === 'full_update_missing') return null;
@@ -372,7 +395,7 @@ export const updateRoutes =
       ...open,
       summary: 'Give up the open full update',
       query: FullUpdateQuery,
-      answer: { 200: Type.Object({ status: schemas.success, fullUpdateId: Type.Integer() }) },
+      answer: { 200: Type.Object({ status: successWord, fullUpdateId: Type.Integer() }) },
       answerOnce,
       handle: (request, record) => fullUpdates.giveUp(request.project.id, sessionOf(request), record),
     });
@@ -395,8 +418,8 @@ export const contentRoutes =
       tags: about.tags,
       config: { ...config, body: 'raw', maxBodyMib: uploadMaxMib },
       summary: 'Pages of a shop: answered, counted and kept nowhere',
-      query: wire.ProjectQuery,
-      failures: { '4xx': wire.ErrorAnswer },
+      query: ProjectQuery,
+      failures: { '4xx': ErrorAnswer },
     } as const;
     for (const [call, text] of CONTENT_CALLS)
       serve(server, call, {
@@ -412,11 +435,11 @@ export const contentRoutes =
       });
     serve(server, 'POST /content/batch/start', {
       ...page,
-      answer: { 200: Type.Object({ status: schemas.success, data: Accepted }) },
+      answer: { 200: Type.Object({ status: successWord, data: Accepted }) },
       async handle(request) {
         logOnce(request);
         const status = 'success' as const;
-        return { status, data: { message: schemas.SUCCESS_TEXTS.start, status } };
+        return { status, data: { message: SUCCESS_TEXTS.start, status } };
       },
     });
   };

@@ -2,10 +2,10 @@
  * The door of updates: full updates from initiate to commit, incremental and partial updates, deletes and
  * restores, each a task that takes effect in the order of its acceptance. Decides; the stores carry out.
  */
-export * from './delete-guard.ts';
-export * from './full-update.ts';
+export { isGuarded, refuseDeletes } from './delete-guard.ts';
+export { createFullUpdates } from './full-update.ts';
 export { listLiveFullUpdates } from './full-update-store.ts';
-export * from './gathered-writes.ts';
+export { type GatheredWrites, gatherWrites, type WriteMode } from './gathered-writes.ts';
 export { createProductUpdates } from './product-updates.ts';
 export { createOntologyChanges } from './re-extraction.ts';
 export { createStaging } from './staging.ts';

@@ -4,6 +4,13 @@
  */
 
 export { channelThreadOperations } from './build-thread.ts';
-export * from './channel-builds.ts';
+export {
+  type BuildRequest,
+  type BuildThreads,
+  type ChannelThreadData,
+  createBuildThreads,
+  createChannelBuilds,
+  dropPieces,
+} from './channel-builds.ts';
 export { createChangeNotices, createChannelSchedule } from './schedule.ts';
 export { findServedFile } from './served-files.ts';

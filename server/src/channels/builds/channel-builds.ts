@@ -9,7 +9,17 @@ import { readNow, WatchedWrite } from '../../storage/storage.ts';
 import { createThreadSupply } from '../../storage/threads/threads.ts';
 import type { Task, TaskDefinition, TaskRun, Tasks } from '../../tasks/tasks.ts';
 import type { BuildStart, Channel, Snapshot } from '../definitions/definitions.ts';
-import * as channelStore from '../definitions/definitions.ts';
+import {
+  BUILDS,
+  CHANNEL_SECRETS,
+  CHANNELS,
+  findPublished,
+  forgetRows,
+  insertSnapshot,
+  listSnapshots,
+  removeSnapshot,
+  savePublished,
+} from '../definitions/definitions.ts';
 import { describeDestination } from '../destinations/destinations.ts';
 import { planFiles } from '../formats/formats.ts';
 import type { Delivery, DeliveryOrder, PreviewOrder } from './build-thread.ts';
@@ -53,9 +63,9 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
 
   async function runBuild({ channelId }: BuildPayload, run: TaskRun): Promise<void> {
     const { projectId, number } = run.task;
-    const channel = await channelStore.CHANNELS.find(database.read, { id: projectId }, channelId);
+    const channel = await CHANNELS.find(database.read, { id: projectId }, channelId);
     if (channel === undefined) throw new ServiceError('not_found');
-    const made = await channelStore.listSnapshots(database.read, channel);
+    const made = await listSnapshots(database.read, channel);
     run.clearDoubt();
     // An earlier run, in a process that died or lost the answer, has published it: only delivery is left.
     if (!made.some(({ taskNumber }) => taskNumber === number)) await makeSnapshot(run, channel);
@@ -102,7 +112,7 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
 
   /** Finds what the build is compared with: rows that were published and have reached their destinations. */
   async function findBefore(channel: Channel): Promise<PublishedBefore | undefined> {
-    const { published, createdAt = 0 } = (await channelStore.findPublished(database.read, channel)) ?? {};
+    const { published, createdAt = 0 } = (await findPublished(database.read, channel)) ?? {};
     return published && { rows: published, since: createdAt };
   }
 
@@ -115,7 +125,7 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
       const details = [isNone ? `all ${leftOut} products lack it` : share, 'the report names them'];
       throw new ServiceError('channel_rows_left_out', { details });
     }
-    const before = (await channelStore.findPublished(database.read, channel))?.rows ?? 0;
+    const before = (await findPublished(database.read, channel))?.rows ?? 0;
     if ((before - rows) * 100 <= maxDeletePercent * before) return;
     const hint = `maxDeletePercent is ${maxDeletePercent}: raise it for a build that is meant to lose more`;
     throw new ServiceError('channel_shrunk', hint, { values: [rows, before] });
@@ -135,11 +145,11 @@ export function createChannelBuilds(parts: ChannelBuildParts) {
         lane: String(id),
         name: definition.name,
         async alongside(tx, task) {
-          if (await channelStore.BUILDS.hasOpen(tx, { projectId, id }))
+          if (await BUILDS.hasOpen(tx, { projectId, id }))
             throw new ServiceError('channel_building', 'a build of this channel is going on', {
               retryAfterSeconds: BUILDING_RETRY_SECONDS,
             });
-          await channelStore.BUILDS.insert(tx, task, { ownerId: id, startedBy });
+          await BUILDS.insert(tx, task, { ownerId: id, startedBy });
           await alongside?.(tx, task);
         },
       }),
@@ -152,8 +162,8 @@ async function deliver(
   run: TaskRun,
   channel: Channel,
 ): Promise<void> {
-  const { destinations } = openDefinition(channelStore.CHANNEL_SECRETS, channel, secrets);
-  const snapshots = destinations.length === 0 ? [] : await channelStore.listSnapshots(database.read, channel);
+  const { destinations } = openDefinition(CHANNEL_SECRETS, channel, secrets);
+  const snapshots = destinations.length === 0 ? [] : await listSnapshots(database.read, channel);
   const snapshot = snapshots.find(({ taskNumber }) => taskNumber === run.task.number);
   if (snapshot === undefined) return;
   const stale = listStale(channel, snapshot, snapshots);
@@ -166,7 +176,7 @@ async function deliver(
     else failed.push(`${to}: ${problem}`);
   }
   if (failed.length === 0) return;
-  for (const name of await channelStore.forgetRows(database, snapshot))
+  for (const name of await forgetRows(database, snapshot))
     await payloads.remove(channel.projectId, name).catch(() => {});
   for (const message of failed) {
     await run.log(`not delivered to ${message}`);
@@ -259,12 +269,12 @@ function publish(
   { channel, task, output }: { channel: Channel; task: Task; output: BuildOutput },
 ): Promise<readonly Snapshot[]> {
   return database.write(channel.projectId, async (tx) => {
-    if (!(await channelStore.savePublished(tx, channel, task.number)))
+    if (!(await savePublished(tx, channel, task.number)))
       throw new ServiceError('changed_meanwhile', {
         details: ['the channel was changed or deleted while it was built: build it again'],
       });
     const at = await readNow(tx, database);
-    await channelStore.insertSnapshot(tx, {
+    await insertSnapshot(tx, {
       projectId: channel.projectId,
       channelId: channel.id,
       taskNumber: task.number,
@@ -278,8 +288,8 @@ function publish(
     const data = { channelId: channel.id, name: channel.definition.name, rows };
     const event = { type: 'channel.published' as const, at, taskNumber: task.number, data };
     await recordEvents(tx, channel.projectId, [event]);
-    const old = (await channelStore.listSnapshots(tx, channel)).slice(1 + FORMER_SNAPSHOTS);
-    for (const snapshot of old) await channelStore.removeSnapshot(tx, snapshot);
+    const old = (await listSnapshots(tx, channel)).slice(1 + FORMER_SNAPSHOTS);
+    for (const snapshot of old) await removeSnapshot(tx, snapshot);
     return old;
   });
 }

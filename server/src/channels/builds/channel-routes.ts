@@ -2,29 +2,51 @@ import { Type } from 'typebox';
 import { markOfDefined, type Shown } from '../../definitions/definitions.ts';
 import { ListQuery, orNull } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import * as http from '../../http/server/server.ts';
+import {
+  answerAs,
+  inProject,
+  type Routes,
+  type RouteTools,
+  sendJson,
+  serve,
+  serveKind,
+  serveRaw,
+} from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import type { Channels } from '../channels.ts';
-import * as schemas from '../definitions/definitions.ts';
+import {
+  BuildAnswer,
+  BuildPage,
+  type Channel,
+  ChannelParams,
+  SentChannel,
+  SentPreview,
+  type Snapshot,
+  toStartedBuild,
+  toWireBuild,
+  toWireChannel,
+  WireChannel,
+  WirePreview,
+} from '../definitions/definitions.ts';
 
 const PATH = '/management/projects/:id/channels';
-const about = { tags: ['Channels'], params: schemas.ChannelParams };
+const about = { tags: ['Channels'], params: ChannelParams };
 const question = { guard: 'management', access: 'manage', maxBodyMib: 2, role: 'viewer' } as const;
 
 /** A mapping may name 2,000 fields; a filter holds many identifiers. */
-const takesDefinition = { body: schemas.SentChannel, config: { maxBodyMib: 2 } };
+const takesDefinition = { body: SentChannel, config: { maxBodyMib: 2 } };
 
 /** Source: docs/interface.md §16. */
 export const channelRoutes =
-  ({ channels, answerOnce, findBaseUrl }: http.RouteTools & { readonly channels: Channels }): http.Routes =>
+  ({ channels, answerOnce, findBaseUrl }: RouteTools & { readonly channels: Channels }): Routes =>
   (server) => {
-    const kind = http.serveKind<Shown<schemas.Channel, schemas.Snapshot>, ChosenProject>(server, {
-      ...http.inProject,
+    const kind = serveKind<Shown<Channel, Snapshot>, ChosenProject>(server, {
+      ...inProject,
       path: PATH,
       idName: 'channelId',
       tags: ['Channels'],
       answerOnce,
-      answer: http.answerAs(schemas.WireChannel, (shown) => schemas.toWireChannel(shown, findBaseUrl)),
+      answer: answerAs(WireChannel, (shown) => toWireChannel(shown, findBaseUrl)),
       markOf: ({ resource }) => markOfDefined(resource),
       markOfAnswer: markOfDefined,
     });
@@ -47,68 +69,65 @@ export const channelRoutes =
       summary: 'Give the published files another address; the old one ends',
       change: channels.rotateUrl,
     });
-    http.serve(server, `POST ${PATH}/:channelId/build`, {
+    serve(server, `POST ${PATH}/:channelId/build`, {
       ...about,
       // A caller who may change products may also publish them. Source: docs/interface.md §14.1.
       config: { guard: 'management', access: 'write', isOnce: true },
       summary: 'Build a channel now, and publish it',
-      answer: { 200: schemas.BuildAnswer },
+      answer: { 200: BuildAnswer },
       async handle(request) {
         const { project, params, caller } = request;
         const channel = await channels.get(project, params.channelId);
         return answerOnce(request, async (record) => {
           const task = await channels.build(channel, project, async (tx, accepted) => {
             await channels.record(tx, caller, { what: 'built', resource: channel });
-            await record(tx, schemas.toStartedBuild(accepted));
+            await record(tx, toStartedBuild(accepted));
           });
-          return schemas.toStartedBuild(task);
+          return toStartedBuild(task);
         });
       },
     });
-    http.serve(server, `GET ${PATH}/:channelId/builds`, {
+    serve(server, `GET ${PATH}/:channelId/builds`, {
       ...about,
       config: { guard: 'management', access: 'manage' },
       summary: 'List the builds of a channel',
       query: ListQuery,
-      answer: { 200: schemas.BuildPage },
+      answer: { 200: BuildPage },
       async handle({ project, params, query }) {
         const { items, nextCursor } = await channels.listRuns(project, params.channelId, query);
-        return { items: items.map(schemas.toWireBuild), nextCursor };
+        return { items: items.map(toWireBuild), nextCursor };
       },
     });
-    const body = orNull(schemas.SentPreview);
+    const body = orNull(SentPreview);
     const description = 'Stores nothing: the first rows, and what products lack.';
     const why = 'written by the thread of previews';
-    http.serveRaw(server, `POST ${PATH}/:channelId/preview`, {
+    serveRaw(server, `POST ${PATH}/:channelId/preview`, {
       ...about,
       why,
       config: question,
       summary: 'Preview a channel, as it is stored or as it is sent',
       description,
       body: Type.Optional(body),
-      answer: { 200: schemas.WirePreview },
+      answer: { 200: WirePreview },
       handle: ({ project, params, body: sent }, reply) =>
         whileCallerWaits(reply, async (signal) => {
           const channel = await channels.get(project, params.channelId);
-          return http.sendJson(
-            reply,
-            await channels.preview(project, sent ?? undefined, { channel, signal }),
-          );
+          return sendJson(reply, await channels.preview(project, sent ?? undefined, { channel, signal }));
         }),
     });
 
-    http.serveRaw(server, `POST ${PATH}/preview`, {
+    serveRaw(server, `POST ${PATH}/preview`, {
       why,
       tags: ['Channels'],
-      params: Type.Object({ id: schemas.ChannelParams.properties.id }),
+      params: Type.Object({ id: ChannelParams.properties.id }),
       config: question,
       summary: 'Preview a definition',
       description,
-      body: schemas.SentPreview,
-      answer: { 200: schemas.WirePreview },
+      body: SentPreview,
+      answer: { 200: WirePreview },
       handle: ({ project, body: sent }, reply) =>
         whileCallerWaits(reply, async (signal) =>
-          http.sendJson(reply, await channels.preview(project, sent, { channel: undefined, signal })),
+          sendJson(reply, await channels.preview(project, sent, { channel: undefined, signal })),
         ),
     });
   };

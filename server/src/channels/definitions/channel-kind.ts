@@ -1,4 +1,11 @@
-import * as filters from '../../catalog/filters/filters.ts';
+import {
+  ComparisonProblem,
+  checkFilter,
+  compileFilter,
+  type Filter,
+  listConditions,
+  toCompared,
+} from '../../catalog/filters/filters.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import type { DefinitionKind, SecretPart } from '../../definitions/definitions.ts';
 import { checkSchedule, findNextRun, sealedColumnOf } from '../../definitions/definitions.ts';
@@ -8,7 +15,14 @@ import { NO_PATTERNS } from '../../pipelines/mapping/mapping.ts';
 import { makeToken } from '../../projects/projects.ts';
 import type { Relation } from '../../relations/definitions/definitions.ts';
 import type { Base } from '../../storage/storage.ts';
-import * as destinations from '../destinations/destinations.ts';
+import {
+  checkDestinations,
+  fillMasked,
+  hasMasked,
+  maskDestinations,
+  secretsOf,
+  withSecrets,
+} from '../destinations/destinations.ts';
 import { type ChannelFormat, getFormat } from '../formats/formats.ts';
 import type { ChannelMapping, FieldSource } from '../mapping/mapping.ts';
 import { findIdentifying, listNames, OWN_FIELDS, readTemplate } from '../mapping/mapping.ts';
@@ -25,15 +39,15 @@ import { BUILDS, CHANNELS, findPublished, listSnapshots, removeSnapshot } from '
 
 export const CHANNEL_SECRETS: SecretPart<ChannelDefinition> = {
   column: sealedColumnOf('channel'),
-  mask: (sent) => ({ ...sent, destinations: destinations.maskDestinations(sent.destinations) }),
-  pick: (sent) => destinations.secretsOf(sent.destinations),
+  mask: (sent) => ({ ...sent, destinations: maskDestinations(sent.destinations) }),
+  pick: (sent) => secretsOf(sent.destinations),
   restore: (masked, picked: (object | null)[]) => ({
     ...masked,
-    destinations: destinations.withSecrets(masked.destinations, picked),
+    destinations: withSecrets(masked.destinations, picked),
   }),
-  hasMasked: (sent) => destinations.hasMasked(sent.destinations),
+  hasMasked: (sent) => hasMasked(sent.destinations),
   fill(sent, stored) {
-    const { filled, problems } = destinations.fillMasked(sent.destinations, stored?.destinations ?? []);
+    const { filled, problems } = fillMasked(sent.destinations, stored?.destinations ?? []);
     if (problems.length > 0) throw new ServiceError('request_invalid', { details: problems });
     return { ...sent, destinations: filled };
   },
@@ -112,7 +126,7 @@ export async function checkChannel(sent: SentChannel, checks: ChannelChecks): Pr
     ...checkTrigger(sent.trigger, checks.now),
     ...checkServed(definition, format),
     ...checkChanges(definition, format),
-    ...destinations.checkDestinations(definition.destinations),
+    ...checkDestinations(definition.destinations),
   ];
   if (problems.length === 0) return definition;
   throw new ServiceError('request_invalid', { details: problems.slice(0, SHOWN) });
@@ -190,31 +204,31 @@ function checkFormat({ variant }: SentChannel['format'], { type, variants }: Cha
   return [`/format/variant: of ${type} must be one of ${Object.keys(variants).join(', ')}`];
 }
 
-function checkChannelFilter(filter: filters.Filter | undefined, { attributes }: CheckedCatalog): string[] {
+function checkChannelFilter(filter: Filter | undefined, { attributes }: CheckedCatalog): string[] {
   if (filter === undefined) return [];
-  const errors = filters.checkFilter('/filter', filter);
+  const errors = checkFilter('/filter', filter);
   if (errors.length > 0) return errors;
   const known = indexByKey(attributes);
-  const unknown = filters
-    .listConditions(filter)
-    .flatMap((one) => ('attribute' in one && !known.has(one.attribute) ? [one.attribute] : []));
+  const unknown = listConditions(filter).flatMap((one) =>
+    'attribute' in one && !known.has(one.attribute) ? [one.attribute] : [],
+  );
   if (unknown.length > 0) return [...new Set(unknown)].map((name) => `/filter: ${describeUnknown(name)}`);
   try {
     compileChannelFilter(filter, attributes);
     return [];
   } catch (error) {
-    if (error instanceof filters.ComparisonProblem) return [`/filter: ${error.message}`];
+    if (error instanceof ComparisonProblem) return [`/filter: ${error.message}`];
     throw error;
   }
 }
 
 /** @throws ComparisonProblem for a comparison that does not work with these attributes */
-export function compileChannelFilter(filter: filters.Filter, attributes: readonly Attribute[]) {
+export function compileChannelFilter(filter: Filter, attributes: readonly Attribute[]) {
   const known = indexByKey(attributes);
-  return filters.compileFilter(filter, (name) => {
+  return compileFilter(filter, (name) => {
     const attribute = known.get(name);
-    if (attribute === undefined) throw new filters.ComparisonProblem(describeUnknown(name));
-    return filters.toCompared(attribute, [attribute.name, ...(attribute.synonyms ?? [])]);
+    if (attribute === undefined) throw new ComparisonProblem(describeUnknown(name));
+    return toCompared(attribute, [attribute.name, ...(attribute.synonyms ?? [])]);
   });
 }
 

@@ -4,7 +4,16 @@
  */
 
 import { type Static, type TObject, Type } from 'typebox';
-import * as outbound from '../../outbound/outbound.ts';
+import {
+  describeMasked,
+  fillMembers,
+  listMasked,
+  maskMembers,
+  type Outbound,
+  OutboundProblem,
+  pickSecrets,
+  type SecretMembers,
+} from '../../outbound/outbound.ts';
 import { checkS3Endpoint, S3, s3AccessOptions, s3BucketOptions, s3Secrets } from '../../outbound/s3/s3.ts';
 import {
   checkSftpServer,
@@ -27,10 +36,10 @@ interface DestinationKind<Sent> {
   /** @returns problems that the schema cannot express, by option */
   check(sent: Sent): Readonly<Record<string, string | undefined>>;
   /** @throws OutboundProblem */
-  open(sent: Sent, via: outbound.Outbound): Promise<OpenedDestination>;
+  open(sent: Sent, via: Outbound): Promise<OpenedDestination>;
   /** Its location, for people; contains no secrets. */
   describe(sent: Sent): string;
-  readonly secrets: outbound.SecretMembers<Sent>;
+  readonly secrets: SecretMembers<Sent>;
   /** The account that the secrets belong to, at one address. */
   accountOf(sent: Sent): string;
 }
@@ -120,9 +129,9 @@ const sftp = defineDestination({
     return {
       write: (name, bytes) =>
         session.write(pathIn(folder, name), bytes).catch((error: unknown) => {
-          if (!(error instanceof outbound.OutboundProblem && error.reason === 'no_file')) throw error;
+          if (!(error instanceof OutboundProblem && error.reason === 'no_file')) throw error;
           const text = `${server.host} has no folder ${folder}: make it there, or name another`;
-          throw new outbound.OutboundProblem('no_file', text, { cause: error });
+          throw new OutboundProblem('no_file', text, { cause: error });
         }),
       remove: (name) => session.remove(pathIn(folder, name)),
       [Symbol.dispose]: session.close,
@@ -168,11 +177,11 @@ function placeOf(one: Destination): string {
 
 /** @returns the destinations as they may be shown and stored: *** in place of secrets */
 export const maskDestinations = (list: readonly Destination[]): Destination[] =>
-  list.map((one) => outbound.maskMembers(one, getKind(one).secrets));
+  list.map((one) => maskMembers(one, getKind(one).secrets));
 
 /** @returns the secrets of each, to be sealed; undefined if there are none, or only masked ones */
 export function secretsOf(list: readonly Destination[]): readonly (object | null)[] | undefined {
-  const secrets = list.map((one) => outbound.pickSecrets(one, getKind(one).secrets) ?? null);
+  const secrets = list.map((one) => pickSecrets(one, getKind(one).secrets) ?? null);
   return secrets.some((one) => one !== null) ? secrets : undefined;
 }
 
@@ -182,7 +191,7 @@ export const withSecrets = (
 ): Destination[] => masked.map((one, at) => ({ ...one, ...secrets[at] }));
 
 export const hasMasked = (list: readonly Destination[]): boolean =>
-  list.some((one) => outbound.listMasked(one, getKind(one).secrets).length > 0);
+  list.some((one) => listMasked(one, getKind(one).secrets).length > 0);
 
 /** @returns destinations with the masked values filled in, or problems for the details of a refusal */
 export function fillMasked(sent: readonly Destination[], stored: readonly Destination[]) {
@@ -190,11 +199,11 @@ export function fillMasked(sent: readonly Destination[], stored: readonly Destin
   const filled = sent.map((one, at) => {
     const { secrets } = getKind(one);
     const found = rankStored(one, at, stored)
-      .map((known) => outbound.fillMembers(one, known, secrets))
+      .map((known) => fillMembers(one, known, secrets))
       .find((whole) => whole !== undefined);
     if (found !== undefined) return found;
-    const masked = outbound.listMasked(one, secrets);
-    problems.push(...masked.map((member) => outbound.describeMasked(`/destinations/${at}/${member}`)));
+    const masked = listMasked(one, secrets);
+    problems.push(...masked.map((member) => describeMasked(`/destinations/${at}/${member}`)));
     return one;
   });
   return { filled, problems };
@@ -212,5 +221,5 @@ function rankStored(sent: Destination, place: number, stored: readonly Destinati
 }
 
 /** The caller closes it. @throws OutboundProblem */
-export const openDestination = (one: Destination, via: outbound.Outbound): Promise<OpenedDestination> =>
+export const openDestination = (one: Destination, via: Outbound): Promise<OpenedDestination> =>
   getKind(one).open(one, via);

@@ -1,5 +1,12 @@
 /** Products in ETIM xChange 2.0: writes back what its pipeline format reads. Source: its guideline of 2025-11-27. */
-import * as incoming from '../../pipelines/formats/formats.ts';
+import {
+  findUnitMember,
+  isAmount,
+  NAMED_LISTS,
+  type NamedList,
+  SILENT_LISTS,
+  UNIT_WORDS,
+} from '../../pipelines/formats/formats.ts';
 import { ETIM_FIELDS, ETIM_FORMS } from './etim-fields.ts';
 import type { ChannelFormat, FeedRow, Field, RelatedAs, RowWriter, WriterOptions } from './format.ts';
 
@@ -87,7 +94,7 @@ interface Target {
 }
 
 const FEATURE = /^EF(?:\d{6}|I\d{5}|[A-Z]{2}\d{4})(?=\.|$)/;
-const WORDS = new Set(Object.values(incoming.UNIT_WORDS));
+const WORDS = new Set(Object.values(UNIT_WORDS));
 
 /** @returns the place of a column of the pipeline format; undefined for a name that the standard does not have */
 function findTarget(column: string): Target | undefined {
@@ -99,13 +106,13 @@ function walk(names: readonly string[], object: Member, steps: readonly Step[]):
   const [name = '', ...rest] = names;
   const member = object.members.get(name);
   if (member === undefined) return walkSilent(names, object, steps);
-  if (Object.hasOwn(incoming.NAMED_LISTS, name)) return walkNamed(rest, { name, member }, steps);
+  if (Object.hasOwn(NAMED_LISTS, name)) return walkNamed(rest, { name, member }, steps);
   if (member.form === '') return walk(rest, member, [...steps, { name, member }]);
   return rest.length === 0 ? { steps, leaf: name } : undefined;
 }
 
 function walkNamed(names: readonly string[], { name, member }: Step, steps: readonly Step[]) {
-  const list = incoming.NAMED_LISTS[name] as incoming.NamedList;
+  const list = NAMED_LISTS[name] as NamedList;
   const others = splitName(name, names);
   const value = names.slice(0, names.length - others.length).join('.');
   if (!matches(value, member.members.get(list.key)?.form ?? '')) return undefined;
@@ -123,8 +130,7 @@ function splitName(list: string, names: readonly string[]): readonly string[] {
 
 /** Features of a port, and related products, whose columns do not name their lists. */
 function walkSilent(names: readonly string[], object: Member, steps: readonly Step[]): Target | undefined {
-  const [list = '', leaf = ''] =
-    Object.entries(incoming.SILENT_LISTS).find(([one]) => object.members.has(one)) ?? [];
+  const [list = '', leaf = ''] = Object.entries(SILENT_LISTS).find(([one]) => object.members.has(one)) ?? [];
   const member = object.members.get(list);
   if (member === undefined || steps.at(-1)?.name === list) return undefined;
   if (leaf !== '')
@@ -145,9 +151,9 @@ function readValue({ leaf }: Target, value: string): Read {
     return { leaf: /^(?:true|false)$/.test(value) ? leaf : kind, text: value, unit: '' };
   }
   const [, text = value, word = ''] = /^(\S+) (\S{1,12})$/.exec(value) ?? [];
-  if (incoming.isAmount(leaf)) return { leaf, text, unit: word };
+  if (isAmount(leaf)) return { leaf, text, unit: word };
   const isMeasure = leaf === 'ClassificationFeatureValue1' ? /^[-+\d]/.test(value) : WORDS.has(word);
-  return incoming.findUnitMember(leaf) !== undefined && isMeasure
+  return findUnitMember(leaf) !== undefined && isMeasure
     ? { leaf, text, unit: word }
     : { leaf, text: value, unit: '' };
 }
@@ -237,11 +243,11 @@ function open(object: Record<string, unknown>, step: Step, opening: Opening): Re
 /** @returns why the value cannot be placed: its unit, or the currency of the whole file, differs */
 function setUnit(notes: Notes, object: Record<string, unknown>, { leaf, unit: word }: Read) {
   if (word === '') return undefined;
-  if (incoming.isAmount(leaf)) {
+  if (isAmount(leaf)) {
     notes.currency ||= word;
     return word === notes.currency ? undefined : `the file is in ${notes.currency}`;
   }
-  const unit = incoming.findUnitMember(leaf) ?? '';
+  const unit = findUnitMember(leaf) ?? '';
   const code = unit === 'ClassificationFeatureUnit' ? word : (codeOf(word) ?? word);
   object[unit] ??= code;
   return object[unit] === code ? undefined : `${unit} is ${object[unit]}`;
@@ -256,8 +262,7 @@ function addElement(elements: Element[], row: number, key: Step['key']): Record<
   return object;
 }
 
-const codeOf = (word: string) =>
-  Object.keys(incoming.UNIT_WORDS).find((code) => incoming.UNIT_WORDS[code] === word);
+const codeOf = (word: string) => Object.keys(UNIT_WORDS).find((code) => UNIT_WORDS[code] === word);
 
 const isFree = ({ object }: Element, leaf: string, { members }: Member) =>
   object[leaf] === undefined || members.get(leaf)?.isList === true || members.get(leaf)?.form === undefined;

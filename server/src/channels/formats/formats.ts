@@ -11,7 +11,20 @@ import { csv, ndjson } from './plain-formats.ts';
 import { magentoCsv, shopifyCsv, woocommerceCsv } from './shop-lists.ts';
 import { ucp } from './ucp.ts';
 
-export * from './format.ts';
+export {
+  type ChannelFormat,
+  CURRENCY_SIGNS,
+  type FeedRow,
+  type Field,
+  freeField,
+  RELATED_AS,
+  type ReadField,
+  type RelatedAs,
+  type RelatedProducts,
+  type RowWriter,
+  readField,
+  type SuggestedSource,
+} from './format.ts';
 
 export const FORMATS: readonly ChannelFormat[] = [
   ...[googleMerchant, openai, shopifyCsv, woocommerceCsv, magentoCsv],

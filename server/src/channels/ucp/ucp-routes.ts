@@ -3,7 +3,14 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describeRefusal, ErrorAnswer } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import * as http from '../../http/server/server.ts';
+import {
+  type RawAnswer,
+  type Routes,
+  type RouteTools,
+  sendRaw,
+  serve,
+  serveRaw,
+} from '../../http/server/server.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { optional } from '../../kernel/optional.ts';
 import type { Channels } from '../channels.ts';
@@ -39,11 +46,11 @@ const Sent = Type.Unknown({ description: 'a request of the protocol' });
 
 const WHY = 'what is refused is said in the words of the protocol';
 const JSON_TYPE = 'application/json; charset=utf-8';
-const sendJson = (reply: FastifyReply, answer: object): http.RawAnswer =>
-  http.sendRaw(reply, JSON_TYPE, Buffer.from(JSON.stringify(answer)));
+const sendJson = (reply: FastifyReply, answer: object): RawAnswer =>
+  sendRaw(reply, JSON_TYPE, Buffer.from(JSON.stringify(answer)));
 /** @param members of the answer, as a thread wrote them */
-const sendMembers = (reply: FastifyReply, ucp: object, members: Uint8Array): http.RawAnswer =>
-  http.sendRaw(
+const sendMembers = (reply: FastifyReply, ucp: object, members: Uint8Array): RawAnswer =>
+  sendRaw(
     reply,
     JSON_TYPE,
     Buffer.concat([Buffer.from(`{"ucp":${JSON.stringify(ucp)},`), members.subarray(1)]),
@@ -54,7 +61,7 @@ const LARGEST_PAGE = 50;
 
 /** Source: docs/interface.md §16.9. */
 export const ucpRoutes =
-  ({ channels, findBaseUrl }: { channels: Channels } & Pick<http.RouteTools, 'findBaseUrl'>): http.Routes =>
+  ({ channels, findBaseUrl }: { channels: Channels } & Pick<RouteTools, 'findBaseUrl'>): Routes =>
   (server) => {
     const config = { guard: 'none', hasSecretPath: true } as const;
     const params = Type.Object({ token: Type.String({ maxLength: 64 }) });
@@ -76,7 +83,7 @@ export const ucpRoutes =
         }
       };
 
-    http.serveRaw(server, 'POST /channels/:token/ucp/catalog/search', {
+    serveRaw(server, 'POST /channels/:token/ucp/catalog/search', {
       ...about,
       summary: 'Search by the Universal Commerce Protocol',
       body: Sent,
@@ -90,7 +97,7 @@ export const ucpRoutes =
       }),
     });
 
-    http.serveRaw(server, 'POST /channels/:token/ucp/catalog/lookup', {
+    serveRaw(server, 'POST /channels/:token/ucp/catalog/lookup', {
       ...about,
       summary: 'Products by id, by the Universal Commerce Protocol',
       body: Sent,
@@ -103,7 +110,7 @@ export const ucpRoutes =
       }),
     });
 
-    http.serveRaw(server, 'POST /channels/:token/ucp/catalog/product', {
+    serveRaw(server, 'POST /channels/:token/ucp/catalog/product', {
       ...about,
       summary: 'One product, by the Universal Commerce Protocol',
       body: Sent,
@@ -116,7 +123,7 @@ export const ucpRoutes =
       }),
     });
 
-    http.serve(server, 'GET /channels/:token/ucp/profile', {
+    serve(server, 'GET /channels/:token/ucp/profile', {
       ...about,
       summary: 'The profile that a shop puts at its own /.well-known/ucp',
       async handle({ params: { token } }) {
@@ -124,7 +131,7 @@ export const ucpRoutes =
         return describeProfile(addressOf(token));
       },
     });
-    http.serve(server, 'GET /channels/:token/ucp/compatibility.json', {
+    serve(server, 'GET /channels/:token/ucp/compatibility.json', {
       ...about,
       summary: 'The schema of the compatibility extension',
       answer: { 200: Type.Unknown() },

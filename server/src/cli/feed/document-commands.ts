@@ -1,5 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import * as client from '@relata/client';
+import {
+  type Ontology,
+  RelataError,
+  type RelationDefinition,
+  type ValueTableDefinition,
+} from '@relata/client';
 import { type Recognisable, recognise } from '../../kernel/recognise.ts';
 import { type Connection, type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
 import { confirm, isInteractive, print } from './terminal.ts';
@@ -43,9 +48,9 @@ interface DocumentKind<Document> {
 }
 
 interface Relations {
-  readonly relations: readonly (client.RelationDefinition & { readonly id?: number })[];
+  readonly relations: readonly (RelationDefinition & { readonly id?: number })[];
   /** The value tables that the relations name. */
-  readonly tables?: readonly client.ValueTableDefinition[];
+  readonly tables?: readonly ValueTableDefinition[];
 }
 
 const RELATIONS: DocumentKind<Relations> = {
@@ -64,7 +69,7 @@ const RELATIONS: DocumentKind<Relations> = {
   }),
 };
 
-function partOfTable({ createdAt: _, updatedAt: __, ...value }: client.ValueTableDefinition): Part {
+function partOfTable({ createdAt: _, updatedAt: __, ...value }: ValueTableDefinition): Part {
   const label = `table ${value.name}`;
   return { id: undefined, name: label, label, value, stays: true };
 }
@@ -90,12 +95,12 @@ const DEFINITION = [
   ...['names', 'excludeSameGroup', 'constraint', 'total', 'operator', 'limit'],
 ];
 
-function definitionOf(relation: object): client.RelationDefinition {
+function definitionOf(relation: object): RelationDefinition {
   const members = Object.entries(relation).filter(([name]) => DEFINITION.includes(name));
-  return Object.fromEntries(members) as client.RelationDefinition;
+  return Object.fromEntries(members) as RelationDefinition;
 }
 
-const ONTOLOGY: DocumentKind<client.Ontology> = {
+const ONTOLOGY: DocumentKind<Ontology> = {
   read: async ({ connection: { relata }, projectId }) => {
     const { value, etag } = await relata.ontology.get(projectId);
     return { document: value, tag: etag };
@@ -105,7 +110,7 @@ const ONTOLOGY: DocumentKind<client.Ontology> = {
       await relata.ontology.put(projectId, document, tag === undefined ? {} : { ifMatch: tag });
       return true;
     } catch (error) {
-      if (error instanceof client.RelataError && error.status === 412) return false;
+      if (error instanceof RelataError && error.status === 412) return false;
       throw error;
     }
   },

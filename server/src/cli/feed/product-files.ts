@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import * as fs from 'node:fs';
+import fs from 'node:fs';
 import { pipeline, Readable, type Writable } from 'node:stream';
 import { pipeline as pump } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';

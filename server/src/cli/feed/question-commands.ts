@@ -1,5 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import * as client from '@relata/client';
+import {
+  type ExplainedMatch,
+  type FitAnswer,
+  type ProductRelation,
+  RelataError,
+  type Task,
+  UnreachableError,
+} from '@relata/client';
 import { signOf } from '../../kernel/comparison-sign.ts';
 import { type ConnectionFlags, chooseProject, connect, UsageError } from './connection.ts';
 import { print, writeTable } from './terminal.ts';
@@ -26,13 +33,13 @@ export async function related(identifier: string, flags: ConnectionFlags & { rea
 }
 
 function absentAt404(error: unknown): undefined {
-  if (!(error instanceof client.RelataError) || error.status !== 404) throw error;
+  if (!(error instanceof RelataError) || error.status !== 404) throw error;
 }
 
-type Side = NonNullable<client.ProductRelation['asSource']>;
+type Side = NonNullable<ProductRelation['asSource']>;
 type Result = Side['results'][number];
 
-function listResults({ name, asSource, asTarget }: client.ProductRelation): string[][] {
+function listResults({ name, asSource, asTarget }: ProductRelation): string[][] {
   const list = (side: Side | null | undefined, label: string) =>
     [...Map.groupBy(side?.results ?? [], ({ groupId }) => groupId).values()].map((variants, at) => {
       const [{ identifier, name: product, explain }] = variants as [Result];
@@ -60,8 +67,7 @@ function describeMatch({ any, together, ...match }: ExplainedElement): string {
     const decisive = inner.filter(({ holds }) => holds === match.holds);
     return decisive.map(describeMatch).join(any && match.holds ? ' or ' : ' and ');
   }
-  const { source, sourceValues, operator, target, targetValues, ...computed } =
-    match as client.ExplainedMatch;
+  const { source, sourceValues, operator, target, targetValues, ...computed } = match as ExplainedMatch;
   const { targetTerm, sourceTerm } = computed;
   const say = (name: string, values: readonly string[], { times, plus }: Term = {}) => {
     const factor = times === undefined ? '' : `${times} × `;
@@ -75,7 +81,7 @@ function describeMatch({ any, together, ...match }: ExplainedElement): string {
   const held = match.holds ? 'fits' : 'does_not_fit';
   return `${left} ${signOf(operator, verdict === 'unknown' ? verdict : held)} ${right}`;
 }
-type Term = client.ExplainedMatch['targetTerm'];
+type Term = ExplainedMatch['targetTerm'];
 
 /** Nothing was refused, but a value is missing, or no rule applies. */
 const UNDECIDED = 4;
@@ -106,10 +112,10 @@ export async function fit(identifiers: readonly string[], flags: ConnectionFlags
   return FIT_CODES[answer.verdict];
 }
 
-type Judged = client.FitAnswer['pairs'][number];
+type Judged = FitAnswer['pairs'][number];
 
 /** A total as a match of its sum. */
-const toMatch = ({ operator, verdict, total, limit }: client.FitAnswer['totals'][number]) => ({
+const toMatch = ({ operator, verdict, total, limit }: FitAnswer['totals'][number]) => ({
   operator,
   verdict,
   holds: verdict === 'fits',
@@ -136,17 +142,14 @@ export async function tasks(flags: ConnectionFlags & { readonly follow?: boolean
   const { relata, projectId } = connect(flags);
   const query = { ...(projectId !== undefined && { projectId }), limit: Number(flags.limit) };
   const list = async () => (await relata.tasks.list(query)).tasks;
-  const show = flags.json ? (task: client.Task) => JSON.stringify(task) : describeTask;
+  const show = flags.json ? (task: Task) => JSON.stringify(task) : describeTask;
   if (flags.follow) return follow(list, show);
   const found = await list();
   console.log(flags.json ? JSON.stringify(found, null, 2) : found.map(show).join('\n'));
   return 0;
 }
 
-async function follow(
-  list: () => Promise<client.Task[]>,
-  show: (task: client.Task) => string,
-): Promise<never> {
+async function follow(list: () => Promise<Task[]>, show: (task: Task) => string): Promise<never> {
   for (const known = new Map<string, string>(); ; await delay(POLL_MS)) {
     const news = (await list()).filter((task) => known.get(task.id) !== stateOf(task));
     for (const task of news.toReversed()) {
@@ -156,9 +159,9 @@ async function follow(
   }
 }
 
-const stateOf = ({ taskStatus, progress }: client.Task) => `${taskStatus} ${Math.floor(progress)}`;
+const stateOf = ({ taskStatus, progress }: Task) => `${taskStatus} ${Math.floor(progress)}`;
 
-function describeTask({ id, taskStatus, progress, name, requestTime, error }: client.Task): string {
+function describeTask({ id, taskStatus, progress, name, requestTime, error }: Task): string {
   const at = new Date(requestTime).toISOString().replace('T', ' ').slice(0, 19);
   const state = taskStatus === 'RUNNING' ? `${taskStatus} ${Math.floor(progress)} %` : taskStatus;
   return [at, id, state.padEnd(13), name || 'upload', error?.message ?? ''].join('  ').trimEnd();
@@ -170,9 +173,9 @@ const HINT =
 /** @returns the exit code and the text for an error of one of these commands */
 export function describeFailure(error: Error): { code: number; lines: string[] } {
   if (error instanceof UsageError) return { code: 2, lines: [error.message] };
-  if (error instanceof client.UnreachableError)
+  if (error instanceof UnreachableError)
     return { code: 3, lines: [`${error.message}: ${reasonOf(error.cause)}`] };
-  if (!(error instanceof client.RelataError)) return { code: 1, lines: [error.message] };
+  if (!(error instanceof RelataError)) return { code: 1, lines: [error.message] };
   const bad = error.validation.flatMap(({ product, errors }) =>
     errors.map((text) => `  ${product?.identifier ?? 'the body'}: ${text}`),
   );

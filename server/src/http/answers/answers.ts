@@ -199,7 +199,7 @@ export const oneOf = <const Words extends readonly string[]>(words: Words, descr
   });
 
 /** An object that may only have the named members. */
-export const closed = <Members extends TProperties>(members: Members) =>
+export const closedObject = <Members extends TProperties>(members: Members) =>
   Type.Object(members, { additionalProperties: false });
 
 /** The same, with a name in docs/openapi.json. */
@@ -266,8 +266,8 @@ export function byType<Value>({ anyOf }: { readonly anyOf: readonly TSchema[] },
 }
 
 /** The answer to a request that returns nothing but success. */
-export const done = { status: 'success' } as const;
-export const DoneAnswer = Type.Object({ status: Type.Literal(done.status) });
+export const successAnswer = { status: 'success' } as const;
+export const DoneAnswer = Type.Object({ status: Type.Literal(successAnswer.status) });
 
 /** For a list that is answered in full unless a page is requested. */
 export const PageQuery = pageQuery({ description: 'elements of a page; default: all of them' });

@@ -1,4 +1,26 @@
 /** The door of bodies: bytes of requests, bounded in size, time and the memory they share. */
 
-export * from './body.ts';
-export * from './json-body.ts';
+export {
+  BEGINNING_BYTES,
+  brokeOff,
+  createMemoryBudget,
+  type HeldMemory,
+  type IncomingPayload,
+  type MemoryBudget,
+  MIB,
+  type RawBody,
+  readBody,
+  streamBody,
+} from './body.ts';
+export {
+  createBodyChecks,
+  createParameterChecks,
+  JSON_LIMITS,
+  type JsonTerms,
+  joinTwins,
+  jsonOperations,
+  type ReadElsewhere,
+  readJsonBody,
+  refuseBody,
+  takeNoBody,
+} from './json-body.ts';

@@ -3,14 +3,22 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { type AtOnce, andThen } from '../../kernel/at-once.ts';
 import type { Caller, ChosenProject, KeyCaller, Role, UserCaller } from '../../kernel/caller.ts';
-import * as callers from '../../kernel/caller.ts';
+import {
+  allows,
+  highestRoleOf,
+  includesRole,
+  isUser,
+  listParts,
+  nameCaller,
+  reachOf,
+} from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { OpenCounts } from '../../kernel/open-counts.ts';
 import { describeRefusal, describeSchemaErrors, ProjectParams } from '../answers/answers.ts';
 import { joinTwins } from '../bodies/bodies.ts';
 import { parsingHook, requestHook } from './hooks.ts';
 
-export * from './hooks.ts';
+export { parsingHook, requestHook, sendingHook } from './hooks.ts';
 
 export interface PresentedKey {
   readonly value: string;
@@ -67,7 +75,7 @@ function checkOf(guards: Guards, incoming: Incoming): () => AtOnce<void> {
 /** @throws rate_limited, project_required, scope_refused, query_invalid */
 function chargeAndChoose(guards: Guards, request: FastifyRequest, reply: FastifyReply): AtOnce<void> {
   const choosesProject = request.routeOptions.config.guard === 'project';
-  const rate = callers.isUser(request.caller) ? undefined : guards.countRequest(request.caller);
+  const rate = isUser(request.caller) ? undefined : guards.countRequest(request.caller);
   if (rate === undefined) return choosesProject ? chooseProject(guards, request) : undefined;
   const charge = async () => {
     try {
@@ -205,8 +213,8 @@ function refuseLostProject(guards: Guards, request: FastifyRequest): AtOnce<void
 function refuseLowCaller(request: FastifyRequest): void {
   const { caller } = request;
   const { access = 'read' } = request.routeOptions.config;
-  if (callers.isUser(caller)) request.caller = narrowToRole(request, caller);
-  else if (!callers.allows(caller.access, access)) throw new ServiceError('scope_refused');
+  if (isUser(caller)) request.caller = narrowToRole(request, caller);
+  else if (!allows(caller.access, access)) throw new ServiceError('scope_refused');
 }
 
 /**
@@ -228,7 +236,7 @@ export async function chargeRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  if (callers.isUser(request.caller)) return;
+  if (isUser(request.caller)) return;
   refuseOverRate(reply, await guards.countRequest(request.caller));
 }
 
@@ -297,7 +305,7 @@ function createPathProjectChoice(projects: Pick<Guards, 'choosePathProject'>) {
 /** A key that may not manage is for programs that serve shoppers; a viewer may look at everything. */
 function requiredRole(request: FastifyRequest): Role {
   const { access = 'read', role } = request.routeOptions.config;
-  return role ?? (changesSomething(request) && !callers.allows('read', access) ? 'editor' : 'viewer');
+  return role ?? (changesSomething(request) && !allows('read', access) ? 'editor' : 'viewer');
 }
 
 /**
@@ -306,11 +314,11 @@ function requiredRole(request: FastifyRequest): Role {
  */
 function narrowToRole(request: FastifyRequest, user: UserCaller): UserCaller {
   const required = requiredRole(request);
-  const scope = callers.reachOf(user, required);
-  const parts = callers.listParts(scope);
+  const scope = reachOf(user, required);
+  const parts = listParts(scope);
   // Without any role a user may still see their own account, sign out, and list no projects.
   if (required !== 'viewer' && parts?.groups.length === 0 && parts.projects.length === 0) {
-    throw roleRefused(required, `yours is ${callers.highestRoleOf(user)}`);
+    throw roleRefused(required, `yours is ${highestRoleOf(user)}`);
   }
   return { ...user, scope };
 }
@@ -321,7 +329,7 @@ function narrowToRole(request: FastifyRequest, user: UserCaller): UserCaller {
  */
 function chooseByRole(request: FastifyRequest, id: number | undefined, find: Guards['chooseProject']) {
   const { caller } = request;
-  return callers.isUser(caller) && caller.roles.length > 0
+  return isUser(caller) && caller.roles.length > 0
     ? chooseByRoles(request, { caller, id, find })
     : find(caller, id);
 }
@@ -331,9 +339,9 @@ async function chooseByRoles(
   request: FastifyRequest,
   { caller, id, find }: { caller: UserCaller; id: number | undefined; find: Guards['chooseProject'] },
 ): Promise<ChosenProject> {
-  const project = await find({ ...caller, scope: callers.reachOf(caller, 'viewer') }, id);
+  const project = await find({ ...caller, scope: reachOf(caller, 'viewer') }, id);
   const required = requiredRole(request);
-  const asEditor = { ...caller, scope: callers.reachOf(caller, 'editor') };
+  const asEditor = { ...caller, scope: reachOf(caller, 'editor') };
   const canChange = await Promise.try(find, asEditor, project.id).then(
     () => true,
     (error: unknown) => {
@@ -341,7 +349,7 @@ async function chooseByRoles(
       throw error;
     },
   );
-  if (!canChange && callers.includesRole(required, 'editor')) {
+  if (!canChange && includesRole(required, 'editor')) {
     throw roleRefused(required, `yours in project ${project.id} is viewer`);
   }
   request.caller = { ...caller, access: canChange ? 'manage' : 'read' };
@@ -449,7 +457,7 @@ export type LimitScans = (request: FastifyRequest, reply: FastifyReply) => void;
 export function createScanLimit(): LimitScans {
   const open = new OpenCounts<string>();
   return ({ caller }, { raw }) => {
-    const name = callers.nameCaller(caller);
+    const name = nameCaller(caller);
     const count = open.of(name);
     if (count >= OPEN_SCANS) {
       const details = [`${count} searches, counts or previews are open, at most ${OPEN_SCANS} at a time`];

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Readable, type Transform } from 'node:stream';
 import { promisify } from 'node:util';
-import * as zlib from 'node:zlib';
+import zlib from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { allows, nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';

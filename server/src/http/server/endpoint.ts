@@ -1,11 +1,30 @@
 import type { ServerResponse } from 'node:http';
-import type * as fastify from 'fastify';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type {
+  FastifyContextConfig as ContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HTTPMethods,
+  RouteShorthandOptions,
+} from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { Access, Caller, ChosenProject, Role } from '../../kernel/caller.ts';
 import type { JsonLimits } from '../../kernel/json-scan.ts';
 import type { Chosen, ControlTransaction } from '../../storage/storage.ts';
-import * as answers from '../answers/answers.ts';
+import {
+  type AnswerOnce,
+  DoneAnswer,
+  ErrorAnswer,
+  type FailureBody,
+  Id,
+  IfMatch,
+  ListQuery,
+  pageOf,
+  type RecordAnswer,
+  readIfMatch,
+  sendMark,
+  successAnswer,
+} from '../answers/answers.ts';
 import { type IncomingPayload, type RawBody, refuseBody, takeNoBody } from '../bodies/bodies.ts';
 import { type LimitScans, type RateState, whileCallerWaits } from '../guards/guards.ts';
 import { heldBytesOf, inParts } from './answer-encoding.ts';
@@ -17,7 +36,7 @@ export type BodyStream = AsyncIterable<Uint8Array>;
 
 /** What the app provides to the routes of all rooms. */
 export interface RouteTools {
-  readonly answerOnce: answers.AnswerOnce;
+  readonly answerOnce: AnswerOnce;
   readonly limitScans: LimitScans;
   /** The address that browsers use, without a trailing slash. */
   readonly findBaseUrl: () => string;
@@ -79,7 +98,7 @@ declare module 'fastify' {
     project: ChosenProject;
     rawBody: RawBody | undefined;
     /** The refusal of the request, if it was refused. */
-    failure: answers.FailureBody | undefined;
+    failure: FailureBody | undefined;
     /** Set before a body is read that is to be stored: it is written while being received. */
     payload: IncomingPayload | undefined;
     /** Digest of a streamed body, once read, by which a repetition is recognised. */
@@ -107,7 +126,7 @@ type Call = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
 /** A route, declared once: what it accepts, who may call it, what it answers. */
 export interface Endpoint<Params = TSchema, Query = TSchema, Body = TSchema> {
   /** Who may call, and how the body is read. */
-  readonly config: fastify.FastifyContextConfig;
+  readonly config: ContextConfig;
   readonly tags?: readonly string[];
   readonly summary: string;
   readonly description?: string;
@@ -119,10 +138,7 @@ export interface Endpoint<Params = TSchema, Query = TSchema, Body = TSchema> {
   readonly consumes?: readonly string[];
   /** Default: any 4xx in the form of docs/interface.md §7.1. */
   readonly failures?: Readonly<Record<string, object>>;
-  readonly hooks?: Pick<
-    fastify.RouteShorthandOptions,
-    'onRequest' | 'preParsing' | 'preValidation' | 'onError'
-  >;
+  readonly hooks?: Pick<RouteShorthandOptions, 'onRequest' | 'preParsing' | 'preValidation' | 'onError'>;
 }
 
 /** The value from which an answer of this schema is written. */
@@ -184,13 +200,13 @@ export function serveOnce<
     handle,
     ...endpoint
   }: Answering<Answer> & {
-    readonly answerOnce: answers.AnswerOnce;
+    readonly answerOnce: AnswerOnce;
     /** Throws a refusal if the first answer is not true any more when it would be repeated. */
     checkRepeated?(
       request: FastifyRequest & { query: Value<Query> },
       answer: Described<Answer>,
     ): Promise<void>;
-  } & Handled<Described<Answer>, answers.RecordAnswer<Described<Answer>>, Params, Query, Body>,
+  } & Handled<Described<Answer>, RecordAnswer<Described<Answer>>, Params, Query, Body>,
 ): void {
   serve<Answer, Params, Query, Body>(server, call, {
     ...endpoint,
@@ -264,9 +280,9 @@ interface Added extends Endpoint {
 function addRoute(
   server: Server,
   call: Call,
-  { config, hooks, query, answer, failures = { '4xx': answers.ErrorAnswer }, handle, ...about }: Added,
+  { config, hooks, query, answer, failures = { '4xx': ErrorAnswer }, handle, ...about }: Added,
 ): void {
-  const [method, url] = call.split(' ') as [fastify.HTTPMethods, string];
+  const [method, url] = call.split(' ') as [HTTPMethods, string];
   const schema = { ...about, ...(query && { querystring: query }), response: { ...answer, ...failures } };
   const own = [hooks?.preValidation ?? []].flat();
   // Source: docs/interface.md §14.1 rule 8.
@@ -311,9 +327,9 @@ interface Served<Resource, Place> {
   /** For ids that are not numbers. */
   readonly idSchema?: TSchema;
   /** Who may call, if it differs from the default. */
-  readonly config?: fastify.FastifyContextConfig;
+  readonly config?: ContextConfig;
   readonly tags: readonly string[];
-  readonly answerOnce: answers.AnswerOnce;
+  readonly answerOnce: AnswerOnce;
   readonly answer: Answer<Resource>;
   /** The ETag of a resource, if its kind has one. Source: docs/interface.md §7.6. */
   markOf?(resource: Resource): string;
@@ -322,7 +338,7 @@ interface Served<Resource, Place> {
 }
 
 /** For `Served`: resources of the project of the path. */
-export const inProject = { params: { id: answers.Id }, placeOf: ({ project }: FastifyRequest) => project };
+export const inProject = { params: { id: Id }, placeOf: ({ project }: FastifyRequest) => project };
 
 /** For `Served`: resources that the caller reaches. */
 export const inReach = { params: {}, idName: 'id', placeOf: ({ caller }: FastifyRequest) => caller };
@@ -340,7 +356,7 @@ export interface ChangeRequest<Resource, Place> {
 interface About {
   readonly summary: string;
   readonly description?: string;
-  readonly config?: fastify.FastifyContextConfig;
+  readonly config?: ContextConfig;
 }
 
 const managed = { guard: 'management', access: 'manage' } as const;
@@ -350,7 +366,7 @@ const managed = { guard: 'management', access: 'manage' } as const;
  * for each `Idempotency-Key`. The routes of a kind call them in the order of docs/openapi.json.
  */
 export function serveKind<Resource, Place>(server: Server, served: Served<Resource, Place>) {
-  const { path, params, placeOf, idName, idSchema = answers.Id, tags } = served;
+  const { path, params, placeOf, idName, idSchema = Id, tags } = served;
   const { answer, answerOnce, markOf, markOfAnswer } = served;
   const pathOfOne = `${path}/:${idName}`;
   const aboutList = (about: About) => ({
@@ -364,11 +380,11 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
     params: Type.Object({ ...params, [idName]: idSchema }),
   });
   const hasMark = markOf !== undefined || markOfAnswer !== undefined;
-  const marked = <Described extends { config: fastify.FastifyContextConfig }>(described: Described) => ({
+  const marked = <Described extends { config: ContextConfig }>(described: Described) => ({
     ...described,
     config: { ...described.config, hasMark },
   });
-  const once = <Described extends { config: fastify.FastifyContextConfig }>(described: Described) => {
+  const once = <Described extends { config: ContextConfig }>(described: Described) => {
     const { config, ...rest } = marked(described);
     return { ...rest, config: { ...config, isOnce: true } };
   };
@@ -384,18 +400,18 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
       const answered = await answerOnce(request, async (record) => {
         const beside = (tx: ControlTransaction, resource: Resource) => record(tx, answer.of(resource));
         const resource = await make({ author: request.caller, place: placeOf(request), beside, signal });
-        if (markOf && !markOfAnswer && !made) answers.sendMark(reply, markOf(resource));
+        if (markOf && !markOfAnswer && !made) sendMark(reply, markOf(resource));
         return (made ?? answer).of(resource);
       });
-      if (markOfAnswer) answers.sendMark(reply, markOfAnswer(answered as never));
+      if (markOfAnswer) sendMark(reply, markOfAnswer(answered as never));
       return answered;
     });
   }
 
   return {
-    list<Query extends TSchema = typeof answers.ListQuery>({
-      query = answers.ListQuery as never,
-      page = answers.pageOf(answer.schema),
+    list<Query extends TSchema = typeof ListQuery>({
+      query = ListQuery as never,
+      page = pageOf(answer.schema),
       list,
       ...about
     }: About & {
@@ -403,7 +419,7 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
       readonly page?: TSchema;
       list(
         place: Place,
-        query: Static<Query> & Static<typeof answers.ListQuery>,
+        query: Static<Query> & Static<typeof ListQuery>,
       ): Promise<{ readonly items: readonly Resource[]; readonly nextCursor: string | null }>;
     }): void {
       serve(server, `GET ${path}`, {
@@ -442,7 +458,7 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
         async handle(request, reply) {
           const resource = await get(placeOf(request), idOf(request));
           // A run changes the answer but not the ETag, which stands for what a person wrote.
-          if (markOf) answers.sendMark(reply, markOf(resource));
+          if (markOf) sendMark(reply, markOf(resource));
           return answer.of(resource);
         },
       });
@@ -467,12 +483,12 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
       const isStateful = method !== 'POST' && markOf !== undefined;
       serve(server, `${method} ${pathOfOne}${below}`, {
         ...once(aboutOne(about)),
-        ...(isStateful && { headers: answers.IfMatch }),
+        ...(isStateful && { headers: IfMatch }),
         ...(body && { body }),
         ...(body && method === 'POST' && { hooks: { preValidation: takeNoBody } }),
         answer: { 200: (made ?? answer).schema },
         handle(request, reply) {
-          const expected = isStateful ? answers.readIfMatch(request) : undefined;
+          const expected = isStateful ? readIfMatch(request) : undefined;
           const chosen = { id: idOf(request), expected };
           return answerChange(request, { reply, made }, (by) => change(by, chosen, request.body as never));
         },
@@ -494,15 +510,15 @@ export function serveKind<Resource, Place>(server: Server, served: Served<Resour
       serveOnce(server, `DELETE ${pathOfOne}`, {
         ...aboutOne(about),
         ...(query && { query }),
-        ...(markOf && { headers: answers.IfMatch }),
-        answer: { 200: answers.DoneAnswer },
+        ...(markOf && { headers: IfMatch }),
+        answer: { 200: DoneAnswer },
         answerOnce,
         async handle(request, record) {
-          const chosen = { id: idOf(request), expected: markOf && answers.readIfMatch(request) };
-          const beside = (tx: ControlTransaction) => record(tx, answers.done);
+          const chosen = { id: idOf(request), expected: markOf && readIfMatch(request) };
+          const beside = (tx: ControlTransaction) => record(tx, successAnswer);
           const change = { author: request.caller, place: placeOf(request), beside };
           await remove(change, chosen, request.query as never);
-          return answers.done;
+          return successAnswer;
         },
       });
     },

@@ -12,20 +12,78 @@ import { nameCaller } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { openRequestSpan, type RequestSpan } from '../../kernel/trace.ts';
 import { describeSchemaErrors, hasAlready, replyWithError } from '../answers/answers.ts';
-import * as bodies from '../bodies/bodies.ts';
-import * as guarding from '../guards/guards.ts';
+import {
+  brokeOff,
+  createBodyChecks,
+  createMemoryBudget,
+  createParameterChecks,
+  type HeldMemory,
+  JSON_LIMITS,
+  type JsonTerms,
+  jsonOperations,
+  type MemoryBudget,
+  MIB,
+  type ReadElsewhere,
+  readBody,
+  readJsonBody,
+  streamBody,
+} from '../bodies/bodies.ts';
+import {
+  createGuardHook,
+  createLateCheck,
+  createPathProjectHook,
+  createSessionCookie,
+  findCallerRefusal,
+  type Guards,
+  markProjectRoute,
+  parsingHook,
+  requestHook,
+  sendingHook,
+  watchStream,
+} from '../guards/guards.ts';
 import { createAnswerMemory, packForCaller } from './answer-encoding.ts';
-import * as connections from './connections.ts';
+import {
+  boundConnections,
+  connectionOptions,
+  createBrokenRequestHandler,
+  READER_MS,
+  STRANGER_MS,
+} from './connections.ts';
 import { type Address, refuseAddress } from './door.ts';
 import type { Server } from './endpoint.ts';
 import { isPathTooLong, KnownPaths } from './known-paths.ts';
 import { RequestLog } from './request-log.ts';
 import { createSerializers } from './shown-request.ts';
 
-export * from './built-files.ts';
+export { isConsoleBuilt, serveConsole, serveDocs } from './built-files.ts';
 export { type Door, openDoor } from './door.ts';
-export * from './endpoint.ts';
-export * from './metrics.ts';
+export {
+  answerAs,
+  type BodyStream,
+  type ChangeRequest,
+  type Endpoint,
+  fieldsOf,
+  inProject,
+  inReach,
+  type RawAnswer,
+  type Routes,
+  type RouteTools,
+  type Sent,
+  type Server,
+  sendJson,
+  sendRaw,
+  serve,
+  serveKind,
+  serveOnce,
+  serveRaw,
+} from './endpoint.ts';
+export {
+  createMetrics,
+  type MeasuredRequest,
+  measureRequests,
+  serveMetrics,
+  type WatchedGauge,
+} from './metrics.ts';
 export type { SentRequest } from './request-log.ts';
 
 export interface ServerSettings {
@@ -58,8 +116,8 @@ const MAX_HEADER_BYTES = 136 * 1024;
  */
 export function createServer(
   settings: ServerSettings,
-  guards: guarding.Guards,
-  readElsewhere: bodies.ReadElsewhere = async (input) => bodies.jsonOperations().readJson(input).output,
+  guards: Guards,
+  readElsewhere: ReadElsewhere = async (input) => jsonOperations().readJson(input).output,
 ): Server {
   const paths = new KnownPaths();
   const shown = createSerializers();
@@ -73,13 +131,13 @@ export function createServer(
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     trustProxy: settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false,
-    http: { ...connections.connectionOptions, maxHeaderSize: MAX_HEADER_BYTES },
-    connectionTimeout: settings.readerMs ?? connections.READER_MS,
+    http: { ...connectionOptions, maxHeaderSize: MAX_HEADER_BYTES },
+    connectionTimeout: settings.readerMs ?? READER_MS,
     rewriteUrl: (request) => paths.shorten(request),
     routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: false, querystringParser: readLazily },
     requestTimeout: 0,
     forceCloseConnections: 'idle',
-    clientErrorHandler: connections.createBrokenRequestHandler(),
+    clientErrorHandler: createBrokenRequestHandler(),
     frameworkErrors: (error, request, reply) => void replyWithError(error, request, reply),
   });
   server.setErrorHandler((error: FastifyError, request, reply) => replyWithError(error, request, reply));
@@ -89,29 +147,29 @@ export function createServer(
   );
   // Otherwise Fastify compiles a serializer for each answer of each route, taking a fifth of a second, and uses none of them.
   server.setSerializerCompiler(() => JSON.stringify);
-  connections.boundConnections(server, settings.strangerMs ?? connections.STRANGER_MS);
+  boundConnections(server, settings.strangerMs ?? STRANGER_MS);
   if (settings.traces !== undefined) traceRequests(server);
   server.addHook('onRoute', ({ url }) => shown.addRoute(url));
-  server.addHook('onRoute', guarding.markProjectRoute);
-  server.addHook('preParsing', guarding.createPathProjectHook(guards));
+  server.addHook('onRoute', markProjectRoute);
+  server.addHook('preParsing', createPathProjectHook(guards));
   readParameters(server);
-  readBodies(server, bodies.createMemoryBudget(settings.bodyBudgetMib * bodies.MIB), readElsewhere);
+  readBodies(server, createMemoryBudget(settings.bodyBudgetMib * MIB), readElsewhere);
   answerUnknownPaths(server, paths);
   if (settings.corsOrigins.length > 0) allowOrigins(server, settings.corsOrigins);
-  const cookie = guarding.createSessionCookie(settings.publicUrl);
-  server.addHook('onRequest', guarding.createGuardHook(guards, cookie));
-  server.addHook('preHandler', guarding.createLateCheck(guards));
-  const holdAnswer = createAnswerMemory(settings.bodyBudgetMib * bodies.MIB);
+  const cookie = createSessionCookie(settings.publicUrl);
+  server.addHook('onRequest', createGuardHook(guards, cookie));
+  server.addHook('preHandler', createLateCheck(guards));
+  const holdAnswer = createAnswerMemory(settings.bodyBudgetMib * MIB);
   server.addHook(
     'onSend',
-    guarding.sendingHook((request, reply, payload) => {
+    sendingHook((request, reply, payload) => {
       reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
       if (request.isRepeated) reply.header('idempotency-replayed', 'true');
       if (hasAlready(request, reply)) {
         reply.code(304).removeHeader('content-type').removeHeader('content-length');
         return null;
       }
-      guarding.watchStream(request, reply, payload);
+      watchStream(request, reply, payload);
       holdAnswer(request, reply, payload);
       return packForCaller(request, reply, payload);
     }),
@@ -136,7 +194,7 @@ function endConnectionsOnClose(server: Server, closeMs: number): void {
   server.addHook('onClose', async () => clearTimeout(timer));
   server.addHook(
     'onSend',
-    guarding.sendingHook((_, reply) => {
+    sendingHook((_, reply) => {
       if (isClosing) reply.header('connection', 'close');
     }),
   );
@@ -177,15 +235,15 @@ function sendTogether(): onSendHookHandler {
 
 /** Values of bodies are strings by contract and stay as they are; parameters of a URL are text and are converted. */
 function readParameters(server: Server): void {
-  const compileParameters = bodies.createParameterChecks();
-  const compileBody = bodies.createBodyChecks();
+  const compileParameters = createParameterChecks();
+  const compileBody = createBodyChecks();
   server.setValidatorCompiler(({ schema, httpPart }) =>
     httpPart === 'body' ? compileBody(schema as object) : compileParameters(schema as object),
   );
   // Parameters are checked before the body is read. Source: docs/interface.md §7.2.
   server.addHook(
     'preParsing',
-    guarding.parsingHook((request) => {
+    parsingHook((request) => {
       const query = request.query as { projectId?: unknown };
       // Source: docs/interface.md §4.10 rule 5.
       if (query.projectId === '') delete query.projectId;
@@ -206,7 +264,7 @@ function readParameters(server: Server): void {
 const DEFAULT_MIB = 1 / 2;
 
 /** One reader for all bodies: bounded in size, time and the memory that they share. */
-function readBodies(server: Server, budget: bodies.MemoryBudget, readElsewhere: bodies.ReadElsewhere): void {
+function readBodies(server: Server, budget: MemoryBudget, readElsewhere: ReadElsewhere): void {
   const names = [
     'checkCaller',
     'rawBody',
@@ -229,20 +287,18 @@ function readBodies(server: Server, budget: bodies.MemoryBudget, readElsewhere: 
       maxMib: maxBodyMib,
       memory,
       payload,
-      findRefusal: () => guarding.findCallerRefusal(request),
+      findRefusal: () => findCallerRefusal(request),
     };
     if (payload !== undefined) afterAnswer(request, () => void payload.abandon());
-    if (body === 'stream') return bodies.streamBody(message, terms);
-    const raw = await bodies.readBody(message, terms);
+    if (body === 'stream') return streamBody(message, terms);
+    const raw = await readBody(message, terms);
     request.rawBody = raw;
-    return body === 'raw'
-      ? raw
-      : bodies.readJsonBody(raw, { ...terms, ...jsonTermsOf(request), readElsewhere });
+    return body === 'raw' ? raw : readJsonBody(raw, { ...terms, ...jsonTermsOf(request), readElsewhere });
   });
   // Bodies are JSON whatever their declared type; Fastify refuses media types that it cannot read.
   server.addHook(
     'onRequest',
-    guarding.requestHook((request, reply) => {
+    requestHook((request, reply) => {
       const { headers } = request.raw;
       request.rawReply = reply.raw;
       request.sentType = headers['content-type'];
@@ -252,7 +308,7 @@ function readBodies(server: Server, budget: bodies.MemoryBudget, readElsewhere: 
 }
 
 /** Strangers do not count: they would take memory from callers with a key, and may only send little. */
-function holdMemory(budget: bodies.MemoryBudget, request: FastifyRequest): bodies.HeldMemory | undefined {
+function holdMemory(budget: MemoryBudget, request: FastifyRequest): HeldMemory | undefined {
   const { caller } = request as Partial<FastifyRequest>;
   if (caller === undefined) return undefined;
   const memory = budget.open({ caller: nameCaller(caller), accountId: caller.accountId });
@@ -262,17 +318,17 @@ function holdMemory(budget: bodies.MemoryBudget, request: FastifyRequest): bodie
   return memory;
 }
 
-function jsonTermsOf(request: FastifyRequest): Omit<bodies.JsonTerms, 'maxMib' | 'memory' | 'readElsewhere'> {
+function jsonTermsOf(request: FastifyRequest): Omit<JsonTerms, 'maxMib' | 'memory' | 'readElsewhere'> {
   const { config, schema } = request.routeOptions;
   const { caller, project } = request as Partial<FastifyRequest>;
   return {
-    limits: { ...bodies.JSON_LIMITS, ...config.holds },
+    limits: { ...JSON_LIMITS, ...config.holds },
     schema: schema?.body as object | undefined,
     // Projects take turns, or accounts of callers while no project is known.
     owner: project?.id ?? -(caller?.accountId ?? 0),
     openSignal() {
       const left = new AbortController();
-      afterAnswer(request, () => left.abort(bodies.brokeOff()));
+      afterAnswer(request, () => left.abort(brokeOff()));
       return left.signal;
     },
   };
@@ -295,7 +351,7 @@ function answerUnknownPaths(server: Server, paths: KnownPaths): void {
   server.addHook('onRoute', (route) => paths.add(route));
   server.addHook(
     'onRequest',
-    guarding.requestHook(({ originalUrl }) => {
+    requestHook(({ originalUrl }) => {
       if (isPathTooLong(originalUrl)) throw new ServiceError('not_found');
     }),
   );

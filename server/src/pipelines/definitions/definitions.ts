@@ -1,5 +1,29 @@
 /** The door of definitions: the record of pipelines, their checks, answers and rows. Never reads a source. */
 
-export * from './pipeline-kind.ts';
-export * from './pipeline-schemas.ts';
-export * from './pipeline-store.ts';
+export { checkTried, fillSource, PIPELINE_SECRETS, pipelineKind, sealPlainSources } from './pipeline-kind.ts';
+export {
+  type BatchCounts,
+  NO_COUNTS,
+  type Pipeline,
+  type PipelineDefinition,
+  PipelineParams,
+  type Preview,
+  type ReadSummary,
+  type RejectedRowPolicy,
+  type RunCounts,
+  RunPage,
+  RunQuery,
+  type RunStart,
+  SentPipeline,
+  SentPreview,
+  type TriedDefinition,
+  TriggeredAnswer,
+  toTriggered,
+  toWirePipeline,
+  toWireRun,
+  type UploadedFile,
+  UploadQuery,
+  WirePipeline,
+  WirePreview,
+} from './pipeline-schemas.ts';
+export { countTrigger, findRun, findWindow, PIPELINES, RUNS, saveRead, saveStamp } from './pipeline-store.ts';

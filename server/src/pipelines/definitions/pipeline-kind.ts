@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import * as definitions from '../../definitions/definitions.ts';
+import {
+  checkSchedule,
+  type DefinitionKind,
+  findNextRun,
+  type SecretPart,
+  sealDefinition,
+  sealedColumnOf,
+} from '../../definitions/definitions.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import { describeMasked } from '../../outbound/outbound.ts';
@@ -8,8 +15,22 @@ import type { Secrets } from '../../storage/secrets/secrets.ts';
 import type { Database } from '../../storage/storage.ts';
 import { getFormat } from '../formats/formats.ts';
 import type { CheckedTexts, TextChecks, TextProblems } from '../mapping/expressions/expressions.ts';
-import * as mappings from '../mapping/mapping.ts';
-import * as sources from '../sources/sources.ts';
+import {
+  type CompiledMapping,
+  isOfPairs,
+  type Mapping,
+  MappingProblem,
+  type PipelineMode,
+  planMapping,
+} from '../mapping/mapping.ts';
+import {
+  checkSource,
+  listMaskedMembers,
+  maskSource,
+  type Source,
+  secretsOf,
+  unmaskSource,
+} from '../sources/sources.ts';
 import type {
   Pipeline,
   PipelineDefinition,
@@ -22,12 +43,12 @@ import type {
 import { listUnsealed, PIPELINES, RUNS } from './pipeline-store.ts';
 
 /** For a stored or a tried definition: the secrets of its source. */
-export const PIPELINE_SECRETS: definitions.SecretPart<PipelineDefinition> = {
-  column: definitions.sealedColumnOf('pipeline'),
-  mask: (definition) => ({ ...definition, source: sources.maskSource(definition.source) }),
-  pick: ({ source }) => sources.secretsOf(source),
+export const PIPELINE_SECRETS: SecretPart<PipelineDefinition> = {
+  column: sealedColumnOf('pipeline'),
+  mask: (definition) => ({ ...definition, source: maskSource(definition.source) }),
+  pick: ({ source }) => secretsOf(source),
   restore: (masked, picked: object) => ({ ...masked, source: { ...masked.source, ...picked } }),
-  hasMasked: ({ source }) => sources.listMaskedMembers(source).length > 0,
+  hasMasked: ({ source }) => listMaskedMembers(source).length > 0,
   fill: (sent, stored) => fillSource(sent, stored?.source),
 };
 
@@ -35,7 +56,7 @@ export const PIPELINE_SECRETS: definitions.SecretPart<PipelineDefinition> = {
 export const pipelineKind = (
   clock: Clock,
   textChecks: TextChecks,
-): definitions.DefinitionKind<SentPipeline, PipelineDefinition, PipelineState> => ({
+): DefinitionKind<SentPipeline, PipelineDefinition, PipelineState> => ({
   type: 'pipeline',
   store: PIPELINES,
   check: (sent, { accountId }, signal) =>
@@ -46,8 +67,7 @@ export const pipelineKind = (
   secrets: PIPELINE_SECRETS,
   trigger: {
     of: ({ trigger }) => trigger,
-    planNext: ({ trigger }, now) =>
-      trigger.type === 'schedule' ? definitions.findNextRun(trigger, now) : undefined,
+    planNext: ({ trigger }, now) => (trigger.type === 'schedule' ? findNextRun(trigger, now) : undefined),
   },
   runs: { ...RUNS, busy: 'pipeline_busy' },
 });
@@ -64,7 +84,7 @@ const PAGE = 500;
 export async function sealPlainSources(database: Database, secrets: Secrets): Promise<number> {
   let plainCount = 0;
   for (let page = await listUnsealed(database.read, 0, PAGE); page.length > 0; ) {
-    const plain = page.filter(({ definition }) => sources.secretsOf(definition.source) !== undefined);
+    const plain = page.filter(({ definition }) => secretsOf(definition.source) !== undefined);
     if (secrets.canSeal) for (const pipeline of plain) await sealStored(database, secrets, pipeline);
     else plainCount += plain.length;
     page = await listUnsealed(database.read, page.at(-1)?.id ?? 0, PAGE);
@@ -77,7 +97,7 @@ function sealStored(database: Database, secrets: Secrets, { projectId, id }: Pip
   return database.write(projectId, async (tx) => {
     const pipeline = await PIPELINES.find(tx, { id: projectId }, id);
     if (pipeline !== undefined && pipeline.sealed === undefined)
-      await PIPELINES.update(tx, definitions.sealDefinition(PIPELINE_SECRETS, pipeline, secrets));
+      await PIPELINES.update(tx, sealDefinition(PIPELINE_SECRETS, pipeline, secrets));
   });
 }
 
@@ -100,11 +120,11 @@ async function checkPipeline(
   const { name, source, format, mapping, mode = 'full', relationId, tableName } = sent;
   const trigger = readTrigger(sent.trigger);
   refuse([
-    ...sources.checkSource(source),
+    ...checkSource(source),
     ...checkNeedOfMapping(sent),
     ...checkPlaces(sent),
     ...(await checkMapping(mapping, mode, checkTexts)),
-    ...(trigger.type === 'schedule' ? definitions.checkSchedule(trigger, now) : []),
+    ...(trigger.type === 'schedule' ? checkSchedule(trigger, now) : []),
   ]);
   return {
     name,
@@ -124,18 +144,18 @@ async function checkPipeline(
 /** The same for a preview, which suggests a mapping if there is none. @throws request_invalid */
 export async function checkTried(sent: SentPreview, checkTexts: CheckTexts): Promise<TriedDefinition> {
   const { source, format, mapping, mode = 'full' } = sent;
-  refuse([...sources.checkSource(source), ...(await checkMapping(mapping, mode, checkTexts))]);
+  refuse([...checkSource(source), ...(await checkMapping(mapping, mode, checkTexts))]);
   return { source, format, ...(mapping !== undefined && { mapping }), mode };
 }
 
 /** Fills in the secrets of the source that an answer masked. @throws request_invalid if there are none */
-export function fillSource<Sent extends { readonly source: sources.Source }>(
+export function fillSource<Sent extends { readonly source: Source }>(
   sent: Sent,
-  stored: sources.Source | undefined,
+  stored: Source | undefined,
 ): Sent {
-  const source = sources.unmaskSource(sent.source, stored);
+  const source = unmaskSource(sent.source, stored);
   if (source !== undefined) return { ...sent, source };
-  throw refusal(sources.listMaskedMembers(sent.source).map((member) => describeMasked(`/source/${member}`)));
+  throw refusal(listMaskedMembers(sent.source).map((member) => describeMasked(`/source/${member}`)));
 }
 
 function refuse(problems: readonly string[]): void {
@@ -160,7 +180,7 @@ const PAIRS = {
 function checkNeedOfMapping({ format: { type }, mapping, mode }: SentPipeline): string[] {
   const { mapping: need } = getFormat(type);
   const isMissing = mapping === undefined;
-  if (mappings.isOfPairs(mode)) {
+  if (isOfPairs(mode)) {
     const pairs = PAIRS[mode];
     if (need === 'none') return [`/mode: a ${type} file holds products, ${pairs.need} a format with columns`];
     return isMissing ? [`/mapping: is needed in mode ${mode}, with ${pairs.parts}`] : [];
@@ -180,19 +200,15 @@ function checkPlaces({ mode, ...sent }: SentPipeline): string[] {
   });
 }
 
-async function checkMapping(
-  mapping: mappings.Mapping | undefined,
-  mode: mappings.PipelineMode,
-  checkTexts: CheckTexts,
-) {
+async function checkMapping(mapping: Mapping | undefined, mode: PipelineMode, checkTexts: CheckTexts) {
   if (mapping === undefined) return [];
-  if (!mappings.isOfPairs(mode) && mapping.identifier === undefined)
+  if (!isOfPairs(mode) && mapping.identifier === undefined)
     return ['/mapping must have required properties identifier'];
-  let planned: mappings.CompiledMapping;
+  let planned: CompiledMapping;
   try {
-    planned = mappings.planMapping(mapping, mode);
+    planned = planMapping(mapping, mode);
   } catch (error) {
-    if (error instanceof mappings.MappingProblem) return [`/mapping: ${error.message}`];
+    if (error instanceof MappingProblem) return [`/mapping: ${error.message}`];
     throw error;
   }
   const problems = await checkTexts(planned);

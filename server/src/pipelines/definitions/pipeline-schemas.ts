@@ -1,7 +1,17 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Defined, Run, Shown } from '../../definitions/definitions.ts';
-import * as wire from '../../http/answers/answers.ts';
+import {
+  byType,
+  closedAs,
+  closedObject,
+  Id,
+  Instant,
+  Name,
+  orNull,
+  pageOf,
+  titled,
+} from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
 import { type ReportLine, type Task, toWireTask, WireTaskSchema } from '../../tasks/tasks.ts';
@@ -10,13 +20,13 @@ import { CellProblem, type MappedProduct, MappingSchema } from '../mapping/mappi
 import { FoundList, PreviewWarning, SuggestionReason } from '../mapping/suggestions/suggestions.ts';
 import { maskSource, type Source, SourceSchema, type SourceStamp } from '../sources/sources.ts';
 
-export const PipelineParams = Type.Object({ id: wire.Id, pipelineId: wire.Id });
+export const PipelineParams = Type.Object({ id: Id, pipelineId: Id });
 
-const PipelineSource = wire.byType<Source>(SourceSchema, 'PipelineSource');
-const PipelineFormat = wire.byType<Format>(FormatSchema, 'PipelineFormat');
+const PipelineSource = byType<Source>(SourceSchema, 'PipelineSource');
+const PipelineFormat = byType<Format>(FormatSchema, 'PipelineFormat');
 
-const ManualTrigger = wire.closed({ type: Type.Literal('manual') });
-const ScheduleTrigger = wire.closed({
+const ManualTrigger = closedObject({ type: Type.Literal('manual') });
+const ScheduleTrigger = closedObject({
   type: Type.Literal('schedule'),
   cron: Type.String({
     minLength: 1,
@@ -25,7 +35,7 @@ const ScheduleTrigger = wire.closed({
   }),
   timeZone: Type.String({ minLength: 1, maxLength: 64, description: 'as Europe/Berlin' }),
 });
-const WebhookTrigger = wire.closed({
+const WebhookTrigger = closedObject({
   type: Type.Literal('webhook'),
   minSecondsBetween: optional.integer({
     minimum: 0,
@@ -37,7 +47,7 @@ const WebhookTrigger = wire.closed({
   url: optional.text('complete, to be copied; set by the service'),
 });
 type SentTrigger = Static<typeof ManualTrigger | typeof ScheduleTrigger | typeof WebhookTrigger>;
-const PipelineTrigger = wire.byType<SentTrigger>(
+const PipelineTrigger = byType<SentTrigger>(
   Type.Union([ManualTrigger, ScheduleTrigger, WebhookTrigger]),
   'PipelineTrigger',
 );
@@ -50,7 +60,7 @@ const Mode = Type.Enum(['full', 'incremental', 'partial', 'delete', 'links', 'ta
 
 /** Source: docs/interface.md §13.1. */
 const definition = {
-  name: wire.Name,
+  name: Name,
   source: PipelineSource,
   format: PipelineFormat,
   mapping: Type.Optional(MappingSchema),
@@ -58,7 +68,7 @@ const definition = {
     ...Mode,
     description: 'default full: it creates the attributes of an automatic ontology',
   }),
-  relationId: Type.Optional({ ...wire.Id, description: 'mode links: the relation whose links are replaced' }),
+  relationId: Type.Optional({ ...Id, description: 'mode links: the relation whose links are replaced' }),
   tableName: optional.text({
     minLength: 1,
     maxLength: 255,
@@ -89,7 +99,7 @@ const definition = {
 };
 
 /** The answer of GET can be sent back; fields that the service adds are ignored. */
-export const SentPipeline = wire.closedAs('PipelineDefinition', {
+export const SentPipeline = closedAs('PipelineDefinition', {
   ...definition,
   id: optional.integer(),
   createdAt: optional.integer(),
@@ -101,7 +111,7 @@ export type SentPipeline = Static<typeof SentPipeline>;
 
 const counted = (description: string) => Type.Integer({ description });
 
-const Counts = wire.titled('RunCounts', {
+const Counts = titled('RunCounts', {
   rows: counted('rows read'),
   products: counted('products that rows made'),
   filtered: counted('rows that the filter left out'),
@@ -112,39 +122,39 @@ const Counts = wire.titled('RunCounts', {
   deleted: counted('products that were deleted'),
   nothingNew: optional.flag('the source is what it was at the last run, and nothing was done'),
 });
-const WireCounts = wire.orNull(Counts, 'null until the run has counted');
+const WireCounts = orNull(Counts, 'null until the run has counted');
 export type RunCounts = Sent<Static<typeof Counts>>;
 const StartedBy = Type.Enum(['manual', 'upload', 'schedule', 'webhook']);
 export type RunStart = Static<typeof StartedBy>;
 
-const LastRun = wire.titled('LastRun', {
+const LastRun = titled('LastRun', {
   taskId: Type.String(),
   taskStatus: WireTaskSchema.properties.taskStatus,
   startedBy: StartedBy,
-  startTime: wire.Instant,
-  finishTime: wire.orNull(wire.Instant),
+  startTime: Instant,
+  finishTime: orNull(Instant),
   counts: WireCounts,
 });
 
-export const WirePipeline = wire.titled('Pipeline', {
+export const WirePipeline = titled('Pipeline', {
   id: Type.Integer(),
   ...definition,
   mode: Mode,
-  createdAt: wire.Instant,
-  updatedAt: wire.Instant,
+  createdAt: Instant,
+  updatedAt: Instant,
   nextRunAt: optional.integer('of a schedule: when it is due, epoch milliseconds'),
-  lastRun: wire.orNull(LastRun),
+  lastRun: orNull(LastRun),
 });
 
-const WireRun = wire.titled('PipelineRun', {
+const WireRun = titled('PipelineRun', {
   task: WireTaskSchema,
   startedBy: StartedBy,
   counts: WireCounts,
 });
-export const RunPage = wire.pageOf(WireRun, 'newest first');
+export const RunPage = pageOf(WireRun, 'newest first');
 
 /** Source: docs/interface.md §4.9. */
-export const TriggeredAnswer = wire.titled('TriggeredPipeline', {
+export const TriggeredAnswer = titled('TriggeredPipeline', {
   status: Type.Literal('success'),
   message: Type.Literal('Pipeline triggered'),
   task: WireTaskSchema,
@@ -162,13 +172,13 @@ export const UploadQuery = Type.Object({
 });
 
 /** A definition to try before it is stored. Source: docs/interface.md §13.5. */
-export const SentPreview = wire.closedAs('PipelineToTry', {
+export const SentPreview = closedAs('PipelineToTry', {
   // A whole definition can be tried before it is stored, as relations can.
   ...Type.Partial(SentPipeline).properties,
   source: PipelineSource,
   format: PipelineFormat,
   pipelineId: Type.Optional({
-    ...wire.Id,
+    ...Id,
     description: 'a stored pipeline that masked headers of the source are taken from',
   }),
   file: optional.object(
@@ -184,7 +194,7 @@ export const SentPreview = wire.closedAs('PipelineToTry', {
 export type SentPreview = Static<typeof SentPreview>;
 
 /** Source: docs/interface.md §13.5 rule 9. */
-const WirePreviewCatalog = wire.titled('PreviewCatalog', {
+const WirePreviewCatalog = titled('PreviewCatalog', {
   rows: Type.Integer({ description: 'that were read' }),
   isWhole: Type.Boolean({ description: 'the source has no further rows' }),
   products: Type.Integer({ description: 'different identifiers' }),
@@ -213,7 +223,7 @@ const WirePreviewCatalog = wire.titled('PreviewCatalog', {
 });
 
 /** Source: docs/interface.md §13.5. */
-export const WirePreview = wire.titled('PipelinePreview', {
+export const WirePreview = titled('PipelinePreview', {
   found: Type.Record(Type.String(), Type.String(), {
     description: 'what was found out about the file: encoding, delimiter, path, record, sheet, feed',
   }),

@@ -1,19 +1,32 @@
 import { type Selectable, sql } from 'kysely';
-import * as definitions from '../../definitions/definitions.ts';
+import {
+  createRunStore,
+  type DueTable,
+  type InProject,
+  inProjectTable,
+  readDefined,
+  toDefinedColumns,
+} from '../../definitions/definitions.ts';
 import { createStore } from '../../projects/projects.ts';
-import * as storage from '../../storage/storage.ts';
+import {
+  type ControlSchema,
+  type ControlTransaction,
+  control,
+  type Database,
+  type Rows,
+} from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import type { SourceStamp } from '../sources/sources.ts';
 import type { Pipeline, PipelineDefinition, ReadSummary, UploadedFile } from './pipeline-schemas.ts';
 
 type TaskKey = Pick<Task, 'projectId' | 'number'>;
 
-const table: definitions.DueTable<Pipeline, definitions.InProject> = {
-  ...definitions.inProjectTable,
+const table: DueTable<Pipeline, InProject> = {
+  ...inProjectTable,
   name: 'pipeline',
   dueColumn: 'next_run_at',
-  read: (row: Selectable<storage.ControlSchema['pipeline']>) => ({
-    ...definitions.readDefined<PipelineDefinition>(row),
+  read: (row: Selectable<ControlSchema['pipeline']>) => ({
+    ...readDefined<PipelineDefinition>(row),
     dueAt: row.next_run_at ?? undefined,
     state: {
       triggerId: row.trigger_id,
@@ -21,7 +34,7 @@ const table: definitions.DueTable<Pipeline, definitions.InProject> = {
     },
   }),
   toColumns: ({ state: { triggerId, stamp }, dueAt: nextRunAt, ...pipeline }) => ({
-    ...definitions.toDefinedColumns(pipeline),
+    ...toDefinedColumns(pipeline),
     triggerId,
     nextRunAt,
     stamp: writeStamp(stamp),
@@ -34,14 +47,14 @@ export const PIPELINES = { ...table, ...createStore(table) };
 const writeStamp = (stamp: SourceStamp | undefined) => (stamp === undefined ? null : JSON.stringify(stamp));
 
 /** Uses the index pipeline_run_by_pipeline. */
-export const RUNS = definitions.createRunStore({
+export const RUNS = createRunStore({
   name: 'pipeline_run',
   owners: 'pipeline',
   owner: 'pipeline_id',
 });
 
 /** @returns pipelines of any project whose source may have unsealed headers, by id */
-export async function listUnsealed(rows: storage.Rows, after: number, limit: number): Promise<Pipeline[]> {
+export async function listUnsealed(rows: Rows, after: number, limit: number): Promise<Pipeline[]> {
   const found = await rows
     .selectFrom('pipeline')
     .selectAll()
@@ -64,11 +77,7 @@ interface Window {
  * Counts a call of the webhook, unless one was accepted within the window.
  * @returns undefined if it is counted, else ms until the window ends
  */
-export async function countTrigger(
-  tx: storage.ControlTransaction,
-  window: Window,
-  { now }: Pick<storage.Database, 'now'>,
-) {
+export async function countTrigger(tx: ControlTransaction, window: Window, { now }: Pick<Database, 'now'>) {
   const counted = await tx
     .updateTable('pipeline')
     .set({ triggered_at: now })
@@ -83,9 +92,9 @@ export async function countTrigger(
 
 /** @returns ms until the window of the last accepted call ends; 0 when it has ended */
 export async function findWindow(
-  rows: storage.Rows,
+  rows: Rows,
   { projectId, id, windowMs }: Window,
-  { now }: Pick<storage.Database, 'now'>,
+  { now }: Pick<Database, 'now'>,
 ): Promise<number> {
   const row = await rows
     .selectFrom('pipeline')
@@ -98,17 +107,17 @@ export async function findWindow(
 
 /** Saves the stamp that recognises an unchanged source, unless the pipeline was changed since the run began. */
 export async function saveStamp(
-  database: storage.Database,
+  database: Database,
   { projectId, id, revision }: Pick<Pipeline, 'projectId' | 'id' | 'revision'>,
   stamp: SourceStamp | undefined,
 ): Promise<void> {
   const change = { where: { projectId, id, revision }, set: { stamp: writeStamp(stamp) } };
-  await database.write('rows', (tx) => storage.control.update(tx, 'pipeline', change));
+  await database.write('rows', (tx) => control.update(tx, 'pipeline', change));
 }
 
 /** @returns what a run has stored; `read` once the writes are accepted */
-export async function findRun(database: storage.Database, { projectId, number: taskNumber }: TaskKey) {
-  const row = await storage.control.find(database.read, 'pipeline_run', { projectId, taskNumber });
+export async function findRun(database: Database, { projectId, number: taskNumber }: TaskKey) {
+  const row = await control.find(database.read, 'pipeline_run', { projectId, taskNumber });
   return (
     row && {
       upload: row.upload === null ? undefined : (JSON.parse(row.upload) as UploadedFile),
@@ -119,10 +128,10 @@ export async function findRun(database: storage.Database, { projectId, number: t
 
 /** Saved when the writes are accepted: after a crash the source cannot be read again. */
 export async function saveRead(
-  tx: storage.ControlTransaction,
+  tx: ControlTransaction,
   { projectId, number: taskNumber }: TaskKey,
   read: ReadSummary,
 ): Promise<void> {
   const change = { where: { projectId, taskNumber }, set: { read: JSON.stringify(read) } };
-  await storage.control.update(tx, 'pipeline_run', change);
+  await control.update(tx, 'pipeline_run', change);
 }

@@ -77,7 +77,7 @@ export function defineFormat<const Type extends string, Options extends TPropert
 export const languageOption = (description: string) =>
   optional.text({ minLength: 2, maxLength: 10, 'x-label': 'Language', description });
 
-export const headerRow = optional.integer({
+export const headerRowOption = optional.integer({
   minimum: 0,
   maximum: 1_048_576,
   'x-label': 'Header row',

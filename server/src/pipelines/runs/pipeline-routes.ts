@@ -4,53 +4,70 @@ import { Type } from 'typebox';
 import { markOfDefined, type Shown } from '../../definitions/definitions.ts';
 import { ListQuery, ProjectParams, type RecordAnswer } from '../../http/answers/answers.ts';
 import { whileCallerWaits } from '../../http/guards/guards.ts';
-import * as http from '../../http/server/server.ts';
+import {
+  answerAs,
+  type BodyStream,
+  inProject,
+  type Routes,
+  type RouteTools,
+  serve,
+  serveKind,
+} from '../../http/server/server.ts';
 import type { ChosenProject } from '../../kernel/caller.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { ControlTransaction } from '../../storage/storage.ts';
 import type { Task } from '../../tasks/tasks.ts';
-import * as schemas from '../definitions/definitions.ts';
+import {
+  type Pipeline,
+  PipelineParams,
+  RunPage,
+  RunQuery,
+  SentPipeline,
+  SentPreview,
+  TriggeredAnswer,
+  toTriggered,
+  toWirePipeline,
+  toWireRun,
+  UploadQuery,
+  WirePipeline,
+  WirePreview,
+} from '../definitions/definitions.ts';
 import type { Pipelines } from '../pipelines.ts';
 import { readCharset } from '../sources/sources.ts';
 
 /** A mapping may name 2,000 attributes; a list holds many of them. */
-const takesDefinition = { body: schemas.SentPipeline, config: { maxBodyMib: 2 } };
+const takesDefinition = { body: SentPipeline, config: { maxBodyMib: 2 } };
 /** 8 MiB as base64, and the definition. */
 const takesFile = { maxBodyMib: 14, holds: { text: 14 * 1024 * 1024 } } as const;
 const PATH = '/management/projects/:id/pipelines';
 /** A caller who may change products may also run a pipeline that changes them. Source: docs/interface.md §14.1. */
 const runs = { guard: 'management', access: 'write' } as const;
-const aboutOne = { tags: ['Pipelines'], params: schemas.PipelineParams };
+const aboutOne = { tags: ['Pipelines'], params: PipelineParams };
 
 /** Source: docs/interface.md §13. */
 export const pipelineRoutes =
-  ({
-    pipelines,
-    answerOnce,
-    findBaseUrl,
-    sourceMaxMib,
-  }: http.RouteTools & { pipelines: Pipelines }): http.Routes =>
+  ({ pipelines, answerOnce, findBaseUrl, sourceMaxMib }: RouteTools & { pipelines: Pipelines }): Routes =>
   (server) => {
-    const kind = http.serveKind<Shown<schemas.Pipeline>, ChosenProject>(server, {
-      ...http.inProject,
+    const kind = serveKind<Shown<Pipeline>, ChosenProject>(server, {
+      ...inProject,
       path: PATH,
       idName: 'pipelineId',
       tags: ['Pipelines'],
       answerOnce,
-      answer: http.answerAs(schemas.WirePipeline, (shown) => schemas.toWirePipeline(shown, findBaseUrl)),
+      answer: answerAs(WirePipeline, (shown) => toWirePipeline(shown, findBaseUrl)),
       markOf: ({ resource }) => markOfDefined(resource),
       markOfAnswer: markOfDefined,
     });
     kind.list({ summary: 'List the pipelines of a project', list: pipelines.list });
     kind.create({ summary: 'Create a pipeline', ...takesDefinition, create: pipelines.create });
-    http.serve(server, `POST ${PATH}/preview`, {
+    serve(server, `POST ${PATH}/preview`, {
       config: { guard: 'management', access: 'manage', ...takesFile },
       tags: ['Pipelines'],
       params: ProjectParams,
       summary: 'Try a definition on the first rows of its real source, without storing it',
       description: 'Without a mapping one is suggested from the names of the columns and what is in them.',
-      body: schemas.SentPreview,
-      answer: { 200: schemas.WirePreview },
+      body: SentPreview,
+      answer: { 200: WirePreview },
       handle: ({ project, body }, reply) =>
         whileCallerWaits(reply, (signal) => pipelines.preview(project, body, signal)),
     });
@@ -68,32 +85,32 @@ export const pipelineRoutes =
       summary: 'Give the webhook another URL; the old one ends',
       change: pipelines.renewTriggerId,
     });
-    http.serve(server, `POST ${PATH}/:pipelineId/run`, {
+    serve(server, `POST ${PATH}/:pipelineId/run`, {
       ...aboutOne,
       config: { ...runs, body: 'ignored', isOnce: true },
       summary: 'Start a run by hand',
-      query: schemas.RunQuery,
-      answer: { 200: schemas.TriggeredAnswer },
+      query: RunQuery,
+      answer: { 200: TriggeredAnswer },
       async handle(request) {
         const { project, params, query } = request;
         const pipeline = await pipelines.get(project, params.pipelineId);
         return answerOnce(request, async (record) => {
           const alongside = noteRun(pipelines, request, { pipeline, record });
           const run = await pipelines.run(pipeline, project, { isForced: query.force, alongside });
-          return schemas.toTriggered(run);
+          return toTriggered(run);
         });
       },
     });
-    http.serve(server, `POST ${PATH}/:pipelineId/upload`, {
+    serve(server, `POST ${PATH}/:pipelineId/upload`, {
       ...aboutOne,
       config: { ...runs, body: 'stream', maxBodyMib: sourceMaxMib, isOnce: true },
       summary: 'Send the file of an upload source in; it starts a run',
       description:
         'The body is the file itself, of any type, packed with gzip or zip or not, and not a form. The answer comes when it is safely stored.',
       consumes: ['application/octet-stream'],
-      query: schemas.UploadQuery,
-      body: Type.Unsafe<http.BodyStream | undefined>({ type: 'string', format: 'binary' }),
-      answer: { 200: schemas.TriggeredAnswer },
+      query: UploadQuery,
+      body: Type.Unsafe<BodyStream | undefined>({ type: 'string', format: 'binary' }),
+      answer: { 200: TriggeredAnswer },
       async handle(request) {
         const { project, params, query, body } = request;
         const pipeline = await pipelines.get(project, params.pipelineId);
@@ -101,20 +118,20 @@ export const pipelineRoutes =
         return pipelines.upload({ pipeline, project, sent }, (digest, start) => {
           request.bodyDigest = digest;
           return answerOnce(request, async (record) =>
-            schemas.toTriggered(await start(noteRun(pipelines, request, { pipeline, record }))),
+            toTriggered(await start(noteRun(pipelines, request, { pipeline, record }))),
           );
         });
       },
     });
-    http.serve(server, `GET ${PATH}/:pipelineId/runs`, {
+    serve(server, `GET ${PATH}/:pipelineId/runs`, {
       ...aboutOne,
       config: { guard: 'management', access: 'manage' },
       summary: 'List the runs of a pipeline',
       query: ListQuery,
-      answer: { 200: schemas.RunPage },
+      answer: { 200: RunPage },
       async handle({ project, params, query }) {
         const { items, nextCursor } = await pipelines.listRuns(project, params.pipelineId, query);
-        return { items: items.map(schemas.toWireRun), nextCursor };
+        return { items: items.map(toWireRun), nextCursor };
       },
     });
   };
@@ -123,14 +140,11 @@ export const pipelineRoutes =
 function noteRun(
   pipelines: Pipelines,
   { caller }: FastifyRequest,
-  {
-    pipeline,
-    record,
-  }: { pipeline: schemas.Pipeline; record: RecordAnswer<ReturnType<typeof schemas.toTriggered>> },
+  { pipeline, record }: { pipeline: Pipeline; record: RecordAnswer<ReturnType<typeof toTriggered>> },
 ) {
   return async (tx: ControlTransaction, task: Task) => {
     await pipelines.record(tx, caller, { what: 'run', resource: pipeline });
-    await record(tx, schemas.toTriggered(task));
+    await record(tx, toTriggered(task));
   };
 }
 

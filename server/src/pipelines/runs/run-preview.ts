@@ -1,11 +1,53 @@
 import { Readable } from 'node:stream';
-import * as ontology from '../../catalog/ontology/ontology.ts';
+import {
+  type DraftSettings,
+  draftAttribute,
+  isBlank,
+  isSurelyText,
+  joinObserved,
+  type Observed,
+  observeValue,
+} from '../../catalog/ontology/ontology.ts';
 import type { Preview, TriedDefinition } from '../definitions/definitions.ts';
-import * as formats from '../formats/formats.ts';
-import * as mappings from '../mapping/mapping.ts';
-import * as suggestions from '../mapping/suggestions/suggestions.ts';
+import {
+  type ColumnValue,
+  FormatProblem,
+  findDefaultMapping,
+  getFormat,
+  type SourceReading,
+  type SourceRow,
+} from '../formats/formats.ts';
+import {
+  type CellProblem,
+  isOfPairs,
+  type MappedProduct,
+  type Mapping,
+  type RowMapper,
+  type RowOutcome,
+  weighRow,
+} from '../mapping/mapping.ts';
+import {
+  type FoundList,
+  findUnsplit,
+  listLinkColumns,
+  listMissing,
+  listWarnings,
+  type PreviewWarning,
+  suggestFormat,
+  suggestLinks,
+  suggestMapping,
+  suggestPairs,
+} from '../mapping/suggestions/suggestions.ts';
 import { SourceProblem } from '../sources/sources.ts';
-import * as readings from './run-reading.ts';
+import {
+  describeUnread,
+  judgeRow,
+  openMapper,
+  openReading,
+  type ReadingParts,
+  toSent,
+  translateProblem,
+} from './run-reading.ts';
 
 type PreviewRow = Preview['rows'][number];
 type PreviewCatalog = NonNullable<Preview['catalog']>;
@@ -15,7 +57,7 @@ export interface PreviewOrder extends TriedDefinition {
   /** The file to try an upload source with. */
   readonly file: TriedFile | undefined;
   /** Also tells what the catalog would be; numbers are read as people with this locale write them. */
-  readonly catalog: ontology.DraftSettings | undefined;
+  readonly catalog: DraftSettings | undefined;
 }
 
 interface TriedFile {
@@ -38,7 +80,7 @@ const COUNTED_ROWS = 50_000;
 const COUNTED_MS = 8_000;
 
 /** @throws source_unreadable, format_unreadable, mapping_unfit */
-export async function previewSource(parts: readings.ReadingParts, order: PreviewOrder): Promise<Preview> {
+export async function previewSource(parts: ReadingParts, order: PreviewOrder): Promise<Preview> {
   try {
     const { name = '', bytes } = order.file ?? {};
     const upload = bytes && { name, sizeBytes: bytes.length, bytes: Readable.from([bytes]) };
@@ -46,23 +88,23 @@ export async function previewSource(parts: readings.ReadingParts, order: Preview
     const [first] = opened?.files ?? [];
     if (opened === undefined || first === undefined)
       throw new SourceProblem('no_file', 'There is no file to read');
-    const reading = readings.openReading(parts, order, first);
+    const reading = openReading(parts, order, first);
     await using rows = readOn(reading, order.file?.isBeginning === true);
     return await previewRows(reading, rows, order);
   } catch (error) {
-    throw readings.translateProblem(error);
+    throw translateProblem(error);
   }
 }
 
-async function previewRows(reading: formats.SourceReading, pieces: Pieces, order: PreviewOrder) {
+async function previewRows(reading: SourceReading, pieces: Pieces, order: PreviewOrder) {
   const { rows, rest } = await takeSample(pieces);
   const { columns, found } = reading;
   const { type } = order.format;
   const suggestion = suggestFor(order, columns, rows);
-  const format = suggestions.suggestFormat(type, columns);
-  const tried = { ...order, mapping: order.mapping ?? (suggestion.mapping as mappings.Mapping) };
+  const format = suggestFormat(type, columns);
+  const tried = { ...order, mapping: order.mapping ?? (suggestion.mapping as Mapping) };
   // A suggestion may lack what a mapping needs; then only the rows are shown.
-  await using mapper = listMissingParts(tried).length > 0 ? undefined : readings.openMapper(tried);
+  await using mapper = listMissingParts(tried).length > 0 ? undefined : openMapper(tried);
   // Expressions are tried on a few rows only.
   const outcomes = (await mapper?.mapRows(mapper.hasExpressions ? rows.slice(0, SHOWN) : rows)) ?? [];
   const shown = rows.slice(0, SHOWN);
@@ -70,7 +112,7 @@ async function previewRows(reading: formats.SourceReading, pieces: Pieces, order
   const warnings = [
     ...listMissingParts(tried),
     ...warnOfFile(reading, lists, order),
-    ...(mappings.isOfPairs(order.mode) ? [] : suggestions.listWarnings(productsOf(outcomes))),
+    ...(isOfPairs(order.mode) ? [] : listWarnings(productsOf(outcomes))),
   ];
   const settings = format === undefined && mapper?.hasExpressions === false ? order.catalog : undefined;
   return {
@@ -85,23 +127,19 @@ async function previewRows(reading: formats.SourceReading, pieces: Pieces, order
   };
 }
 
-function suggestFor(
-  { mode, format }: PreviewOrder,
-  columns: readonly string[],
-  rows: readonly formats.SourceRow[],
-) {
-  if (mode === 'table') return suggestions.suggestPairs(columns);
-  const products = suggestions.suggestMapping(columns, rows, formats.findDefaultMapping(format.type));
-  return mode === 'links' ? suggestions.suggestLinks(columns, rows, products) : products;
+function suggestFor({ mode, format }: PreviewOrder, columns: readonly string[], rows: readonly SourceRow[]) {
+  if (mode === 'table') return suggestPairs(columns);
+  const products = suggestMapping(columns, rows, findDefaultMapping(format.type));
+  return mode === 'links' ? suggestLinks(columns, rows, products) : products;
 }
 
 interface Counting {
-  readonly outcomes: readonly mappings.RowOutcome[];
+  readonly outcomes: readonly RowOutcome[];
   /** Further rows that were read with the sample. */
-  readonly rest: readonly formats.SourceRow[];
+  readonly rest: readonly SourceRow[];
   readonly pieces: Pieces;
-  readonly mapper: mappings.RowMapper;
-  readonly settings: ontology.DraftSettings;
+  readonly mapper: RowMapper;
+  readonly settings: DraftSettings;
 }
 
 /** Continues where the sample ended. */
@@ -123,23 +161,23 @@ async function sketchCatalog(
   return sketch.describe(settings, isEnded && file?.isBeginning !== true);
 }
 
-const isMapped = ({ format }: PreviewOrder) => formats.getFormat(format.type).mapping !== 'none';
+const isMapped = ({ format }: PreviewOrder) => getFormat(format.type).mapping !== 'none';
 
 /** The parts that a suggestion found no column for. */
-const listMissingParts = (order: PreviewOrder): suggestions.PreviewWarning[] =>
-  isMapped(order) ? suggestions.listMissing(order.mapping ?? {}, order.mode) : [];
+const listMissingParts = (order: PreviewOrder): PreviewWarning[] =>
+  isMapped(order) ? listMissing(order.mapping ?? {}, order.mode) : [];
 
-const findLists = (order: PreviewOrder, rows: readonly formats.SourceRow[], columns: readonly string[]) =>
-  isMapped(order) ? suggestions.findUnsplit(order.mapping, rows, columns) : [];
+const findLists = (order: PreviewOrder, rows: readonly SourceRow[], columns: readonly string[]) =>
+  isMapped(order) ? findUnsplit(order.mapping, rows, columns) : [];
 
 /** Warnings about the file itself, whatever the mapping. */
 const warnOfFile = (
-  { found: { sheet, otherSheets }, columns, unread }: formats.SourceReading,
-  lists: readonly suggestions.FoundList[],
+  { found: { sheet, otherSheets }, columns, unread }: SourceReading,
+  lists: readonly FoundList[],
   { mode }: PreviewOrder,
-): suggestions.PreviewWarning[] => [
+): PreviewWarning[] => [
   ...lists.map(({ field, message }) => ({ field, message })),
-  ...suggestions.listLinkColumns(mode, columns).map((column) => ({
+  ...listLinkColumns(mode, columns).map((column) => ({
     field: `attributes.${column}`,
     message: `${column} seems to name other products. A pipeline of the mode links makes relations of it`,
   })),
@@ -148,18 +186,18 @@ const warnOfFile = (
     : [{ field: 'sheet', message: `Only the sheet ${sheet} is read. The workbook also has ${otherSheets}` }]),
   ...[...unread]
     .slice(0, SHOWN)
-    .map(([path, count]) => ({ field: path, message: readings.describeUnread(path, count) })),
+    .map(([path, count]) => ({ field: path, message: describeUnread(path, count) })),
 ];
 
-const productsOf = (outcomes: readonly mappings.RowOutcome[]): mappings.MappedProduct[] =>
+const productsOf = (outcomes: readonly RowOutcome[]): MappedProduct[] =>
   outcomes.flatMap((outcome) => ('product' in outcome ? [outcome.product] : []));
 
-type Pieces = AsyncGenerator<readonly formats.SourceRow[], void, undefined>;
+type Pieces = AsyncGenerator<readonly SourceRow[], void, undefined>;
 
 /** @returns the rows, except the last one of a beginning, where the file was cut, and errors after it */
-async function* readOn(reading: formats.SourceReading, isBeginning: boolean): Pieces {
+async function* readOn(reading: SourceReading, isBeginning: boolean): Pieces {
   if (!isBeginning) return yield* reading;
-  let last: formats.SourceRow | undefined;
+  let last: SourceRow | undefined;
   try {
     for await (const rows of reading) {
       yield last === undefined ? rows.slice(0, -1) : [last, ...rows.slice(0, -1)];
@@ -172,24 +210,23 @@ async function* readOn(reading: formats.SourceReading, isBeginning: boolean): Pi
 
 /** Whether a format or packing only reports a missing end, which is expected of a beginning. */
 const isCut = (error: unknown): boolean =>
-  (error instanceof formats.FormatProblem || error instanceof SourceProblem) &&
+  (error instanceof FormatProblem || error instanceof SourceProblem) &&
   (error.reason === 'damaged' || error.reason === 'broken_off');
 
 async function takeSample(pieces: Pieces) {
-  const rows: formats.SourceRow[] = [];
+  const rows: SourceRow[] = [];
   let room = SAMPLE_CHARACTERS;
   for (let piece = await pieces.next(); piece.value !== undefined; piece = await pieces.next())
     for (const [at, row] of piece.value.entries()) {
       rows.push(row);
-      room -= mappings.weighRow(row);
+      room -= weighRow(row);
       if (rows.length >= SAMPLE || room <= 0) return { rows, rest: piece.value.slice(at + 1) };
     }
   return { rows, rest: [] };
 }
 
-function showRow({ number, values }: formats.SourceRow): PreviewRow {
-  const show = (value: formats.ColumnValue) =>
-    typeof value === 'string' ? shorten(value) : value.map(shorten);
+function showRow({ number, values }: SourceRow): PreviewRow {
+  const show = (value: ColumnValue) => (typeof value === 'string' ? shorten(value) : value.map(shorten));
   const shown = Object.entries(values).map(([name, value]) => [name, show(value)]);
   return { number, values: Object.fromEntries(shown) };
 }
@@ -197,17 +234,17 @@ function showRow({ number, values }: formats.SourceRow): PreviewRow {
 const shorten = (text: string) =>
   text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS).toWellFormed()}…` : text;
 
-function showOutcome(outcome: mappings.RowOutcome | undefined, { mode }: PreviewOrder): Partial<PreviewRow> {
+function showOutcome(outcome: RowOutcome | undefined, { mode }: PreviewOrder): Partial<PreviewRow> {
   if (outcome === undefined) return {};
-  const { product, problems } = readings.judge(outcome, mode);
+  const { product, problems } = judgeRow(outcome, mode);
   if (problems !== undefined) return { ...(product && { product }), problems: [...problems] };
   if (product === undefined) return { isFiltered: true };
-  const sent = readings.toSent(product, mode);
-  return { product: (typeof sent === 'string' ? { identifier: sent } : sent) as mappings.MappedProduct };
+  const sent = toSent(product, mode);
+  return { product: (typeof sent === 'string' ? { identifier: sent } : sent) as MappedProduct };
 }
 
 interface SeenAttribute {
-  observed: ontology.Observed;
+  observed: Observed;
   products: number;
   readonly examples: Set<string>;
 }
@@ -232,20 +269,20 @@ function createSketch(mode: PreviewOrder['mode']) {
   const attributes = new Map<string, SeenAttribute>();
 
   /** For a product that the catalog would refuse, only the reason is shown. */
-  function reject(row: number, { field, column, reason }: mappings.CellProblem, isProduct: boolean): void {
+  function reject(row: number, { field, column, reason }: CellProblem, isProduct: boolean): void {
     rejected.count += 1;
     if (rejected.examples.length >= REJECTED_EXAMPLES) return;
     rejected.examples.push({ row, reason: isProduct ? reason : `${column ?? field}: ${reason}` });
   }
 
-  function addProduct({ identifier, categories: own = [], attributes: values = [] }: mappings.MappedProduct) {
+  function addProduct({ identifier, categories: own = [], attributes: values = [] }: MappedProduct) {
     dropReplaced(identifier);
     const paths = new Set(own.map(({ path }) => JSON.stringify(path)));
     const counted = [...paths].filter((path) => hasRoom(categories, path));
     for (const path of counted) categories.set(path, (categories.get(path) ?? 0) + 1);
     const seen = new Set<string>();
     for (const { key, value } of values) {
-      if (value === null || ontology.isBlank(value) || !hasRoom(attributes, key)) continue;
+      if (value === null || isBlank(value) || !hasRoom(attributes, key)) continue;
       addValue(key, value, !seen.has(key));
       seen.add(key);
     }
@@ -265,21 +302,20 @@ function createSketch(mode: PreviewOrder['mode']) {
   function addValue(key: string, value: string, isFirst: boolean): void {
     const known = attributes.get(key);
     if (known === undefined) {
-      const observed = ontology.observeValue(value);
+      const observed = observeValue(value);
       attributes.set(key, { observed, products: 1, examples: new Set([cut(value)]) });
       return;
     }
     if (isFirst) known.products += 1;
-    if (!ontology.isSurelyText(known.observed))
-      known.observed = ontology.joinObserved(known.observed, ontology.observeValue(value));
+    if (!isSurelyText(known.observed)) known.observed = joinObserved(known.observed, observeValue(value));
     if (known.examples.size < EXAMPLES) known.examples.add(cut(value));
   }
 
   return {
     /** @returns how many rows there were so far */
-    add(outcomes: readonly mappings.RowOutcome[]): number {
+    add(outcomes: readonly RowOutcome[]): number {
       for (const outcome of outcomes) {
-        const { product, problems: [problem] = [] } = readings.judge(outcome, mode);
+        const { product, problems: [problem] = [] } = judgeRow(outcome, mode);
         if (problem !== undefined) reject(outcome.row, problem, product !== undefined);
         else if (product === undefined) filtered += 1;
         else addProduct(product);
@@ -288,7 +324,7 @@ function createSketch(mode: PreviewOrder['mode']) {
       return rows;
     },
 
-    describe: (settings: ontology.DraftSettings, isWhole: boolean): PreviewCatalog => ({
+    describe: (settings: DraftSettings, isWhole: boolean): PreviewCatalog => ({
       rows,
       isWhole,
       products: identifiers.size,
@@ -318,9 +354,9 @@ const hasRoom = (counted: ReadonlyMap<string, unknown>, key: string) =>
 function describeAttribute(
   name: string,
   { observed, products, examples }: SeenAttribute,
-  settings: ontology.DraftSettings,
+  settings: DraftSettings,
 ): PreviewCatalog['attributes'][number] {
-  const drafted = ontology.draftAttribute({ id: 0, name }, observed, settings);
+  const drafted = draftAttribute({ id: 0, name }, observed, settings);
   const { id: _, decidedBy: __, reason = '', unitAliases: ___, ...shown } = drafted;
   return { ...shown, reason, products, examples: [...examples] };
 }

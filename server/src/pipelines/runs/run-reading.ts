@@ -3,8 +3,26 @@ import { ServiceError } from '../../kernel/errors.ts';
 import { shareText } from '../../storage/threads/threads.ts';
 import { REPORT_LINES, type ReportLine } from '../../tasks/tasks.ts';
 import type { BatchCounts, TriedDefinition, UploadedFile } from '../definitions/definitions.ts';
-import * as formats from '../formats/formats.ts';
-import * as mappings from '../mapping/mapping.ts';
+import {
+  FormatProblem,
+  findDefaultMapping,
+  getFormat,
+  readRows,
+  type SourceReading,
+  type SourceRow,
+} from '../formats/formats.ts';
+import {
+  type CellProblem,
+  compileMapping,
+  createRowMapper,
+  isOfPairs,
+  type MappedProduct,
+  type Mapping,
+  MappingProblem,
+  type PipelineMode,
+  type RowMapper,
+  type RowOutcome,
+} from '../mapping/mapping.ts';
 import { type FoundList, findUnsplit } from '../mapping/suggestions/suggestions.ts';
 import {
   type OpenedSource,
@@ -75,9 +93,9 @@ async function* readFiles(
   await using mapper = openMapper(order);
   const meter = createMeter(files);
   const batch = createBatches(order);
-  const readings: formats.SourceReading[] = [];
+  const readings: SourceReading[] = [];
   /** For links: the first rows, which show whether their targets are lists. */
-  const sample: formats.SourceRow[] = [];
+  const sample: SourceRow[] = [];
   for (const file of files) {
     const reading = openReading(parts, order, { ...file, bytes: meter.count(file.bytes) });
     readings.push(reading);
@@ -94,7 +112,7 @@ async function* readFiles(
   yield { kind: 'end', stamp, found: readings[0]?.found ?? {}, missing, unread, unsplit };
 }
 
-function sumUnread(readings: readonly formats.SourceReading[]): ReadonlyMap<string, number> {
+function sumUnread(readings: readonly SourceReading[]): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
   for (const [path, count] of readings.flatMap(({ unread }) => [...unread]))
     sums.set(path, (sums.get(path) ?? 0) + count);
@@ -108,7 +126,7 @@ export const describeUnread = (path: string, count: number): string =>
 /** @returns the batches that the rows fill */
 function* fillBatches(
   batch: ReturnType<typeof createBatches>,
-  outcomes: readonly mappings.RowOutcome[],
+  outcomes: readonly RowOutcome[],
   label: string | undefined,
 ): Generator<RunBatch> {
   for (const outcome of outcomes) if (batch.add(outcome, label)) yield batch.take();
@@ -116,16 +134,16 @@ function* fillBatches(
 
 /** @param label names the file if there are several */
 async function* mapFile(
-  reading: formats.SourceReading,
+  reading: SourceReading,
   { format, mapping, mode }: ReadOrder,
   {
     mapper,
     label = 'the source',
     sample,
-  }: { mapper: mappings.RowMapper; label: string | undefined; sample: formats.SourceRow[] },
-): AsyncGenerator<readonly mappings.RowOutcome[]> {
+  }: { mapper: RowMapper; label: string | undefined; sample: SourceRow[] },
+): AsyncGenerator<readonly RowOutcome[]> {
   // A default mapping fits files that have some of its columns.
-  let isChecked = mapping === undefined || formats.getFormat(format.type).isTable !== true;
+  let isChecked = mapping === undefined || getFormat(format.type).isTable !== true;
   for await (const rows of reading) {
     if (!isChecked) refuseMissing(mapper.columns, reading.columns, label);
     isChecked = true;
@@ -138,22 +156,22 @@ export function openReading(
   { sources, tempDir }: ReadingParts,
   { source, format }: Pick<ReadOrder, 'source' | 'format'>,
   file: SourceFile,
-): formats.SourceReading {
-  return formats.readRows(format, sources.unpack(file, source), { tempDir, charset: file.charset });
+): SourceReading {
+  return readRows(format, sources.unpack(file, source), { tempDir, charset: file.charset });
 }
 
 /** @throws MappingProblem if the mapping cannot be used, or is missing for a format that needs one */
-export function openMapper({ format, mapping, mode }: Omit<TriedDefinition, 'source'>): mappings.RowMapper {
-  if (formats.getFormat(format.type).mapping === 'none')
+export function openMapper({ format, mapping, mode }: Omit<TriedDefinition, 'source'>): RowMapper {
+  if (getFormat(format.type).mapping === 'none')
     return {
       columns: [],
       hasExpressions: false,
       async [Symbol.asyncDispose]() {},
       mapRows: async (rows) => rows.map(takeNative),
     };
-  const chosen = mapping ?? (formats.findDefaultMapping(format.type) as mappings.Mapping | undefined);
-  if (chosen === undefined) throw new mappings.MappingProblem(`the format ${format.type} needs a mapping`);
-  return mappings.createRowMapper(mappings.compileMapping(chosen, mode));
+  const chosen = mapping ?? (findDefaultMapping(format.type) as Mapping | undefined);
+  if (chosen === undefined) throw new MappingProblem(`the format ${format.type} needs a mapping`);
+  return createRowMapper(compileMapping(chosen, mode));
 }
 
 /** @throws MappingProblem */
@@ -162,7 +180,7 @@ function refuseMissing(required: readonly string[], columns: readonly string[], 
   if (missing.length === 0) return;
   const names = missing.map((name) => JSON.stringify(name)).join(', ');
   const present = columns.slice(0, 50).map((name) => JSON.stringify(name));
-  throw new mappings.MappingProblem(`${file} has no column ${names}; it has ${present.join(', ')}`);
+  throw new MappingProblem(`${file} has no column ${names}; it has ${present.join(', ')}`);
 }
 
 function uploadedSource({ readPiece }: ReadingParts, projectId: number, { pieces, ...file }: UploadedFile) {
@@ -192,10 +210,8 @@ function createMeter(files: readonly SourceFile[]) {
 export function translateProblem(error: unknown): unknown {
   const details = [(error as Error).message];
   if (error instanceof SourceProblem) return new ServiceError('source_unreadable', { details, cause: error });
-  if (error instanceof formats.FormatProblem)
-    return new ServiceError('format_unreadable', { details, cause: error });
-  if (error instanceof mappings.MappingProblem)
-    return new ServiceError('mapping_unfit', { details, cause: error });
+  if (error instanceof FormatProblem) return new ServiceError('format_unreadable', { details, cause: error });
+  if (error instanceof MappingProblem) return new ServiceError('mapping_unfit', { details, cause: error });
   return error;
 }
 
@@ -232,7 +248,7 @@ const beginBatch = () => ({
 
 /** Collects what rows make, up to the size of one request. */
 export function createBatches({ mode, stopsAtProblem }: Pick<ReadOrder, 'mode' | 'stopsAtProblem'>) {
-  const mostCharacters = mappings.isOfPairs(mode) ? LINK_CHARACTERS : BATCH_CHARACTERS;
+  const mostCharacters = isOfPairs(mode) ? LINK_CHARACTERS : BATCH_CHARACTERS;
   let batch = beginBatch();
   /** How many more lines the report of the run can take. */
   let room = REPORT_LINES;
@@ -246,7 +262,7 @@ export function createBatches({ mode, stopsAtProblem }: Pick<ReadOrder, 'mode' |
 
   function reject(
     row: number,
-    problems: readonly mappings.CellProblem[],
+    problems: readonly CellProblem[],
     { file, identifier }: { readonly file: string | undefined; readonly identifier: unknown },
   ): void {
     const reported = problems.slice(0, room);
@@ -268,9 +284,9 @@ export function createBatches({ mode, stopsAtProblem }: Pick<ReadOrder, 'mode' |
      * @param file named in the report if there are several
      * @returns whether it is time to take the batch
      */
-    add(outcome: mappings.RowOutcome, file: string | undefined): boolean {
+    add(outcome: RowOutcome, file: string | undefined): boolean {
       batch.counts.rows += 1;
-      const { problems, product } = judge(outcome, mode);
+      const { problems, product } = judgeRow(outcome, mode);
       if (problems !== undefined) reject(outcome.row, problems, { file, identifier: product?.identifier });
       else if (product === undefined) batch.counts.filtered += 1;
       else {
@@ -297,26 +313,26 @@ export function createBatches({ mode, stopsAtProblem }: Pick<ReadOrder, 'mode' |
  * been checked.
  * @returns the product of a row, and the problems found by the mapping or the catalog; neither if the filter excludes it
  */
-export function judge(
-  outcome: mappings.RowOutcome,
-  mode: mappings.PipelineMode,
-): { product?: mappings.MappedProduct; problems?: readonly mappings.CellProblem[] } {
+export function judgeRow(
+  outcome: RowOutcome,
+  mode: PipelineMode,
+): { product?: MappedProduct; problems?: readonly CellProblem[] } {
   if (!('product' in outcome)) return 'problems' in outcome ? { problems: outcome.problems } : {};
   const { product } = outcome;
-  if (mode === 'delete' || mappings.isOfPairs(mode)) return { product };
+  if (mode === 'delete' || isOfPairs(mode)) return { product };
   const errors = listProductErrors(product, mode === 'partial' ? 'patches' : 'products');
   if (errors.length === 0) return { product };
   return { product, problems: errors.map((reason) => ({ field: 'product', reason })) };
 }
 
 /** @returns the written form of a product */
-export function toSent(product: mappings.MappedProduct, mode: mappings.PipelineMode): object | string {
+export function toSent(product: MappedProduct, mode: PipelineMode): object | string {
   if (mode === 'delete') return product.identifier;
-  return mappings.isOfPairs(mode) ? { source: product.identifier, targets: product.targets ?? [] } : product;
+  return isOfPairs(mode) ? { source: product.identifier, targets: product.targets ?? [] } : product;
 }
 
 /** A product that the source has in upload form. */
-function takeNative(row: formats.SourceRow): mappings.RowOutcome {
+function takeNative(row: SourceRow): RowOutcome {
   const { number, source, problems = [] } = row;
   if (problems.length > 0)
     return { row: number, problems: problems.map(({ message }) => ({ field: 'row', reason: message })) };

@@ -1,7 +1,7 @@
 /** Bounded byte streams: in size, and in what they unpack to. */
 
 import { pipeline, Readable, type Transform } from 'node:stream';
-import * as zlib from 'node:zlib';
+import zlib from 'node:zlib';
 import { type ByteStream, peekBytes } from '../streams.ts';
 import { SourceProblem } from './source.ts';
 

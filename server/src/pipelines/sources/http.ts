@@ -1,6 +1,14 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { Type } from 'typebox';
-import * as outbound from '../../outbound/outbound.ts';
+import {
+  announcedSize,
+  checkHttpUrl,
+  type Outbound,
+  readHttpUrl,
+  readResponse,
+  sendPinned,
+  URL_LENGTH,
+} from '../../outbound/outbound.ts';
 import { ACCEPT_ENCODING, boundBytes, tooLarge, undoEncodings } from './byte-streams.ts';
 import {
   defineSource,
@@ -23,7 +31,7 @@ export const http = defineSource({
   options: {
     url: Type.String({
       minLength: 1,
-      maxLength: outbound.URL_LENGTH,
+      maxLength: URL_LENGTH,
       'x-label': 'URL',
       description: 'http:// or https://, without credentials',
     }),
@@ -36,7 +44,7 @@ export const http = defineSource({
     ),
   },
   check: ({ url, headers = {} }) => ({
-    url: outbound.checkHttpUrl(url),
+    url: checkHttpUrl(url),
     headers: checkSourceHeaders(headers),
   }),
   /** One GET, plus redirects. Reading the file throws too, if it is too large, too slow or truncated. */
@@ -54,15 +62,14 @@ export const http = defineSource({
   describe: ({ url }) => url.split(/[?#]/, 1)[0] ?? '',
   secrets: {
     members: ['headers'],
-    sentTo: ({ url }) =>
-      outbound.checkHttpUrl(url) === undefined ? outbound.readHttpUrl(url).origin : undefined,
+    sentTo: ({ url }) => (checkHttpUrl(url) === undefined ? readHttpUrl(url).origin : undefined),
   },
 });
 
 interface Fetching {
   readonly last: SourceStamp | undefined;
   readonly settings: OpenSettings;
-  readonly via: outbound.Outbound;
+  readonly via: Outbound;
 }
 
 const REDIRECTS = 5;
@@ -73,7 +80,7 @@ async function follow(
   source: { readonly url: string; readonly headers?: Readonly<Record<string, string>> },
   { settings, via, last }: Fetching,
 ) {
-  let url = outbound.readHttpUrl(source.url);
+  let url = readHttpUrl(source.url);
   let own = source.headers ?? {};
   // Node's own error would come too late and not name the header.
   const problem = checkSourceHeaders(own);
@@ -88,7 +95,7 @@ async function follow(
       ...(last?.lastModified !== undefined && { 'if-modified-since': last.lastModified }),
       ...Object.fromEntries(sent),
     };
-    const response = await outbound.sendPinned(url, { headers, ...via });
+    const response = await sendPinned(url, { headers, ...via });
     if (!REDIRECT_STATUSES.has(response.statusCode ?? 0)) return { response, url };
     response.destroy();
     const next = readRedirect(response, url);
@@ -105,7 +112,7 @@ function readRedirect(response: IncomingMessage, from: URL): URL {
   if (!to) throw new SourceProblem('redirect', `${from.host} redirects without a valid address`);
   if (from.protocol === 'https:' && to.protocol === 'http:')
     throw new SourceProblem('redirect', `${from.host} redirects from https to http, which is not followed`);
-  return outbound.readHttpUrl(location, from);
+  return readHttpUrl(location, from);
 }
 
 /** Some servers ignore the conditions of a request, but send the same ETag again. */
@@ -127,9 +134,9 @@ function describeStatus({ statusCode = 0 }: IncomingMessage, url: URL): SourcePr
 function describeFile(response: IncomingMessage, url: URL, { settings, via }: Fetching): SourceFile {
   const { maxPackedBytes, maxUnpackedBytes } = settings;
   const { 'content-encoding': encoding, 'content-type': contentType } = response.headers;
-  const announced = outbound.announcedSize(response);
+  const announced = announcedSize(response);
   if ((announced ?? 0) > maxPackedBytes) throw tooLarge('The file', maxPackedBytes);
-  const packed = boundBytes(outbound.readResponse(response, { url, ...via }), maxPackedBytes, 'The file');
+  const packed = boundBytes(readResponse(response, { url, ...via }), maxPackedBytes, 'The file');
   const name = url.pathname.split('/').findLast((part) => part !== '') ?? url.hostname;
   return {
     name: name.slice(0, 100),

@@ -8,7 +8,16 @@ import {
   Type,
 } from 'typebox';
 import { optional } from '../../kernel/optional.ts';
-import * as outbound from '../../outbound/outbound.ts';
+import {
+  type AllowedAddresses,
+  createTimeouts,
+  type Outbound,
+  OutboundProblem,
+  type OutboundReason,
+  type Resolve,
+  type SecretMembers,
+  type WaitLimits,
+} from '../../outbound/outbound.ts';
 import { GLOB_LENGTH } from './glob.ts';
 
 /** A file that a pipeline reads, from any source. Its bytes can be read once; they may be packed (`unpack.ts`). */
@@ -66,20 +75,13 @@ export function readCharset(contentType = ''): string | undefined {
   return named.find(Boolean)?.toLowerCase();
 }
 
-type SourceReason =
-  | outbound.OutboundReason
-  | 'redirect'
-  | 'status'
-  | 'too_large'
-  | 'damaged'
-  | 'archive'
-  | 'outside';
+type SourceReason = OutboundReason | 'redirect' | 'status' | 'too_large' | 'damaged' | 'archive' | 'outside';
 
 /** Why a source cannot be read, in words for the owner of the pipeline. */
-export const SourceProblem = outbound.OutboundProblem<SourceReason>;
-export type SourceProblem = outbound.OutboundProblem<SourceReason>;
+export const SourceProblem = OutboundProblem<SourceReason>;
+export type SourceProblem = OutboundProblem<SourceReason>;
 
-export interface SourceSettings extends outbound.WaitLimits {
+export interface SourceSettings extends WaitLimits {
   /** Has a folder for each project; undefined: directories cannot be read. */
   readonly importDir: string | undefined;
   /** An existing folder; a zip archive is stored there, without a name, while it is read. */
@@ -91,7 +93,7 @@ export interface SourceSettings extends outbound.WaitLimits {
   readonly maxPackedBytes: number;
   readonly maxUnpackedBytes: number;
   /** Looks names up; default: the system. */
-  readonly resolve?: outbound.Resolve;
+  readonly resolve?: Resolve;
 }
 
 export interface SourceRun {
@@ -102,13 +104,13 @@ export interface SourceRun {
   readonly upload?: SourceFile | undefined;
 }
 
-export type OpenSettings = SourceSettings & { readonly allows: outbound.AllowedAddresses };
+export type OpenSettings = SourceSettings & { readonly allows: AllowedAddresses };
 
 /** The settings for a run's connections. A cancelled run ends with its thread. */
-export const outboundOf = (settings: OpenSettings): outbound.Outbound => ({
+export const outboundOf = (settings: OpenSettings): Outbound => ({
   allows: settings.allows,
   resolve: settings.resolve,
-  timeouts: outbound.createTimeouts(settings, 'The source'),
+  timeouts: createTimeouts(settings, 'The source'),
   signal: undefined,
 });
 
@@ -135,7 +137,7 @@ interface SourceParts<
   /** For the log of a run, without anything that may be secret. */
   describe(source: Sent): string;
   /** Which options are secret. */
-  readonly secrets?: outbound.SecretMembers<Sent>;
+  readonly secrets?: SecretMembers<Sent>;
 }
 
 /** A source of the list, for code that opens any; `Source` is how a definition describes it. */

@@ -3,7 +3,13 @@
  * the last run as byte streams, bounded in size and time, and undoes gzip and zip. The contents of a file are for the formats.
  */
 import { type Static, Type } from 'typebox';
-import * as outbound from '../../outbound/outbound.ts';
+import {
+  allowAddresses,
+  fillMembers,
+  listMasked,
+  maskMembers,
+  pickSecrets,
+} from '../../outbound/outbound.ts';
 import type { ByteStream } from '../streams.ts';
 import { directory } from './directory.ts';
 import { globProblem } from './glob.ts';
@@ -54,20 +60,19 @@ export const describeSource = (source: Source): string => getSource(source).desc
 
 /** @returns the source as it may be shown and stored: *** in place of secrets */
 export const maskSource = <Any extends Source>(source: Any): Any =>
-  outbound.maskMembers(source, getSource(source).secrets);
+  maskMembers(source, getSource(source).secrets);
 
 /** @returns the secrets of a source, to be sealed; undefined if there are none, or only masked ones */
 export const secretsOf = (source: Source): object | undefined =>
-  outbound.pickSecrets(source, getSource(source).secrets);
+  pickSecrets(source, getSource(source).secrets);
 
 /** @returns the members of a source that were sent as *** */
-export const listMaskedMembers = (source: Source): string[] =>
-  outbound.listMasked(source, getSource(source).secrets);
+export const listMaskedMembers = (source: Source): string[] => listMasked(source, getSource(source).secrets);
 
 /** Fills in what is masked in a definition that was read and sent back. @returns undefined if there is no value */
 export function unmaskSource<Any extends Source>(sent: Any, stored: Source | undefined): Any | undefined {
   const known = stored?.type === sent.type ? stored : undefined;
-  return outbound.fillMembers(sent, known, getSource(sent).secrets) as Any | undefined;
+  return fillMembers(sent, known, getSource(sent).secrets) as Any | undefined;
 }
 
 const GIB = 1024 * 1024 * 1024;
@@ -85,7 +90,7 @@ export type Sources = ReturnType<typeof createSources>;
 
 /** @throws Error for an invalid range in `allow`: settings are checked at the start */
 export function createSources(settings: SourceSettings) {
-  const opening = { ...settings, allows: outbound.allowAddresses(settings.allow) };
+  const opening = { ...settings, allows: allowAddresses(settings.allow) };
   const { tempDir, maxPackedBytes, maxUnpackedBytes } = settings;
   return {
     /** @returns undefined if nothing is new since the last run. @throws SourceProblem, as reading the files does */

@@ -4,7 +4,16 @@
  */
 import { crc32, createGunzip } from 'node:zlib';
 import type { Entry } from 'yauzl';
-import * as streams from '../streams.ts';
+import {
+  type ByteStream,
+  openNamelessFile,
+  openZip,
+  peekBytes,
+  readSpool,
+  writeSpool,
+  type Zip,
+  type ZipLimits,
+} from '../streams.ts';
 import { boundBytes, checkRatio, tooLarge, unpackStream } from './byte-streams.ts';
 import { compileGlob } from './glob.ts';
 import { SourceProblem } from './source.ts';
@@ -40,7 +49,7 @@ const PACKINGS: readonly (readonly [string, string])[] = [
  * @returns the bytes of the one file inside, or the given ones if they are not packed
  * @throws SourceProblem too_large, damaged, broken_off, archive
  */
-export async function* unpackBytes(given: streams.ByteStream, options: UnpackOptions): streams.ByteStream {
+export async function* unpackBytes(given: ByteStream, options: UnpackOptions): ByteStream {
   const { stream, packing } = await peekPacking(given);
   if (packing === 'gzip') yield* unpackGzip(boundBytes(stream, options.maxPackedBytes, 'The file'), options);
   else if (packing === 'zip') yield* unpackZip(stream, options);
@@ -52,26 +61,23 @@ export async function* unpackBytes(given: streams.ByteStream, options: UnpackOpt
   }
 }
 
-async function* unpackGzip(
-  bytes: streams.ByteStream,
-  { maxUnpackedBytes: maxBytes }: UnpackOptions,
-): streams.ByteStream {
+async function* unpackGzip(bytes: ByteStream, { maxUnpackedBytes: maxBytes }: UnpackOptions): ByteStream {
   const createTransform = () => createGunzip({ chunkSize: CHUNK_BYTES });
   yield* refuseNested(unpackStream(bytes, { what: 'The gzip file', maxBytes, createTransform }), 'gzip');
 }
 
 /** A zip has its directory at its end, so it has to be complete before anything can be read. */
-async function* unpackZip(bytes: streams.ByteStream, options: UnpackOptions): streams.ByteStream {
-  await using file = await streams.openNamelessFile(options.tempDir);
+async function* unpackZip(bytes: ByteStream, options: UnpackOptions): ByteStream {
+  await using file = await openNamelessFile(options.tempDir);
   const packed = boundBytes(bytes, options.maxPackedBytes, 'The zip archive');
-  for await (const _ of streams.writeSpool(packed, file));
-  const zip = await streams.openZip(file, limits);
+  for await (const _ of writeSpool(packed, file));
+  const zip = await openZip(file, limits);
   const entry = chooseEntry(zip.entries, options);
-  if (entry === undefined) yield* streams.readSpool(file);
+  if (entry === undefined) yield* readSpool(file);
   else yield* refuseNested(readEntry(zip, entry, options), 'zip');
 }
 
-async function* refuseNested(unpacked: streams.ByteStream, outer: string): streams.ByteStream {
+async function* refuseNested(unpacked: ByteStream, outer: string): ByteStream {
   const { stream, packing } = await peekPacking(unpacked);
   if (packing !== undefined) {
     await stream[Symbol.asyncDispose]();
@@ -82,8 +88,8 @@ async function* refuseNested(unpacked: streams.ByteStream, outer: string): strea
 }
 
 /** A workbook counts as not packed. */
-async function peekPacking(bytes: streams.ByteStream) {
-  const { head, stream } = await streams.peekBytes(bytes, HEAD_BYTES);
+async function peekPacking(bytes: ByteStream) {
+  const { head, stream } = await peekBytes(bytes, HEAD_BYTES);
   const text = head.toString('latin1');
   const isTar = text.slice(TAR_MARK.at) === TAR_MARK.text;
   const packing = PACKINGS.find(([magic]) => text.startsWith(magic))?.[1] ?? (isTar ? 'tar' : undefined);
@@ -114,7 +120,7 @@ function chooseEntry(entries: readonly Entry[], options: UnpackOptions): Entry |
   return entry;
 }
 
-const limits: streams.ZipLimits = {
+const limits: ZipLimits = {
   entries: ENTRIES,
   tooMany: () => new SourceProblem('archive', `The archive holds more than ${ENTRIES} files`),
   damaged: (cause) =>
@@ -141,7 +147,7 @@ const quote = ({ fileName }: Entry): string =>
   JSON.stringify(fileName.length > 100 ? `${fileName.slice(0, 100)}…` : fileName);
 
 /** The library checks the length; the checksum of the content is checked here. */
-async function* readEntry(zip: streams.Zip, entry: Entry, options: UnpackOptions): streams.ByteStream {
+async function* readEntry(zip: Zip, entry: Entry, options: UnpackOptions): ByteStream {
   const what = `${quote(entry)} in the archive`;
   let total = 0;
   let checksum = 0;

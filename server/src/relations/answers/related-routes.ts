@@ -3,7 +3,12 @@ import type { FastifyReply } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Catalog } from '../../catalog/catalog.ts';
-import * as products from '../../catalog/products/products.ts';
+import {
+  IdentifierQuery,
+  IdentifiersQuery,
+  readIdentifierList,
+  refuseCommas,
+} from '../../catalog/products/products.ts';
 import { orNull, ProjectParams, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import { joinTwins, takeNoBody } from '../../http/bodies/bodies.ts';
 import { requestHook, whileCallerWaits } from '../../http/guards/guards.ts';
@@ -14,7 +19,16 @@ import { optional } from '../../kernel/optional.ts';
 import { Locale, RelatedProduct, RelatedReason, SingleProduct } from '../definitions/definitions.ts';
 import type { Relations } from '../relations.ts';
 import { joinPhpLists, refuseMixedUp } from './included-lists.ts';
-import * as answers from './related-answers.ts';
+import {
+  checkIncluded,
+  checkSources,
+  DEFAULT_LIMIT,
+  LARGEST_LIMIT,
+  type RelatedBytes,
+  type RelatedRequest,
+  type RelatedSteps,
+  SOURCES_PER_REQUEST,
+} from './related-answers.ts';
 
 const config = { guard: 'project', access: 'page' } as const;
 const about = {
@@ -33,7 +47,7 @@ const takesEntries = {
 const takesSources = {
   ...takesEntries,
   maxBodyMib: 7,
-  holds: { ...takesEntries.holds, list: { most: answers.SOURCES_PER_REQUEST, code: 'bad_request' } },
+  holds: { ...takesEntries.holds, list: { most: SOURCES_PER_REQUEST, code: 'bad_request' } },
 } as const;
 const hooks = { onRequest: requestHook(({ query }) => joinPhpLists(query)), preValidation: takeNoBody };
 
@@ -43,7 +57,7 @@ const common = {
     onRequest: requestHook(({ query }) => {
       joinPhpLists(query);
       const { includeRelations, includeTags } = query as Readonly<Record<string, unknown>>;
-      if (isNothing(includeRelations) && isNothing(includeTags)) answers.checkIncluded({});
+      if (isNothing(includeRelations) && isNothing(includeTags)) checkIncluded({});
     }),
   },
 };
@@ -62,8 +76,8 @@ export const relatedRoutes =
       query: BulkQuery,
       async handle({ project, query }, reply) {
         const requested = readRequested(query);
-        const identifiers = answers.checkSources(products.readIdentifierList(query.identifiers));
-        await products.refuseCommas(query.identifiers, (some) => catalog.store.hasAny(project.id, some));
+        const identifiers = checkSources(readIdentifierList(query.identifiers));
+        await refuseCommas(query.identifiers, (some) => catalog.store.hasAny(project.id, some));
         return answer(project, reply, { ...requested, form: 'bulk', identifiers });
       },
     });
@@ -79,10 +93,10 @@ export const relatedRoutes =
         const requested = joinRequested(query, body);
         const { identifiers: listed } = query;
         const inQuery = {
-          identifiers: listed === undefined ? undefined : products.readIdentifierList(listed),
+          identifiers: listed === undefined ? undefined : readIdentifierList(listed),
         };
         const { identifiers } = joinTwins(inQuery, { identifiers: body.identifiers });
-        const sources = answers.checkSources(identifiers ?? products.readIdentifierList(undefined));
+        const sources = checkSources(identifiers ?? readIdentifierList(undefined));
         return answer(project, reply, { ...requested, form: 'bulk', identifiers: sources });
       },
     });
@@ -126,7 +140,7 @@ export const relatedRoutes =
       }),
       answer: { 200: ProductRelations },
       async handle({ project, params: { identifier }, query }, reply) {
-        const { limit = answers.DEFAULT_LIMIT, locale } = query;
+        const { limit = DEFAULT_LIMIT, locale } = query;
         const requested = { projectId: project.id, identifier, limit, locale };
         return whileCallerWaits(reply, async (signal) => ({
           relations: (await relations.relateProduct(requested, signal)).map(({ relation, related }) => ({
@@ -143,7 +157,7 @@ export const relatedRoutes =
     });
   };
 
-type Requested = Omit<answers.RelatedRequest, 'identifiers' | 'form'>;
+type Requested = Omit<RelatedRequest, 'identifiers' | 'form'>;
 
 /** @throws query_invalid */
 function readRequested(query: Omit<Static<typeof SingleSentQuery>, 'identifier'>): Requested {
@@ -165,14 +179,13 @@ function joinRequested(
   refuseMixedUp('request_invalid', { includeRelations, includeTags });
   const sent = { includeRelations, includeTags, explain, assumed, locale };
   const requested = joinTwins(readRequested(query), sent);
-  answers.checkIncluded(requested);
+  checkIncluded(requested);
   return requested;
 }
 
 /** What the schemas say, as code. */
 const isLimit = (value: unknown) =>
-  value === undefined ||
-  (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= answers.LARGEST_LIMIT);
+  value === undefined || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= LARGEST_LIMIT);
 const isRelation = (entry: unknown) =>
   isObject(entry) && Number.isSafeInteger(entry.id) && isLimit(entry.limit);
 const isTag = (entry: unknown) =>
@@ -205,7 +218,7 @@ function readList<Schema extends TSchema>(
 /** The first part is read before anything is sent, so that its failure can be answered; more than one part is streamed. */
 const answerBy =
   (relations: Relations) =>
-  (project: ChosenProject, reply: FastifyReply, requested: answers.RelatedRequest): Promise<RawAnswer> =>
+  (project: ChosenProject, reply: FastifyReply, requested: RelatedRequest): Promise<RawAnswer> =>
     whileCallerWaits(reply, async (signal) => {
       const steps = await relations.answer(project, requested, signal);
       const first = await steps.next();
@@ -220,10 +233,7 @@ const answerBy =
     });
 
 /** It is unknown when a part of a stream is sent, so none is released. */
-async function* resume(
-  read: readonly answers.RelatedBytes[],
-  rest: answers.RelatedSteps,
-): AsyncGenerator<Buffer, void> {
+async function* resume(read: readonly RelatedBytes[], rest: RelatedSteps): AsyncGenerator<Buffer, void> {
   for (const { bytes } of read) yield bytes;
   for await (const { bytes } of rest) yield bytes;
 }
@@ -232,8 +242,8 @@ async function* resume(
 const limit = (description: string) =>
   optional.integer({
     minimum: 1,
-    maximum: answers.LARGEST_LIMIT,
-    description: `${description}, default ${answers.DEFAULT_LIMIT}`,
+    maximum: LARGEST_LIMIT,
+    description: `${description}, default ${DEFAULT_LIMIT}`,
   });
 
 /** An id that no relation has is left out, and one that JSON cannot hold exactly is refused. */
@@ -254,8 +264,8 @@ const included = {
   locale: Type.Optional(Locale),
 };
 
-const BulkQuery = Type.Object({ ...products.IdentifiersQuery.properties, ...included });
-const SingleQuery = Type.Object({ ...products.IdentifierQuery.properties, ...included });
+const BulkQuery = Type.Object({ ...IdentifiersQuery.properties, ...included });
+const SingleQuery = Type.Object({ ...IdentifierQuery.properties, ...included });
 
 const sent = {
   ...ProjectQuery.properties,
@@ -265,7 +275,7 @@ const sent = {
   assumed: Type.Optional(orNull(Type.Boolean())),
   locale: Type.Optional(orNull(Locale)),
 };
-const documented = { maxItems: answers.SOURCES_PER_REQUEST };
+const documented = { maxItems: SOURCES_PER_REQUEST };
 const BulkBody = Type.Object({ identifiers: optional.list(Type.String(), { documented }), ...sent });
 const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 const SingleBody = Type.Object({ identifier: Type.Optional(Identifier), ...sent });

@@ -1,4 +1,10 @@
-import * as filters from '../../catalog/filters/filters.ts';
+import {
+  COMPARISONS,
+  type Comparable,
+  type ComparedAttribute,
+  compareValues,
+  type ProductView,
+} from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { SIDES, type Side } from './relation.ts';
 import { attributeOf, type CompiledElement, type CompiledMatch } from './rule.ts';
@@ -10,14 +16,14 @@ import { attributeOf, type CompiledElement, type CompiledMatch } from './rule.ts
 
 /** A value with its row within the product; without a row it belongs to every row. */
 export interface RowedValue {
-  readonly comparable: filters.Comparable;
+  readonly comparable: Comparable;
   readonly row?: string | undefined;
   /** As uploaded, if the reader has that. */
   readonly text?: string;
 }
 
 /** Reads a product's values of an attribute, in the order of the upload. */
-export type ReadValues = (attribute: filters.ComparedAttribute) => readonly RowedValue[];
+export type ReadValues = (attribute: ComparedAttribute) => readonly RowedValue[];
 
 type Grouped = Pick<UploadedProduct, 'identifier' | 'groupIdentifier'>;
 
@@ -27,7 +33,7 @@ export const isApart = (a: Grouped, b: Grouped, excludeSameGroup: boolean): bool
 
 /** @returns a function that reads a product as filters see it */
 export const readFrom =
-  (view: filters.ProductView): ReadValues =>
+  (view: ProductView): ReadValues =>
   (attribute) => {
     const rows = view.rowsOf?.(attribute);
     return view.valuesOf(attribute).map((comparable, at) => ({ comparable, row: rows?.[at] }));
@@ -87,8 +93,7 @@ export const isPair = (
   { comparable: source }: RowedValue,
   { comparable: target }: RowedValue,
 ): boolean =>
-  filters.COMPARISONS[operator](filters.compareValues(target, source)) ||
-  partners?.get(source)?.includes(target) === true;
+  COMPARISONS[operator](compareValues(target, source)) || partners?.get(source)?.includes(target) === true;
 
 /** Being true by fewer assumptions is better. */
 const isBetter = (a: Judgement, b: Judgement) =>
@@ -135,7 +140,7 @@ const countHolding = ({ inner = [] }: Judgement) => inner.filter(({ truth }) => 
 const listOf = (value: RowedValue | undefined) => (value === undefined ? NONE : [value]);
 
 /** For each match a value, or none. */
-export type Row = readonly (filters.Comparable | undefined)[];
+export type Row = readonly (Comparable | undefined)[];
 
 /** The limit for a product; one with many values of several attributes would have millions. */
 export const ROWS_PER_PRODUCT = 2_000;

@@ -1,4 +1,14 @@
-import * as filters from '../../catalog/filters/filters.ts';
+import {
+  type Comparable,
+  type ComparedAttribute,
+  compareValues,
+  type Operator,
+  readNumber,
+  readOperand,
+  readOperandMeasure,
+  solveNumber,
+  toComparable,
+} from '../../catalog/filters/filters.ts';
 import { signOf } from '../../kernel/comparison-sign.ts';
 import type { MatchTexts } from './match-texts.ts';
 import { isPair, type Judgement, type RowedValue } from './match-truth.ts';
@@ -43,7 +53,7 @@ function join<Item>(list: readonly Item[], texts: MatchTexts, write: (item: Item
   return `${shown.slice(0, -1).join(', ')} ${texts.or} ${shown.at(-1)}`;
 }
 
-const show = (text: string, attribute: filters.ComparedAttribute, texts: MatchTexts): string =>
+const show = (text: string, attribute: ComparedAttribute, texts: MatchTexts): string =>
   text.length <= LONGEST ? text : texts.textOf(attribute.name);
 
 function sayMatch(
@@ -85,7 +95,7 @@ function isComparing(match: CompiledMatch, pair: Judgement['values'] | undefined
 }
 
 /** @returns `8 × 120 W + 100 W` */
-function writeTerm(value: string, { term }: filters.ComparedAttribute, { writeNumber }: MatchTexts): string {
+function writeTerm(value: string, { term }: ComparedAttribute, { writeNumber }: MatchTexts): string {
   const product = term?.times === undefined ? value : `${writeNumber(term.times, false)} × ${value}`;
   if (term?.plus === undefined) return product;
   const { plain, unit } = term.plus;
@@ -134,7 +144,7 @@ function findAdvice(asked: Asked, texts: MatchTexts): string | undefined {
   const own = ownOf(asked);
   if (own.type === 'BOOLEAN_ATTRIBUTE') return adviseTruth(asked, texts);
   if (isConstant(own)) {
-    const comparable = filters.toComparable({ plain: '0', unit: own.unitName ?? '' }, own);
+    const comparable = toComparable({ plain: '0', unit: own.unitName ?? '' }, own);
     return suffices(asked, { comparable }) ? texts.wouldNeedValue : undefined;
   }
   if (match.operator === 'equals') return adviseEqual(asked, texts);
@@ -146,7 +156,7 @@ function findAdvice(asked: Asked, texts: MatchTexts): string | undefined {
 interface Candidate {
   /** As it is shown. */
   readonly shown: string;
-  readonly comparable: filters.Comparable;
+  readonly comparable: Comparable;
 }
 
 /** Whether the candidate makes the match hold. */
@@ -181,13 +191,13 @@ function listEqual(asked: Asked, texts: MatchTexts): Candidate[] {
   const other = otherOf(asked);
   return asked.known.flatMap(({ text = '', comparable }) => {
     if (!isNumeric(asked)) return [{ shown: show(text, other, texts), comparable }];
-    const measure = filters.readNumber(text, other);
+    const measure = readNumber(text, other);
     const equal = measure && toNumber(asked, { measure, term: other.term }, texts);
     return equal?.comparable === comparable ? [equal] : [];
   });
 }
 
-type Compared = filters.ComparedAttribute;
+type Compared = ComparedAttribute;
 
 /** @returns the values that the table has for those of the other side */
 function listPartners(asked: Asked, texts: MatchTexts): Candidate[] {
@@ -196,17 +206,17 @@ function listPartners(asked: Asked, texts: MatchTexts): Candidate[] {
   const known = new Set(asked.known.map(({ comparable }) => comparable));
   return [...known].flatMap((one) =>
     (partners.get(one) ?? []).flatMap((text): Candidate[] => {
-      const comparable = filters.readOperand(text, own);
+      const comparable = readOperand(text, own);
       if (comparable === undefined) return [];
       if (!isNumeric(asked)) return [{ shown: show(text, own, texts), comparable }];
-      const measure = filters.readOperandMeasure(text, own);
+      const measure = readOperandMeasure(text, own);
       const number = measure && toNumber(asked, { measure }, texts);
       return number?.comparable === comparable ? [number] : [];
     }),
   );
 }
 
-type Partners = ReadonlyMap<filters.Comparable, readonly string[]>;
+type Partners = ReadonlyMap<Comparable, readonly string[]>;
 
 const partners = new WeakMap<CompiledMatch, Readonly<Record<Side, Partners>>>();
 
@@ -214,12 +224,12 @@ const partners = new WeakMap<CompiledMatch, Readonly<Record<Side, Partners>>>();
 const partnersOf = (match: CompiledMatch) =>
   partners.getOrInsertComputed(match, ({ source, target, table }) => {
     const found = {
-      source: new Map<filters.Comparable, string[]>(),
-      target: new Map<filters.Comparable, string[]>(),
+      source: new Map<Comparable, string[]>(),
+      target: new Map<Comparable, string[]>(),
     };
     const [ofSource, ofTarget] = [withoutTerm(source), withoutTerm(target)];
     for (const [from, to] of table?.pairs ?? []) {
-      const [a, b] = [filters.readOperand(from, ofSource), filters.readOperand(to, ofTarget)];
+      const [a, b] = [readOperand(from, ofSource), readOperand(to, ofTarget)];
       if (a === undefined || b === undefined) continue;
       found.target.getOrInsert(a, []).push(to);
       found.source.getOrInsert(b, []).push(from);
@@ -232,13 +242,13 @@ const isNumeric = (asked: Asked) => ownOf(asked).type === 'NUMERIC_ATTRIBUTE';
 /** @returns the number that equals the known one after the computation on the own side */
 function toNumber(
   asked: Asked,
-  known: Parameters<typeof filters.solveNumber>[0],
+  known: Parameters<typeof solveNumber>[0],
   texts: MatchTexts,
 ): Candidate | undefined {
   const own = ownOf(asked);
-  const plain = filters.solveNumber(known, own, 'nearest');
+  const plain = solveNumber(known, own, 'nearest');
   if (plain === undefined) return undefined;
-  const comparable = filters.toComparable({ plain, unit: own.unitName ?? '' }, own);
+  const comparable = toComparable({ plain, unit: own.unitName ?? '' }, own);
   return { shown: writeMeasure(plain, own, texts), comparable };
 }
 
@@ -253,7 +263,7 @@ function adviseOther(asked: Asked, texts: MatchTexts): string {
   return isNamed ? texts.wouldBe(texts.compared.notEquals(equal.shown)) : texts.wouldNeedValue;
 }
 
-type Ordering = Exclude<filters.Operator, 'equals' | 'notEquals'>;
+type Ordering = Exclude<Operator, 'equals' | 'notEquals'>;
 
 /** Operators as seen from the other side. */
 const MIRRORED: Readonly<Record<Ordering, Ordering>> = {
@@ -266,7 +276,7 @@ const MIRRORED: Readonly<Record<Ordering, Ordering>> = {
 /** Compares with the value of the other side that is reached most easily. */
 function adviseOrder(asked: Asked, operator: Ordering, texts: MatchTexts): string | undefined {
   const seen = asked.side === 'target' ? operator : MIRRORED[operator];
-  const sorted = asked.known.toSorted((a, b) => filters.compareValues(a.comparable, b.comparable));
+  const sorted = asked.known.toSorted((a, b) => compareValues(a.comparable, b.comparable));
   const { text = '', comparable } = sorted.at(seen.startsWith('greater') ? 0 : -1) as RowedValue;
   if (isNumeric(asked)) return adviseNumber(asked, { text, operator: seen }, texts);
   if (seen === 'less' && comparable === '') return undefined;
@@ -281,8 +291,8 @@ function adviseNumber(
 ): string | undefined {
   const [own, other] = [ownOf(asked), otherOf(asked)];
   const turned = Number(own.term?.times ?? 1) < 0 ? MIRRORED[operator] : operator;
-  const measure = filters.readNumber(text, other);
+  const measure = readNumber(text, other);
   const rounding = turned.startsWith('greater') ? 'up' : 'down';
-  const plain = measure && filters.solveNumber({ measure, term: other.term }, own, rounding);
+  const plain = measure && solveNumber({ measure, term: other.term }, own, rounding);
   return plain && texts.wouldBe(texts.compared[turned](writeMeasure(plain, own, texts)));
 }

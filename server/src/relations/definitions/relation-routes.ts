@@ -7,7 +7,19 @@ import { markOf } from '../../storage/storage.ts';
 import { createRecorder, type DefinitionRouteParts } from './change-record.ts';
 import { checkDefinition } from './definition-check.ts';
 import { markOfRelation, type Relation } from './relation.ts';
-import * as schemas from './relation-schemas.ts';
+import {
+  Explanation,
+  PairToExplain,
+  PreviewQuery,
+  RelationDocument,
+  RelationListQuery,
+  RelationPage,
+  RelationParams,
+  SentRelation,
+  Survey,
+  toWireSurvey,
+  WireRelation,
+} from './relation-schemas.ts';
 
 const config = { guard: 'management', access: 'manage' } as const;
 /** 10,000 identifiers of 255 characters, mostly escaped in JSON; or a document of many relations, with tables. */
@@ -16,7 +28,7 @@ const takesDefinition = { ...config, maxBodyMib: 16 } as const;
 const question = { ...config, role: 'viewer' } as const;
 const PATH = '/management/projects/:id/relations';
 const about = { config, tags: ['Relations'], params: ProjectParams };
-const aboutOne = { ...about, params: schemas.RelationParams };
+const aboutOne = { ...about, params: RelationParams };
 
 /** Source: docs/interface.md §12. */
 export const relationRoutes =
@@ -32,14 +44,14 @@ export const relationRoutes =
       idName: 'relationId',
       tags: about.tags,
       answerOnce,
-      answer: answerAs(schemas.WireRelation, toWireRelation),
+      answer: answerAs(WireRelation, toWireRelation),
       markOf: markOfRelation,
       markOfAnswer: markOfWire,
     });
     kind.list({
       summary: 'List the relations of a project, by id',
-      query: schemas.RelationListQuery,
-      page: schemas.RelationPage,
+      query: RelationListQuery,
+      page: RelationPage,
       async list({ id: projectId }, query) {
         const isListedHere = ({ definition, state }: Relation) =>
           (query.tag ?? definition.tag) === definition.tag && (query.state ?? state) === state;
@@ -52,7 +64,7 @@ export const relationRoutes =
       summary: 'Create a relation; its index is made by a task',
       description:
         'A definition that cannot work is stored all the same, with the state misconfigured and the reason.',
-      body: schemas.SentRelation,
+      body: SentRelation,
       config: takesDefinition,
       async create(change, sent) {
         return record(change, 'created', await relations.create(change.place, checkDefinition(sent)));
@@ -61,7 +73,7 @@ export const relationRoutes =
     serve(server, `GET ${PATH}/export`, {
       ...about,
       summary: 'Export all relations of a project as one document',
-      answer: { 200: schemas.RelationDocument },
+      answer: { 200: RelationDocument },
       async handle({ project }) {
         const listed = await relations.list(project.id);
         const tables = await relations.tables.listUsed(project.id, listed);
@@ -78,8 +90,8 @@ export const relationRoutes =
       summary: 'Replace all relations of a project by those of a document',
       description:
         'Ids are matched first, then names with tags; other relations are made, those that are missing deleted. Tables of the document are made or replaced, others stay.',
-      body: schemas.RelationDocument,
-      answer: { 200: schemas.RelationPage },
+      body: RelationDocument,
+      answer: { 200: RelationPage },
       async handle(request) {
         const { caller: author, project, body } = request;
         const sent = body.relations.map((one, at) => ({
@@ -106,7 +118,7 @@ export const relationRoutes =
     });
     kind.change({
       method: 'PUT',
-      body: schemas.SentRelation,
+      body: SentRelation,
       config: takesDefinition,
       summary: 'Replace a relation; the old answers stay until the new ones are complete',
       async change(change, chosen, sent) {
@@ -129,9 +141,9 @@ export const relationRoutes =
       summary: 'Try a definition on the catalog without storing it',
       description:
         'The whole catalog is read; a relation of links is tried with the links of the relation with its id; above 10,000 sources a sample of them is searched, for a limited time: see endedEarly.',
-      query: schemas.PreviewQuery,
-      body: schemas.SentRelation,
-      answer: { 200: schemas.Survey },
+      query: PreviewQuery,
+      body: SentRelation,
+      answer: { 200: Survey },
       async handle(request, reply) {
         const { project, body, query } = request;
         const definition = checkDefinition(body);
@@ -139,7 +151,7 @@ export const relationRoutes =
         const { cards: hasCards, locale } = query;
         const tried = { projectId: project.id, definition, id: body.id, hasCards, locale };
         return whileCallerWaits(reply, async (signal) =>
-          schemas.toWireSurvey(await relations.tryDefinition(tried, signal)),
+          toWireSurvey(await relations.tryDefinition(tried, signal)),
         );
       },
     });
@@ -148,12 +160,12 @@ export const relationRoutes =
       ...aboutOne,
       config: patient,
       summary: 'How a relation does on the catalog',
-      answer: { 200: schemas.Survey },
+      answer: { 200: Survey },
       async handle(request, reply) {
         const { project, params } = request;
         limitScans(request, reply);
         return whileCallerWaits(reply, async (signal) =>
-          schemas.toWireSurvey(await relations.survey(project.id, params.relationId, signal)),
+          toWireSurvey(await relations.survey(project.id, params.relationId, signal)),
         );
       },
     });
@@ -162,8 +174,8 @@ export const relationRoutes =
       ...aboutOne,
       config: question,
       summary: 'Why a product is among the results of another, or is not',
-      body: schemas.PairToExplain,
-      answer: { 200: schemas.Explanation },
+      body: PairToExplain,
+      answer: { 200: Explanation },
       async handle({ project, params, body }, reply) {
         const pair = { projectId: project.id, id: params.relationId, ...body };
         return whileCallerWaits(reply, (signal) => relations.explain(pair, signal));
@@ -184,7 +196,7 @@ function toWireRelation({ id, definition, state, problem, createdAt, updatedAt }
 }
 
 /** Of an answer, which may be a stored one (§7.5): the definition is what the service did not add. */
-function markOfWire(answer: Sent<Static<typeof schemas.WireRelation>>): string {
+function markOfWire(answer: Sent<Static<typeof WireRelation>>): string {
   const { id, state, misconfigured, problem, createdAt, updatedAt, ...definition } = answer;
   return markOf(definition);
 }

@@ -1,6 +1,6 @@
 import { type Static, type TObject, Type } from 'typebox';
 import { type Filter, OPERATORS, OWN, type OwnField } from '../../catalog/filters/filters.ts';
-import { closed, closedAs, Id, Name, orNull, PageQuery, titled } from '../../http/answers/answers.ts';
+import { closedAs, closedObject, Id, Name, orNull, PageQuery, titled } from '../../http/answers/answers.ts';
 import type { Sent } from '../../http/server/server.ts';
 import { optional } from '../../kernel/optional.ts';
 import { LOCALE_PATTERN } from './match-texts.ts';
@@ -113,10 +113,10 @@ const definition = {
   source: WireFilter,
   target: WireFilter,
   match: Type.Optional(MatchElements),
-  sort: optional.list(closed({ attribute: AttributeName, direction: Type.Enum(['asc', 'desc']) }), {
+  sort: optional.list(closedObject({ attribute: AttributeName, direction: Type.Enum(['asc', 'desc']) }), {
     maxItems: 8,
   }),
-  names: optional.list(closed({ locale: Type.String({ minLength: 2, maxLength: 35 }), name: Name }), {
+  names: optional.list(closedObject({ locale: Type.String({ minLength: 2, maxLength: 35 }), name: Name }), {
     maxItems: 100,
   }),
   excludeSameGroup: optional.flag('default true'),
@@ -177,13 +177,13 @@ export const RelationListQuery = Type.Object({
   tag: optional.text({ maxLength: 255, description: 'those with this tag' }),
   state: optional.text({ maxLength: 32, description: 'those in this state' }),
 });
-export const RelationDocument = closed({
+export const RelationDocument = closedObject({
   relations: Type.Array(SentRelation, { maxItems: 1_000 }),
   tables: optional.list(SentTable, { maxItems: 100, description: 'those that the relations name' }),
 });
 
 /** Source: docs/interface.md §12.6. */
-export const PairToExplain = closed({
+export const PairToExplain = closedObject({
   source: Type.String(named),
   target: Type.String(named),
   locale: Type.Optional(Locale),

@@ -1,5 +1,10 @@
 import type { Static } from 'typebox';
-import * as filters from '../../catalog/filters/filters.ts';
+import {
+  type Comparable,
+  type ComparedAttribute,
+  readComparables,
+  toCompared,
+} from '../../catalog/filters/filters.ts';
 import { makeItem } from '../../catalog/lookup/lookup.ts';
 import { type Attribute, indexByKey } from '../../catalog/ontology/ontology.ts';
 import { mainCategory, StoredUpload, type UploadedProduct } from '../../catalog/products/products.ts';
@@ -122,7 +127,7 @@ async function* readProducts({ findUploads }: AlternativeCatalog, identifiers: r
 interface CandidateSearch {
   readonly path: string;
   readonly one: OrderedProduct;
-  readonly judged: readonly filters.ComparedAttribute[];
+  readonly judged: readonly ComparedAttribute[];
   readonly limit: Budget;
   mayFit(product: SetProduct): boolean;
 }
@@ -138,8 +143,7 @@ function sortByPrice(
 ): string[] {
   const { quantity } = one;
   const price = findPrice(attributes, priceAttribute);
-  const own =
-    price && leastOf(filters.readComparables(one.upload, price).map(({ comparable }) => comparable));
+  const own = price && leastOf(readComparables(one.upload, price).map(({ comparable }) => comparable));
   const isPath = new Map<unknown, boolean>();
   const placed: { readonly place: number; readonly distance: number }[] = [];
   for (const view of columns.views([...judged, ...(price ? [price] : [])], limit)) {
@@ -161,17 +165,14 @@ function sortByPrice(
 const distanceOf = (a: number | undefined, b: number | undefined) =>
   a === undefined || b === undefined ? Number.MAX_VALUE : Math.abs(a - b);
 
-const leastOf = (values: readonly filters.Comparable[]) =>
+const leastOf = (values: readonly Comparable[]) =>
   values.length === 0 ? undefined : Math.min(...values.map(Number));
 
 /** @returns the attribute that alternatives are sorted by */
-export function findPrice(
-  attributes: readonly Attribute[],
-  name: string,
-): filters.ComparedAttribute | undefined {
+export function findPrice(attributes: readonly Attribute[], name: string): ComparedAttribute | undefined {
   const attribute = attributes.find((one) => one.name === name && one.type === 'NUMERIC_ATTRIBUTE');
   if (attribute === undefined) return undefined;
-  return filters.toCompared(attribute, listKeys(attributes).get(attribute.id) ?? []);
+  return toCompared(attribute, listKeys(attributes).get(attribute.id) ?? []);
 }
 
 /** As in an answer for one product's related products. */

@@ -4,11 +4,27 @@ import type { Attribute } from '../../catalog/ontology/ontology.ts';
 import { mainCategory, type UploadedProduct } from '../../catalog/products/products.ts';
 import { ServiceError } from '../../kernel/errors.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
-import * as definitions from '../definitions/definitions.ts';
+import {
+  bindRule,
+  isConstraint,
+  listTables,
+  markOfRelation,
+  type Relation,
+  ruleOf,
+  type ValueTable,
+} from '../definitions/definitions.ts';
 import { type ColumnCache, listWords, type TriedCatalog, UPLOADS_AT_ONCE } from '../search/search.ts';
 import { findPrice, listAlternatives, type OrderedProduct } from './alternatives.ts';
 import type { FitSelection } from './fit-schemas.ts';
-import * as judgement from './judgement.ts';
+import {
+  type Constraint,
+  judgeUpload,
+  type MayBeNegative,
+  SetJudge,
+  type SetProduct,
+  type TotalVerdict,
+  type Verdict,
+} from './judgement.ts';
 import type { NegativeValues, SearchedVersions } from './negative-values.ts';
 
 /** A question, with the project's settings. */
@@ -22,15 +38,15 @@ export interface FitInput extends FitSelection {
 /** One state of a catalog. */
 export interface FitCatalog extends TriedCatalog, SearchedVersions {
   listAttributes(): Promise<readonly Attribute[]>;
-  listRelations(): Promise<readonly definitions.Relation[]>;
+  listRelations(): Promise<readonly Relation[]>;
   /** @returns the existing ones */
-  findTables(names: readonly string[]): Promise<readonly definitions.ValueTable[]>;
+  findTables(names: readonly string[]): Promise<readonly ValueTable[]>;
 }
 
 interface CatalogConstraints {
   readonly version: number;
   readonly attributes: readonly Attribute[];
-  readonly constraints: readonly judgement.Constraint[];
+  readonly constraints: readonly Constraint[];
 }
 
 /** Constraints of catalogs, ready for judging: binding them takes longer than judging ten products. */
@@ -43,9 +59,7 @@ export class ConstraintCache {
     if (known?.version === version) return known;
     const attributes = await catalog.listAttributes();
     const relations = await catalog.listRelations();
-    const named = relations.flatMap(({ definition }) =>
-      definitions.listTables(definitions.ruleOf(definition)),
-    );
+    const named = relations.flatMap(({ definition }) => listTables(ruleOf(definition)));
     const tables = await catalog.findTables([...new Set(named)]);
     const constraints = relations.flatMap((one) => toConstraint(one, attributes, tables) ?? []);
     if (this.cached.size >= 64) this.cached.clear();
@@ -56,19 +70,15 @@ export class ConstraintCache {
 }
 
 /** Uses the present ontology, as nothing has to be built. @returns undefined for a relation that is no constraint */
-function toConstraint(
-  relation: definitions.Relation,
-  attributes: readonly Attribute[],
-  tables: readonly definitions.ValueTable[],
-) {
+function toConstraint(relation: Relation, attributes: readonly Attribute[], tables: readonly ValueTable[]) {
   const { id, definition } = relation;
-  if (!definition.enabled || !definitions.isConstraint(definition)) return undefined;
-  const result = definitions.bindRule(definitions.ruleOf(definition), attributes, tables);
+  if (!definition.enabled || !isConstraint(definition)) return undefined;
+  const result = bindRule(ruleOf(definition), attributes, tables);
   if ('problem' in result) return undefined;
   const { name, tag, excludeSameGroup, total, operator, limit } = definition;
   return {
     relation: { id, name, tag },
-    revision: definitions.markOfRelation(relation),
+    revision: markOfRelation(relation),
     excludeSameGroup,
     bound: result.bound,
     ...(definition.kind === 'total' && { total: { total, operator, limit } }),
@@ -127,17 +137,17 @@ export async function answerFit(
 ): Promise<string> {
   const { projectId, items, tags, relations } = input;
   const { version, attributes, constraints: all } = await cache.read(projectId, catalog);
-  const isChosen = ({ relation }: judgement.Constraint) =>
+  const isChosen = ({ relation }: Constraint) =>
     tags.length + relations.length === 0 || tags.includes(relation.tag) || relations.includes(relation.id);
   const constraints = all.filter(isChosen);
-  const judge = new judgement.SetJudge(constraints, limit);
+  const judge = new SetJudge(constraints, limit);
   const identifiers = items.map(({ identifier }) => identifier);
   const keys = listKeysOf([...judge.attributes, findPrice(attributes, input.priceAttribute) ?? []].flat());
   const found = await readItems(catalog, identifiers, keys);
   const uploads = new Map(found.map(({ product }) => [product.identifier, product]));
   const set = items.flatMap(({ identifier, quantity }): OrderedProduct[] => {
     const upload = uploads.get(identifier);
-    return upload === undefined ? [] : [{ upload, product: judgement.judgeUpload(upload), quantity }];
+    return upload === undefined ? [] : [{ upload, product: judgeUpload(upload), quantity }];
   });
   const unknown = identifiers.filter((one) => !uploads.has(one));
   refuseMany(judge.countPairs(set));
@@ -195,7 +205,7 @@ class Signs {
   }
 
   /** @returns whether an attribute may be negative; certain for these, and assumed for others */
-  async of(attributes: readonly ComparedAttribute[]): Promise<judgement.MayBeNegative> {
+  async of(attributes: readonly ComparedAttribute[]): Promise<MayBeNegative> {
     for (const one of attributes) if (!this.known.has(one)) this.known.set(one, await this.find(one));
     return (attribute) => this.known.get(attribute) ?? true;
   }
@@ -211,20 +221,17 @@ const listCategoryWords = (set: readonly OrderedProduct[], unfit: ReadonlySet<st
   );
 
 /** A total judges a product on its source side with each on the other one. */
-const listPairsOf = ({ source, verdict, total }: judgement.TotalVerdict) =>
+const listPairsOf = ({ source, verdict, total }: TotalVerdict) =>
   total.parts.map(({ identifier: target }) => ({ source, target, verdict }));
 
-function joinVerdicts(verdicts: readonly judgement.Verdict[], isAnyUnknown: boolean): judgement.Verdict {
+function joinVerdicts(verdicts: readonly Verdict[], isAnyUnknown: boolean): Verdict {
   if (verdicts.includes('does_not_fit')) return 'does_not_fit';
   if (isAnyUnknown || verdicts.includes('unknown')) return 'unknown';
   return verdicts.length > 0 ? 'fits' : 'no_rule';
 }
 
 /** @returns pairs of identifiers, in the order of the set, that no constraint concerns */
-function listUnjudged(
-  set: readonly judgement.SetProduct[],
-  pairs: readonly { source: string; target: string }[],
-) {
+function listUnjudged(set: readonly SetProduct[], pairs: readonly { source: string; target: string }[]) {
   const judged = new Set(
     pairs.flatMap(({ source, target }) => [nameOf(source, target), nameOf(target, source)]),
   );

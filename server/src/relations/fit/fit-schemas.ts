@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { closed, closedAs, oneOf, orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
+import { closedAs, closedObject, oneOf, orNull, ProjectQuery, titled } from '../../http/answers/answers.ts';
 import { optional } from '../../kernel/optional.ts';
 import {
   ExplainedElement,
@@ -17,7 +17,7 @@ const Identifier = Type.String({ minLength: 1, maxLength: 255 });
 export const FitQuestion = closedAs('FitQuestion', {
   ...ProjectQuery.properties,
   items: Type.Array(
-    closed({
+    closedObject({
       identifier: Identifier,
       quantity: optional.integer({ minimum: 1, maximum: MOST_QUANTITY, description: 'default 1' }),
     }),

@@ -15,7 +15,21 @@ import {
 } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
-import * as rules from '../definitions/definitions.ts';
+import {
+  type BoundRule,
+  type CompiledMatch,
+  type ComputedValue,
+  compileRule,
+  finderOf,
+  isApart,
+  judgeElement,
+  type ReadValues,
+  type RelationDefinition,
+  type RowedValue,
+  type Side,
+  type TotalOperator,
+  type TotalValue,
+} from '../definitions/definitions.ts';
 import { listRead } from '../memberships/memberships.ts';
 import { explainElements } from '../search/search.ts';
 import { compareSum } from './possible-sums.ts';
@@ -34,15 +48,15 @@ export const verdictOf = (truth: Truth) => VERDICTS[`${truth}`];
 /** A product as constraints see it. */
 export interface JudgedProduct extends Pick<UploadedProduct, 'identifier' | 'groupIdentifier'> {
   readonly view: ProductView;
-  readonly read: rules.ReadValues;
+  readonly read: ReadValues;
 }
 
 /** @returns an upload whose values are read once, however many products it is judged with */
 export function judgeUpload(product: UploadedProduct): JudgedProduct {
   const { identifier, groupIdentifier } = product;
-  const known = new Map<ComparedAttribute, readonly rules.RowedValue[]>();
+  const known = new Map<ComparedAttribute, readonly RowedValue[]>();
   const readOnce = (attribute: ComparedAttribute) => readComparables(product, attribute);
-  const read: rules.ReadValues = (attribute) => known.getOrInsertComputed(attribute, readOnce);
+  const read: ReadValues = (attribute) => known.getOrInsertComputed(attribute, readOnce);
   return { identifier, groupIdentifier, view: viewUpload(product), read };
 }
 
@@ -58,13 +72,13 @@ export interface Constraint {
   /** The revision of its definition. */
   readonly revision: string;
   readonly excludeSameGroup: boolean;
-  readonly bound: rules.BoundRule;
+  readonly bound: BoundRule;
   /** Set if it applies to a whole set. */
-  readonly total?: Pick<rules.RelationDefinition, 'total' | 'operator' | 'limit'>;
+  readonly total?: Pick<RelationDefinition, 'total' | 'operator' | 'limit'>;
 }
 
 /** @returns all attributes that are read to judge a product */
-export const listAttributes = ({ bound }: Constraint) => listRead(rules.compileRule(bound), bound.attributes);
+export const listAttributes = ({ bound }: Constraint) => listRead(compileRule(bound), bound.attributes);
 
 /** A value that a verdict would need. */
 export interface MissingValue {
@@ -82,7 +96,7 @@ export interface Standing {
 export class Judge {
   readonly constraint: Constraint;
   private readonly find: FindAttribute;
-  private readonly judgeSide: Readonly<Record<rules.Side, (product: ProductView) => Truth>>;
+  private readonly judgeSide: Readonly<Record<Side, (product: ProductView) => Truth>>;
   private readonly known = {
     source: new WeakMap<SetProduct, Standing>(),
     target: new WeakMap<SetProduct, Standing>(),
@@ -91,26 +105,26 @@ export class Judge {
   constructor(constraint: Constraint) {
     const { source, target } = constraint.bound.rule;
     this.constraint = constraint;
-    this.find = rules.finderOf(constraint.bound);
+    this.find = finderOf(constraint.bound);
     this.judgeSide = { source: judgeFilter(source, this.find), target: judgeFilter(target, this.find) };
   }
 
   /** @returns those that are, or may be, on the side */
-  list(side: rules.Side, set: readonly SetProduct[]): Standing[] {
+  list(side: Side, set: readonly SetProduct[]): Standing[] {
     return set.map((one) => this.stand(side, one)).filter(({ truth }) => truth >= 0);
   }
 
-  listMissing(side: rules.Side, { one: { product }, truth }: Standing): MissingValue[] {
+  listMissing(side: Side, { one: { product }, truth }: Standing): MissingValue[] {
     if (truth !== 0) return [];
     const missing = listUnknown(this.constraint.bound.rule[side], this.find, product.view);
     return missing.map((attribute) => ({ identifier: product.identifier, attribute }));
   }
 
   isApart(one: SetProduct, other: SetProduct): boolean {
-    return rules.isApart(one.product, other.product, this.constraint.excludeSameGroup);
+    return isApart(one.product, other.product, this.constraint.excludeSameGroup);
   }
 
-  stand(side: rules.Side, one: SetProduct): Standing {
+  stand(side: Side, one: SetProduct): Standing {
     return this.known[side].getOrInsertComputed(one, () => ({
       one,
       truth: this.judgeSide[side](one.product.view),
@@ -118,7 +132,7 @@ export class Judge {
   }
 }
 
-type Pair = Readonly<Record<rules.Side, Standing>>;
+type Pair = Readonly<Record<Side, Standing>>;
 
 /** Whether a missing value of a numeric attribute may be negative. */
 export type MayBeNegative = (attribute: ComparedAttribute) => boolean;
@@ -243,7 +257,7 @@ export class SetJudge {
 interface Facing {
   readonly judge: Judge;
   /** The side that a product would be on. */
-  readonly side: rules.Side;
+  readonly side: Side;
   /** The products on the other side. */
   readonly across: readonly Standing[];
 }
@@ -262,8 +276,8 @@ function pairAcross({ judge, side, across }: Facing, one: SetProduct): Pair[] {
 function isFit({ constraint }: Judge, { source, target }: Pair): boolean {
   if (least([source.truth, target.truth]) < 1) return false;
   const read = { source: source.one.product.read, target: target.one.product.read };
-  const { elements } = rules.compileRule(constraint.bound);
-  return elements.every((element) => rules.judgeElement(element, read).truth === 1);
+  const { elements } = compileRule(constraint.bound);
+  return elements.every((element) => judgeElement(element, read).truth === 1);
 }
 
 function listPairs(judge: Judge, set: readonly SetProduct[]): Pair[] {
@@ -306,9 +320,9 @@ const productsOf = ({ source, target }: Pair) => ({ source: source.one.product, 
 /** A match that fails is false whichever side the products are on. */
 function weigh(judge: Judge, pair: Pair) {
   const { source, target } = productsOf(pair);
-  const { elements } = rules.compileRule(judge.constraint.bound);
+  const { elements } = compileRule(judge.constraint.bound);
   const judged = elements.map((element) =>
-    rules.judgeElement(element, { source: source.read, target: target.read }),
+    judgeElement(element, { source: source.read, target: target.read }),
   );
   const matched = least(judged.map(({ truth }) => truth));
   return { judged, truth: matched < 0 ? matched : least([matched, pair.source.truth, pair.target.truth]) };
@@ -319,14 +333,13 @@ interface Total {
   readonly source: Standing;
   readonly targets: readonly Standing[];
   readonly sum: ComparableValue;
-  readonly limits: readonly rules.RowedValue[];
+  readonly limits: readonly RowedValue[];
   /** Products that lack a value that is needed. */
   readonly incomplete: readonly JudgedProduct[];
   readonly truth: Truth;
 }
 
-const comparisonOf = ({ constraint }: Judge) =>
-  (rules.compileRule(constraint.bound).matches as [rules.CompiledMatch])[0];
+const comparisonOf = ({ constraint }: Judge) => (compileRule(constraint.bound).matches as [CompiledMatch])[0];
 const summedBy = (judge: Judge): ComparedAttribute => comparisonOf(judge).target;
 
 function listTotals(judge: Judge, set: readonly SetProduct[], mayBeNegative: MayBeNegative): Total[] {
@@ -368,7 +381,7 @@ function listTotals(judge: Judge, set: readonly SetProduct[], mayBeNegative: May
 const wantsLess = (operator: Operator) => operator === 'less' || operator === 'lessOrEqual';
 
 /** Of several values, the one whose sum compares most easily, as one suffices (§12.2 rule 9). */
-function chooseCounted({ product }: SetProduct, { target, operator }: rules.CompiledMatch) {
+function chooseCounted({ product }: SetProduct, { target, operator }: CompiledMatch) {
   const sign = wantsLess(operator) ? 1 : -1;
   const [best] = product.read(target).toSorted((a, b) => sign * compareValues(a.comparable, b.comparable));
   return best;
@@ -398,9 +411,9 @@ function describeTotal(judge: Judge, { source, targets, sum, limits, incomplete,
     source: identifier,
     relation,
     verdict: verdictOf(truth),
-    operator: operator as rules.TotalOperator,
-    total: { ...(total as rules.TotalValue), sum: sum.text, parts },
-    limit: { ...(limit as rules.ComputedValue), values: limits.map(({ text = '' }) => text) },
+    operator: operator as TotalOperator,
+    total: { ...(total as TotalValue), sum: sum.text, parts },
+    limit: { ...(limit as ComputedValue), values: limits.map(({ text = '' }) => text) },
     missing: distinct(missing),
   };
 }

@@ -1,6 +1,25 @@
 /**
  * The door of links: listed relations, as lines of a source and its targets, read, stored in pieces and put in place by tasks.
  */
-export * from './link-lines.ts';
-export * from './link-tasks.ts';
+export {
+  identifierOf,
+  isQuantity,
+  type LinkLine,
+  LinkReader,
+  MOST_QUANTITY,
+  mergeLines,
+  TARGETS_PER_SOURCE,
+  toTarget,
+} from './link-lines.ts';
+export {
+  type AcceptedLinks,
+  type LinkOrder,
+  type LinkPage,
+  type LinkResult,
+  type ListSize,
+  type ReadLine,
+  RelationLinks,
+  type SentLinks,
+  type StagedPiece,
+} from './link-tasks.ts';
 export { createTableTasks } from './table-tasks.ts';

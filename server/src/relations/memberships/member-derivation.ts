@@ -1,18 +1,36 @@
 import type { DerivedBatch, DerivedFrom, DerivedSource } from '../../catalog/catalog.ts';
 import type { Comparable, ComparedAttribute, Operator, ProductTest } from '../../catalog/filters/filters.ts';
 import type { DerivedColumns, ProductPacker } from '../../catalog/products/products.ts';
-import * as definitions from '../definitions/definitions.ts';
+import {
+  attributeOf,
+  type BoundRule,
+  type CompiledMatch,
+  type CompiledRule,
+  compileRule,
+  type ReadValues,
+  readFrom,
+  SIDES,
+  type Side,
+} from '../definitions/definitions.ts';
 import { encodeKey, encodeRank, encodeValue } from './index-key.ts';
 import { createColumns, type DescribedMember, SideMembers } from './member-columns.ts';
 import { type Membership, packValues } from './membership.ts';
 import { type LookedAt, NO_NUMBERS, NumberedProduct, type ReadAttribute } from './numbered-product.ts';
 import { Encodings, NONE, Tuples, UNKNOWN, weigh } from './numbering.ts';
-import * as indexes from './rule-index.ts';
+import {
+  ENTRIES_PER_PRODUCT,
+  extremeOf,
+  listEntries,
+  listKeyed,
+  pickDecisive,
+  planIndex,
+  type RuleIndex,
+} from './rule-index.ts';
 
 /** A rule whose index is complete or being built. */
 export interface BuildRule {
   readonly build: number;
-  readonly bound: definitions.BoundRule;
+  readonly bound: BoundRule;
 }
 
 /** How many numbers are given to the values of a catalog before all are given anew; long texts count as several. */
@@ -31,8 +49,8 @@ export class Memberships {
     this.rules = builds.map(({ build, bound }) => {
       // Rules that use the same attribute in the same way share what was read of it.
       const attributes = bound.attributes.map((one) => shared.getOrInsert(JSON.stringify(one), one));
-      const rule = definitions.compileRule({ ...bound, attributes });
-      return { build, rule, index: indexes.planIndex(rule), attributes };
+      const rule = compileRule({ ...bound, attributes });
+      return { build, rule, index: planIndex(rule), attributes };
     });
   }
 
@@ -68,8 +86,8 @@ type Report = (identifier: string, build: number) => void;
 
 interface CompiledBuild {
   readonly build: number;
-  readonly rule: definitions.CompiledRule;
-  readonly index: indexes.RuleIndex | undefined;
+  readonly rule: CompiledRule;
+  readonly index: RuleIndex | undefined;
   readonly attributes: readonly ComparedAttribute[];
 }
 
@@ -87,7 +105,7 @@ class NumberedRules {
     this.sides = rules.flatMap((one) => {
       // Relations with the same sorting share their ranks.
       const shared = ranks.getOrInsertComputed(JSON.stringify(one.rule.sort), () => new Encodings());
-      return definitions.SIDES.map((side) => new RuleSide(one, side, { read, ranks: shared, compared }));
+      return SIDES.map((side) => new RuleSide(one, side, { read, ranks: shared, compared }));
     });
     this.sized = [...read.values(), compared, ...ranks.values(), ...this.sides.map(({ keys }) => keys)];
   }
@@ -99,12 +117,12 @@ class NumberedRules {
 
 /** @returns all attributes that a rule reads; a value computed from an attribute counts as one of its own */
 export const listRead = (
-  { matches }: definitions.CompiledRule,
+  { matches }: CompiledRule,
   attributes: readonly ComparedAttribute[],
 ): ComparedAttribute[] => [...attributes, ...matches.flatMap(({ source, target }) => [source, target])];
 
 interface Equality {
-  readonly match: definitions.CompiledMatch;
+  readonly match: CompiledMatch;
   readonly read: ReadAttribute;
   /** Whether values equal only themselves, without those of a table. */
   readonly isOwn: boolean;
@@ -118,8 +136,8 @@ class RuleSide implements DescribedMember {
   readonly ranks: Encodings;
   readonly compared: Encodings;
   readonly keys = new Encodings();
-  readonly side: definitions.Side;
-  private readonly index: indexes.RuleIndex | undefined;
+  readonly side: Side;
+  private readonly index: RuleIndex | undefined;
   /** All that its rule reads of a product. */
   readonly reads: readonly ReadAttribute[];
   private readonly matched: readonly ReadAttribute[];
@@ -148,11 +166,11 @@ class RuleSide implements DescribedMember {
 
   constructor(
     { build, rule, index, attributes }: CompiledBuild,
-    side: definitions.Side,
+    side: Side,
     parts: { read: NumberedProduct['attributes']; ranks: Encodings; compared: Encodings },
   ) {
     const readOf = (attribute: ComparedAttribute) => parts.read.get(attribute) as ReadAttribute;
-    const sideOf = (match: definitions.CompiledMatch) => readOf(definitions.attributeOf(match, side));
+    const sideOf = (match: CompiledMatch) => readOf(attributeOf(match, side));
     this.build = build;
     this.side = side;
     this.index = index;
@@ -182,7 +200,7 @@ class RuleSide implements DescribedMember {
     this.rank = this.findRank();
     this.memberKeys = NO_NUMBERS;
     this.memberCompared = NO_NUMBERS;
-    if (this.index !== undefined) this.describeEntries(this.index, definitions.readFrom(product));
+    if (this.index !== undefined) this.describeEntries(this.index, readFrom(product));
     else if (this.matched.every(({ present }) => present.length > 0)) this.describeMatches();
     return this;
   }
@@ -192,8 +210,7 @@ class RuleSide implements DescribedMember {
     for (let at = 0; at < sorts.length; at += 1) {
       const { read, direction } = sorts[at] as (typeof sorts)[number];
       const { present } = read;
-      const best =
-        present.length < 2 ? present[0] : read.pick((values) => indexes.extremeOf(values, direction));
+      const best = present.length < 2 ? present[0] : read.pick((values) => extremeOf(values, direction));
       rankTuple[at] = (best ?? NONE) + 1;
     }
     const known = this.rankTuples.find(rankTuple);
@@ -211,9 +228,7 @@ class RuleSide implements DescribedMember {
       const { read, operator } = comparisons[at] as (typeof comparisons)[number];
       const { present } = read;
       const decisive =
-        present.length === 1
-          ? present[0]
-          : read.pick((values) => indexes.pickDecisive(values, operator, this.side));
+        present.length === 1 ? present[0] : read.pick((values) => pickDecisive(values, operator, this.side));
       decided[at] = decisive === undefined ? NONE : read.encode(decisive, this.compared);
     }
     this.memberCompared = decided;
@@ -235,7 +250,7 @@ class RuleSide implements DescribedMember {
   /** @returns the numbers of values that equal those of the other side */
   private listEqual({ read, match, isOwn }: Equality): readonly number[] {
     if (isOwn && read.present.length < 2) return read.present;
-    return indexes.listKeyed(match, this.side, read.list()).map((value) => read.numberOf(value));
+    return listKeyed(match, this.side, read.list()).map((value) => read.numberOf(value));
   }
 
   private findKey(key: readonly number[]): number {
@@ -245,8 +260,8 @@ class RuleSide implements DescribedMember {
     return this.keyTuples.keep(this.keys.add(encodeKey(values)));
   }
 
-  private describeEntries(index: indexes.RuleIndex, read: definitions.ReadValues): void {
-    const entries = indexes.listEntries(index, this.side, read);
+  private describeEntries(index: RuleIndex, read: ReadValues): void {
+    const entries = listEntries(index, this.side, read);
     this.memberKeys = entries.map(({ key }) => this.findNamed(key));
     this.memberCompared = entries.flatMap(({ columns }) =>
       Array.from({ length: this.width }, (_, at) => this.findCompared(columns[at] ?? null)),
@@ -314,7 +329,7 @@ function combine(lists: readonly (readonly number[])[]): (readonly number[])[] {
   for (const numbers of lists)
     combined = combined
       .flatMap((start) => numbers.map((number) => [...start, number]))
-      .slice(0, indexes.ENTRIES_PER_PRODUCT);
+      .slice(0, ENTRIES_PER_PRODUCT);
   return combined;
 }
 
@@ -363,7 +378,7 @@ class MembershipBatch implements DerivedBatch {
       else into.addText(`${source.readOwn(row, 'groupIdentifier')}\0[`);
       isAny = true;
       side.write(into);
-      if (side.memberKeys.length < indexes.ENTRIES_PER_PRODUCT || side.build === cut) continue;
+      if (side.memberKeys.length < ENTRIES_PER_PRODUCT || side.build === cut) continue;
       cut = side.build;
       this.report(source.readOwn(row, 'identifier'), cut);
     }

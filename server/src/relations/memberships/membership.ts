@@ -1,7 +1,14 @@
 import type { PlacedDocument } from '../../catalog/catalog.ts';
 import { COMPARISONS, type Comparable, type Operator } from '../../catalog/filters/filters.ts';
 import type { ReportLine } from '../../tasks/tasks.ts';
-import * as rules from '../definitions/definitions.ts';
+import {
+  type BoundRule,
+  COMPARISONS_PER_RULE,
+  judgeElement,
+  type ReadValues,
+  type RelationDefinition,
+  type Side,
+} from '../definitions/definitions.ts';
 import { encodeKey, encodeValue, UNMATCHED_KEY } from './index-key.ts';
 import { ENTRIES_PER_PRODUCT, listProbes, type Probe, type RuleIndex } from './rule-index.ts';
 
@@ -9,14 +16,14 @@ import { ENTRIES_PER_PRODUCT, listProbes, type Probe, type RuleIndex } from './r
 export interface ServedRelation {
   readonly id: number;
   /** As stored; the index may be that of the previous definition. */
-  readonly definition: rules.RelationDefinition;
+  readonly definition: RelationDefinition;
   /** The settings that the index was made for: the definition may have others by now. */
   readonly twoWay: boolean;
   readonly excludeSameGroup: boolean;
   /** Whether a person lists what goes with what. */
   readonly isListed: boolean;
   readonly build: number;
-  readonly bound: rules.BoundRule;
+  readonly bound: BoundRule;
 }
 
 /**
@@ -25,7 +32,7 @@ export interface ServedRelation {
  */
 export interface Membership {
   readonly build: number;
-  readonly side: rules.Side;
+  readonly side: Side;
   /** Bytes in base64: the position of the product in the relation's order. */
   readonly rank: string;
   /**
@@ -46,7 +53,7 @@ export interface Membership {
 type PackedValue = Comparable | readonly [Comparable, string];
 
 /** @returns the values that a rule with an index of its own compares, in the form of a membership */
-export function packValues({ attributes }: RuleIndex, side: rules.Side, read: rules.ReadValues): string {
+export function packValues({ attributes }: RuleIndex, side: Side, read: ReadValues): string {
   const values = attributes[side].map((attribute) =>
     read(attribute).map(
       ({ comparable, row }): PackedValue => (row === undefined ? comparable : [comparable, row]),
@@ -56,7 +63,7 @@ export function packValues({ attributes }: RuleIndex, side: rules.Side, read: ru
 }
 
 /** @returns the values of a membership, as they were when it was derived */
-function readValuesOf({ attributes }: RuleIndex, { side, values = '' }: Membership): rules.ReadValues {
+function readValuesOf({ attributes }: RuleIndex, { side, values = '' }: Membership): ReadValues {
   const packed = JSON.parse(Buffer.from(values, 'base64').toString()) as PackedValue[][];
   return (attribute) =>
     (packed[attributes[side].indexOf(attribute)] ?? []).map((one) =>
@@ -79,7 +86,7 @@ export function createJudge(index: RuleIndex, member: Membership): (other: Membe
     const read = member.side === 'source' ? { source: own, target: across } : { source: across, target: own };
     const assumed = new Set<string>();
     for (const element of index.rule.elements) {
-      const judged = rules.judgeElement(element, read);
+      const judged = judgeElement(element, read);
       if (judged.truth < 1) return FAILS;
       for (const name of judged.assumed) assumed.add(name);
     }
@@ -176,11 +183,11 @@ const toMembership = ([build, side, rank, compared, keys, values]: PackedMembers
 });
 
 /** Whether stored memberships include one of the side. */
-export const isMember = (packed: string, build: number, side: rules.Side): boolean =>
+export const isMember = (packed: string, build: number, side: Side): boolean =>
   packed.includes(`[${build},${sideNumber(side)},`);
 
 /** @returns one membership; of a text only its part is parsed, as base64 contains no brackets */
-export function unpackMember(packed: string | readonly PackedMembership[], build: number, side: rules.Side) {
+export function unpackMember(packed: string | readonly PackedMembership[], build: number, side: Side) {
   const place = sideNumber(side);
   if (typeof packed !== 'string') {
     const found = packed.find((one) => one[0] === build && one[1] === place);
@@ -206,9 +213,9 @@ export interface MemberRow {
   readonly compared: readonly (Buffer | null)[];
 }
 
-export const COMPARED_COLUMNS = Array.from({ length: rules.COMPARISONS_PER_RULE }, (_, at) => `c${at + 1}`);
+export const COMPARED_COLUMNS = Array.from({ length: COMPARISONS_PER_RULE }, (_, at) => `c${at + 1}`);
 
-export const sideNumber = (side: rules.Side): 0 | 1 => (side === 'source' ? 0 : 1);
+export const sideNumber = (side: Side): 0 | 1 => (side === 'source' ? 0 : 1);
 
 /** What members become when their products have ids. */
 export interface GroupedDocument extends PlacedDocument {

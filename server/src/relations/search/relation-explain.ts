@@ -1,5 +1,12 @@
 import { describeBriefly } from '../../catalog/browse/browse.ts';
-import * as filters from '../../catalog/filters/filters.ts';
+import {
+  type ComparedAttribute,
+  compileFilter,
+  type Filter,
+  listConditions,
+  readComparables,
+  viewUpload,
+} from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import type {
   ExplainedElement,
@@ -7,7 +14,25 @@ import type {
   Explanation,
   RelatedReason,
 } from '../definitions/definitions.ts';
-import * as rules from '../definitions/definitions.ts';
+import {
+  type BoundRule,
+  type CompiledMatch,
+  compiledOf,
+  compileRule,
+  describeMatch,
+  finderOf,
+  isApart,
+  isPair,
+  type Judgement,
+  judgeElement,
+  type Match,
+  type MatchElement,
+  type MatchWords,
+  matchesOf,
+  type RowedValue,
+  type Side,
+  textsOf,
+} from '../definitions/definitions.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
 import { type MatchType, type SearchedRelation, searchRelated, searchSide } from './related-search.ts';
 import type { RelationView } from './related-view.ts';
@@ -23,15 +48,15 @@ type ExplainedFilter =
   | Condition;
 
 export function explainPair(
-  bound: rules.BoundRule,
-  { source, target }: Readonly<Record<rules.Side, UploadedProduct>>,
+  bound: BoundRule,
+  { source, target }: Readonly<Record<Side, UploadedProduct>>,
   locale: string,
 ): RelatedReason {
-  const find = rules.finderOf(bound);
-  const explainSide = (filter: filters.Filter, product: UploadedProduct): Explained => ({
-    holds: filters.compileFilter(filter, find)(filters.viewUpload(product)),
+  const find = finderOf(bound);
+  const explainSide = (filter: Filter, product: UploadedProduct): Explained => ({
+    holds: compileFilter(filter, find)(viewUpload(product)),
     ...(isNested(filter) && { filter: explainFilter(filter, product, find) }),
-    conditions: filters.listConditions(filter).map((condition) => explainCondition(condition, product, find)),
+    conditions: listConditions(filter).map((condition) => explainCondition(condition, product, find)),
   });
   const judged = judgeElements(bound, { source, target });
   const isAssumed = judged.every(({ truth }) => truth === 1);
@@ -46,18 +71,18 @@ export function explainPair(
 
 /** @returns the elements of a rule with the compared values and sentences on them, and the additions of `add` for each */
 export const explainElements = <More>(
-  bound: rules.BoundRule,
-  judged: readonly rules.Judgement[],
-  { locale, add }: { readonly locale: string; readonly add: (judgement: rules.Judgement) => More },
+  bound: BoundRule,
+  judged: readonly Judgement[],
+  { locale, add }: { readonly locale: string; readonly add: (judgement: Judgement) => More },
 ): (ExplainedElement & More)[] => {
-  const texts = rules.textsOf(locale);
-  return rules.compileRule(bound).elements.map((element, place) => {
-    const written = rules.matchesOf(bound.rule.match[place] as rules.MatchElement);
-    const { [place]: whole } = judged as rules.Judgement[];
-    const explained = rules.compiledOf(element).map((match, at) => {
-      const judgement = (whole?.inner?.[at] ?? whole) as rules.Judgement;
-      const words = rules.describeMatch(match, judgement, texts);
-      return { ...explainMatch(match, written[at] as rules.Match, judgement), ...words, ...add(judgement) };
+  const texts = textsOf(locale);
+  return compileRule(bound).elements.map((element, place) => {
+    const written = matchesOf(bound.rule.match[place] as MatchElement);
+    const { [place]: whole } = judged as Judgement[];
+    const explained = compiledOf(element).map((match, at) => {
+      const judgement = (whole?.inner?.[at] ?? whole) as Judgement;
+      const words = describeMatch(match, judgement, texts);
+      return { ...explainMatch(match, written[at] as Match, judgement), ...words, ...add(judgement) };
     });
     const [only] = explained as [(typeof explained)[number]];
     if ('operator' in element) return only;
@@ -65,31 +90,31 @@ export const explainElements = <More>(
     return {
       holds: whole?.truth === 1,
       [kind]: explained,
-      ...add(whole as rules.Judgement),
+      ...add(whole as Judgement),
     } as ExplainedElement & More;
   });
 };
 
 /** @returns the judgement of each element of the rule for two products */
 export const judgeElements = (
-  bound: rules.BoundRule,
-  { source, target }: Readonly<Record<rules.Side, UploadedProduct>>,
-): rules.Judgement[] =>
-  rules.compileRule(bound).elements.map((element) =>
-    rules.judgeElement(element, {
-      source: (attribute) => filters.readComparables(source, attribute),
-      target: (attribute) => filters.readComparables(target, attribute),
+  bound: BoundRule,
+  { source, target }: Readonly<Record<Side, UploadedProduct>>,
+): Judgement[] =>
+  compileRule(bound).elements.map((element) =>
+    judgeElement(element, {
+      source: (attribute) => readComparables(source, attribute),
+      target: (attribute) => readComparables(target, attribute),
     }),
   );
 
 function explainMatch(
-  match: rules.CompiledMatch,
-  { missing, table, ...written }: rules.Match,
-  { truth, values: { target: left, source: right } }: rules.Judgement,
-): Omit<ExplainedMatch, keyof rules.MatchWords> {
-  const ofTarget = left.filter((a) => right.some((b) => rules.isPair(match, b, a)));
-  const ofSource = right.filter((b) => left.some((a) => rules.isPair(match, b, a)));
-  const termOf = (value: rules.Match['source']) => {
+  match: CompiledMatch,
+  { missing, table, ...written }: Match,
+  { truth, values: { target: left, source: right } }: Judgement,
+): Omit<ExplainedMatch, keyof MatchWords> {
+  const ofTarget = left.filter((a) => right.some((b) => isPair(match, b, a)));
+  const ofSource = right.filter((b) => left.some((a) => isPair(match, b, a)));
+  const termOf = (value: Match['source']) => {
     if (typeof value === 'string' || 'field' in value) return undefined;
     const { attribute, ...term } = value;
     return term;
@@ -104,35 +129,35 @@ function explainMatch(
     ...(missing !== undefined && { missing }),
     ...(table !== undefined && { table }),
     holds: truth === 1,
-    targetValues: textsOf(ofTarget, left),
-    sourceValues: textsOf(ofSource, right),
+    targetValues: valueTextsOf(ofTarget, left),
+    sourceValues: valueTextsOf(ofSource, right),
   };
 }
 
 /** For other filters, the list of conditions is complete. */
-const isNested = (filter: filters.Filter) =>
+const isNested = (filter: Filter) =>
   'any' in filter || 'not' in filter || ('all' in filter && filter.all.some((one) => isGroup(one)));
-const isGroup = (filter: filters.Filter) => 'all' in filter || 'any' in filter || 'not' in filter;
+const isGroup = (filter: Filter) => 'all' in filter || 'any' in filter || 'not' in filter;
 
 function explainFilter(
-  filter: filters.Filter,
+  filter: Filter,
   product: UploadedProduct,
-  find: (name: string) => filters.ComparedAttribute,
+  find: (name: string) => ComparedAttribute,
 ): ExplainedFilter {
-  const holds = filters.compileFilter(filter, find)(filters.viewUpload(product));
-  const explain = (one: filters.Filter) => explainFilter(one, product, find);
+  const holds = compileFilter(filter, find)(viewUpload(product));
+  const explain = (one: Filter) => explainFilter(one, product, find);
   if ('all' in filter) return { holds, all: filter.all.map(explain) };
   if ('any' in filter) return { holds, any: filter.any.map(explain) };
   return 'not' in filter ? { holds, not: explain(filter.not) } : explainCondition(filter, product, find);
 }
 
 function explainCondition(
-  condition: filters.Filter,
+  condition: Filter,
   product: UploadedProduct,
-  find: (name: string) => filters.ComparedAttribute,
+  find: (name: string) => ComparedAttribute,
 ): Condition {
-  const test = filters.compileFilter(condition, find);
-  const view = filters.viewUpload(product);
+  const test = compileFilter(condition, find);
+  const view = viewUpload(product);
   const holds = test(view);
   if ('category' in condition) {
     const isUnder = (path: readonly string[]) => test({ ...view, categories: [path] });
@@ -141,18 +166,18 @@ function explainCondition(
   }
   if (!('attribute' in condition))
     return { condition, holds, values: 'identifiers' in condition ? [product.identifier] : [] };
-  const values = filters.readComparables(product, find(condition.attribute));
+  const values = readComparables(product, find(condition.attribute));
   const { identifier, categories } = view;
   const satisfying = values.filter(({ comparable }) =>
     test({ identifier, categories, valuesOf: () => [comparable] }),
   );
-  return { condition, holds, values: textsOf(satisfying, values) };
+  return { condition, holds, values: valueTextsOf(satisfying, values) };
 }
 
 const orAll = <Value>(satisfying: readonly Value[], all: readonly Value[]) =>
   satisfying.length > 0 ? satisfying : all;
 
-const textsOf = (satisfying: readonly rules.RowedValue[], all: readonly rules.RowedValue[]) =>
+const valueTextsOf = (satisfying: readonly RowedValue[], all: readonly RowedValue[]) =>
   orAll(satisfying, all).map(({ text = '' }) => text);
 
 /** @returns on which side stands the product that was requested, and the one that was found */
@@ -247,7 +272,7 @@ const holdsThroughout = ({ source, target, match }: RelatedReason) =>
 
 function describeExclusion(requested: UploadedProduct, found: UploadedProduct, excludeSameGroup: boolean) {
   if (requested.identifier === found.identifier) return 'same product';
-  return rules.isApart(requested, found, excludeSameGroup) ? null : 'same group';
+  return isApart(requested, found, excludeSameGroup) ? null : 'same group';
 }
 
 /** What a product leads to and what leads to it, by relation, with the reason. Source: docs/interface.md §12.7. */
@@ -273,7 +298,7 @@ export function relateProduct(
   const product = JSON.parse(upload.raw) as UploadedProduct;
   const source = view.findSource(identifier);
   /** Best first; those of a group together. */
-  const describeSide = (side: rules.Side) => {
+  const describeSide = (side: Side) => {
     const across = side === 'source' ? 'target' : 'source';
     const matchType = side === 'source' ? 'FIRST_WAY' : 'SECOND_WAY';
     const { build, isListed } = relation;

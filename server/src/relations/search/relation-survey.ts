@@ -3,7 +3,14 @@ import type { Comparable } from '../../catalog/filters/filters.ts';
 import type { UploadedProduct } from '../../catalog/products/products.ts';
 import { type Budget, isTooLong } from '../../storage/threads/threads.ts';
 import type { CardProduct, RelationSurvey, SurveyCard } from '../definitions/definitions.ts';
-import * as rules from '../definitions/definitions.ts';
+import {
+  type BoundRule,
+  type CompiledElement,
+  compileRule,
+  isApart,
+  type Judgement,
+  type Side,
+} from '../definitions/definitions.ts';
 import { type FoundGroups, type SearchedRelation, searchRelated } from './related-search.ts';
 import type { RelationView, StoredUpload } from './related-view.ts';
 import { explainPair, judgeElements, orient } from './relation-explain.ts';
@@ -19,11 +26,11 @@ export interface SurveyedCatalog {
     searches?: readonly { readonly relation: SearchedRelation; readonly limit: number }[],
     limit?: Budget,
   ): Promise<Result>;
-  countMembers(build: number, side: rules.Side): Promise<number>;
+  countMembers(build: number, side: Side): Promise<number>;
   /** @returns the products of which only the first combinations of values count, by id */
   listCut(build: number): Promise<readonly string[]>;
   /** @returns identifiers of a side, one in `every`, by id */
-  sampleMembers(build: number, side: rules.Side, every: number): Promise<readonly string[]>;
+  sampleMembers(build: number, side: Side, every: number): Promise<readonly string[]>;
 }
 
 /** One state of a catalog, on which an unstored rule is tried. */
@@ -123,7 +130,7 @@ async function readCards(
     const others = targets.flatMap((identifier) => readUpload(view, identifier) ?? []);
     return shown.flatMap(({ identifier, found }) => {
       const source = readUpload(view, identifier);
-      const far = source ? others.filter((other) => rules.isApart(source, other, excludeSameGroup)) : [];
+      const far = source ? others.filter((other) => isApart(source, other, excludeSameGroup)) : [];
       return source ? [describeCard(view, bound, { source, found, others: far, locale })] : [];
     });
   });
@@ -165,7 +172,7 @@ function scatter(count: number): number[] {
 const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
 
 /** @returns an even selection of at most the given number */
-export const spread = <Item>(list: readonly Item[], most: number): Item[] =>
+export const pickEvenly = <Item>(list: readonly Item[], most: number): Item[] =>
   list.filter(
     (_, at) => Math.floor((at * most) / list.length) !== Math.floor(((at - 1) * most) / list.length),
   );
@@ -201,7 +208,7 @@ class Tally {
   listShown(): ShownSource[] {
     const nothing: FoundGroups = { matchType: 'FIRST_WAY', groups: [] };
     const without = this.without.toSorted((a, b) => a - b).map((place) => ({ place, found: nothing }));
-    return [...spread(this.examples, CARDS.with), ...without.slice(0, CARDS.without)].map(
+    return [...pickEvenly(this.examples, CARDS.with), ...without.slice(0, CARDS.without)].map(
       ({ place, found }) => ({ identifier: this.identifiers[place] as string, found }),
     );
   }
@@ -243,7 +250,7 @@ interface OpenCard extends CardWords, Pick<ShownSource, 'found'> {
 
 function describeCard(
   view: RelationView,
-  bound: rules.BoundRule,
+  bound: BoundRule,
   { source, found, others, locale }: OpenCard,
 ): SurveyCard {
   const toCard = (other: UploadedProduct, variants: number): CardProduct => ({
@@ -265,12 +272,12 @@ function readUpload(view: RelationView, identifier: string): UploadedProduct | u
 }
 
 /** @returns the target that fails the fewest matches; among equals, the one whose numbers are off by the smallest share */
-function findNearest(bound: rules.BoundRule, source: UploadedProduct, targets: readonly UploadedProduct[]) {
-  const { elements } = rules.compileRule(bound);
+function findNearest(bound: BoundRule, source: UploadedProduct, targets: readonly UploadedProduct[]) {
+  const { elements } = compileRule(bound);
   let best: { target: UploadedProduct; missed: number } | undefined;
   for (const target of targets) {
     const judged = judgeElements(bound, { source, target });
-    const misses = elements.map((one, at) => countMissed(one, judged[at] as rules.Judgement));
+    const misses = elements.map((one, at) => countMissed(one, judged[at] as Judgement));
     const missed = misses.reduce((sum, one) => sum + one, 0);
     if (best === undefined || missed < best.missed) best = { target, missed };
   }
@@ -284,14 +291,14 @@ const WHOLLY = 1;
  * @returns 0 for an element that holds, else 1 for each of its matches that fails plus the distance of its
  * numbers, from 0 to 1; for alternatives, the nearest
  */
-function countMissed(element: rules.CompiledElement, judged: rules.Judgement): number {
+function countMissed(element: CompiledElement, judged: Judgement): number {
   if (judged.truth === 1) return 0;
   const failing = (judged.inner ?? [judged]).filter(({ truth }) => truth !== 1);
   const missed = failing.map((one) => 1 + measureMiss(one));
   return 'any' in element ? Math.min(...missed) : missed.reduce((sum, one) => sum + one, 0);
 }
 
-function measureMiss({ values: { source, target } }: rules.Judgement): number {
+function measureMiss({ values: { source, target } }: Judgement): number {
   const distances = target.flatMap((a) => source.map((b) => distance(a.comparable, b.comparable)));
   return Math.min(WHOLLY, ...distances);
 }

@@ -20,17 +20,40 @@ import {
 } from '../memberships/memberships.ts';
 import { type CatalogColumns, findEdge, RuleMembers } from './catalog-columns.ts';
 import type { SearchedRelation } from './related-search.ts';
-import * as views from './related-view.ts';
+import {
+  type Candidate,
+  type CandidateSearch,
+  type Comparison,
+  FetchedView,
+  type FoundSource,
+  holdsFor,
+  listComparisons,
+  mergeRanked,
+  type RelationView,
+  type ShareLists,
+  SORTED_AT_MOST,
+  type Variant,
+} from './related-view.ts';
 import { explainPair } from './relation-explain.ts';
-import * as surveys from './relation-survey.ts';
+import {
+  CARDS,
+  type CardWords,
+  pickEvenly,
+  RESULTS,
+  type SurveyedCatalog,
+  type SurveyTime,
+  surveyRelation,
+  TRIED_BUILD,
+  type TriedCatalog,
+} from './relation-survey.ts';
 
 /** An unstored rule, tried on the in-memory part of a catalog. */
 
 interface ReadCatalog {
   readonly columns: CatalogColumns;
   /** Where uploads are fetched: the state that the columns belong to. */
-  readonly catalog: Pick<surveys.TriedCatalog, 'findUploads'>;
-  readonly share: views.ShareLists;
+  readonly catalog: Pick<TriedCatalog, 'findUploads'>;
+  readonly share: ShareLists;
   /** Numbers of members in the catalog, if the columns have only a part of them. */
   readonly counts?: Readonly<Record<Side, number>>;
 }
@@ -42,13 +65,13 @@ const CHECKED = 1_000;
 export async function tryOnColumns(
   read: ReadCatalog,
   tried: Omit<SearchedRelation, 'build' | 'isListed'>,
-  time: surveys.SurveyTime,
+  time: SurveyTime,
 ): Promise<RelationSurvey> {
   const catalog = surveyColumns(read, tried.bound, time.limit);
-  return surveys.surveyRelation(catalog, { ...tried, isListed: false, build: surveys.TRIED_BUILD }, time);
+  return surveyRelation(catalog, { ...tried, isListed: false, build: TRIED_BUILD }, time);
 }
 
-function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: Budget): surveys.SurveyedCatalog {
+function surveyColumns(read: ReadCatalog, bound: BoundRule, whole: Budget): SurveyedCatalog {
   const { columns, catalog } = read;
   const members = deriveMembers(columns, bound, whole);
   const { places, cut } = members;
@@ -86,12 +109,12 @@ interface Members {
 
 interface Known extends ReadCatalog, Members {
   /** By group, as many sources lead to the same ones. */
-  readonly variants: Map<string, readonly views.Variant[]>;
+  readonly variants: Map<string, readonly Variant[]>;
 }
 
 function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: Budget): Members {
   const cut: string[] = [];
-  const rules = new Memberships([{ build: surveys.TRIED_BUILD, bound }]);
+  const rules = new Memberships([{ build: TRIED_BUILD, bound }]);
   const batch = rules.openBatch(columns, (identifier) => cut.push(identifier));
   const packer = new ProductPacker();
   const packed: string[] = [];
@@ -108,7 +131,7 @@ function deriveMembers(columns: CatalogColumns, bound: BoundRule, limit: Budget)
     documents[place] = { id, productId: id, group: columns.groupAt(place) };
   }
   const listOn = (side: Side) =>
-    members.filter((place) => isMember(packed[place] as string, surveys.TRIED_BUILD, side));
+    members.filter((place) => isMember(packed[place] as string, TRIED_BUILD, side));
   const places = { source: listOn('source'), target: listOn('target') };
   const derived = batch.finish();
   return { places, packed, cut, lists: listByKey(derived ? placeMembers(derived, documents) : [], limit) };
@@ -138,8 +161,8 @@ function listByKey(rows: Iterable<MemberRow>, limit: Budget): Map<string, KeyedL
 const toLatin1 = (bytes: Buffer): string => bytes.toString('latin1');
 
 /** Only uploads are fetched. */
-class ColumnView extends views.FetchedView implements views.RelationView {
-  readonly share: views.ShareLists;
+class ColumnView extends FetchedView implements RelationView {
+  readonly share: ShareLists;
   private readonly known: Known;
   private readonly limit: Budget;
 
@@ -150,7 +173,7 @@ class ColumnView extends views.FetchedView implements views.RelationView {
     this.share = known.share;
   }
 
-  override findSource(identifier: string): views.FoundSource | undefined {
+  override findSource(identifier: string): FoundSource | undefined {
     this.limit.check();
     const { columns, packed } = this.known;
     const place = columns.placeOf(identifier);
@@ -159,22 +182,22 @@ class ColumnView extends views.FetchedView implements views.RelationView {
     return { productId: columns.idAt(place), group: columns.groupAt(place), memberships };
   }
 
-  override *listCandidates(search: views.CandidateSearch): Generator<views.Candidate, void> {
-    const conditions = views.listComparisons(search, 'latin1');
+  override *listCandidates(search: CandidateSearch): Generator<Candidate, void> {
+    const conditions = listComparisons(search, 'latin1');
     const lists = search.opposite.keys.map((key) => {
       const text = Buffer.from(key, 'base64').toString('latin1');
       const list = this.known.lists.get(`${sideNumber(search.side)} ${text}`);
       return list === undefined ? [] : listInReach(list, conditions);
     });
     let seen = 0;
-    for (const candidate of views.mergeRanked(lists)) {
+    for (const candidate of mergeRanked(lists)) {
       seen += 1;
       if (seen % CHECKED === 0) this.limit.check();
       yield candidate;
     }
   }
 
-  override listVariants(group: string): readonly views.Variant[] {
+  override listVariants(group: string): readonly Variant[] {
     const { columns, packed, variants } = this.known;
     return variants.getOrInsertComputed(group, () =>
       columns
@@ -194,7 +217,7 @@ class ColumnView extends views.FetchedView implements views.RelationView {
 }
 
 /** A member of a list, with bytes as text with the same order. */
-interface ListedMember extends views.Candidate {
+interface ListedMember extends Candidate {
   readonly rank: string;
   readonly compared: readonly (string | null)[];
 }
@@ -207,26 +230,23 @@ interface KeyedList {
 }
 
 /** @returns the members for which all conditions hold, by rank; a few in reach of the first are sorted, not all scanned */
-function* listInReach(
-  list: KeyedList,
-  conditions: readonly views.Comparison[],
-): Generator<ListedMember, void> {
+function* listInReach(list: KeyedList, conditions: readonly Comparison[]): Generator<ListedMember, void> {
   const [first, ...others] = conditions;
   const near = first === undefined ? undefined : findNear(list, first);
   const rest = near === undefined ? conditions : others;
   for (const member of near ?? list.members)
-    if (rest.every((one) => views.holdsFor(one, member.compared[one.at] ?? null))) yield member;
+    if (rest.every((one) => holdsFor(one, member.compared[one.at] ?? null))) yield member;
 }
 
 /** @returns those in reach, by rank; undefined if there are many, or the order of values does not help */
-function findNear(list: KeyedList, comparison: views.Comparison): ListedMember[] | undefined {
+function findNear(list: KeyedList, comparison: Comparison): ListedMember[] | undefined {
   if (comparison.at !== 0 || comparison.sql === '<>') return undefined;
   list.byFirst ??= list.members.toSorted((a, b) => compare(firstOf(a), firstOf(b)));
   const { byFirst } = list;
   const isBelow = comparison.sql.startsWith('<');
-  const edge = findEdge(byFirst, (member) => views.holdsFor(comparison, firstOf(member)) === isBelow);
+  const edge = findEdge(byFirst, (member) => holdsFor(comparison, firstOf(member)) === isBelow);
   const near = isBelow ? [0, edge] : [edge, byFirst.length];
-  if ((near[1] as number) - (near[0] as number) >= views.SORTED_AT_MOST) return undefined;
+  if ((near[1] as number) - (near[0] as number) >= SORTED_AT_MOST) return undefined;
   return byFirst.slice(...near).sort(byRank);
 }
 
@@ -239,9 +259,9 @@ const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 /** A survey of a total, which relates no products. @throws search_too_long */
 export async function surveyTotal(
-  catalog: surveys.TriedCatalog,
+  catalog: TriedCatalog,
   bound: BoundRule,
-  { limit, cards }: { readonly limit: Budget; readonly cards?: surveys.CardWords | undefined },
+  { limit, cards }: { readonly limit: Budget; readonly cards?: CardWords | undefined },
 ): Promise<RelationSurvey> {
   const { counts, columns } = await RuleMembers.read(catalog, bound, { limit });
   return {
@@ -260,22 +280,15 @@ export async function surveyTotal(
 
 /** Some products with a limit, each with some that are added up, as if each of those were the only one. */
 async function readCards(
-  { findUploads }: surveys.TriedCatalog,
+  { findUploads }: TriedCatalog,
   bound: BoundRule,
-  {
-    columns,
-    limit,
-    locale,
-  }: surveys.CardWords & { readonly columns: CatalogColumns; readonly limit: Budget },
+  { columns, limit, locale }: CardWords & { readonly columns: CatalogColumns; readonly limit: Budget },
 ) {
   const { isOn } = compileRule(bound);
   const sides = { source: [] as string[], target: [] as string[] };
   for (const view of columns.views(bound.attributes, limit))
     for (const side of SIDES) if (isOn[side](view)) sides[side].push(view.identifier);
-  const [sources, targets] = [
-    surveys.spread(sides.source, surveys.CARDS.with),
-    surveys.spread(sides.target, surveys.RESULTS),
-  ];
+  const [sources, targets] = [pickEvenly(sides.source, CARDS.with), pickEvenly(sides.target, RESULTS)];
   const uploads = (await findUploads([...sources, ...targets])).map(
     ({ raw }) => JSON.parse(raw) as UploadedProduct,
   );

@@ -15,7 +15,21 @@ import {
   run,
   sql,
 } from '../../storage/storage.ts';
-import * as definitions from '../definitions/definitions.ts';
+import {
+  bindRule,
+  isIndexed,
+  isListed,
+  listTables,
+  markOfRelation,
+  markOfTable,
+  type Relation,
+  type RelationDefinition,
+  type RemovedRelation,
+  ruleOf,
+  type SavedRelation,
+  type SentTable,
+  type StoredTable,
+} from '../definitions/definitions.ts';
 import type { BuildRule, ServedRelation } from '../memberships/memberships.ts';
 import { findTable, findTables } from './table-store.ts';
 
@@ -34,7 +48,7 @@ interface RelationRow {
   readonly updatedAt: number;
 }
 
-function toRelation({ definition, problem, active, next, ...stored }: RelationRow): definitions.Relation {
+function toRelation({ definition, problem, active, next, ...stored }: RelationRow): Relation {
   const built = active !== null && active === next ? 'ready' : 'building';
   const state = problem === null ? built : 'misconfigured';
   return { ...stored, definition: JSON.parse(definition), problem: problem ?? undefined, state };
@@ -47,7 +61,7 @@ export const isUnbuilt = ({ active, next }: Pick<RelationRow, 'active' | 'next'>
 const RELATION = sql`select id, definition, problem, active_build as active, wanted_build as next,
   created_at as "createdAt", updated_at as "updatedAt" from relation where ${own()}`;
 
-export function* listRelations(): Program<definitions.Relation[]> {
+export function* listRelations(): Program<Relation[]> {
   return (yield* listRows()).map(toRelation);
 }
 
@@ -60,7 +74,7 @@ const VERSION = byEngine({
 
 export interface ListedRelations {
   readonly version: number;
-  readonly relations: readonly definitions.Relation[];
+  readonly relations: readonly Relation[];
 }
 
 /** One statement, so that the relations are of the version that comes with them. */
@@ -71,7 +85,7 @@ export function* readListed(): Program<ListedRelations> {
   return { version: found[0]?.version ?? 0, relations };
 }
 
-export function* findRelation(id: number): Program<definitions.Relation | undefined> {
+export function* findRelation(id: number): Program<Relation | undefined> {
   const found = yield* findRow(id);
   return found && toRelation(found);
 }
@@ -92,13 +106,13 @@ export function* listBuilt(): Program<ServedRelation[]> {
     from relation r join relation_build b on ${own('b')} and b.id = r.active_build
     where ${own('r')} and r.problem is null order by r.id`;
   return found.map(({ definition: text, rule, ...row }) => {
-    const definition = JSON.parse(text) as definitions.RelationDefinition;
+    const definition = JSON.parse(text) as RelationDefinition;
     return {
       ...row,
       definition,
       twoWay: row.twoWay === 1,
       excludeSameGroup: row.excludeSameGroup === 1,
-      isListed: definitions.isListed(definition),
+      isListed: isListed(definition),
       bound: JSON.parse(rule),
     };
   });
@@ -122,11 +136,11 @@ export function* listBuildNumbers(): Program<string> {
 /** Creates or replaces a relation. @returns undefined if the one to replace does not exist */
 export function* saveRelation(
   catalog: ChangedCatalog,
-  { id, expected, definition, at }: definitions.SavedRelation,
-): Program<definitions.Relation | undefined> {
+  { id, expected, definition, at }: SavedRelation,
+): Program<Relation | undefined> {
   const present = id === undefined ? undefined : yield* findRelation(id);
   if (id !== undefined && present === undefined) return undefined;
-  if (present !== undefined) refuseOtherState(expected, definitions.markOfRelation(present));
+  if (present !== undefined) refuseOtherState(expected, markOfRelation(present));
   const known = id ?? catalog.takeId('relation');
   const text = JSON.stringify(definition);
   yield* run(
@@ -143,11 +157,11 @@ export function* saveRelation(
 /** @returns whether it existed */
 export function* deleteRelation(
   catalog: ChangedCatalog,
-  { id, expected, at }: definitions.RemovedRelation & { readonly at: number },
+  { id, expected, at }: RemovedRelation & { readonly at: number },
 ): Program<boolean> {
   const present = yield* findRelation(id);
   if (present === undefined) return false;
-  refuseOtherState(expected, definitions.markOfRelation(present));
+  refuseOtherState(expected, markOfRelation(present));
   yield* announceRelation(id, at, { change: 'deleted' });
   yield* run`delete from relation where ${own()} and id = ${id}`;
   catalog.affect('answers');
@@ -164,7 +178,7 @@ export function* announceRelation(
 ): Program<void> {
   const type = 'problem' in what ? 'relation.unhealthy' : 'relation.changed';
   const found = yield* findRow(id);
-  const { name, tag } = JSON.parse(found?.definition ?? '{}') as Partial<definitions.RelationDefinition>;
+  const { name, tag } = JSON.parse(found?.definition ?? '{}') as Partial<RelationDefinition>;
   yield* announce([{ type, at, data: { relationId: id, name, tag, ...what } }]);
 }
 
@@ -176,7 +190,7 @@ export function* bindRelations(catalog: ChangedCatalog, at: number): Program<num
 }
 
 export interface SavedTable {
-  readonly table: definitions.SentTable;
+  readonly table: SentTable;
   /** Whether to create it; else one with its name is replaced. */
   readonly isNew: boolean;
   /** Whether the caller builds the relations that name it; otherwise nothing is stored if there are any. */
@@ -192,11 +206,11 @@ export interface SavedTable {
 export function* saveTable(
   catalog: ChangedCatalog,
   { table: { name, description, pairs }, isNew, isFollowed, expected, at }: SavedTable,
-): Program<{ readonly isUsed?: true; readonly table?: definitions.StoredTable | undefined }> {
+): Program<{ readonly isUsed?: true; readonly table?: StoredTable | undefined }> {
   const present = yield* findTable(name);
   if (isNew && present !== undefined) throw new ServiceError('table_exists', { values: [name] });
   if (!isNew && present === undefined) return {};
-  if (present !== undefined) refuseOtherState(expected, definitions.markOfTable(present));
+  if (present !== undefined) refuseOtherState(expected, markOfTable(present));
   const users = yield* listUsers(name);
   if (users.length > 0 && !isFollowed) return { isUsed: true };
   const definition = JSON.stringify({ ...(description !== undefined && { description }), pairs });
@@ -217,7 +231,7 @@ export function* deleteTable(
 ): Program<boolean> {
   const present = yield* findTable(name);
   if (present === undefined) return false;
-  refuseOtherState(expected, definitions.markOfTable(present));
+  refuseOtherState(expected, markOfTable(present));
   const users = yield* listUsers(name);
   if (users.length > 0) {
     const details = users.map(({ id, definition }) => `relation ${id}, ${definition.name}`);
@@ -229,20 +243,18 @@ export function* deleteTable(
 }
 
 /** @returns the relations whose matches name the table */
-function* listUsers(name: string): Program<definitions.Relation[]> {
-  return (yield* listRelations()).filter(({ definition }) =>
-    definitions.listTables(definitions.ruleOf(definition)).includes(name),
-  );
+function* listUsers(name: string): Program<Relation[]> {
+  return (yield* listRelations()).filter(({ definition }) => listTables(ruleOf(definition)).includes(name));
 }
 
 /** @returns whether the relation's index must be built */
 function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program<boolean> {
   const relation = yield* findRow(id);
   if (relation === undefined) return false;
-  const definition = JSON.parse(relation.definition) as definitions.RelationDefinition;
-  const rule = definitions.ruleOf(definition);
+  const definition = JSON.parse(relation.definition) as RelationDefinition;
+  const rule = ruleOf(definition);
   const { attributes } = yield* catalog.readOntology();
-  const result = definitions.bindRule(rule, attributes, yield* findTables(definitions.listTables(rule)));
+  const result = bindRule(rule, attributes, yield* findTables(listTables(rule)));
   if ('bound' in result)
     return yield* bindToBuild(catalog, relation, { definition, rule: JSON.stringify(result.bound) });
   const { problem } = result;
@@ -258,10 +270,10 @@ function* bindRelation(catalog: ChangedCatalog, id: number, at: number): Program
 function* bindToBuild(
   catalog: ChangedCatalog,
   relation: RelationRow,
-  { definition, rule }: { readonly definition: definitions.RelationDefinition; readonly rule: string },
+  { definition, rule }: { readonly definition: RelationDefinition; readonly rule: string },
 ): Program<boolean> {
   const { id, active: present } = relation;
-  const kind = definitions.isIndexed(definition) ? 'rule' : 'links';
+  const kind = isIndexed(definition) ? 'rule' : 'links';
   const known = yield* cell<number>`select id from relation_build
     where ${own()} and id in (${present}, ${relation.next}) and rule = ${rule} order by id limit 1`;
   const next = known ?? (yield* insertBuild(catalog, { relationId: id, rule, kind }));

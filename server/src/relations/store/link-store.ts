@@ -20,7 +20,22 @@ import {
   text,
 } from '../../storage/storage.ts';
 import type { Budget } from '../../storage/threads/threads.ts';
-import * as links from '../links/links.ts';
+import {
+  type AcceptedLinks,
+  identifierOf,
+  type LinkLine,
+  type LinkOrder,
+  type LinkPage,
+  LinkReader,
+  type LinkResult,
+  type ListSize,
+  mergeLines,
+  type ReadLine,
+  type SentLinks,
+  type StagedPiece,
+  TARGETS_PER_SOURCE,
+  toTarget,
+} from '../links/links.ts';
 import { announceRelation, insertStagedList } from './definition-store.ts';
 
 /**
@@ -52,16 +67,16 @@ function* requireStaged(build: number): Program<void> {
  * @returns sources that exceed the limit of targets, whose further ones are omitted
  * @throws not_ready if the list was released
  */
-export function* stageLinks({ build, lines }: links.StagedPiece): Program<string[]> {
+export function* stageLinks({ build, lines }: StagedPiece): Program<string[]> {
   yield* requireStaged(build);
-  const merged = links.mergeLines(lines);
+  const merged = mergeLines(lines);
   const sources = yield* openSources(build, [...merged.keys()]);
   const added: [number, number, string, number | null][] = [];
   const tooMany: string[] = [];
   for (const [source, targets] of merged) {
     const { line, known } = sources.get(source) as KnownSource;
     const fresh = [...targets].filter(([target]) => !known.has(target));
-    const room = links.TARGETS_PER_SOURCE - known.size;
+    const room = TARGETS_PER_SOURCE - known.size;
     if (fresh.length > room) tooMany.push(source);
     for (const [at, [target, quantity = null]] of fresh.slice(0, room).entries())
       added.push([line, known.size + at, target, quantity]);
@@ -109,8 +124,8 @@ function* lastLine(build: number): Program<number> {
 /** Puts a staged list in place, or applies it to the present one. @throws not_ready if the staged list was released */
 export function* applyLinks(
   catalog: ChangedCatalog,
-  order: links.LinkOrder,
-): Program<{ result: links.LinkResult; isDone: boolean }> {
+  order: LinkOrder,
+): Program<{ result: LinkResult; isDone: boolean }> {
   const { relationId, staged, mode } = order;
   const active = yield* cell<number>`select active_build from relation where ${own()} and id = ${relationId}`;
   if (active === undefined) return { result: { kind: 'missing' }, isDone: false };
@@ -139,15 +154,15 @@ interface Lists {
 }
 
 /** @returns the number of sources and pairs in a list */
-export function* countList(build: number): Program<links.ListSize> {
-  const found = yield* row<links.ListSize>`select (select count(*) from relation_link_source where ${own()}
+export function* countList(build: number): Program<ListSize> {
+  const found = yield* row<ListSize>`select (select count(*) from relation_link_source where ${own()}
     and build_id = ${build}) as sources,
     (select count(*) from relation_link where ${own()} and build_id = ${build}) as pairs`;
   return found ?? { sources: 0, pairs: 0 };
 }
 
 /** @returns how many links of the active list are not in the staged one; for a change, of the sources that it names */
-function* countLost({ active, staged }: Lists, mode: links.LinkOrder['mode']): Program<number> {
+function* countLost({ active, staged }: Lists, mode: LinkOrder['mode']): Program<number> {
   const named = sql`from relation_link_source s
     ${lookupJoin('relation_link_source', 'n', sql`n.build_id = ${staged} and n.source = s.source`)}
     ${linksOf(active, 's.line')}`;
@@ -201,7 +216,7 @@ const dropEmptySources = (build: number, which: Sql = sql`true`) =>
     where ${own('l')} and l.build_id = ${build} and l.line = relation_link_source.line limit 1) is null`;
 
 /** @returns lines of the list that answers use, in order; undefined if the relation has none */
-export function* readLinks(page: links.LinkPage): Program<readonly links.ReadLine[] | undefined> {
+export function* readLinks(page: LinkPage): Program<readonly ReadLine[] | undefined> {
   const { relationId, source, after, limit } = page;
   const list = yield* findList(relationId);
   if (list === undefined) return undefined;
@@ -219,7 +234,7 @@ export function* readLinks(page: links.LinkPage): Program<readonly links.ReadLin
   return [...lines].map(([line, its]) => ({
     line,
     source: its[0]?.source as string,
-    targets: its.map(({ target, quantity }) => links.toTarget(target, quantity)),
+    targets: its.map(({ target, quantity }) => toTarget(target, quantity)),
   }));
 }
 
@@ -236,17 +251,17 @@ const findList = (relationId: number) =>
     where ${own('r')} and r.id = ${relationId} and b.kind = 'links'`;
 
 /** @returns the links of these lines that the present list has, as distinct numbers */
-function* findUnchanged(relationId: number, lines: readonly links.LinkLine[]): Program<number[]> {
+function* findUnchanged(relationId: number, lines: readonly LinkLine[]): Program<number[]> {
   const list = yield* findList(relationId);
   if (list === undefined) return [];
   const pairs = lines.flatMap(({ source, targets }) =>
-    targets.map((target): [string, string] => [source, links.identifierOf(target)]),
+    targets.map((target): [string, string] => [source, identifierOf(target)]),
   );
   const found = yield* rows<{ line: number; place: number }>`select k.line, k.place
     from ${tabled('w', { source: 'text', target: 'text' }, pairs)}
     ${lookupJoin('relation_link_source', 's', sql`s.build_id = ${list} and s.source = w.source`)}
     ${lookupJoin('relation_link', 'k', sql`k.build_id = ${list} and k.target = w.target and k.line = s.line`)}`;
-  return found.map(({ line, place }) => line * links.TARGETS_PER_SOURCE + place);
+  return found.map(({ line, place }) => line * TARGETS_PER_SOURCE + place);
 }
 
 /** @returns how many links the present list has */
@@ -268,15 +283,15 @@ const PIECE_LINKS = 10_000;
 /** @throws request_invalid, body_too_large, body_not_unpacked, storage_full; then nothing is stored */
 export async function acceptLinks(
   { payloads, read }: LinkReaderParts,
-  { projectId, relationId, bytes, encoding, maxMib, isCounted }: links.SentLinks & { projectId: number },
+  { projectId, relationId, bytes, encoding, maxMib, isCounted }: SentLinks & { projectId: number },
   budget: Budget,
-): Promise<links.AcceptedLinks> {
+): Promise<AcceptedLinks> {
   const name = `links-${randomUUID()}`;
   const payloadNames: string[] = [];
   const unchanged = new DistinctNumbers();
-  let piece: links.LinkLine[] = [];
+  let piece: LinkLine[] = [];
   let size = 0;
-  const reader = new links.LinkReader((line) => {
+  const reader = new LinkReader((line) => {
     piece.push(line);
     size += 1 + line.targets.length;
   });

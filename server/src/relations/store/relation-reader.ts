@@ -25,7 +25,30 @@ import {
 } from '../fit/fit.ts';
 import type { SentLinks } from '../links/links.ts';
 import type { ServedRelation } from '../memberships/memberships.ts';
-import * as search from '../search/search.ts';
+import {
+  ColumnCache,
+  type ExplainInput,
+  explainRelation,
+  type ListBasis,
+  listWords,
+  type ProductRelation,
+  type ProductRelationsInput,
+  type RelatedList,
+  type RelatedSearch,
+  type RelationView,
+  RuleMembers,
+  readingLimit,
+  relateProduct,
+  type SearchedRelation,
+  type ShareLists,
+  type StoredUpload,
+  type SurveyedCatalog,
+  type SurveyTime,
+  surveyRelation,
+  surveyTotal,
+  type TriedCatalog,
+  tryOnColumns,
+} from '../search/search.ts';
 import { listBuilt, listRelations } from './definition-store.ts';
 import { acceptLinks, countList } from './link-store.ts';
 import { findNewestDocument, hasAnyDocument, listSigned } from './signed-store.ts';
@@ -45,7 +68,7 @@ export interface RelationCatalogs {
   /** Runs the work on one state of the catalog, again if the view lacked something. */
   answer<Result>(
     request: { readonly input: MetRelateInput; readonly limit: Budget },
-    work: (relations: CatalogRelations, view: search.RelationView) => Result,
+    work: (relations: CatalogRelations, view: RelationView) => Result,
   ): Promise<Result>;
   /**
    * Runs the work on one state of the catalog, which lasts until the work ends. `isFresh`: it must see what was
@@ -66,7 +89,7 @@ export type InspectedCatalog = ReturnType<typeof toInspected>;
 export const toInspected = (
   budget: Budget,
   perform: Perform,
-  { version, read }: Pick<search.SurveyedCatalog & search.TriedCatalog, 'version' | 'read'>,
+  { version, read }: Pick<SurveyedCatalog & TriedCatalog, 'version' | 'read'>,
 ) => ({ version, read, ...budget.meter(listReads(perform)) });
 
 const listReads = (perform: Perform) => ({
@@ -92,18 +115,18 @@ export interface InProject {
 }
 
 /** What an operation has besides its question. */
-type Parts = FitParts & search.SurveyTime & { readonly surveys: SurveyCache };
+type Parts = FitParts & SurveyTime & { readonly surveys: SurveyCache };
 
 /**
  * The operations of the threads that answer relations, each on one state of the catalog. When its time is up,
  * a survey returns what it has, and a question about one product is refused.
  */
-export function readerOperations(catalogs: RelationCatalogs, columns = new search.ColumnCache()) {
+export function readerOperations(catalogs: RelationCatalogs, columns = new ColumnCache()) {
   const constraints = new ConstraintCache();
   const negatives = new NegativeValues();
   const surveys = new SurveyCache();
   const inspecting =
-    ({ limitOf, isFresh = false }: { limitOf: typeof search.readingLimit; isFresh?: boolean }) =>
+    ({ limitOf, isFresh = false }: { limitOf: typeof readingLimit; isFresh?: boolean }) =>
     <Request extends InProject, Result>(
       work: (catalog: InspectedCatalog, request: Request, parts: Parts) => Promise<Result>,
     ) =>
@@ -122,9 +145,9 @@ export function readerOperations(catalogs: RelationCatalogs, columns = new searc
         relations.relate(view, input),
       ),
     relateProduct: question(relateProductToAll),
-    explainRelation: question(async (catalog, pair: search.ExplainInput) => {
+    explainRelation: question(async (catalog, pair: ExplainInput) => {
       const relation = await catalog.findBuilt(pair.id);
-      return relation && catalog.read((view) => search.explainRelation(view, relation, pair));
+      return relation && catalog.read((view) => explainRelation(view, relation, pair));
     }),
     judgeFit: question(async (catalog, input: FitInput, parts) =>
       shareText(await answerFit(catalog, input, parts)),
@@ -132,7 +155,7 @@ export function readerOperations(catalogs: RelationCatalogs, columns = new searc
     surveyRelation: survey(surveyStored),
     tryRelation: (request: TriedRelation & Limited, budget: Budget) =>
       (isListed(request.definition) ? survey : freshSurvey)(tryRelation)(request, budget),
-    surveyMissing: inspecting({ limitOf: search.readingLimit })((catalog, { projectId }: InProject, parts) =>
+    surveyMissing: inspecting({ limitOf: readingLimit })((catalog, { projectId }: InProject, parts) =>
       surveyMissing(catalog, projectId, parts),
     ),
     acceptLinks: (sent: SentLinks & InProject, budget: Budget) => acceptLinks(catalogs, sent, budget),
@@ -171,14 +194,13 @@ async function tryRelation(
   const result = bindRule(rule, await catalog.listAttributes(), await catalog.findTables(listTables(rule)));
   if ('problem' in result) return result;
   const tried = { ...definition, bound: result.bound };
-  const limit = search.readingLimit(time);
-  if (!isIndexed(definition)) return search.surveyTotal(catalog, tried.bound, { limit, cards });
-  const words = search.listWords(rule.source, rule.target);
+  const limit = readingLimit(time);
+  if (!isIndexed(definition)) return surveyTotal(catalog, tried.bound, { limit, cards });
+  const words = listWords(rule.source, rule.target);
   const columns = await cached.read(projectId, catalog, { limit, words });
-  const read =
-    columns === undefined ? await search.RuleMembers.read(catalog, tried.bound, { limit }) : { columns };
+  const read = columns === undefined ? await RuleMembers.read(catalog, tried.bound, { limit }) : { columns };
   const share = createSharedLists().of(read.columns);
-  return search.tryOnColumns({ ...read, catalog, share }, tried, time);
+  return tryOnColumns({ ...read, catalog, share }, tried, time);
 }
 
 async function surveyStored(
@@ -192,32 +214,26 @@ async function surveyStored(
   return surveys.read(name, catalog.version, () => surveyBuilt(catalog, relation, time));
 }
 
-async function surveyBuilt(catalog: InspectedCatalog, relation: ServedRelation, time: search.SurveyTime) {
+async function surveyBuilt(catalog: InspectedCatalog, relation: ServedRelation, time: SurveyTime) {
   if (relation.definition.kind === 'total')
-    return search.surveyTotal(catalog, relation.bound, { limit: search.readingLimit(time) });
-  return relation.isListed
-    ? surveyLinks(catalog, relation, time)
-    : search.surveyRelation(catalog, relation, time);
+    return surveyTotal(catalog, relation.bound, { limit: readingLimit(time) });
+  return relation.isListed ? surveyLinks(catalog, relation, time) : surveyRelation(catalog, relation, time);
 }
 
 /** The survey of a relation of links, with its size. */
-async function surveyLinks(
-  catalog: InspectedCatalog,
-  surveyed: search.SearchedRelation,
-  time: search.SurveyTime,
-) {
-  const survey = await search.surveyRelation(catalog, surveyed, time);
+async function surveyLinks(catalog: InspectedCatalog, surveyed: SearchedRelation, time: SurveyTime) {
+  const survey = await surveyRelation(catalog, surveyed, time);
   return { ...survey, links: await catalog.countList(surveyed.build) };
 }
 
 /** Relation by relation, as a view retains everything it fetched. */
-async function relateProductToAll(catalog: InspectedCatalog, input: search.ProductRelationsInput) {
-  const found: search.ProductRelation[] = [];
+async function relateProductToAll(catalog: InspectedCatalog, input: ProductRelationsInput) {
+  const found: ProductRelation[] = [];
   if ((await catalog.read((view) => view.findUpload(input.identifier))) === undefined) return undefined;
   for (const relation of await catalog.listBuilt()) {
     // In both directions, whatever the relation answers, as a two-way relation does if it finds nothing.
     const searches = [{ relation: { ...relation, twoWay: true }, limit: input.limit }];
-    const related = await catalog.read((view) => search.relateProduct(view, relation, input), searches);
+    const related = await catalog.read((view) => relateProduct(view, relation, input), searches);
     if (related !== undefined) found.push(related);
   }
   return found;
@@ -229,20 +245,20 @@ export interface PassedProduct {
 }
 
 /** One state of a catalog, for a pass over all of it with related products. */
-export interface CatalogPass extends Pick<search.TriedCatalog, 'version' | 'findUploads'> {
+export interface CatalogPass extends Pick<TriedCatalog, 'version' | 'findUploads'> {
   readonly attributes: readonly Attribute[];
   /** The relations that give answers. */
   readonly relations: readonly ServedRelation[];
   /** @returns products by id, after `after`; fewer than `limit` where their uploads are large, and none at the end */
-  listUploads(after: number, limit: number): Promise<readonly search.StoredUpload[]>;
+  listUploads(after: number, limit: number): Promise<readonly StoredUpload[]>;
   /**
    * @param products by id
    * @returns, for each product and each requested relation, what it leads to
    */
   listRelated(
     products: readonly PassedProduct[],
-    searches: readonly search.RelatedSearch[],
-  ): Promise<readonly (readonly search.RelatedList[])[]>;
+    searches: readonly RelatedSearch[],
+  ): Promise<readonly (readonly RelatedList[])[]>;
 }
 
 /** Where a dedicated thread reads whole catalogs; the state lasts until the work ends. */
@@ -303,7 +319,7 @@ interface SharedList {
  * @param most approximate bytes over all catalogs
  */
 export function createSharedLists(most = 32 * 1024 * 1024): {
-  of(version: object, watch?: (basis?: search.ListBasis) => () => boolean): search.ShareLists;
+  of(version: object, watch?: (basis?: ListBasis) => () => boolean): ShareLists;
 } {
   const catalogs = new WeakMap<object, Map<string, SharedList>>();
   const queue = new Set<SharedList>();

@@ -4,7 +4,18 @@ import type { BudgetTerms, Operation, QuestionPool, ThreadPool } from '../../sto
 import type { FitInput } from '../fit/fit.ts';
 import type { LinkOrder, LinkPage, LinkResult, SentLinks, StagedPiece } from '../links/links.ts';
 import type { CatalogMark } from '../search/search.ts';
-import * as definitionStore from './definition-store.ts';
+import {
+  bindRelations,
+  deleteRelation,
+  deleteTable,
+  findRelation,
+  type ListedRelations,
+  listRelations,
+  listUnbuilt,
+  readListed,
+  saveRelation,
+  saveTable,
+} from './definition-store.ts';
 import { applyLinks, beginLinks, freeLinks, readLinks, stageLinks } from './link-store.ts';
 import { buildPage, type ChangedIndex, dropBuilds, findUnusedBuild } from './membership-store.ts';
 import type { InProject, ReaderOperations } from './relation-reader.ts';
@@ -42,13 +53,13 @@ export interface RelationWriter {
 
 /** Changes of a catalog by the writing threads, each in one transaction. */
 const CHANGES = {
-  bindRelations: definitionStore.bindRelations,
+  bindRelations: bindRelations,
   buildPage,
   dropBuilds,
-  saveRelation: definitionStore.saveRelation,
-  deleteRelation: definitionStore.deleteRelation,
-  saveTable: definitionStore.saveTable,
-  deleteTable: definitionStore.deleteTable,
+  saveRelation: saveRelation,
+  deleteRelation: deleteRelation,
+  saveTable: saveTable,
+  deleteTable: deleteTable,
   beginLinks,
   stageLinks: (_: ChangedIndex, piece: StagedPiece) => stageLinks(piece),
   freeLinks: (_: ChangedIndex, build: number) => freeLinks(build),
@@ -79,8 +90,8 @@ export function writerOperations({ read, transact }: RelationWriter): Record<str
       transact(projectId, () => applyFromOutside(order, (catalog) => applyLinks(catalog, order))),
     // Changes that may have nothing to do check that without the catalog's lock.
     async bindRelations([projectId, at]: [number, number]) {
-      const isAny = (await read(projectId, definitionStore.listRelations())).length > 0;
-      return isAny ? change(projectId, (changed) => definitionStore.bindRelations(changed, at)) : [];
+      const isAny = (await read(projectId, listRelations())).length > 0;
+      return isAny ? change(projectId, (changed) => bindRelations(changed, at)) : [];
     },
     dropBuilds: async ([projectId]: [number]) =>
       (await read(projectId, findUnusedBuild())) !== undefined && change(projectId, dropBuilds),
@@ -116,24 +127,24 @@ export function createThreadedRelations(
   const ask = asking({ ms: limitMs, refusal: 'search_too_long' });
   const survey = asking({ ms: limitMs * SURVEY_TIMES, refusal: 'search_too_long' });
   const accept = asking({ ms: ACCEPT_MS, refusal: 'question_too_long' });
-  const listed = new Map<number, definitionStore.ListedRelations>();
+  const listed = new Map<number, ListedRelations>();
 
   return {
     ...(mapTable(CHANGES, (_, name) => write(name)) as Changes),
     applyLinks: (projectId: number, order: LinkOrder) => write<LinkResult>('applyLinks')(projectId, order),
-    list: (projectId: number) => reads.read(projectId, definitionStore.listRelations()),
-    find: (projectId: number, id: number) => reads.read(projectId, definitionStore.findRelation(id)),
+    list: (projectId: number) => reads.read(projectId, listRelations()),
+    find: (projectId: number, id: number) => reads.read(projectId, findRelation(id)),
     findTable: (projectId: number, name: string) => reads.read(projectId, findTable(name)),
     listTables: (projectId: number, after: string, limit: number) =>
       reads.read(projectId, listTables(after, limit)),
-    listUnbuilt: (projectId: number) => reads.read(projectId, definitionStore.listUnbuilt()),
+    listUnbuilt: (projectId: number) => reads.read(projectId, listUnbuilt()),
     readLinks: (projectId: number, page: LinkPage) => reads.read(projectId, readLinks(page)),
     /** @returns the relations for an answer, as old as answers may be; cached by catalog version, as every answer needs them */
     async open(projectId: number) {
       const mark = await reads.readMark(projectId);
       const known = listed.get(projectId);
       if (known?.version === mark.version) return { mark, relations: known.relations };
-      const found = await reads.readForAnswers(projectId, definitionStore.readListed());
+      const found = await reads.readForAnswers(projectId, readListed());
       if (listed.size >= 1_000) listed.clear();
       listed.set(projectId, found);
       return { mark: { ...mark, version: found.version }, relations: found.relations };

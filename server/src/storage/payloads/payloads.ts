@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import * as zlib from 'node:zlib';
+import zlib from 'node:zlib';
 import { ServiceError } from '../../kernel/errors.ts';
 import { Turns } from '../../kernel/turns.ts';
 import { syncFolder } from '../data-folder.ts';

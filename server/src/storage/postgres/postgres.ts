@@ -1,9 +1,25 @@
 /** The door of PostgreSQL: connections, the control database on it, replicas, bulk copies. */
 export type { SqlSession, SqlValue } from '../program.ts';
-export * from './connections.ts';
-export * from './control-database.ts';
-export * from './copy-rows.ts';
-export * from './distribution.ts';
-export * from './migrate.ts';
-export * from './replicas.ts';
-export * from './trial-writes.ts';
+export {
+  createSchemaWatch,
+  isTimedOut,
+  nameSessions,
+  openPostgres,
+  type Postgres,
+  type PostgresSettings,
+  refuseMoved,
+  type SqlTransaction,
+  watchSchema,
+} from './connections.ts';
+export { openPostgresDatabase } from './control-database.ts';
+export { CopyRows, copyInto } from './copy-rows.ts';
+export {
+  DISTRIBUTED,
+  inspectCluster,
+  isWorkerAway,
+  planDistribution,
+  runDistribution,
+} from './distribution.ts';
+export { GONE_MS, inspectPostgres, isEmpty, migratePostgres, type PostgresFacts } from './migrate.ts';
+export { createReaders, type Readers, type ReplicatedSettings } from './replicas.ts';
+export { tryWrites } from './trial-writes.ts';

@@ -4,7 +4,18 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import * as kysely from 'kysely';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  sql as kyselySql,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteDialect,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
 import { ServiceError } from '../../kernel/errors.ts';
 import { dataFolderAt } from '../data-folder.ts';
 import type { ControlSchema, Database } from '../database.ts';
@@ -34,9 +45,24 @@ export {
   recordOwner,
   refuseStrayCatalogs,
 } from './catalog-owner.ts';
-export * from './file-check.ts';
+export {
+  checkSqliteFile,
+  createMarkMoves,
+  findDamage,
+  listMarked,
+  type MarkMoves,
+  openDamageMarks,
+} from './file-check.ts';
 export { findForeignSchema, findForeignSchemaIn } from './foreign-schema.ts';
-export * from './wal-frames.ts';
+export {
+  closeUnused,
+  copyFrames,
+  findWalEnd,
+  openOnce,
+  WalAppender,
+  type WalEnd,
+  WalReader,
+} from './wal-frames.ts';
 
 /** For a connection that writes where only a backup writes logs back. */
 export const KEEP_LOG = 'pragma wal_autocheckpoint = 0;';
@@ -350,24 +376,24 @@ export const CONTROL_PRAGMAS = `
  */
 export function openControlDatabase(path: string, keepsLog = false): Database {
   const reader = openSqlite(path, CONTROL_PRAGMAS);
-  const read = new kysely.Kysely<ControlSchema>({
+  const read = new Kysely<ControlSchema>({
     dialect: new ReadingDialect({ database: preparingOnce(reader) }),
   });
   const entry = new URL(`./control-writer${extname(import.meta.url)}`, import.meta.url);
   const thread = createThreadPool(entry, { size: 1, workerData: { path, keepsLog } });
-  const writer = new kysely.Kysely<ControlSchema>({
+  const writer = new Kysely<ControlSchema>({
     dialect: {
-      createAdapter: () => new kysely.SqliteAdapter(),
+      createAdapter: () => new SqliteAdapter(),
       createDriver: () => createThreadDriver(thread),
-      createIntrospector: (db) => new kysely.SqliteIntrospector(db),
-      createQueryCompiler: () => new kysely.SqliteQueryCompiler(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
     },
   });
   return {
     isShared: false,
     processId: randomBytes(8).toString('hex'),
     read,
-    now: kysely.sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
+    now: kyselySql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
     write: (_of, work) => writer.transaction().execute(work),
     async close() {
       await writer.destroy();
@@ -381,30 +407,30 @@ export function openControlDatabase(path: string, keepsLog = false): Database {
  * A read has finished when its call returns, so no read waits. Kysely's own queue wakes all waiting reads
  * whenever one starts: 12,000 reads at once took 10 s.
  */
-class ReadingDialect extends kysely.SqliteDialect {
-  override createAdapter(): kysely.SqliteAdapter {
+class ReadingDialect extends SqliteDialect {
+  override createAdapter(): SqliteAdapter {
     return new ReadingAdapter();
   }
 }
 
-class ReadingAdapter extends kysely.SqliteAdapter {
+class ReadingAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;
   }
 }
 
 /** The only connection of the writer's thread; one transaction uses it at a time. */
-function createThreadDriver(thread: ThreadPool): kysely.Driver {
+function createThreadDriver(thread: ThreadPool): Driver {
   let turn: Promise<void> = Promise.resolve();
   let release: () => void = () => {};
-  const connection: kysely.DatabaseConnection = {
-    executeQuery: <Row>({ sql, parameters }: kysely.CompiledQuery) =>
-      thread.run<kysely.QueryResult<Row>>('execute', { sql, parameters }, { key: 0 }),
+  const connection: DatabaseConnection = {
+    executeQuery: <Row>({ sql, parameters }: CompiledQuery) =>
+      thread.run<QueryResult<Row>>('execute', { sql, parameters }, { key: 0 }),
     streamQuery: () => {
       throw new Error('writes are not streamed');
     },
   };
-  const execute = (sql: string) => connection.executeQuery(kysely.CompiledQuery.raw(sql));
+  const execute = (sql: string) => connection.executeQuery(CompiledQuery.raw(sql));
   return {
     async init() {},
     async acquireConnection() {

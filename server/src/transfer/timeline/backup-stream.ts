@@ -4,7 +4,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { closeUnused } from '../../storage/sqlite/sqlite.ts';
 import { dataFolderAt } from '../../storage/storage.ts';
 import { FAILURES, fromData, inData } from './failures.ts';
-import * as leasing from './leases.ts';
+import {
+  HANDOVER_MS,
+  type HeldLease,
+  handoverOf,
+  LEASE_MS,
+  listLeases,
+  RENEW_MS,
+  readHandover,
+  readLease,
+  renewLease,
+  takeLease,
+} from './leases.ts';
 import { makeHolder, NOTHING_SENT, readLocalState, statePath, writeLocalState } from './local-state.ts';
 import { findBase, findLast, findOwnTarget, refuseForeign } from './own-target.ts';
 import { VanishedTarget } from './place.ts';
@@ -36,9 +47,9 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   const folder = new WatchedFolder(dataDir, local?.files ?? NOTHING_SENT, isSealed);
   folder.hold();
   const stopped = new AbortController();
-  let lease: leasing.HeldLease | undefined;
+  let lease: HeldLease | undefined;
   /** The leases that led to this one; they do not change any more. */
-  let leases: readonly leasing.HeldLease[] = [];
+  let leases: readonly HeldLease[] = [];
   let seq = 0;
   /** The highest number that a segment may have got. */
   let attempts = 0;
@@ -131,9 +142,9 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     return noteFailure(state, error);
   }
 
-  async function begin(): Promise<leasing.HeldLease> {
+  async function begin(): Promise<HeldLease> {
     const backup = await findOwnTarget(target, { local, fresh });
-    const found = await leasing.listLeases(target);
+    const found = await listLeases(target);
     const last = found.at(-1);
     const isOwn = last !== undefined && last.holder === local?.holder;
     const held = isOwn ? { ...last, handedOver: undefined } : await takeNext(found, backup);
@@ -150,7 +161,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   }
 
   /** Nothing that was sent may be missing in the target, because what follows builds on it. */
-  function continueFrom(last: Span | undefined, held: leasing.HeldLease): void {
+  function continueFrom(last: Span | undefined, held: HeldLease): void {
     const reached = Math.max(held.from, last?.to ?? 0);
     const known = Math.max(seq, held.sent?.to ?? 0, local?.seq ?? 0);
     sent = last && { to: last.to, at: last.at };
@@ -162,7 +173,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     seq = Math.max(reached, known) + Number(isLost);
   }
 
-  async function checkBase({ epoch }: leasing.HeldLease): Promise<void> {
+  async function checkBase({ epoch }: HeldLease): Promise<void> {
     const problem = await findProblem(epoch);
     if (problem !== undefined) noteMissing(problem);
     needsBase = base === undefined || problem !== undefined;
@@ -176,7 +187,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     return known && `${known} is missing`;
   }
 
-  async function takeNext(found: readonly leasing.HeldLease[], backup: string): Promise<leasing.HeldLease> {
+  async function takeNext(found: readonly HeldLease[], backup: string): Promise<HeldLease> {
     const last = found.at(-1);
     if (last !== undefined) {
       refuseForeign(found, local, place.url);
@@ -188,7 +199,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     writeLocalState(dataDir, own);
     // Saved before it is taken, so that a lease whose answer is lost is recognised as its own.
     local = own;
-    const taken = await leasing.takeLease(target, last, { holder: own.holder, from: own.seq });
+    const taken = await takeLease(target, last, { holder: own.holder, from: own.seq });
     if (taken === undefined) {
       if (own.epoch === 0) rmSync(statePath(dataDir));
       throw new NotTheWriter(`Another service began to write to ${place.url}`);
@@ -197,13 +208,9 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   }
 
   /** @throws NotTheWriter unless the lease expires, because its holder is gone */
-  async function waitForEnd(last: leasing.HeldLease): Promise<void> {
-    for (
-      const until = performance.now() + leasing.LEASE_MS;
-      performance.now() < until;
-      await delay(leasing.RENEW_MS / 4)
-    ) {
-      const now = await leasing.readLease(target, last.epoch);
+  async function waitForEnd(last: HeldLease): Promise<void> {
+    for (const until = performance.now() + LEASE_MS; performance.now() < until; await delay(RENEW_MS / 4)) {
+      const now = await readLease(target, last.epoch);
       if (now?.renewedAt !== last.renewedAt)
         throw new NotTheWriter(
           `Another service writes to ${place.url}: stop it, or make this one the writer by relata promote`,
@@ -217,30 +224,30 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   }
 
   /** @throws NotTheWriter when another writer has taken the next epoch */
-  async function checkLease(held: leasing.HeldLease): Promise<void> {
+  async function checkLease(held: HeldLease): Promise<void> {
     const now = performance.now();
     if (now - checkedAt < LEASE_CHECK_MS) return;
-    if ((await leasing.readLease(target, held.epoch + 1)) !== undefined)
+    if ((await readLease(target, held.epoch + 1)) !== undefined)
       throw new NotTheWriter('Another service was promoted and writes to the target of the backup now');
     checkedAt = now;
     const request = await findRequest(held);
     if (request !== undefined) await handOver(held, request);
-    else if (now - renewedAt >= leasing.RENEW_MS) await renew(held);
+    else if (now - renewedAt >= RENEW_MS) await renew(held);
   }
 
   /** @returns the request that is followed, or a new one */
-  async function findRequest({ epoch }: leasing.HeldLease): Promise<string | undefined> {
-    const request = await leasing.readHandover(target, epoch, isSealed);
+  async function findRequest({ epoch }: HeldLease): Promise<string | undefined> {
+    const request = await readHandover(target, epoch, isSealed);
     return handover?.request ?? (request === ignoredRequest ? undefined : request);
   }
 
-  async function renew(held: leasing.HeldLease): Promise<void> {
-    await leasing.renewLease(target, { ...held, renewedAt: Date.now(), sent });
+  async function renew(held: HeldLease): Promise<void> {
+    await renewLease(target, { ...held, renewedAt: Date.now(), sent });
     renewedAt = performance.now();
   }
 
   /** Looks whether the target still holds this backup, with its base and segments. @throws VanishedTarget */
-  async function checkTarget({ epoch }: leasing.HeldLease): Promise<void> {
+  async function checkTarget({ epoch }: HeldLease): Promise<void> {
     const now = performance.now();
     if (now - inspectedAt < checkMs || house !== undefined) return;
     inspectedAt = now;
@@ -273,13 +280,13 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   }
 
   /** Refuses changes, even in requests under way, sends what there is, and announces it; until another service has the lease. */
-  async function handOver(held: leasing.HeldLease, request: string): Promise<void> {
+  async function handOver(held: HeldLease, request: string): Promise<void> {
     handover ??= beginHandover(request);
     if (performance.now() < handover.until) {
       await sendChanges(held);
       return renew({ ...held, handedOver: seq });
     }
-    await target.remove(leasing.handoverOf(held.epoch));
+    await target.remove(handoverOf(held.epoch));
     await renew(held);
     endHandover(handover);
   }
@@ -296,7 +303,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
   function beginHandover(request: string) {
     state[STATE.isHandingOver] = 1;
     try {
-      const until = performance.now() + leasing.HANDOVER_MS;
+      const until = performance.now() + HANDOVER_MS;
       return { lock: inData(() => lockChanges(dataDir)), until, request };
     } catch (error) {
       state[STATE.isHandingOver] = 0;
@@ -304,7 +311,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     }
   }
 
-  async function sendChanges(held: leasing.HeldLease): Promise<boolean> {
+  async function sendChanges(held: HeldLease): Promise<boolean> {
     if (!needsBase && !folder.hasChanged()) {
       state[STATE.behindSince] = 0;
       return false;
@@ -323,7 +330,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     }
   }
 
-  async function send(cut: Cut, { epoch }: leasing.HeldLease): Promise<void> {
+  async function send(cut: Cut, { epoch }: HeldLease): Promise<void> {
     const [from, isBase] = [seq, needsBase];
     // An attempt whose answer is lost may have arrived, so no other segment gets its number.
     attempts = Math.max(attempts, from) + 1;
@@ -361,7 +368,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     return { wantsBase: false };
   }
 
-  function tidyTarget({ epoch }: leasing.HeldLease): void {
+  function tidyTarget({ epoch }: HeldLease): void {
     const now = performance.now();
     if (now - housedAt < HOUSE_MS || house !== undefined) return;
     housedAt = now;
@@ -387,7 +394,7 @@ export function createBackupStream(settings: StreamSettings, state: StreamState)
     house = added;
   }
 
-  async function finish(held: leasing.HeldLease): Promise<void> {
+  async function finish(held: HeldLease): Promise<void> {
     await sendChanges(held);
     // It says which segment is the last one.
     if (handover === undefined) await renew(held);

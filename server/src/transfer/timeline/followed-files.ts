@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import * as fs from 'node:fs';
+import fs from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import {
@@ -8,7 +8,13 @@ import {
   findWalEnd,
   WalAppender,
 } from '../../storage/sqlite/sqlite.ts';
-import * as storage from '../../storage/storage.ts';
+import {
+  dataFolderAt,
+  listCatalogs,
+  makeStoreFolders,
+  newestOf,
+  USER_VERSION_AT,
+} from '../../storage/storage.ts';
 import { DamagedObject, type Entry, type EntryHead } from './objects.ts';
 import { connect, stampOf } from './watched-file.ts';
 import type { SentFiles } from './watched-folder.ts';
@@ -46,7 +52,7 @@ export class FollowedFiles {
 
   constructor(root: string) {
     this.root = root;
-    storage.makeStoreFolders(storage.dataFolderAt(root));
+    makeStoreFolders(dataFolderAt(root));
   }
 
   /** @throws OtherSchema before any of its changes is visible */
@@ -178,9 +184,9 @@ function refuseForeign(file: string, foreign: readonly string[]): void {
 /** The first page holds the version, and every migration changes it. */
 function refuseNewer({ file, pages, pageSize }: Pages, bytes: Uint8Array): void {
   if (!pages.includes(1)) return;
-  const at = pages.indexOf(1) * pageSize + storage.USER_VERSION_AT;
+  const at = pages.indexOf(1) * pageSize + USER_VERSION_AT;
   const present = Buffer.from(bytes.buffer, bytes.byteOffset).readInt32BE(at);
-  const known = storage.newestOf(kindOf(file));
+  const known = newestOf(kindOf(file));
   if (present > known) throw new OtherSchema(file, present, known);
 }
 
@@ -194,8 +200,8 @@ function writePages(target: number, { pageSize, pages }: Pages, bytes: Uint8Arra
 
 /** @returns the state of all files as sent, since they came from the target */
 export function listSent(dataDir: string): SentFiles {
-  const folder = storage.dataFolderAt(dataDir);
-  const catalogs = storage.listCatalogs(folder).map((id) => `catalogs/${id}.db`);
+  const folder = dataFolderAt(dataDir);
+  const catalogs = listCatalogs(folder).map((id) => `catalogs/${id}.db`);
   const databases = [CONTROL, ...catalogs].map((name) => {
     const path = join(dataDir, name);
     const log = findWalEnd(path);

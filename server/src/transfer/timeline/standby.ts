@@ -4,7 +4,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { lockDataFolder, writeOwnFile } from '../../storage/storage.ts';
 import { inData } from './failures.ts';
 import { FollowedFiles, listSent } from './followed-files.ts';
-import * as leasing from './leases.ts';
+import {
+  askForHandover,
+  type HeldLease,
+  handoverOf,
+  LEASE_MS,
+  leaseNameOf,
+  listLeases,
+  PATIENCE_MS,
+  readLease,
+  takeLease,
+} from './leases.ts';
 import { type LocalState, NOTHING_SENT, readLocalState, writeLocalState } from './local-state.ts';
 import { DamagedObject } from './objects.ts';
 import { readSpanObject } from './restore-timeline.ts';
@@ -36,7 +46,7 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
   const target = openTarget(settings.target);
   const files = new FollowedFiles(dataDir);
   const stopped = new AbortController();
-  let leases: leasing.HeldLease[] = [];
+  let leases: HeldLease[] = [];
   /** When the lease holder last showed signs of life, and when it was asked to hand over, by this machine's clock. */
   let heardAt = performance.now();
   let askedAt: number | undefined;
@@ -83,11 +93,11 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
   async function readLeases(): Promise<void> {
     const last = leases.at(-1);
     if (last === undefined) {
-      leases = await leasing.listLeases(target);
+      leases = await listLeases(target);
       return;
     }
-    const now = await leasing.readLease(target, last.epoch);
-    const next = await leasing.readLease(target, last.epoch + 1);
+    const now = await readLease(target, last.epoch);
+    const next = await readLease(target, last.epoch + 1);
     if (now === undefined || now.renewedAt < last.renewedAt) throw refuseSetBack(last.epoch, now);
     leases.splice(-1, 1, now);
     if (next !== undefined) leases.push(next);
@@ -106,25 +116,25 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
   async function promote(): Promise<void> {
     const last = leases.at(-1);
     if (last !== undefined && !(await hasAll(last))) return;
-    const lease = await leasing.takeLease(target, last, { holder: local.holder, from: local.seq });
+    const lease = await takeLease(target, last, { holder: local.holder, from: local.seq });
     if (lease === undefined) return;
     files.close();
     save({ epoch: lease.epoch, files: listSent(dataDir) });
     rmSync(promoteRequestAt(dataDir));
     state[STATE.isPromoted] = 1;
-    if (last !== undefined) await target.remove(leasing.handoverOf(last.epoch));
+    if (last !== undefined) await target.remove(handoverOf(last.epoch));
   }
 
   /** @returns whether everything from the holder of the lease has arrived */
-  async function hasAll(last: leasing.HeldLease): Promise<boolean> {
+  async function hasAll(last: HeldLease): Promise<boolean> {
     const { handedOver = Infinity } = last;
     const now = performance.now();
     if (askedAt === undefined) {
-      await leasing.askForHandover(target, last, local.holder);
+      await askForHandover(target, last, local.holder);
       askedAt = now;
     }
-    const isGone = now - heardAt > leasing.LEASE_MS;
-    return isGone || local.seq >= handedOver || now - askedAt > leasing.PATIENCE_MS;
+    const isGone = now - heardAt > LEASE_MS;
+    return isGone || local.seq >= handedOver || now - askedAt > PATIENCE_MS;
   }
 
   function save(change: Partial<LocalState>): void {
@@ -145,8 +155,8 @@ export function createStandby(settings: StreamSettings, state: StreamState) {
   };
 }
 
-function refuseSetBack(epoch: number, now: leasing.HeldLease | undefined): DamagedObject {
-  const name = leasing.leaseNameOf(epoch);
+function refuseSetBack(epoch: number, now: HeldLease | undefined): DamagedObject {
+  const name = leaseNameOf(epoch);
   return new DamagedObject(
     now === undefined
       ? `${name} is missing`
@@ -177,9 +187,9 @@ export async function promote(
   const target = openTarget({ url: url ?? local.url, ...settings });
   const found = (await target.isThere()) ? await target.findIdentity() : undefined;
   if (local.backup !== undefined) refuseOther(target, found, local.backup);
-  const last = (await leasing.listLeases(target)).at(-1);
+  const last = (await listLeases(target)).at(-1);
   const own = { holder: local.holder, from: local.seq };
-  if (last?.holder !== local.holder && (await leasing.takeLease(target, last, own)) === undefined)
+  if (last?.holder !== local.holder && (await takeLease(target, last, own)) === undefined)
     throw new Error('Another one was promoted at the same time');
   return { at: local.at };
 }

@@ -4,7 +4,16 @@ import { fileURLToPath } from 'node:url';
 import type { S3Place } from '../../outbound/s3/s3.ts';
 import { openBucket } from './bucket-place.ts';
 import { openFolder } from './folder-place.ts';
-import * as objects from './objects.ts';
+import {
+  DamagedObject,
+  type Entry,
+  packObject,
+  packText,
+  type Reading,
+  refuseUnauthenticated,
+  unpackObject,
+  unpackText,
+} from './objects.ts';
 import { type ObjectPlace, VanishedTarget } from './place.ts';
 
 /**
@@ -40,10 +49,10 @@ export function openTarget(settings: TargetSettings) {
   const sealFor = (id: string) => key && { key, backup: id };
 
   /** @throws UnauthenticatedObject when nothing says which backup it is of */
-  async function readingOf(name: string): Promise<objects.Reading> {
+  async function readingOf(name: string): Promise<Reading> {
     if (key === undefined) return { seal: undefined };
     const id = backup ?? (await findIdentity());
-    if (id === undefined && !isUnauthenticated) throw objects.refuseUnauthenticated(name);
+    if (id === undefined && !isUnauthenticated) throw refuseUnauthenticated(name);
     return { seal: sealFor(id ?? ''), isUnauthenticated };
   }
 
@@ -54,7 +63,7 @@ export function openTarget(settings: TargetSettings) {
     let length = 0;
     for await (const piece of pieces) {
       length += piece.length;
-      if (length > TEXT_BYTES) throw new objects.DamagedObject(`${name} is damaged: it is too large`);
+      if (length > TEXT_BYTES) throw new DamagedObject(`${name} is damaged: it is too large`);
       read.push(Buffer.from(piece));
     }
     return Buffer.concat(read);
@@ -65,7 +74,7 @@ export function openTarget(settings: TargetSettings) {
     const bytes = await readBytes(IDENTITY);
     if (bytes === undefined) return undefined;
     const reading = { seal: sealFor(''), isUnauthenticated };
-    const id = readId(await objects.unpackText(IDENTITY, reading, bytes));
+    const id = readId(await unpackText(IDENTITY, reading, bytes));
     backup ??= id;
     if (id === backup) place.expectMark(IDENTITY, bytes);
     return id;
@@ -92,7 +101,7 @@ export function openTarget(settings: TargetSettings) {
     },
     /** Makes the target say which backup it holds. From then on a directory that does not say so counts as vanished. */
     async writeIdentity(id: string): Promise<void> {
-      const bytes = objects.packText(IDENTITY, sealFor(''), JSON.stringify({ backup: id }));
+      const bytes = packText(IDENTITY, sealFor(''), JSON.stringify({ backup: id }));
       await place.write(IDENTITY, Readable.from([bytes]));
       backup = id;
       place.expectMark(IDENTITY, bytes);
@@ -101,23 +110,23 @@ export function openTarget(settings: TargetSettings) {
     async readText(name: string): Promise<string | undefined> {
       const bytes = await readBytes(name);
       if (bytes === undefined || bytes.length === 0) return undefined;
-      return objects.unpackText(name, await readingOf(name), bytes);
+      return unpackText(name, await readingOf(name), bytes);
     },
     /** @param isNew it must not exist. @returns whether it was written */
     async writeText(name: string, text: string, isNew = false): Promise<boolean> {
-      const bytes = objects.packText(name, sealOfOwn(), text);
+      const bytes = packText(name, sealOfOwn(), text);
       return (await place.write(name, Readable.from([bytes]), isNew)) !== undefined;
     },
     /** @throws DamagedObject when it is missing, not as it was written, or not authenticated */
-    async *readEntries(name: string): AsyncGenerator<objects.Entry> {
+    async *readEntries(name: string): AsyncGenerator<Entry> {
       const reading = await readingOf(name);
       const bytes = await place.read(name);
-      if (bytes === undefined) throw new objects.DamagedObject(`${name} is missing`);
-      yield* objects.unpackObject(name, reading, bytes);
+      if (bytes === undefined) throw new DamagedObject(`${name} is missing`);
+      yield* unpackObject(name, reading, bytes);
     },
     /** @returns how many bytes were written */
-    async writeEntries(name: string, entries: AsyncIterable<objects.Entry>): Promise<number> {
-      return (await place.write(name, objects.packObject(name, sealOfOwn(), entries))) ?? 0;
+    async writeEntries(name: string, entries: AsyncIterable<Entry>): Promise<number> {
+      return (await place.write(name, packObject(name, sealOfOwn(), entries))) ?? 0;
     },
   };
 }
@@ -130,7 +139,7 @@ function readId(text: string): string {
     id = undefined;
   }
   if (typeof id === 'string' && ID.test(id)) return id;
-  throw new objects.DamagedObject(`${IDENTITY} is damaged: it names no backup`);
+  throw new DamagedObject(`${IDENTITY} is damaged: it names no backup`);
 }
 
 function openPlace({ url, s3 }: TargetSettings): ObjectPlace {

@@ -1,6 +1,35 @@
-import * as ontology from '../../ontology/ontology.ts';
+import {
+  CODE_DIGITS,
+  isBlank,
+  isSurelyText,
+  joinObserved,
+  type Observed,
+  observeValue,
+} from '../../ontology/ontology.ts';
 import { ValueSchema } from '../../products/products.ts';
-import * as readers from './readers.ts';
+import {
+  afterSame,
+  afterSameAgain,
+  afterText,
+  BACKSLASH,
+  CLOSES_OBJECT,
+  COMMA,
+  type CountedSpan,
+  decodeText,
+  endOfDigits,
+  irregularities,
+  MINUS,
+  NO_SPAN,
+  POINT,
+  QUOTE,
+  type Reader,
+  readerOf,
+  type Span,
+  sizesOf,
+  skipSpace,
+  UNCERTAIN,
+  ZERO,
+} from './readers.ts';
 import { IntList, SpanNumbers } from './span-table.ts';
 
 /** An attribute key of this body, and what its values look like so far. */
@@ -8,11 +37,11 @@ export interface ScannedKey {
   readonly name: string;
   readonly number: number;
   /** What precedes its values, from the opening brace on. */
-  lead: readers.CountedSpan;
+  lead: CountedSpan;
   /** The keys that followed it most recently and before that: consecutive products differ by an attribute or two. */
   next: ScannedKey | undefined;
   other: ScannedKey | undefined;
-  observed: ontology.Observed | undefined;
+  observed: Observed | undefined;
   measure: KnownMeasure | undefined;
   /** Text stays text, whatever follows. */
   isText: boolean;
@@ -23,7 +52,7 @@ export interface ScannedKey {
 const createKey = (name: string, number: number): ScannedKey => ({
   name,
   number,
-  lead: readers.NO_SPAN,
+  lead: NO_SPAN,
   next: undefined,
   other: undefined,
   observed: undefined,
@@ -33,19 +62,19 @@ const createKey = (name: string, number: number): ScannedKey => ({
 });
 
 const { key: KeySchema, value: TextSchema, row: RowSchema } = ValueSchema.properties;
-const [KEY, VALUE] = [readers.sizesOf(KeySchema), readers.sizesOf(TextSchema)];
+const [KEY, VALUE] = [sizesOf(KeySchema), sizesOf(TextSchema)];
 /** The limit for a body; each takes memory of its own. */
 const MOST_KEYS = 16_384;
 const SPACE = 0x20;
 const ASCII = 0x80;
 
 /** By the first byte of a text. */
-const mayBeBlank = (first = readers.QUOTE) =>
-  first <= SPACE || first === readers.QUOTE || first === readers.BACKSLASH || first >= ASCII;
+const mayBeBlank = (first = QUOTE) =>
+  first <= SPACE || first === QUOTE || first === BACKSLASH || first >= ASCII;
 
 /** Reads the attributes of products, and notes what a draft of the ontology needs to know about their values. */
 export class AttributeScan {
-  readonly observed = new Map<string, ontology.Observed>();
+  readonly observed = new Map<string, Observed>();
   /** By their numbers. */
   readonly distinct: ScannedKey[] = [];
   /** For each value the number of its key, its start and its end; null values are left out. */
@@ -56,19 +85,19 @@ export class AttributeScan {
   private readonly numbers = new SpanNumbers();
   private readonly keys: ScannedKey[] = [];
   private readonly byName = new Map<string, ScannedKey>();
-  private readonly first = createKey('', readers.UNCERTAIN);
+  private readonly first = createKey('', UNCERTAIN);
   private key = this.first;
   private found = this.first;
-  private keyEnd = readers.UNCERTAIN;
-  private valueAt = readers.UNCERTAIN;
+  private keyEnd = UNCERTAIN;
+  private valueAt = UNCERTAIN;
   private irregularBefore = 0;
   private row: readonly [start: number, end: number] | undefined;
-  private readonly readAny: readers.Reader;
+  private readonly readAny: Reader;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
-    const readRow = readers.readerOf(bytes, { ...RowSchema, type: ['string', 'integer'] }, new Map());
-    const noting = new Map<object, readers.Reader>([
+    const readRow = readerOf(bytes, { ...RowSchema, type: ['string', 'integer'] }, new Map());
+    const noting = new Map<object, Reader>([
       [KeySchema, (at) => this.afterKey(at)],
       [TextSchema, (at) => this.afterTextOf(at)],
       [
@@ -80,7 +109,7 @@ export class AttributeScan {
         },
       ],
     ]);
-    this.readAny = readers.readerOf(bytes, ValueSchema, noting);
+    this.readAny = readerOf(bytes, ValueSchema, noting);
   }
 
   /** Products of one kind have the same keys in the same order. */
@@ -88,13 +117,13 @@ export class AttributeScan {
     this.key = this.first;
   }
 
-  readonly read: readers.Reader = (at) => {
+  readonly read: Reader = (at) => {
     const before = this.key;
     const mark = this.values.length;
     const value = this.afterLead(at);
     if (value >= 0) {
-      const end = readers.skipSpace(this.bytes, this.afterValue(value));
-      if (this.bytes[end] === readers.CLOSES_OBJECT) return end + 1;
+      const end = skipSpace(this.bytes, this.afterValue(value));
+      if (this.bytes[end] === CLOSES_OBJECT) return end + 1;
       this.key = before;
       this.values.length = mark;
     }
@@ -105,10 +134,10 @@ export class AttributeScan {
   private afterLead(at: number): number {
     const { bytes, key } = this;
     const { next, other } = key;
-    const value = next === undefined ? readers.UNCERTAIN : readers.afterSameAgain(bytes, at, next.lead);
+    const value = next === undefined ? UNCERTAIN : afterSameAgain(bytes, at, next.lead);
     if (value >= 0) this.key = next as ScannedKey;
     if (value >= 0 || other === undefined) return value;
-    const second = readers.afterSameAgain(bytes, at, other.lead);
+    const second = afterSameAgain(bytes, at, other.lead);
     if (second >= 0) this.goTo(other);
     return second;
   }
@@ -121,16 +150,16 @@ export class AttributeScan {
   }
 
   private afterAny(at: number): number {
-    const before = readers.irregularities.count;
+    const before = irregularities.count;
     this.row = undefined;
     const end = this.readAny(at);
-    if (end < 0) return readers.UNCERTAIN;
+    if (end < 0) return UNCERTAIN;
     const { found, keyEnd, valueAt } = this;
     if (valueAt > keyEnd) {
       found.lead = { start: at, length: valueAt - at, irregularities: this.irregularBefore - before };
       this.goTo(found);
     } else this.key = found;
-    if (this.bytes[valueAt] !== readers.QUOTE) return end;
+    if (this.bytes[valueAt] !== QUOTE) return end;
     if (this.row !== undefined) this.rows.set(this.values.length, this.row);
     this.afterValue(valueAt);
     return end;
@@ -143,9 +172,9 @@ export class AttributeScan {
   }
 
   private afterKey(at: number): number {
-    const end = readers.afterText(this.bytes, at, KEY);
-    const number = end < 0 ? readers.UNCERTAIN : this.numbers.add(this.bytes, at, end);
-    if (number < 0 || number >= MOST_KEYS) return readers.UNCERTAIN;
+    const end = afterText(this.bytes, at, KEY);
+    const number = end < 0 ? UNCERTAIN : this.numbers.add(this.bytes, at, end);
+    if (number < 0 || number >= MOST_KEYS) return UNCERTAIN;
     this.found = this.keys[number] ?? this.addKey(at, end);
     this.keyEnd = end;
     return end;
@@ -153,7 +182,7 @@ export class AttributeScan {
 
   /** Two spellings of a name are one key. */
   private addKey(start: number, end: number): ScannedKey {
-    const name = readers.decodeText(this.bytes, start, end);
+    const name = decodeText(this.bytes, start, end);
     const key = this.byName.get(name) ?? createKey(name, this.distinct.length);
     if (key.number === this.distinct.length) this.distinct.push(key);
     this.byName.set(name, key);
@@ -164,8 +193,8 @@ export class AttributeScan {
   /** It may precede its key. */
   private afterTextOf(at: number): number {
     this.valueAt = at;
-    this.irregularBefore = readers.irregularities.count;
-    return readers.afterText(this.bytes, at, VALUE);
+    this.irregularBefore = irregularities.count;
+    return afterText(this.bytes, at, VALUE);
   }
 
   private afterValue(at: number): number {
@@ -176,14 +205,13 @@ export class AttributeScan {
 
   private readValue(at: number): number {
     const { bytes, key } = this;
-    if (key.measure !== undefined && bytes[at] === readers.QUOTE) {
+    if (key.measure !== undefined && bytes[at] === QUOTE) {
       const end = endOfMeasure(bytes, at, key.measure);
       if (end >= 0) return end;
     }
-    const end = readers.afterText(bytes, at, VALUE);
+    const end = afterText(bytes, at, VALUE);
     if (end < 0) return end;
-    if (!key.hasBlank && mayBeBlank(bytes[at + 1]))
-      key.hasBlank = ontology.isBlank(readers.decodeText(bytes, at, end));
+    if (!key.hasBlank && mayBeBlank(bytes[at + 1])) key.hasBlank = isBlank(decodeText(bytes, at, end));
     if (!key.isText) this.observe(at, end);
     return end;
   }
@@ -191,22 +219,22 @@ export class AttributeScan {
   private observe(start: number, end: number): void {
     const { bytes, key } = this;
     if (key.observed?.isBoolean && isTruth(bytes, start, end)) return;
-    const value = readers.decodeText(bytes, start, end);
-    if (ontology.isBlank(value)) return;
-    const observed = ontology.joinObserved(key.observed, ontology.observeValue(value));
+    const value = decodeText(bytes, start, end);
+    if (isBlank(value)) return;
+    const observed = joinObserved(key.observed, observeValue(value));
     key.observed = observed;
-    key.isText = ontology.isSurelyText(observed);
+    key.isText = isSurelyText(observed);
     key.measure = key.isText ? undefined : knowMeasure(observed, findUnit(bytes, start, end));
     this.observed.set(key.name, observed);
   }
 }
 
 /** @returns the form of a number that fits the same forms as those before it */
-function knowMeasure({ misfits }: ontology.Observed, unit: readers.Span | undefined) {
+function knowMeasure({ misfits }: Observed, unit: Span | undefined) {
   if (unit === undefined) return undefined;
-  if (misfits.comma !== undefined) return { unit, decimal: readers.POINT };
+  if (misfits.comma !== undefined) return { unit, decimal: POINT };
   const isComma = misfits.plain !== undefined && misfits.point !== undefined;
-  return { unit, decimal: isComma ? readers.COMMA : undefined };
+  return { unit, decimal: isComma ? COMMA : undefined };
 }
 
 const PLUS = 0x2b;
@@ -216,7 +244,7 @@ const BEYOND_ASCII = 0x80;
 /** The form of an attribute's numbers that add nothing new. */
 interface KnownMeasure {
   /** What follows the number: the unit, if any, and the closing quote. */
-  readonly unit: readers.Span;
+  readonly unit: Span;
   /** undefined: only integers, as other forms need the decimal sign. */
   readonly decimal: number | undefined;
 }
@@ -228,32 +256,28 @@ interface KnownMeasure {
  */
 function endOfMeasure(bytes: Uint8Array, at: number, { unit, decimal }: KnownMeasure): number {
   const start = afterSign(bytes, at + 1);
-  const whole = readers.endOfDigits(bytes, start);
-  if (whole === start || (bytes[start] === readers.ZERO && whole > start + 1)) return readers.UNCERTAIN;
+  const whole = endOfDigits(bytes, start);
+  if (whole === start || (bytes[start] === ZERO && whole > start + 1)) return UNCERTAIN;
   if (decimal === undefined || bytes[whole] !== decimal)
-    return whole - start < ontology.CODE_DIGITS ? readers.afterSame(bytes, whole, unit) : readers.UNCERTAIN;
-  const end = readers.endOfDigits(bytes, whole + 1);
-  return end > whole + 1 && end - start - 1 < ontology.CODE_DIGITS
-    ? readers.afterSame(bytes, end, unit)
-    : readers.UNCERTAIN;
+    return whole - start < CODE_DIGITS ? afterSame(bytes, whole, unit) : UNCERTAIN;
+  const end = endOfDigits(bytes, whole + 1);
+  return end > whole + 1 && end - start - 1 < CODE_DIGITS ? afterSame(bytes, end, unit) : UNCERTAIN;
 }
 
 const afterSign = (bytes: Uint8Array, at: number) =>
-  bytes[at] === PLUS || bytes[at] === readers.MINUS ? at + 1 : at;
+  bytes[at] === PLUS || bytes[at] === MINUS ? at + 1 : at;
 
 /** @returns what follows the number in a string that is a measure; undefined if uncertain */
-function findUnit(bytes: Uint8Array, start: number, end: number): readers.Span | undefined {
+function findUnit(bytes: Uint8Array, start: number, end: number): Span | undefined {
   let at = afterSign(bytes, start + 1);
   while (isOfNumber(bytes[at] as number)) at += 1;
   // A space may separate groups of digits.
-  const isClear =
-    bytes[at] === readers.QUOTE || (bytes[at] === SPACE && !isOfNumber(bytes[at + 1] as number));
+  const isClear = bytes[at] === QUOTE || (bytes[at] === SPACE && !isOfNumber(bytes[at + 1] as number));
   return isClear && (bytes[at + 1] as number) < BEYOND_ASCII ? { start: at, length: end - at } : undefined;
 }
 
 const NINE = 0x39;
-const isOfNumber = (byte: number) =>
-  (byte >= readers.ZERO && byte <= NINE) || byte === readers.POINT || byte === readers.COMMA;
+const isOfNumber = (byte: number) => (byte >= ZERO && byte <= NINE) || byte === POINT || byte === COMMA;
 
 const [TRUE, FALSE] = [Buffer.from('"true"'), Buffer.from('"false"')];
 /** The bit by which lower case letters differ from capitals. */

@@ -69,7 +69,7 @@ interface Items extends Sizes {
   readonly item: Reader;
 }
 
-export const list =
+export const readList =
   (bytes: Buffer, items: Items): Reader =>
   (at) =>
     bytes[at] === OPENS_LIST ? afterItems(bytes, at, items) : UNCERTAIN;
@@ -97,7 +97,7 @@ interface Member {
 }
 
 /** An object of these members, each at most once, in any order. */
-export function object(
+export function readObject(
   bytes: Buffer,
   readers: Readonly<Record<string, Reader>>,
   required: readonly string[],
@@ -182,14 +182,14 @@ function createReader(bytes: Buffer, schema: ProductSchema, noting: NotingReader
     case 'integer':
       return integer(bytes, { least: schema.minimum ?? 0, most: schema.maximum ?? 0 });
     case 'array':
-      return list(bytes, {
+      return readList(bytes, {
         item: readerOf(bytes, items as ProductSchema, noting),
         least: minItems,
         most: maxItems,
       });
     case 'object': {
       const members = Object.entries(properties).map(([name, one]) => [name, readerOf(bytes, one, noting)]);
-      return object(bytes, Object.fromEntries(members) as Record<string, Reader>, required);
+      return readObject(bytes, Object.fromEntries(members) as Record<string, Reader>, required);
     }
     default:
       throw new Error(`no reader of the type ${schema.type}`);

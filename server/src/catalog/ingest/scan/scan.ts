@@ -9,7 +9,22 @@ import {
   ValueSchema,
 } from '../../products/products.ts';
 import { AttributeScan, type ScannedKey } from './attribute-scan.ts';
-import * as readers from './readers.ts';
+import {
+  afterSameAgain,
+  afterText,
+  hasEscape,
+  irregularities,
+  LOWER_N,
+  NO_SPAN,
+  OPENS_LIST,
+  type Reader,
+  readerOf,
+  readList,
+  readObject,
+  sizesOf,
+  skipSpace,
+  UNCERTAIN,
+} from './readers.ts';
 import { ScannedProducts } from './scanned-products.ts';
 import { SpanNumbers } from './span-table.ts';
 
@@ -33,7 +48,7 @@ export interface ScannedBody {
 }
 
 const PRODUCTS = { least: 1, most: PRODUCTS_PER_REQUEST };
-const IDENTIFIER = readers.sizesOf(Identifier);
+const IDENTIFIER = sizesOf(Identifier);
 const { image, images } = UploadProduct.properties as unknown as { image: object; images: { items: object } };
 const IMAGE_SCHEMAS: readonly object[] = [image, images.items];
 
@@ -54,55 +69,53 @@ export function scanBody(bytes: Buffer): ScannedBody | undefined {
   let images = 0;
 
   const countImage =
-    (read: readers.Reader): readers.Reader =>
+    (read: Reader): Reader =>
     (at) => {
       images += 1;
       return read(at);
     };
-  const afterIdentifier: readers.Reader = (at) => {
-    const end = readers.afterText(bytes, at, IDENTIFIER);
-    if (end < 0) return readers.UNCERTAIN;
+  const afterIdentifier: Reader = (at) => {
+    const end = afterText(bytes, at, IDENTIFIER);
+    if (end < 0) return UNCERTAIN;
     identifiers.add(bytes, at, end);
-    if (identifiers.isCrowded) return readers.UNCERTAIN;
-    isEscaped ||= readers.hasEscape(bytes, at, end);
+    if (identifiers.isCrowded) return UNCERTAIN;
+    isEscaped ||= hasEscape(bytes, at, end);
     return end;
   };
   /** A null member counts as not sent. */
   const noteMember =
-    (name: string, reader: readers.Reader): readers.Reader =>
+    (name: string, reader: Reader): Reader =>
     (start) => {
-      const before = readers.irregularities.count;
+      const before = irregularities.count;
       const end = reader(start);
-      const isIrregular = readers.irregularities.count > before;
-      if (bytes[start] !== readers.LOWER_N) products.note(name, { start, end, isIrregular });
+      const isIrregular = irregularities.count > before;
+      if (bytes[start] !== LOWER_N) products.note(name, { start, end, isIrregular });
       return end;
     };
-  const noting = new Map<object, readers.Reader>([
+  const noting = new Map<object, Reader>([
     [Identifier, afterIdentifier],
     [CategorySchema, categories.read],
     [ValueSchema, attributes.read],
-    ...IMAGE_SCHEMAS.map(
-      (schema) => [schema, countImage(readers.readerOf(bytes, schema, new Map()))] as const,
-    ),
+    ...IMAGE_SCHEMAS.map((schema) => [schema, countImage(readerOf(bytes, schema, new Map()))] as const),
   ]);
   const members = Object.entries(UploadProduct.properties).map(
-    ([name, schema]) => [name, noteMember(name, readers.readerOf(bytes, schema, noting))] as const,
+    ([name, schema]) => [name, noteMember(name, readerOf(bytes, schema, noting))] as const,
   );
-  const readProduct = readers.object(bytes, Object.fromEntries(members), UploadProduct.required);
-  const afterProduct: readers.Reader = (at) => {
+  const readProduct = readObject(bytes, Object.fromEntries(members), UploadProduct.required);
+  const afterProduct: Reader = (at) => {
     attributes.startProduct();
     products.start(at);
     images = 0;
     const end = readProduct(at);
     products.end(end);
     sent += 1;
-    return identifiers.size === sent && images <= IMAGES ? end : readers.UNCERTAIN;
+    return identifiers.size === sent && images <= IMAGES ? end : UNCERTAIN;
   };
-  const readProducts = readers.list(bytes, { ...PRODUCTS, item: afterProduct });
-  const readBody = readers.object(bytes, { products: readProducts }, ['products']);
-  const start = readers.skipSpace(bytes, 0);
-  const end = bytes[start] === readers.OPENS_LIST ? readProducts(start) : readBody(start);
-  if (end < 0 || readers.skipSpace(bytes, end) < bytes.length) return undefined;
+  const readProducts = readList(bytes, { ...PRODUCTS, item: afterProduct });
+  const readBody = readObject(bytes, { products: readProducts }, ['products']);
+  const start = skipSpace(bytes, 0);
+  const end = bytes[start] === OPENS_LIST ? readProducts(start) : readBody(start);
+  if (end < 0 || skipSpace(bytes, end) < bytes.length) return undefined;
   if (isEscaped && new Set(products.listIdentifiers()).size < sent) return undefined;
   return {
     sent,
@@ -120,33 +133,33 @@ function scanCategories(bytes: Buffer) {
   const numbers = new SpanNumbers();
   /** Numbers of paths, each once, in the order in which they came. */
   const unnumbered = new Set<number>();
-  let last = readers.NO_SPAN;
-  let number = readers.UNCERTAIN;
+  let last = NO_SPAN;
+  let number = UNCERTAIN;
   let hasId = false;
-  const readPath = readers.readerOf(bytes, path, new Map());
-  const readId = readers.readerOf(bytes, categoryId, new Map());
+  const readPath = readerOf(bytes, path, new Map());
+  const readId = readerOf(bytes, categoryId, new Map());
 
   /** Products of one category are often consecutive. */
-  const afterPath: readers.Reader = (at) => {
-    const same = number < 0 ? readers.UNCERTAIN : readers.afterSameAgain(bytes, at, last);
+  const afterPath: Reader = (at) => {
+    const same = number < 0 ? UNCERTAIN : afterSameAgain(bytes, at, last);
     if (same >= 0) return same;
-    const before = readers.irregularities.count;
+    const before = irregularities.count;
     const end = readPath(at);
-    if (end < 0) return readers.UNCERTAIN;
+    if (end < 0) return UNCERTAIN;
     number = numbers.add(bytes, at, end);
-    last = { start: at, length: end - at, irregularities: readers.irregularities.count - before };
+    last = { start: at, length: end - at, irregularities: irregularities.count - before };
     return end;
   };
-  const afterId: readers.Reader = (at) => {
-    hasId = bytes[at] !== readers.LOWER_N;
+  const afterId: Reader = (at) => {
+    hasId = bytes[at] !== LOWER_N;
     return readId(at);
   };
-  const noting = new Map<object, readers.Reader>([
+  const noting = new Map<object, Reader>([
     [path, afterPath],
     [categoryId, afterId],
   ]);
-  const readCategory = readers.readerOf(bytes, CategorySchema, noting);
-  const read: readers.Reader = (at) => {
+  const readCategory = readerOf(bytes, CategorySchema, noting);
+  const read: Reader = (at) => {
     hasId = false;
     const end = readCategory(at);
     if (end >= 0 && !hasId) unnumbered.add(number);

@@ -1,6 +1,11 @@
 import type { DerivedFrom, DerivedSource } from '../../derivation.ts';
 import type { OwnField } from '../../filters/filters.ts';
-import * as products from '../../products/products.ts';
+import {
+  normaliseProduct,
+  type ProductPacker,
+  type UploadedProduct,
+  unescapeText,
+} from '../../products/products.ts';
 import type { AttributeScan } from './attribute-scan.ts';
 import { decodeText } from './readers.ts';
 import { IntList, SpanNumbers } from './span-table.ts';
@@ -112,7 +117,7 @@ export class ScannedProducts {
             this.attributes.rowAt(at),
           ),
         ),
-      textOf: (key, text) => products.unescapeText((texts[key] as SpanNumbers).textOf(text)),
+      textOf: (key, text) => unescapeText((texts[key] as SpanNumbers).textOf(text)),
     };
   }
 
@@ -135,13 +140,13 @@ export class ScannedProducts {
     }
   }
 
-  read(row: number): products.UploadedProduct {
+  read(row: number): UploadedProduct {
     const [start, end] = [this.ints.at(row * INTS + START), this.ints.at(row * INTS + STOP)];
-    return products.normaliseProduct(JSON.parse(this.bytes.toString('utf8', start, end)));
+    return normaliseProduct(JSON.parse(this.bytes.toString('utf8', start, end)));
   }
 
   /** Writes the same as JSON.stringify of `read`. */
-  write(row: number, packer: products.ProductPacker): void {
+  write(row: number, packer: ProductPacker): void {
     const { bytes, ints } = this;
     if (ints.at(row * INTS + IS_IRREGULAR) === 1) {
       packer.addText(JSON.stringify(this.read(row)));
@@ -169,11 +174,11 @@ export class ScannedProducts {
 /** Joins values with what precedes them; parts of the body that are in stored form are copied at once. */
 class RunCopier {
   private readonly bytes: Buffer;
-  private readonly packer: products.ProductPacker;
+  private readonly packer: ProductPacker;
   private from: number;
   private to: number;
 
-  constructor(bytes: Buffer, packer: products.ProductPacker, start: number) {
+  constructor(bytes: Buffer, packer: ProductPacker, start: number) {
     this.bytes = bytes;
     this.packer = packer;
     this.from = start;

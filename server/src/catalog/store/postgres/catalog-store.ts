@@ -10,13 +10,36 @@ import {
 import { callsOfProject, own, type Program, performOn, run, sql, text } from '../../../storage/storage.ts';
 import type { Operation, ThreadPool } from '../../../storage/threads/threads.ts';
 import { type BatchDerivation, placeDerived } from '../../derivation.ts';
-import * as lookup from '../../lookup/lookup.ts';
-import * as ontology from '../../ontology/ontology.ts';
+import {
+  type AnsweredCatalog,
+  CachedWriter,
+  catalogOf,
+  coalesceReads,
+  createPathIds,
+  LookupAnswers,
+  type LookupParts,
+  MADE_AT_ONCE_BYTES,
+  type ServedAnswer,
+} from '../../lookup/lookup.ts';
+import {
+  type AttributeRow,
+  type Ontology,
+  type StoredOntology,
+  toOntology,
+} from '../../ontology/ontology.ts';
 import type { CatalogSnapshots, CatalogStore } from '../../port.ts';
 import { rawOf } from '../../products/products.ts';
-import * as operations from '../operations.ts';
+import {
+  COMPARISONS,
+  createCatalogReads,
+  createCatalogWrites,
+  openSnapshot,
+  type Perform,
+  programOperations,
+  type Transact,
+} from '../operations.ts';
 import type { DocumentWriter } from '../staged-store.ts';
-import { change, findCategories } from '../state-store.ts';
+import { changeCatalog, findCategories } from '../state-store.ts';
 
 /** Catalogs in PostgreSQL as the parsing threads read them: one statement for all products of a batch. */
 export const createPostgresSnapshots = ({
@@ -32,7 +55,7 @@ export const createPostgresSnapshots = ({
   read: (projectId, budget, work) =>
     budget.heed((signal) =>
       postgres.snapshot((session) => {
-        const snapshot = operations.openSnapshot(
+        const snapshot = openSnapshot(
           (program) => performOn(session, projectId, program),
           () => derivation.open(session, projectId),
         );
@@ -41,7 +64,7 @@ export const createPostgresSnapshots = ({
     ),
 });
 
-interface PostgresCatalogParts extends lookup.LookupParts {
+interface PostgresCatalogParts extends LookupParts {
   readonly postgres: Postgres;
   /** Where lookups read: a replica or the primary. */
   readonly readPostgres: () => Postgres;
@@ -52,13 +75,13 @@ interface PostgresCatalogParts extends lookup.LookupParts {
 /** Catalogs in PostgreSQL, shared by any number of processes. */
 export function createPostgresCatalogStore(parts: PostgresCatalogParts): CatalogStore {
   const { postgres, readPostgres, writers } = parts;
-  const answers = new lookup.LookupAnswers(parts);
+  const answers = new LookupAnswers(parts);
   const findServed = createPostgresAnswers(answers);
-  const read: operations.Perform = (projectId, program) => performOn(postgres, projectId, program);
-  const readState: operations.Perform = (projectId, program) =>
+  const read: Perform = (projectId, program) => performOn(postgres, projectId, program);
+  const readState: Perform = (projectId, program) =>
     postgres.snapshot((session) => performOn(session, projectId, program));
   /** Only includes catalogs that were ever written. */
-  const readVersion = lookup.coalesceReads(async (projectIds: readonly number[]) => {
+  const readVersion = coalesceReads(async (projectIds: readonly number[]) => {
     const rows = await readPostgres().rows<{ id: number; version: number }>(
       'select project_id as id, catalog_version as version from catalog where project_id = any($1)',
       [projectIds],
@@ -67,9 +90,9 @@ export function createPostgresCatalogStore(parts: PostgresCatalogParts): Catalog
   });
 
   return {
-    ...operations.createCatalogReads(read, readState),
-    ...callsOfProject(operations.COMPARISONS, readState),
-    ...operations.createCatalogWrites(writers),
+    ...createCatalogReads(read, readState),
+    ...callsOfProject(COMPARISONS, readState),
+    ...createCatalogWrites(writers),
     makeAnswers: (order, signal) => answers.make(order, signal),
     async findAnswers({ projectId, identifiers, frame }) {
       const last = answers.lastKnown(projectId);
@@ -118,17 +141,17 @@ const SERVED = `select ${VERSION} as version,
     case when row_number() over () = 1 and ${VERSION} is distinct from $3::bigint then (${ONTOLOGY}) end as ontology, f.*
   from (select 1) one left join lateral (
     select p.identifier, p.id, p.document_id as document, p.updated_at as "updatedAt",
-      case when sum(octet_length(d.raw)) over () <= ${lookup.MADE_AT_ONCE_BYTES} then d.raw end as raw
+      case when sum(octet_length(d.raw)) over () <= ${MADE_AT_ONCE_BYTES} then d.raw end as raw
     from unnest($2::text[], $4::bigint[], $5::bigint[]) w (identifier, document, at) cross join lateral
       (select * from product where project_id = $1 and identifier = w.identifier limit 1) p left join lateral
       (select * from document where project_id = $1 and id = p.document_id
         and (p.document_id, p.updated_at) is distinct from (w.document, w.at) limit 1) d on true) f on true`;
 
 /** Made from the uploads of products whose present version is not cached. */
-function createPostgresAnswers(answers: lookup.LookupAnswers) {
+function createPostgresAnswers(answers: LookupAnswers) {
   const create = () => {
-    const paths = lookup.createPathIds();
-    return { paths, writer: new lookup.CachedWriter(paths.idOf) };
+    const paths = createPathIds();
+    return { paths, writer: new CachedWriter(paths.idOf) };
   };
   const catalogs = new Map<number, ReturnType<typeof create>>();
 
@@ -165,13 +188,13 @@ function createPostgresAnswers(answers: lookup.LookupAnswers) {
   /** Reads the uploads of products that changed since they were answered, and of all if a new ontology emptied the cache. */
   async function readChanged(
     session: SqlSession,
-    last: lookup.AnsweredCatalog | undefined,
+    last: AnsweredCatalog | undefined,
     { projectId, identifiers }: { projectId: number; identifiers: readonly string[] },
   ) {
     const origins = last === undefined ? [] : answers.listOrigins(last, identifiers);
     const found = await read(session, projectId, { identifiers, origins });
     if (last === undefined || found.present.edition === last.edition) return found;
-    const left = answers.listOrigins(lookup.catalogOf(projectId, found.present), identifiers);
+    const left = answers.listOrigins(catalogOf(projectId, found.present), identifiers);
     if (origins.every((origin, at) => origin === undefined || left[at] !== undefined)) return found;
     return read(session, projectId, { identifiers, origins: [] });
   }
@@ -179,14 +202,14 @@ function createPostgresAnswers(answers: lookup.LookupAnswers) {
   /** Needs another statement if category paths are new. */
   return async (
     session: SqlSession,
-    last: lookup.AnsweredCatalog | undefined,
+    last: AnsweredCatalog | undefined,
     requested: { projectId: number; identifiers: readonly string[] },
   ) => {
     const { projectId } = requested;
     const { rows, paths, present } = await readChanged(session, last, requested);
     const make = () => {
       present.writer.begin();
-      return rows.flatMap(({ identifier, id, document, updatedAt, raw }): [string, lookup.ServedAnswer][] => {
+      return rows.flatMap(({ identifier, id, document, updatedAt, raw }): [string, ServedAnswer][] => {
         if (identifier === null || raw === null) return [];
         const answer = Buffer.from(present.writer.write(Buffer.from(raw)));
         return [[identifier, { id, document, updatedAt, answer }]];
@@ -196,7 +219,7 @@ function createPostgresAnswers(answers: lookup.LookupAnswers) {
     const made = new Map(await paths.complete(make, find));
     const found = new Map(rows.map((row) => [row.identifier, row]));
     return {
-      catalog: lookup.catalogOf(projectId, present),
+      catalog: catalogOf(projectId, present),
       findOrigin(identifier: string) {
         const row = found.get(identifier);
         return row && { document: row.document, at: row.updatedAt };
@@ -207,14 +230,14 @@ function createPostgresAnswers(answers: lookup.LookupAnswers) {
   };
 }
 
-type Origins = ReturnType<lookup.LookupAnswers['listOrigins']>;
+type Origins = ReturnType<LookupAnswers['listOrigins']>;
 
-function readOntologyRow(json: string | null | undefined): ontology.Ontology {
+function readOntologyRow(json: string | null | undefined): Ontology {
   if (!json) return { mode: 'automatic', revision: 0, attributes: [] };
-  const { attributes, ...stored } = JSON.parse(json) as ontology.StoredOntology & {
-    attributes: readonly ontology.AttributeRow[] | null;
+  const { attributes, ...stored } = JSON.parse(json) as StoredOntology & {
+    attributes: readonly AttributeRow[] | null;
   };
-  return ontology.toOntology(stored, attributes ?? []);
+  return toOntology(stored, attributes ?? []);
 }
 
 /** With the same names as in the embedded store. */
@@ -226,13 +249,13 @@ export function postgresWriterOperations({
   readonly derivation: BatchDerivation;
 }): Record<string, Operation> {
   const inOne =
-    (kind: 'transaction' | 'repeatable'): operations.Transact =>
+    (kind: 'transaction' | 'repeatable'): Transact =>
     (projectId, work) =>
       postgres[kind]((tx) => performOn(tx, projectId, work(writeTo(tx, projectId, derivation))));
   return {
-    ...operations.programOperations(inOne('transaction'), inOne('repeatable')),
+    ...programOperations(inOne('transaction'), inOne('repeatable')),
     async removeCatalog({ projectId }: { projectId: number }) {
-      await postgres.transaction((tx) => performOn(tx, projectId, change(removeRows)));
+      await postgres.transaction((tx) => performOn(tx, projectId, changeCatalog(removeRows)));
       return {};
     },
   };

@@ -1,2 +1,6 @@
 /** The door of catalogs in PostgreSQL. */
-export * from './catalog-store.ts';
+export {
+  createPostgresCatalogStore,
+  createPostgresSnapshots,
+  postgresWriterOperations,
+} from './catalog-store.ts';

@@ -5,11 +5,28 @@ import type { CatalogFile, CatalogFiles } from '../../../storage/sqlite/sqlite.t
 import { callsOfThreads } from '../../../storage/storage.ts';
 import type { Operation, QuestionPool, ThreadPool } from '../../../storage/threads/threads.ts';
 import { type Derivation, placeDerived } from '../../derivation.ts';
-import * as lookup from '../../lookup/lookup.ts';
+import {
+  CachedWriter,
+  catalogOf,
+  LookupAnswers,
+  type LookupParts,
+  MADE_AT_ONCE_BYTES,
+  type ServedAnswer,
+} from '../../lookup/lookup.ts';
 import type { AnswerWriter } from '../../ontology/ontology.ts';
 import type { CatalogComparisons, CatalogSnapshots, CatalogStore } from '../../port.ts';
 import { rawOf } from '../../products/products.ts';
-import * as operations from '../operations.ts';
+import {
+  COMPARING,
+  COMPARISONS,
+  comparisonOperations,
+  createCatalogReads,
+  createCatalogWrites,
+  openSnapshot,
+  type Perform,
+  programOperations,
+  type Transact,
+} from '../operations.ts';
 import type { DocumentWriter } from '../staged-store.ts';
 import { readOntology } from '../state-store.ts';
 
@@ -48,7 +65,7 @@ function findServed(file: CatalogFile, identifier: string, most: number) {
   return found as ServedRow | undefined;
 }
 
-interface ServedRow extends Pick<lookup.ServedAnswer, 'id' | 'document' | 'updatedAt'> {
+interface ServedRow extends Pick<ServedAnswer, 'id' | 'document' | 'updatedAt'> {
   readonly raw: Uint8Array | 'long';
 }
 
@@ -71,7 +88,7 @@ export const createSqliteSnapshots = (parts: {
   readPayload: createPayloadFiles(parts.payloads).read,
   read(projectId, budget, work) {
     const file = parts.files.open(projectId);
-    const snapshot = operations.openSnapshot(
+    const snapshot = openSnapshot(
       async (program) => file.perform(program),
       () => parts.derivation.open(file),
     );
@@ -79,7 +96,7 @@ export const createSqliteSnapshots = (parts: {
   },
 });
 
-interface SqliteCatalogParts extends lookup.LookupParts {
+interface SqliteCatalogParts extends LookupParts {
   /** Those of the serving thread. */
   readonly files: CatalogFiles;
   /** Threads that write; one project's writes run one after another. */
@@ -95,12 +112,12 @@ export function createSqliteCatalogStore({
   readers,
   ...parts
 }: SqliteCatalogParts): CatalogStore {
-  const answers = new lookup.LookupAnswers(parts);
+  const answers = new LookupAnswers(parts);
   /** Each lives as long as its file is open. */
-  const answerWriters = new WeakMap<CatalogFile, lookup.CachedWriter>();
+  const answerWriters = new WeakMap<CatalogFile, CachedWriter>();
   function open(projectId: number) {
     const file = files.open(projectId);
-    const cached = answerWriters.get(file) ?? new lookup.CachedWriter((path) => findCategoryId(file, path));
+    const cached = answerWriters.get(file) ?? new CachedWriter((path) => findCategoryId(file, path));
     answerWriters.set(file, cached);
     return { file, cached };
   }
@@ -119,8 +136,8 @@ export function createSqliteCatalogStore({
     const begin = () => follow(projectId).finally(() => following.delete(projectId));
     return following.getOrInsertComputed(projectId, begin);
   }
-  const writes = operations.createCatalogWrites(writers);
-  const reads = operations.createCatalogReads(
+  const writes = createCatalogWrites(writers);
+  const reads = createCatalogReads(
     async (projectId, program) => files.open(projectId).perform(program),
     readStateOf(files),
   );
@@ -129,22 +146,22 @@ export function createSqliteCatalogStore({
     // A catalog that was never written has no file, and creating one takes 10 ms: a start reads the version for every channel.
     readVersion: async (projectId) =>
       existsSync(files.pathOf(projectId)) ? reads.readVersion(projectId) : 0,
-    ...callsOfThreads<CatalogComparisons>(operations.COMPARISONS, (operation, projectId, input) =>
-      readers.ask(operation, { projectId, input }, { key: projectId, terms: operations.COMPARING }),
+    ...callsOfThreads<CatalogComparisons>(COMPARISONS, (operation, projectId, input) =>
+      readers.ask(operation, { projectId, input }, { key: projectId, terms: COMPARING }),
     ),
     ...writes,
     makeAnswers: (order, signal) => answers.make(order, signal),
     async findAnswers({ projectId, identifiers, frame }) {
       const { file: known, cached: ofKnown } = open(projectId);
       const last = ofKnown.find(readVersionOfTurn(known));
-      const found = last && answers.findCached(lookup.catalogOf(projectId, last), identifiers, frame);
+      const found = last && answers.findCached(catalogOf(projectId, last), identifiers, frame);
       if (found !== undefined) return found;
       if (last === undefined) await followOnce(projectId);
       const { file, cached } = open(projectId);
       return file.snapshot(() => {
         const version = readCatalogVersion(file);
         const present = cached.find(version) ?? cached.follow(version, file.perform(readOntology()));
-        const catalog = lookup.catalogOf(projectId, present);
+        const catalog = catalogOf(projectId, present);
         return answers.answer(catalog, { identifiers, frame }, serveFrom(file, present.writer));
       });
     },
@@ -159,7 +176,7 @@ export function createSqliteCatalogStore({
 }
 
 const readStateOf =
-  (files: CatalogFiles): operations.Perform =>
+  (files: CatalogFiles): Perform =>
   async (projectId, program) => {
     const file = files.open(projectId);
     return file.snapshot(() => file.perform(program));
@@ -168,7 +185,7 @@ const readStateOf =
 /** Makes answers from uploads, up to a number of bytes: the next answer is then 'long'. Call it on a snapshot. */
 function serveFrom(file: CatalogFile, writer: AnswerWriter) {
   writer.begin();
-  let left = lookup.MADE_AT_ONCE_BYTES;
+  let left = MADE_AT_ONCE_BYTES;
   return {
     findOrigin: (identifier: string) => findOrigin(file, identifier),
     find(identifier: string) {
@@ -190,13 +207,13 @@ export function writerOperations({
   readonly derivation: Derivation;
 }): Record<string, Operation> {
   const inFile =
-    (kind: 'transaction' | 'repeatable'): operations.Transact =>
+    (kind: 'transaction' | 'repeatable'): Transact =>
     (projectId, work) => {
       const file = files.open(projectId);
       return file[kind](() => file.perform(work(writeTo(file, derivation))));
     };
   return {
-    ...operations.programOperations(inFile('transaction'), inFile('repeatable')),
+    ...programOperations(inFile('transaction'), inFile('repeatable')),
     removeCatalog({ projectId }: { projectId: number }) {
       files.remove(projectId);
       return {};
@@ -217,4 +234,4 @@ const writeTo = (file: CatalogFile, derivation: Derivation): DocumentWriter => (
 });
 
 export const readerOperations = (files: CatalogFiles): Record<string, Operation> =>
-  operations.comparisonOperations(readStateOf(files));
+  comparisonOperations(readStateOf(files));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createCatalogFiles } from '../../../storage/sqlite/sqlite.ts';
 import { walkSearch } from '../search-store.ts';
-import { change } from '../state-store.ts';
+import { changeCatalog } from '../state-store.ts';
 
 /** Enough for two versions of them to be tidied: dead entries are looked for after a quarter and 10,000. */
 const PRODUCTS = 11_000;
@@ -24,7 +24,7 @@ test('entries of replaced products leave the index in short steps, of neighbours
   const list = () => file.prepare('select document_id as id from search_entry order by 1').all();
   const countEntries = () => Number(file.prepare('select count(*) as count from search_entry').get()?.count);
 
-  const step = () => file.transaction(() => file.perform(change((state) => walkSearch(state, {}))));
+  const step = () => file.transaction(() => file.perform(changeCatalog((state) => walkSearch(state, {}))));
 
   /** @returns the most entries that a step removed */
   function replaceAll(version: number): number {

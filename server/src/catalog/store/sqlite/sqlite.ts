@@ -1,2 +1,11 @@
 /** The door of the embedded store: one SQLite file per project. */
-export * from './catalog-store.ts';
+export {
+  createSqliteCatalogStore,
+  createSqliteSnapshots,
+  findCategoryId,
+  PRODUCTS_WITHOUT_DOCUMENT,
+  readCatalogVersion,
+  readerOperations,
+  readVersionOfTurn,
+  writerOperations,
+} from './catalog-store.ts';

@@ -1,19 +1,29 @@
 import { type ByteStream, openNamelessFile, readSpool, writeSpool } from '../../streams.ts';
 import { decodeText } from '../decode.ts';
-import * as format from '../format.ts';
+import {
+  type Columns,
+  type ColumnValue,
+  cutChunks,
+  defineFormat,
+  FormatProblem,
+  type FormatReading,
+  languageOption,
+  type ReadingNotes,
+  RowValues,
+} from '../format.ts';
 import { readElements, readXmlRows, type XmlChoice, type XmlElement } from '../xml/xml.ts';
 import { BmecatIndex, type Feature } from './bmecat-index.ts';
 
 /** Separates the names of a category path; a name that contains it is written without its spaces. */
 const CATEGORY_SEPARATOR = ' > ';
 
-export const bmecat = format.defineFormat({
+export const bmecat = defineFormat({
   type: 'bmecat',
   label: 'BMEcat',
   description:
     'a row is a product of BMEcat 1.01, 1.2 or 2005; names of 2005, features by their names with units, images, categories',
   options: {
-    language: format.languageOption(
+    language: languageOption(
       'as deu or de, for texts in several languages; default: the language of the catalog',
     ),
   },
@@ -33,9 +43,9 @@ export const bmecat = format.defineFormat({
  * Reads a catalog twice, as the groups of products follow the last product. The first time it is written to a
  * file. A DOCTYPE is common: it names the DTD of the standard, and declares a supplier's additions.
  */
-async function* readBmecat({ bytes, notes, tempDir }: format.FormatReading, language: string | undefined) {
+async function* readBmecat({ bytes, notes, tempDir }: FormatReading, language: string | undefined) {
   await using file = await openNamelessFile(tempDir);
-  const index = await readIndex(writeSpool(format.cutChunks(bytes), file), notes, language);
+  const index = await readIndex(writeSpool(cutChunks(bytes), file), notes, language);
   const choice: XmlChoice = {
     /** Products stand directly in the transaction: T_NEW_CATALOG, T_UPDATE_PRODUCTS, T_UPDATE_PRICES, T_NEW_PRODUCTDATA. */
     isChosen: (name, path) =>
@@ -49,7 +59,7 @@ async function* readBmecat({ bytes, notes, tempDir }: format.FormatReading, lang
   yield* readXmlRows(text, choice, (product) => ({ values: new ProductReader(index, notes).read(product) }));
 }
 
-async function readIndex(bytes: ByteStream, notes: format.ReadingNotes, language?: string) {
+async function readIndex(bytes: ByteStream, notes: ReadingNotes, language?: string) {
   const index = new BmecatIndex(language);
   let isCatalog = false;
   const isChosen: XmlChoice['isChosen'] = (name, path, attributes) => {
@@ -58,7 +68,7 @@ async function readIndex(bytes: ByteStream, notes: format.ReadingNotes, language
   };
   for await (const elements of readElements(bytes, notes, { isChosen, isDoctypeRead: true }))
     for (const element of elements) index.take(element);
-  if (!isCatalog) throw new format.FormatProblem('damaged', 'The file is XML, but no BMEcat catalog');
+  if (!isCatalog) throw new FormatProblem('damaged', 'The file is XML, but no BMEcat catalog');
   const languages = index.languages.describe();
   if (languages !== undefined) notes.found.language = languages;
   return index;
@@ -79,19 +89,19 @@ const IGNORED = new Set([
 /** Reads an ARTICLE (1.2) or PRODUCT (2005) into columns, named as in 2005 for both. */
 class ProductReader {
   readonly #index: BmecatIndex;
-  readonly #notes: format.ReadingNotes;
-  readonly #values = new format.RowValues();
+  readonly #notes: ReadingNotes;
+  readonly #values = new RowValues();
   /** Paths of classification groups, listed after those of the catalog's own groups. */
   readonly #classes: string[][] = [];
   /** Elements that made or determined a value, and those in other languages. */
   readonly #read = new Set<XmlElement>();
 
-  constructor(index: BmecatIndex, notes: format.ReadingNotes) {
+  constructor(index: BmecatIndex, notes: ReadingNotes) {
     this.#index = index;
     this.#notes = notes;
   }
 
-  read(product: XmlElement): format.Columns<format.ColumnValue> {
+  read(product: XmlElement): Columns<ColumnValue> {
     const mode = product.attributes.get('mode');
     if (mode !== undefined) this.#values.add('mode', mode);
     for (const part of this.#inLanguage(product.children)) this.#readPart(part);

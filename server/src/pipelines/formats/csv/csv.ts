@@ -1,7 +1,26 @@
 import Papa from 'papaparse';
 import { optional } from '../../../kernel/optional.ts';
 import { encoding } from '../decode.ts';
-import * as format from '../format.ts';
+import {
+  type ChunkParser,
+  type Columns,
+  type ColumnValue,
+  createColumns,
+  defineFormat,
+  FormatProblem,
+  fieldTooLarge,
+  headerRowOption,
+  LIMITS,
+  makePlain,
+  openTable,
+  parseText,
+  ReadingNotes,
+  type RowProblem,
+  readAfterPeek,
+  rowTooLarge,
+  type SourceRow,
+  type TextStream,
+} from '../format.ts';
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 
@@ -19,22 +38,22 @@ export const quote = optional.choice(['"', "'", ''], {
   description: 'default: detected; "" where quotes mean nothing',
 });
 
-export const csv = format.defineFormat({
+export const csv = defineFormat({
   type: 'csv',
   label: 'CSV',
   description: 'a row is a line; columns by the header, or Column 1, … with headerRow 0',
-  options: { delimiter, quote, encoding, headerRow: format.headerRow },
+  options: { delimiter, quote, encoding, headerRow: headerRowOption },
   mapping: 'needed',
   endings: ['csv'],
   isTable: true,
   open: ({ decode, notes }, options) => readCsv(decode(options.encoding), notes, options),
 });
 
-export const tsv = format.defineFormat({
+export const tsv = defineFormat({
   type: 'tsv',
   label: 'TSV',
   description: 'a row is a line; columns by the header, separated by tabs',
-  options: { quote, encoding, headerRow: format.headerRow },
+  options: { quote, encoding, headerRow: headerRowOption },
   mapping: 'needed',
   endings: ['tsv'],
   isTable: true,
@@ -50,20 +69,20 @@ export interface CsvOptions {
 
 /** @returns a batch of rows for each chunk of text */
 export function readCsv(
-  text: format.TextStream,
-  notes: format.ReadingNotes,
+  text: TextStream,
+  notes: ReadingNotes,
   options: CsvOptions = {},
-): AsyncGenerator<format.SourceRow[]> {
-  return format.readAfterPeek(text, SAMPLE_CHARACTERS, async function* (head, whole) {
+): AsyncGenerator<SourceRow[]> {
+  return readAfterPeek(text, SAMPLE_CHARACTERS, async function* (head, whole) {
     const named = readSeparatorLine(head);
     const dialect = findDialect(head.slice(named?.length), { ...options, ...named });
     notes.found.delimiter = dialect.delimiter;
     if (dialect.quote !== '"') notes.found.quote = dialect.quote;
     const { headerRow } = options;
-    const table = format.openTable<CsvRow>(notes, {
+    const table = openTable<CsvRow>(notes, {
       headerRow,
       textsOf: ({ cells }) => cells,
-      maxColumns: format.LIMITS.columns,
+      maxColumns: LIMITS.columns,
     });
     // The line that names the delimiter counts as a line.
     const splitter = splitCsv(dialect, named === undefined ? 1 : 2);
@@ -72,7 +91,7 @@ export function readCsv(
       return rows.map((row) => new NamedRow(row, columns));
     };
     try {
-      for await (const rows of format.parseText(skipText(whole, named?.length ?? 0), splitter))
+      for await (const rows of parseText(skipText(whole, named?.length ?? 0), splitter))
         yield name(table.take(rows.filter(isFilled)));
     } catch (error) {
       // If a source breaks off early, a preview shows what came before.
@@ -85,18 +104,18 @@ export function readCsv(
 
 /** Reads a table whose columns are renamed; only the new names are noted. */
 export async function* readRenamed(
-  text: format.TextStream,
-  notes: format.ReadingNotes,
-  { rename, ...options }: CsvOptions & { rename(rows: readonly format.SourceRow[]): format.SourceRow[] },
-): AsyncGenerator<format.SourceRow[]> {
-  const own = new format.ReadingNotes();
+  text: TextStream,
+  notes: ReadingNotes,
+  { rename, ...options }: CsvOptions & { rename(rows: readonly SourceRow[]): SourceRow[] },
+): AsyncGenerator<SourceRow[]> {
+  const own = new ReadingNotes();
   for await (const rows of readCsv(text, own, options)) {
     Object.assign(notes.found, own.found);
-    yield rename(rows.map(format.makePlain));
+    yield rename(rows.map(makePlain));
   }
 }
 
-export const textOf = ({ values }: format.SourceRow, name: string): string => String(values[name] ?? '');
+export const textOf = ({ values }: SourceRow, name: string): string => String(values[name] ?? '');
 
 export const splitList = (text: string, separator: string | RegExp = ','): string[] =>
   text
@@ -104,7 +123,7 @@ export const splitList = (text: string, separator: string | RegExp = ','): strin
     .map((part) => part.trim())
     .filter((part) => part !== '');
 
-async function* skipText(text: format.TextStream, characters: number): AsyncGenerator<string> {
+async function* skipText(text: TextStream, characters: number): AsyncGenerator<string> {
   let toSkip = characters;
   for await (const chunk of text) {
     if (toSkip < chunk.length) yield chunk.slice(toSkip);
@@ -116,11 +135,11 @@ const isFilled = ({ cells, problem }: CsvRow): boolean =>
   problem !== undefined || cells.some((cell) => cell !== '' && (cells.length > 1 || cell.trim() !== ''));
 
 /** An object of a hundred values takes longer to make than all else that a row needs. */
-class NamedRow implements format.SourceRow {
+class NamedRow implements SourceRow {
   readonly number: number;
-  readonly table: NonNullable<format.SourceRow['table']>;
-  readonly problems: readonly format.RowProblem[] | undefined;
-  #values: format.Columns<format.ColumnValue> | undefined;
+  readonly table: NonNullable<SourceRow['table']>;
+  readonly problems: readonly RowProblem[] | undefined;
+  #values: Columns<ColumnValue> | undefined;
 
   constructor({ number, cells, problem }: CsvRow, columns: ReadonlyMap<string, number>) {
     this.number = number;
@@ -129,26 +148,26 @@ class NamedRow implements format.SourceRow {
     this.problems = found && [found];
   }
 
-  get values(): format.Columns<format.ColumnValue> {
+  get values(): Columns<ColumnValue> {
     if (this.#values !== undefined) return this.#values;
-    const values = format.createColumns<format.ColumnValue>();
+    const values = createColumns<ColumnValue>();
     const { columns, cells } = this.table;
     for (const [name, place] of columns) if (place < cells.length) values[name] = cells[place] as string;
     this.#values = values;
     return values;
   }
 
-  get source(): format.Columns<format.ColumnValue> {
+  get source(): Columns<ColumnValue> {
     return this.values;
   }
 }
 
-const quoteProblem = (message: string): format.RowProblem => ({ code: 'quote', message });
+const quoteProblem = (message: string): RowProblem => ({ code: 'quote', message });
 
 /** Additional empty cells come from delimiters at the end of a line, which many exports write. */
-function findProblem(cells: readonly string[], columns: number): format.RowProblem | undefined {
-  if (cells.some((cell) => cell.length > format.LIMITS.fieldCharacters))
-    return { code: 'too_large', message: format.fieldTooLarge('a value').message };
+function findProblem(cells: readonly string[], columns: number): RowProblem | undefined {
+  if (cells.some((cell) => cell.length > LIMITS.fieldCharacters))
+    return { code: 'too_large', message: fieldTooLarge('a value').message };
   const used = cells.findLastIndex((cell) => cell !== '') + 1;
   if (cells.length >= columns && used <= columns) return undefined;
   const count = cells.length < columns ? cells.length : used;
@@ -166,7 +185,7 @@ function findDialect(sample: string, options: CsvOptions): Dialect {
   const delimiter = options.delimiter ?? guessDelimiter(sample, newline);
   const quote = options.quote ?? guessQuote(sample, delimiter);
   if (delimiter !== quote) return { newline, delimiter, quote };
-  throw new format.FormatProblem('refused', `The delimiter and the quote cannot both be ${quote}`);
+  throw new FormatProblem('refused', `The delimiter and the quote cannot both be ${quote}`);
 }
 
 /** The delimiter that splits the first lines most evenly; among equals, the one that splits more. */
@@ -220,7 +239,7 @@ const TOO_MANY_QUOTES =
   'too many quotes are opened and not closed. If the file has quotes that mean nothing, set "quote" to ""';
 
 /** Splits text that comes in chunks into rows; an unfinished row is only read again when it has doubled. */
-export function splitCsv(dialect: Dialect, firstLine = 1): format.ChunkParser<CsvRow> {
+export function splitCsv(dialect: Dialect, firstLine = 1): ChunkParser<CsvRow> {
   const { newline } = dialect;
   const readRow = createRowReader(dialect);
   let text = '';
@@ -254,12 +273,12 @@ export function splitCsv(dialect: Dialect, firstLine = 1): format.ChunkParser<Cs
       rows.push({ number: line, cells, problem });
       line += countLines(start, end);
       readTwiceRoom -= readTwice;
-      if (readTwiceRoom < 0) throw new format.FormatProblem('damaged', TOO_MANY_QUOTES, { line });
+      if (readTwiceRoom < 0) throw new FormatProblem('damaged', TOO_MANY_QUOTES, { line });
       isSkipping = problem !== undefined && !isLast && !text.endsWith(newline, end);
       start = end;
     }
     text = text.slice(start);
-    if (text.length > format.LIMITS.rowCharacters) throw format.rowTooLarge('The row', line);
+    if (text.length > LIMITS.rowCharacters) throw rowTooLarge('The row', line);
     return rows;
   }
 
@@ -270,7 +289,7 @@ export function splitCsv(dialect: Dialect, firstLine = 1): format.ChunkParser<Cs
       readTwiceRoom += chunk.length;
       if (text.length < worthReadingFrom) return [];
       const rows = readAll(false);
-      worthReadingFrom = Math.min(text.length * 2, format.LIMITS.rowCharacters + 1);
+      worthReadingFrom = Math.min(text.length * 2, LIMITS.rowCharacters + 1);
       return rows;
     },
     end: () => readAll(true),
@@ -329,7 +348,7 @@ function createRowReader({ delimiter, newline, quote }: Dialect) {
       isBroken = true;
     }
     // A value that is too long is abandoned before its end.
-    const sign = text.length - start > format.LIMITS.fieldCharacters ? newline : undefined;
+    const sign = text.length - start > LIMITS.fieldCharacters ? newline : undefined;
     return { value: '', end: text.length, sign, isBroken: true, isOpen: true };
   }
 

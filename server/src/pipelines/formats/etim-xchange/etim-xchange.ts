@@ -1,14 +1,22 @@
-import * as format from '../format.ts';
+import {
+  defineFormat,
+  languageOption,
+  ReadingNotes,
+  RowValues,
+  readAfterPeek,
+  type SourceRow,
+  writePlainNumber,
+} from '../format.ts';
 import { readJson } from '../json/json.ts';
 
 /** Source: ETIM International, ETIM xChange guideline 2.0 of 2025-11-27. */
-export const etimXchange = format.defineFormat({
+export const etimXchange = defineFormat({
   type: 'etim-xchange',
   label: 'ETIM xChange',
   description:
     'a row is a product of ETIM xChange 2.0; columns by dots, features by their codes, measures and prices with their units, objects of lists as rows',
   options: {
-    language: format.languageOption('as en-GB, of the name and the address; default: the first description'),
+    language: languageOption('as en-GB, of the name and the address; default: the first description'),
   },
   mapping: {
     identifier: 'ProductIdentification.ManufacturerProductNumber',
@@ -20,11 +28,11 @@ export const etimXchange = format.defineFormat({
   },
   endings: [],
   open: ({ decode, notes }, { language }) =>
-    format.readAfterPeek(decode(), HEAD_CHARACTERS, async function* (head, whole) {
+    readAfterPeek(decode(), HEAD_CHARACTERS, async function* (head, whole) {
       const currency = /"CurrencyCode"\s*:\s*"([A-Z]{3})"/.exec(head)?.[1] ?? '';
-      const read = (row: format.SourceRow) =>
+      const read = (row: SourceRow) =>
         row.problems === undefined ? new ProductReader(row, { language, currency }).read() : row;
-      const own = new format.ReadingNotes((path) => !ABOUT_CATALOGUE.test(path) && notes.noteUnread(path));
+      const own = new ReadingNotes((path) => !ABOUT_CATALOGUE.test(path) && notes.noteUnread(path));
       for await (const rows of readJson(whole, own, 'Supplier.Product')) yield rows.map(read);
     }),
 });
@@ -120,16 +128,16 @@ interface Place {
 }
 
 class ProductReader {
-  readonly #values = new format.RowValues();
-  readonly #row: format.SourceRow;
+  readonly #values = new RowValues();
+  readonly #row: SourceRow;
   readonly #options: { readonly language: string | undefined; readonly currency: string };
 
-  constructor(row: format.SourceRow, options: { language: string | undefined; currency: string }) {
+  constructor(row: SourceRow, options: { language: string | undefined; currency: string }) {
     this.#row = row;
     this.#options = options;
   }
 
-  read(): format.SourceRow {
+  read(): SourceRow {
     const source = this.#row.source as JsonObject;
     this.#addShown(source);
     this.#addObject(source, { prefix: '', row: undefined });
@@ -170,7 +178,7 @@ class ProductReader {
   #addScalars(value: Json | undefined, { prefix, row }: Place, word = ''): void {
     const all = Array.isArray(value) ? value : [value];
     for (const one of all.filter((one) => one !== null && one !== undefined && one !== '')) {
-      const text = typeof one === 'number' ? format.writePlainNumber(String(one)) : String(one).trim();
+      const text = typeof one === 'number' ? writePlainNumber(String(one)) : String(one).trim();
       const whole = word === '' ? text : `${text} ${word}`;
       if (row === undefined) this.#values.add(prefix, whole, Array.isArray(value));
       else this.#values.addInRow(prefix, whole, row);

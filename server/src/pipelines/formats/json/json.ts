@@ -2,9 +2,28 @@ import { getManyValues, isMany, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
 import { optional } from '../../../kernel/optional.ts';
 import { Peekable } from '../../streams.ts';
-import * as format from '../format.ts';
+import {
+  type ChunkParser,
+  type Columns,
+  type ColumnValue,
+  createColumns,
+  defineFormat,
+  FormatProblem,
+  fieldTooLarge,
+  LIMITS,
+  parseText,
+  type ReadingNotes,
+  type RowProblem,
+  RowSize,
+  RowValues,
+  readAfterPeek,
+  type SourceRow,
+  type TextStream,
+  tooDeep,
+  writePlainNumber,
+} from '../format.ts';
 
-export const json = format.defineFormat({
+export const json = defineFormat({
   type: 'json',
   label: 'JSON',
   description: 'a row is an object of the list; nested values have dotted names, as price.value',
@@ -26,14 +45,14 @@ const SAMPLES = [1024 * 1024, 16 * 1024 * 1024];
 
 /** @returns a batch of rows for each chunk of text that ends some */
 export async function* readJson(
-  text: format.TextStream,
-  notes: format.ReadingNotes,
+  text: TextStream,
+  notes: ReadingNotes,
   path: string | undefined,
-): AsyncGenerator<readonly format.SourceRow[]> {
+): AsyncGenerator<readonly SourceRow[]> {
   await using stream = new Peekable(text);
   let found = path === '$' ? '' : path;
   for (const length of found === undefined ? SAMPLES : []) found ??= findList(await stream.peek(length));
-  yield* format.parseText(stream, createJsonList(notes, found));
+  yield* parseText(stream, createJsonList(notes, found));
 }
 
 interface Container {
@@ -52,7 +71,7 @@ function follow(open: Container[], token: Token): Container | undefined {
   if (token.name === 'keyValue' && last !== undefined) last.key = token.value;
   else if (token.name === 'endObject' || token.name === 'endArray') open.pop();
   if (token.name !== 'startObject' && token.name !== 'startArray') return undefined;
-  if (open.length >= format.LIMITS.depth) throw format.tooDeep('The document');
+  if (open.length >= LIMITS.depth) throw tooDeep('The document');
   const opened = { isArray: token.name === 'startArray', path: pathBelow(last), key: '' };
   open.push(opened);
   return opened;
@@ -113,7 +132,7 @@ function sampleLists(pieces: readonly string[]): ReadonlyMap<string, ListSample>
     const holder = open.at(-1);
     const opened = follow(open, token);
     if (VALUES.has(token.name)) noteKey(pathBelow(holder).split('.').at(-1) ?? '');
-    if (opened === undefined || lists.has(opened.path) || lists.size >= format.LIMITS.columns) return;
+    if (opened === undefined || lists.has(opened.path) || lists.size >= LIMITS.columns) return;
     const isOfObjects = opened.isArray ? holder === undefined : holder?.isArray === true;
     if (isOfObjects) lists.set(opened.path, { path: opened.path, within: findLists(), keys: new Set() });
   }
@@ -122,16 +141,13 @@ function sampleLists(pieces: readonly string[]): ReadonlyMap<string, ListSample>
     for (const piece of pieces) for (const token of tokenizer.push(piece)) take(token);
   } catch (error) {
     // The reader that follows reports what is wrong with the text.
-    if (!(error instanceof format.FormatProblem)) throw error;
+    if (!(error instanceof FormatProblem)) throw error;
   }
   return lists;
 }
 
 /** Makes rows of the tokens of a document: the elements of the lists at a path. */
-function createJsonList(
-  notes: format.ReadingNotes,
-  path: string | undefined,
-): format.ChunkParser<format.SourceRow> {
+function createJsonList(notes: ReadingNotes, path: string | undefined): ChunkParser<SourceRow> {
   const tokenizer = new JsonTokenizer();
   const builder = new JsonRowBuilder();
   /** The open containers around the rows, including the list. */
@@ -143,8 +159,8 @@ function createJsonList(
   let lastToken: Token['name'] | undefined;
   let number = 0;
 
-  function take(tokens: readonly Token[]): format.SourceRow[] {
-    const rows: format.SourceRow[] = [];
+  function take(tokens: readonly Token[]): SourceRow[] {
+    const rows: SourceRow[] = [];
     for (const token of tokens) {
       const isRow = !builder.isEmpty || (isInList && token.name !== 'endArray');
       const row = isRow ? builder.take(token) : walk(token);
@@ -163,7 +179,7 @@ function createJsonList(
     lastToken = token.name;
   }
 
-  function numberRow({ source, values, rows, isObject }: JsonRow): format.SourceRow {
+  function numberRow({ source, values, rows, isObject }: JsonRow): SourceRow {
     number += 1;
     const row = { number, values, source, ...(rows && { rows }) };
     if (isObject) return row;
@@ -176,11 +192,11 @@ function createJsonList(
       try {
         return take(tokenizer.push(chunk));
       } catch (error) {
-        if (!(error instanceof format.FormatProblem)) throw error;
+        if (!(error instanceof FormatProblem)) throw error;
         const { reason, message, cause } = error;
         // The parser has no line numbers; a chunk has at most 64 KiB.
         const where = number === 0 ? 'near the beginning' : `soon after row ${number.toLocaleString('en')}`;
-        throw new format.FormatProblem(reason, `${message} (${where})`, { cause });
+        throw new FormatProblem(reason, `${message} (${where})`, { cause });
       }
     },
     /** @throws FormatProblem broken_off, not_found */
@@ -188,13 +204,13 @@ function createJsonList(
       const rows = take(tokenizer.end());
       if (hasList || (path === undefined && hasEmptyList)) return rows;
       const where = path === undefined ? 'There is no list of objects' : `There is no list at ${path}`;
-      throw new format.FormatProblem('not_found', where);
+      throw new FormatProblem('not_found', where);
     },
   };
 }
 
 type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
-interface JsonObject extends format.Columns<JsonValue> {}
+interface JsonObject extends Columns<JsonValue> {}
 
 interface Level {
   readonly container: JsonValue[] | JsonObject;
@@ -210,22 +226,22 @@ interface Level {
 interface JsonRow {
   readonly source: JsonValue;
   /** Dotted names, as `price.value`; the elements of a list share one name. Numbers as written. */
-  readonly values: format.Columns<format.ColumnValue>;
-  readonly rows: format.SourceRow['rows'];
+  readonly values: Columns<ColumnValue>;
+  readonly rows: SourceRow['rows'];
   readonly isObject: boolean;
 }
 
 /** Builds one row from tokens: the object itself, and its values by dotted names. */
 class JsonRowBuilder {
   readonly #levels: Level[] = [];
-  #values = new format.RowValues();
-  readonly #size = new format.RowSize('A row');
+  #values = new RowValues();
+  readonly #size = new RowSize('A row');
 
   /** @returns the row, if the token completes it. @throws FormatProblem too_large */
   take(token: Token): JsonRow | undefined {
     switch (token.name) {
       case 'startObject':
-        return this.#open(format.createColumns<JsonValue>());
+        return this.#open(createColumns<JsonValue>());
       case 'startArray':
         return this.#open([]);
       case 'endObject':
@@ -234,7 +250,7 @@ class JsonRowBuilder {
       case 'keyValue':
         return this.#takeKey(token.value);
       case 'numberValue':
-        return this.#takeScalar(Number(token.value), format.writePlainNumber(token.value));
+        return this.#takeScalar(Number(token.value), writePlainNumber(token.value));
       case 'stringValue':
         return this.#takeScalar(token.value, token.value);
       case 'nullValue':
@@ -253,7 +269,7 @@ class JsonRowBuilder {
 
   #open(container: Level['container']): undefined {
     this.#size.add(0, 1);
-    if (this.#levels.length >= format.LIMITS.depth) throw format.tooDeep('A row');
+    if (this.#levels.length >= LIMITS.depth) throw tooDeep('A row');
     const parent = this.#levels.at(-1);
     if (parent !== undefined) put(parent, container);
     const isList = Array.isArray(container) || parent?.isList === true;
@@ -275,7 +291,7 @@ class JsonRowBuilder {
 
   #takeScalar(value: JsonValue, text: string | undefined): JsonRow | undefined {
     const length = text?.length ?? 0;
-    if (length > format.LIMITS.fieldCharacters) throw format.fieldTooLarge('A value');
+    if (length > LIMITS.fieldCharacters) throw fieldTooLarge('A value');
     this.#size.add(length, 1);
     const level = this.#levels.at(-1);
     if (level === undefined) return this.#finish(value);
@@ -288,7 +304,7 @@ class JsonRowBuilder {
 
   #finish(source: JsonValue): JsonRow {
     const { values, rows } = this.#values;
-    this.#values = new format.RowValues();
+    this.#values = new RowValues();
     this.#size.reset();
     const isObject = typeof source === 'object' && source !== null && !Array.isArray(source);
     return { source, values, rows, isObject };
@@ -317,7 +333,7 @@ class JsonTokenizer {
     const tokens = this.#run(chunk, 'damaged');
     // An unfinished string makes no token, and must not grow without bound.
     this.#quietCharacters = tokens.length > 0 ? 0 : this.#quietCharacters + chunk.length;
-    if (this.#quietCharacters > format.LIMITS.fieldCharacters) throw format.fieldTooLarge('A value');
+    if (this.#quietCharacters > LIMITS.fieldCharacters) throw fieldTooLarge('A value');
     return tokens;
   }
 
@@ -334,12 +350,12 @@ class JsonTokenizer {
     } catch (cause) {
       const text = (cause as Error).message.replace(/^Parser (cannot parse input: |has )?/, '');
       const message = reason === 'damaged' ? `The text is not JSON: ${text}` : 'The JSON ends in the middle';
-      throw new format.FormatProblem(reason, message, { cause });
+      throw new FormatProblem(reason, message, { cause });
     }
   }
 }
 
-export const ndjson = format.defineFormat({
+export const ndjson = defineFormat({
   type: 'ndjson',
   label: 'NDJSON',
   description: 'a row is an object on a line of its own; columns as in json',
@@ -350,17 +366,17 @@ export const ndjson = format.defineFormat({
 });
 
 /** One object per line; an invalid line is an error of that line only. */
-async function* readNdjson(text: format.TextStream): AsyncGenerator<format.SourceRow[]> {
+async function* readNdjson(text: TextStream): AsyncGenerator<SourceRow[]> {
   let number = 0;
   /** undefined if it is too long to store. */
   let line: string | undefined = '';
 
   function keep(part: string): void {
-    const isShort = line !== undefined && line.length + part.length <= format.LIMITS.rowCharacters;
+    const isShort = line !== undefined && line.length + part.length <= LIMITS.rowCharacters;
     line = isShort ? line + part : undefined;
   }
 
-  function finish(): format.SourceRow[] {
+  function finish(): SourceRow[] {
     const finished = line?.trim();
     number += 1;
     line = '';
@@ -379,21 +395,21 @@ async function* readNdjson(text: format.TextStream): AsyncGenerator<format.Sourc
   yield finish();
 }
 
-function readLine(number: number, text: string | undefined): format.SourceRow {
+function readLine(number: number, text: string | undefined): SourceRow {
   if (text === undefined) return broken(number, { code: 'too_large', message: 'the line is too long' });
   try {
     const { source, values, rows, isObject } = readJsonText(text);
     if (isObject) return { number, values, source, ...(rows && { rows }) };
     return broken(number, { code: 'no_object', message: 'the line holds no object' });
   } catch (error) {
-    if (!(error instanceof format.FormatProblem)) throw error;
+    if (!(error instanceof FormatProblem)) throw error;
     const code = error.reason === 'too_large' ? 'too_large' : 'not_json';
     return broken(number, { code, message: error.message });
   }
 }
 
-function broken(number: number, problem: format.RowProblem): format.SourceRow {
-  return { number, values: format.createColumns(), source: null, problems: [problem] };
+function broken(number: number, problem: RowProblem): SourceRow {
+  return { number, values: createColumns(), source: null, problems: [problem] };
 }
 
 /** @throws FormatProblem damaged, broken_off, too_large */
@@ -404,7 +420,7 @@ function readJsonText(text: string): JsonRow {
   // The builder's errors come before those of a missing end.
   for (const token of tokenizer.push(text)) row = builder.take(token) ?? row;
   for (const token of tokenizer.end()) row = builder.take(token) ?? row;
-  if (row === undefined) throw new format.FormatProblem('broken_off', 'The JSON ends in the middle');
+  if (row === undefined) throw new FormatProblem('broken_off', 'The JSON ends in the middle');
   return row;
 }
 
@@ -412,7 +428,7 @@ function readJsonText(text: string): JsonRow {
 const HEAD_CHARACTERS = 1_024;
 
 /** Products as an upload has them: `{"products":[…]}`, just the list, or one product per line. They are the `source` of their rows. */
-export const native = format.defineFormat({
+export const native = defineFormat({
   type: 'native',
   label: 'Relata',
   description: 'a product in the shape of an upload, in a JSON list or one a line; takes no mapping',
@@ -420,7 +436,7 @@ export const native = format.defineFormat({
   mapping: 'none',
   endings: [],
   open: ({ decode, notes }) =>
-    format.readAfterPeek(decode(), HEAD_CHARACTERS, (head, whole) => {
+    readAfterPeek(decode(), HEAD_CHARACTERS, (head, whole) => {
       if (/^\s*\{\s*"products"\s*:/.test(head)) return readJson(whole, notes, 'products');
       return /^\s*\[/.test(head) ? readJson(whole, notes, '$') : readNdjson(whole);
     }),

@@ -1,10 +1,17 @@
 import { openNamelessFile, readSpool, writeSpool } from '../../streams.ts';
 import { type CsvOptions, delimiter, readCsv, readRenamed, splitList, textOf } from '../csv/csv.ts';
 import { decodeText } from '../decode.ts';
-import * as format from '../format.ts';
+import {
+  defineFormat,
+  type FormatReading,
+  ReadingNotes,
+  RowValues,
+  type SourceRow,
+  tooLarge,
+} from '../format.ts';
 
 /** Source: Adobe Commerce, "Data transfer", the columns of a product export. */
-export const magentoCsv = format.defineFormat({
+export const magentoCsv = defineFormat({
   type: 'magento-csv',
   label: 'Magento CSV',
   description:
@@ -29,22 +36,22 @@ const LISTS = new Set(['categories', 'additional_images', 'additional_image_labe
 const OF_VARIANTS = new Set(['configurable_variations', 'configurable_variation_labels']);
 
 /** Reads the file twice: a configurable product names its variants, and follows them. */
-async function* readMagento({ bytes, notes, tempDir }: format.FormatReading, options: CsvOptions) {
+async function* readMagento({ bytes, notes, tempDir }: FormatReading, options: CsvOptions) {
   await using file = await openNamelessFile(tempDir);
-  const decode = (to: format.ReadingNotes) => decodeText(readSpool(file), to);
+  const decode = (to: ReadingNotes) => decodeText(readSpool(file), to);
   for await (const _ of writeSpool(bytes, file));
   const parents = new Map<string, string>();
-  for await (const rows of readCsv(decode(new format.ReadingNotes()), new format.ReadingNotes(), options)) {
+  for await (const rows of readCsv(decode(new ReadingNotes()), new ReadingNotes(), options)) {
     for (const row of rows) {
       for (const [sku, parent] of listVariants(row)) parents.set(sku, parent);
-      if (parents.size > VARIANTS) throw format.tooLarge(`The file has more than ${VARIANTS} variants`);
+      if (parents.size > VARIANTS) throw tooLarge(`The file has more than ${VARIANTS} variants`);
     }
   }
-  const rename = (rows: readonly format.SourceRow[]) => rows.map((row) => readProduct(row, parents, notes));
+  const rename = (rows: readonly SourceRow[]) => rows.map((row) => readProduct(row, parents, notes));
   yield* readRenamed(decode(notes), notes, { ...options, rename });
 }
 
-function listVariants(row: format.SourceRow): [sku: string, parent: string][] {
+function listVariants(row: SourceRow): [sku: string, parent: string][] {
   return textOf(row, 'configurable_variations')
     .split('|')
     .flatMap((variation) => {
@@ -53,12 +60,8 @@ function listVariants(row: format.SourceRow): [sku: string, parent: string][] {
     });
 }
 
-function readProduct(
-  row: format.SourceRow,
-  parents: ReadonlyMap<string, string>,
-  notes: format.ReadingNotes,
-): format.SourceRow {
-  const values = new format.RowValues();
+function readProduct(row: SourceRow, parents: ReadonlyMap<string, string>, notes: ReadingNotes): SourceRow {
+  const values = new RowValues();
   for (const name in row.values) addColumn(values, { name, text: textOf(row, name) }, notes);
   const sku = textOf(row, 'sku');
   const isParent = textOf(row, 'configurable_variations') !== '';
@@ -67,18 +70,14 @@ function readProduct(
   return { ...row, values: values.values };
 }
 
-function addColumn(
-  values: format.RowValues,
-  { name, text }: { name: string; text: string },
-  notes: format.ReadingNotes,
-) {
+function addColumn(values: RowValues, { name, text }: { name: string; text: string }, notes: ReadingNotes) {
   if (name === 'additional_attributes') addAttributes(values, text, notes);
   else if (LISTS.has(name)) for (const value of splitList(text)) values.add(name, value, true);
   else if (!OF_VARIANTS.has(name)) values.add(name, text);
 }
 
 /** `color=red|blue,size=M`: after a comma without a key the value continues. */
-function addAttributes(values: format.RowValues, text: string, notes: format.ReadingNotes): void {
+function addAttributes(values: RowValues, text: string, notes: ReadingNotes): void {
   for (const pair of splitList(text, /,(?=[\w.-]{1,100}=)/)) {
     const [, key = '', list = ''] = /^([^=]+)=([\s\S]*)$/.exec(pair) ?? [];
     if (key === '') notes.noteUnread('additional_attributes');

@@ -1,9 +1,19 @@
 import { type CsvOptions, delimiter, readRenamed, textOf } from '../csv/csv.ts';
 import { encoding } from '../decode.ts';
-import * as format from '../format.ts';
+import {
+  type ColumnValue,
+  createColumns,
+  defineFormat,
+  type ReadingNotes,
+  type RowProblem,
+  RowValues,
+  type SourceRow,
+  type TextStream,
+  tooLarge,
+} from '../format.ts';
 
 /** Source: Shopify Help Center, "Using CSV files to import and export products". */
-export const shopifyCsv = format.defineFormat({
+export const shopifyCsv = defineFormat({
   type: 'shopify-csv',
   label: 'Shopify CSV',
   description: 'a row is a variant, in the group of its Handle',
@@ -27,11 +37,11 @@ const ROWS_OF_PRODUCT = 2_500;
  * Consecutive rows with the same Handle are one product: the first has its fields, and each may add a variant, a
  * picture, or both. The result has one row for each variant, with the fields and pictures of its product.
  */
-async function* readShopify(text: format.TextStream, notes: format.ReadingNotes, options: CsvOptions) {
-  let product: format.SourceRow[] = [];
+async function* readShopify(text: TextStream, notes: ReadingNotes, options: CsvOptions) {
+  let product: SourceRow[] = [];
 
   /** @returns the variants of the previous product, if the row begins another */
-  function take(row: format.SourceRow): format.SourceRow[] {
+  function take(row: SourceRow): SourceRow[] {
     if (row.problems !== undefined) return [row];
     const handle = textOf(row, 'Handle');
     if (handle !== '' && product[0] !== undefined && handle === textOf(product[0], 'Handle')) {
@@ -44,33 +54,29 @@ async function* readShopify(text: format.TextStream, notes: format.ReadingNotes,
     return variants;
   }
 
-  const rename = (rows: readonly format.SourceRow[]) => rows.flatMap((row) => take(toShopifyNames(row)));
+  const rename = (rows: readonly SourceRow[]) => rows.flatMap((row) => take(toShopifyNames(row)));
   yield* readRenamed(text, notes, { ...options, rename });
   yield listVariants(product);
 }
 
 /** A row that only adds a picture has nothing else to read. */
-function checkFurther(
-  product: readonly format.SourceRow[],
-  row: format.SourceRow,
-  notes: format.ReadingNotes,
-): void {
+function checkFurther(product: readonly SourceRow[], row: SourceRow, notes: ReadingNotes): void {
   if (product.length > ROWS_OF_PRODUCT + 1) {
     const message = `more than ${ROWS_OF_PRODUCT} rows have the Handle ${textOf(row, 'Handle').slice(0, 100)}`;
-    throw format.tooLarge(message, row.number);
+    throw tooLarge(message, row.number);
   }
   if (isVariant(row)) return;
   for (const name in row.values)
     if (row.values[name] !== '' && name !== 'Handle' && partOf(name) !== 'image') notes.noteUnread(name);
 }
 
-function toShopifyNames(row: format.SourceRow): format.SourceRow {
-  const values = format.createColumns<format.ColumnValue>();
+function toShopifyNames(row: SourceRow): SourceRow {
+  const values = createColumns<ColumnValue>();
   for (const name in row.values) values[NAMES.get(name.toLowerCase()) ?? name] = row.values[name] ?? '';
   return { ...row, values, source: values };
 }
 
-function listVariants(rows: readonly format.SourceRow[]): format.SourceRow[] {
+function listVariants(rows: readonly SourceRow[]): SourceRow[] {
   const [first, ...others] = rows;
   if (first === undefined) return [];
   const images = listImages(rows);
@@ -79,7 +85,7 @@ function listVariants(rows: readonly format.SourceRow[]): format.SourceRow[] {
   return variants.map((row) => ({ ...row, ...found, values: completeVariant(row, first, images) }));
 }
 
-function listImages(rows: readonly format.SourceRow[]): string[] {
+function listImages(rows: readonly SourceRow[]): string[] {
   const images = rows
     .filter((row) => textOf(row, 'Image Src') !== '')
     .map((row, at) => {
@@ -89,8 +95,8 @@ function listImages(rows: readonly format.SourceRow[]): string[] {
   return images.sort((a, b) => a.position - b.position).map(({ url }) => url);
 }
 
-function completeVariant(row: format.SourceRow, first: format.SourceRow, images: readonly string[]) {
-  const values = new format.RowValues();
+function completeVariant(row: SourceRow, first: SourceRow, images: readonly string[]) {
+  const values = new RowValues();
   for (const name in row.values) {
     const part = partOf(name);
     const own = textOf(row, name);
@@ -109,18 +115,18 @@ function completeVariant(row: format.SourceRow, first: format.SourceRow, images:
   return values.values;
 }
 
-const NO_TITLE: format.RowProblem = {
+const NO_TITLE: RowProblem = {
   code: 'group',
   message: 'there is no Title: rows of one Handle have to follow one another, the one with the Title first',
 };
 
 /** Tags are a comma-separated list. */
-function addOfProduct(values: format.RowValues, name: string, text: string): void {
+function addOfProduct(values: RowValues, name: string, text: string): void {
   const tags = name === 'Tags' ? text.split(',').map((tag) => tag.trim()) : [text];
   for (const tag of tags) if (tag !== '' || tags.length === 1) values.add(name, tag);
 }
 
-function listOptions(row: format.SourceRow, first: format.SourceRow): { column: string; value: string }[] {
+function listOptions(row: SourceRow, first: SourceRow): { column: string; value: string }[] {
   return ['Option1', 'Option2', 'Option3'].flatMap((option) => {
     const value = textOf(row, `${option} Value`);
     const name = textOf(row, `${option} Name`) || textOf(first, `${option} Name`);
@@ -131,7 +137,7 @@ function listOptions(row: format.SourceRow, first: format.SourceRow): { column: 
   });
 }
 
-const isVariant = (row: format.SourceRow): boolean =>
+const isVariant = (row: SourceRow): boolean =>
   ['Option1 Value', 'Variant SKU', 'Variant Price'].some((name) => textOf(row, name) !== '');
 
 /** Names of exports that today's template writes in lower case. */

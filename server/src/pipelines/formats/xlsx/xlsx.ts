@@ -3,11 +3,27 @@ import { posix } from 'node:path';
 import { Type } from 'typebox';
 import type { Entry } from 'yauzl';
 import { type ByteStream, openNamelessFile, openZip, writeSpool, type ZipLimits } from '../../streams.ts';
-import * as format from '../format.ts';
+import {
+  type ColumnValue,
+  copyText,
+  createColumns,
+  cutChunks,
+  defineFormat,
+  FormatProblem,
+  type FormatReading,
+  headerRowOption,
+  nameByPlace,
+  openTable,
+  ReadingNotes,
+  type RowProblem,
+  type SourceRow,
+  tooLarge,
+  writePlainNumber,
+} from '../format.ts';
 import { chooseByPath, readElements, type XmlChoice, type XmlElement } from '../xml/xml.ts';
 import { openTextStore, type TextStore } from './text-store.ts';
 
-export const xlsx = format.defineFormat({
+export const xlsx = defineFormat({
   type: 'xlsx',
   label: 'Excel (xlsx)',
   description: 'a row of the sheet; dates as YYYY-MM-DD, numbers plain',
@@ -18,7 +34,7 @@ export const xlsx = format.defineFormat({
         { 'x-label': 'Sheet', description: 'name or number from 1; default: the first that is not hidden' },
       ),
     ),
-    headerRow: format.headerRow,
+    headerRow: headerRowOption,
   },
   mapping: 'needed',
   endings: ['xlsx'],
@@ -28,9 +44,9 @@ export const xlsx = format.defineFormat({
 
 /** @returns a batch of rows for each chunk of the sheet that completes some; empty rows are left out */
 async function* readXlsx(
-  { bytes, notes, tempDir }: format.FormatReading,
+  { bytes, notes, tempDir }: FormatReading,
   options: { readonly sheet?: string | number; readonly headerRow?: number },
-): AsyncGenerator<format.SourceRow[]> {
+): AsyncGenerator<SourceRow[]> {
   await using file = await openNamelessFile(tempDir);
   for await (const _ of writeSpool(bytes, file));
   const parts = await openParts(file);
@@ -42,8 +58,8 @@ async function* readXlsx(
   await using texts = await openTextStore(tempDir);
   const choice = { isChosen: (name: string) => name === 'si', keepsSpace: true };
   for await (const element of readPart(parts, book.textsPart, choice)) texts.add(readText(element));
-  const table = format.openTable(notes, { headerRow: options.headerRow, textsOf });
-  for await (const rows of readSheetRows(format.cutChunks(parts.read(sheet.part)), { book, texts }))
+  const table = openTable(notes, { headerRow: options.headerRow, textsOf });
+  for await (const rows of readSheetRows(cutChunks(parts.read(sheet.part)), { book, texts }))
     yield table.take(rows).map((row) => nameCells(row, table.names));
   yield table.end().map((row) => nameCells(row, table.names));
 }
@@ -56,7 +72,7 @@ function chooseSheet(sheets: readonly Sheet[], requested: string | number | unde
       : (sheets.find(({ name }) => name === requested) ?? sheets[Number(requested) - 1]);
   if (chosen !== undefined) return chosen;
   const there = sheets.length === 0 ? 'It has none' : `It has ${describeSheets(sheets)}`;
-  throw new format.FormatProblem('not_found', `The workbook has no sheet ${requested ?? ''}. ${there}`);
+  throw new FormatProblem('not_found', `The workbook has no sheet ${requested ?? ''}. ${there}`);
 }
 
 const describeSheets = (sheets: readonly Sheet[]): string =>
@@ -74,7 +90,7 @@ interface SheetRow {
 async function* readSheetRows(bytes: ByteStream, place: CellPlace): AsyncGenerator<SheetRow[]> {
   const isChosen = (name: string, path: readonly string[]) => name === 'row' && path.at(-1) === 'sheetData';
   let number = 0;
-  for await (const elements of readElements(bytes, new format.ReadingNotes(), { isChosen, keepsSpace: true }))
+  for await (const elements of readElements(bytes, new ReadingNotes(), { isChosen, keepsSpace: true }))
     yield elements
       .map((element) => {
         // A row may omit its number, which is then the next one.
@@ -91,11 +107,11 @@ function textsOf({ cells }: SheetRow): string[] {
 }
 
 /** Cells outside the header are included, with names that show their position. */
-function nameCells({ number, cells }: SheetRow, names: readonly string[]): format.SourceRow {
-  const values = format.createColumns<format.ColumnValue>();
-  const problems: format.RowProblem[] = [];
+function nameCells({ number, cells }: SheetRow, names: readonly string[]): SourceRow {
+  const values = createColumns<ColumnValue>();
+  const problems: RowProblem[] = [];
   for (const { column, text, problem } of cells) {
-    const name = names[column] ?? format.nameByPlace(column);
+    const name = names[column] ?? nameByPlace(column);
     if (text !== undefined) values[name] = text;
     if (problem !== undefined) problems.push({ ...problem, column: name });
   }
@@ -108,7 +124,7 @@ interface Cell {
   readonly column: number;
   /** undefined if there is a problem instead. */
   readonly text: string | undefined;
-  readonly problem?: Omit<format.RowProblem, 'column'>;
+  readonly problem?: Omit<RowProblem, 'column'>;
 }
 
 /** The last column that a sheet can have is XFD. */
@@ -225,9 +241,9 @@ interface Link {
 async function findBookPart(parts: ZipParts): Promise<string> {
   const part = findByKind(await readLinks(parts, ''), 'officeDocument') ?? 'xl/workbook.xml';
   const binary = 'The file is a binary workbook (.xlsb). Please save it as .xlsx';
-  if (part.endsWith('.bin')) throw new format.FormatProblem('refused', binary);
+  if (part.endsWith('.bin')) throw new FormatProblem('refused', binary);
   if (parts.has(part)) return part;
-  throw new format.FormatProblem('damaged', 'The file is a zip archive, but no workbook (.xlsx)');
+  throw new FormatProblem('damaged', 'The file is a zip archive, but no workbook (.xlsx)');
 }
 
 async function readLinks(parts: ZipParts, ofPart: string): Promise<Link[]> {
@@ -236,7 +252,7 @@ async function readLinks(parts: ZipParts, ofPart: string): Promise<Link[]> {
   const links: Link[] = [];
   const isChosen = (name: string) => name === 'Relationship';
   for await (const { attributes } of readPart(parts, linksPart, { isChosen })) {
-    if (links.length === LINKS) throw format.tooLarge('The workbook has more than 10,000 links');
+    if (links.length === LINKS) throw tooLarge('The workbook has more than 10,000 links');
     const target = shorten(attributes.get('Target'));
     links.push({
       id: shorten(attributes.get('Id')),
@@ -268,7 +284,7 @@ async function readStyles(parts: ZipParts, part: string | undefined): Promise<Nu
     if (name === 'xf') formatIds.push(formatId);
     else codes.set(formatId, shorten(attributes.get('formatCode')));
     if (formatIds.length > STYLES || codes.size > STYLES)
-      throw format.tooLarge('The workbook has more than 65,536 styles');
+      throw tooLarge('The workbook has more than 65,536 styles');
   }
   return formatIds.map((formatId) => readNumberStyle(formatId, codes.get(formatId)));
 }
@@ -294,11 +310,10 @@ function unescapeText(text: string): string {
 /** @returns nothing of a part that is not there */
 async function* readPart(parts: ZipParts, part: string | undefined, choice: XmlChoice) {
   if (part === undefined || !parts.has(part)) return;
-  for await (const elements of readElements(parts.read(part), new format.ReadingNotes(), choice))
-    yield* elements;
+  for await (const elements of readElements(parts.read(part), new ReadingNotes(), choice)) yield* elements;
 }
 
-const shorten = (text: string | undefined): string => format.copyText((text ?? '').slice(0, NAME_CHARACTERS));
+const shorten = (text: string | undefined): string => copyText((text ?? '').slice(0, NAME_CHARACTERS));
 
 type NumberStyle =
   | { readonly kind: 'number' }
@@ -348,7 +363,7 @@ function writePlain(text: string): string {
   if (PLAIN_INTEGER.test(text)) return text;
   const value = Number(text);
   if (text.trim() === '' || !Number.isFinite(value)) return text;
-  return format.writePlainNumber(String(Number(value.toPrecision(DIGITS))));
+  return writePlainNumber(String(Number(value.toPrecision(DIGITS))));
 }
 
 const DAY_SECONDS = 86_400;
@@ -393,11 +408,11 @@ const limits: ZipLimits = {
   entries: PARTS,
   check({ fileNameLength, extraFieldLength, fileCommentLength }) {
     if (fileNameLength + extraFieldLength + fileCommentLength > ENTRY_BYTES)
-      throw format.tooLarge('A part of the workbook has an endless name');
+      throw tooLarge('A part of the workbook has an endless name');
   },
-  tooMany: () => format.tooLarge(`The workbook has more than ${PARTS.toLocaleString('en')} parts`),
+  tooMany: () => tooLarge(`The workbook has more than ${PARTS.toLocaleString('en')} parts`),
   damaged: (cause) =>
-    new format.FormatProblem('damaged', `The file is no whole workbook (.xlsx): ${cause.message}`, { cause }),
+    new FormatProblem('damaged', `The file is no whole workbook (.xlsx): ${cause.message}`, { cause }),
 };
 
 /** The parts of an Office file: a zip whose entries are read by name. */
@@ -409,7 +424,7 @@ async function openParts(file: FileHandle) {
   if (buffer.toString('hex') === COMPOUND_FILE) {
     const message =
       'The file is an old Excel file (.xls) or protected by a password. Please save it as .xlsx without one';
-    throw new format.FormatProblem('refused', message);
+    throw new FormatProblem('refused', message);
   }
   const zip = await openZip(file, limits);
   // The standard compares names in lower case.
@@ -419,9 +434,8 @@ async function openParts(file: FileHandle) {
     /** @throws FormatProblem not_found, damaged, refused, too_large */
     async *read(name: string): AsyncGenerator<Uint8Array> {
       const entry = entries.get(name.toLowerCase());
-      if (entry === undefined)
-        throw new format.FormatProblem('not_found', `The workbook has no part ${name}`);
-      if (entry.isEncrypted()) throw new format.FormatProblem('refused', 'The workbook is encrypted');
+      if (entry === undefined) throw new FormatProblem('not_found', `The workbook has no part ${name}`);
+      if (entry.isEncrypted()) throw new FormatProblem('refused', 'The workbook is encrypted');
       let total = 0;
       for await (const chunk of zip.read(entry)) {
         total += chunk.length;
@@ -433,7 +447,7 @@ async function openParts(file: FileHandle) {
 }
 
 function checkSize(total: number, { compressedSize, fileName }: Entry): void {
-  if (total > PART_BYTES) throw format.tooLarge(`The part ${fileName} is larger than 4 GiB, the limit`);
+  if (total > PART_BYTES) throw tooLarge(`The part ${fileName} is larger than 4 GiB, the limit`);
   if (total <= RATIO_FROM_BYTES || total <= compressedSize * RATIO) return;
-  throw format.tooLarge(`The part ${fileName} unpacks to more than ${RATIO} times its size`);
+  throw tooLarge(`The part ${fileName} unpacks to more than ${RATIO} times its size`);
 }

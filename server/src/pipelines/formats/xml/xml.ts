@@ -1,12 +1,23 @@
 import { optional } from '../../../kernel/optional.ts';
 import type { ByteStream } from '../../streams.ts';
 import { decodeText } from '../decode.ts';
-import * as format from '../format.ts';
+import {
+  type Columns,
+  createColumns,
+  defineFormat,
+  FormatProblem,
+  parseText,
+  type ReadingNotes,
+  RowValues,
+  readAfterPeek,
+  type SourceRow,
+  type TextStream,
+} from '../format.ts';
 import { type XmlChoice, type XmlElement, XmlElements } from './xml-elements.ts';
 
 export type { XmlChoice, XmlElement } from './xml-elements.ts';
 
-export const xml = format.defineFormat({
+export const xml = defineFormat({
   type: 'xml',
   label: 'XML',
   description:
@@ -24,7 +35,7 @@ export const xml = format.defineFormat({
   endings: ['xml'],
   open({ decode, notes }, { record }) {
     const sampled = record === undefined ? SAMPLE_CHARACTERS : 0;
-    return format.readAfterPeek(decode(undefined, true), sampled, async function* (head, whole) {
+    return readAfterPeek(decode(undefined, true), sampled, async function* (head, whole) {
       const name = record ?? findRepeatedElement(head);
       notes.found.record = name;
       const choice = { isChosen: chooseByPath(name), noteUnread: (path: string) => notes.noteUnread(path) };
@@ -34,27 +45,27 @@ export const xml = format.defineFormat({
         isEmpty &&= rows.length === 0;
         yield rows;
       }
-      if (isEmpty) throw new format.FormatProblem('not_found', `There is no element ${name}`);
+      if (isEmpty) throw new FormatProblem('not_found', `There is no element ${name}`);
     });
   },
 });
 
 /** @returns the chosen elements that each chunk of a document completes */
-export const readElements = (bytes: ByteStream, notes: format.ReadingNotes, choice: XmlChoice) =>
-  format.parseText(decodeText(bytes, notes, { isMarkup: true }), new XmlElements(choice));
+export const readElements = (bytes: ByteStream, notes: ReadingNotes, choice: XmlChoice) =>
+  parseText(decodeText(bytes, notes, { isMarkup: true }), new XmlElements(choice));
 
 /** @returns a row for each chosen element */
 export async function* readXmlRows(
-  text: format.TextStream,
+  text: TextStream,
   choice: XmlChoice,
-  readRow: (element: XmlElement) => Pick<format.SourceRow, 'values' | 'rows'>,
-): AsyncGenerator<format.SourceRow[]> {
+  readRow: (element: XmlElement) => Pick<SourceRow, 'values' | 'rows'>,
+): AsyncGenerator<SourceRow[]> {
   let count = 0;
-  const toRow = (element: XmlElement): format.SourceRow => {
+  const toRow = (element: XmlElement): SourceRow => {
     count += 1;
     return { number: count, ...readRow(element), source: toSource(element) };
   };
-  for await (const elements of format.parseText(text, new XmlElements(choice))) yield elements.map(toRow);
+  for await (const elements of parseText(text, new XmlElements(choice))) yield elements.map(toRow);
 }
 
 /** @returns a function that matches elements by a name or by a path from the root, ignoring prefixes */
@@ -71,8 +82,8 @@ export function chooseByPath(record: string): (name: string, path: readonly stri
  * Columns are dotted names, attributes `@id` and `price.@currency`; a repeated element is a list, and if such
  * elements have several values, each is a row whose values belong together.
  */
-function readValues(element: XmlElement, names: SelectorNames): Pick<format.SourceRow, 'values' | 'rows'> {
-  const values = new format.RowValues();
+function readValues(element: XmlElement, names: SelectorNames): Pick<SourceRow, 'values' | 'rows'> {
+  const values = new RowValues();
   addValues(values, element, { path: '', row: undefined });
   for (const [name, value] of names.select(element)) values.add(name, value);
   const { rows } = values;
@@ -81,7 +92,7 @@ function readValues(element: XmlElement, names: SelectorNames): Pick<format.Sour
 
 /** `row` is the number of the outermost repeated element around this one. */
 function addValues(
-  values: format.RowValues,
+  values: RowValues,
   element: XmlElement,
   { path, row }: { path: string; row: number | undefined },
 ): void {
@@ -150,12 +161,12 @@ function selectTwins(twins: readonly XmlElement[]): (readonly [name: string, val
 }
 
 type XmlSource = string | XmlSource[] | XmlObject;
-interface XmlObject extends format.Columns<XmlSource> {}
+interface XmlObject extends Columns<XmlSource> {}
 
 /** As expressions see it: a text, or an object with `@attribute`, `#text` and the elements by name. */
 function toSource(element: XmlElement): XmlSource {
   if (element.children.length === 0 && element.attributes.size === 0) return element.text;
-  const source: XmlObject = format.createColumns<XmlSource>();
+  const source: XmlObject = createColumns<XmlSource>();
   for (const [name, value] of element.attributes) source[`@${name}`] = value;
   if (element.text !== '') source['#text'] = element.text;
   for (const child of element.children) {
@@ -199,7 +210,7 @@ function findRepeatedElement(text: string): string {
   if (chosen !== undefined) return chosen.path;
   const message =
     'There is no element that is repeated. Please name the one that holds a product as "record"';
-  throw problem ?? new format.FormatProblem('not_found', message);
+  throw problem ?? new FormatProblem('not_found', message);
 }
 
 /** With this many parts, an element looks as much like a product as one with more. */
@@ -229,11 +240,11 @@ function sampleElements(text: string) {
     return false;
   };
 
-  let problem: format.FormatProblem | undefined;
+  let problem: FormatProblem | undefined;
   try {
     new XmlElements({ isChosen: take }).push(text);
   } catch (error) {
-    if (!(error instanceof format.FormatProblem)) throw error;
+    if (!(error instanceof FormatProblem)) throw error;
     problem = error;
   }
   return { elements: [...seen.values()], problem };

@@ -12,7 +12,15 @@ import { constants, setPriority } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AccountPlaces, type Requester } from '../../account-places.ts';
-import * as columns from '../mapping-columns.ts';
+import {
+  type ExpressionResult,
+  MappingProblem,
+  PATTERN_STEPS,
+  PATTERNS,
+  type PatternList,
+  type PatternReading,
+  TEXT_LENGTH,
+} from '../mapping-columns.ts';
 
 /** A question to the process, which answers its items one by one. */
 export type ToProcess =
@@ -28,7 +36,7 @@ export interface ProcessLimits {
 }
 
 /** The problem of an expression, or null; the reading of a pattern; the results of the expressions for a row. */
-export type ProcessAnswer = string | null | columns.PatternReading | readonly columns.ExpressionResult[];
+export type ProcessAnswer = string | null | PatternReading | readonly ExpressionResult[];
 
 export interface ExpressionLimits {
   /** For all expressions of one row together. */
@@ -46,7 +54,7 @@ const LOST: Readonly<Record<Lost, string>> = {
   memory: 'the expression needs too much memory',
 };
 
-type Result = readonly columns.ExpressionResult[];
+type Result = readonly ExpressionResult[];
 
 /** The process starts with the first rows and lives until `close`. */
 export function openExpressions(expressions: readonly string[], limits = EXPRESSION_LIMITS) {
@@ -65,14 +73,14 @@ export function openExpressions(expressions: readonly string[], limits = EXPRESS
     child = startChild(limits);
     const { answers, lost } = await loadExpressions(child, expressions, limits);
     const problem = answers.find((one) => one !== null);
-    if (typeof problem === 'string') throw new columns.MappingProblem(problem);
+    if (typeof problem === 'string') throw new MappingProblem(problem);
     return lost ?? child;
   }
 
   function countRunaways(results: readonly Result[]): void {
     runaways += results.filter((row) => row.some(isRunaway)).length;
     const reason = `The expressions took too long or needed too much memory in more than ${limits.runaways} rows`;
-    if (runaways > limits.runaways) throw new columns.MappingProblem(reason);
+    if (runaways > limits.runaways) throw new MappingProblem(reason);
   }
 
   /**
@@ -118,7 +126,7 @@ export function openExpressions(expressions: readonly string[], limits = EXPRESS
   };
 }
 
-function isRunaway(result: columns.ExpressionResult): boolean {
+function isRunaway(result: ExpressionResult): boolean {
   return typeof result === 'object' && result !== null && 'isRunaway' in result && result.isRunaway === true;
 }
 
@@ -127,7 +135,7 @@ const loadExpressions = (child: Child, items: readonly string[], { rowMs }: Expr
   child.ask<string | null>({
     kind: 'expressions',
     items,
-    limits: { rowMs, textLength: columns.TEXT_LENGTH, listLength: 10_000 },
+    limits: { rowMs, textLength: TEXT_LENGTH, listLength: 10_000 },
   });
 
 /** Why a process is gone: it was too slow and we ended it, or it ended by itself, which only happens for lack of memory. */
@@ -272,7 +280,7 @@ const RUNAWAY = 'it takes too much time or memory to be compiled; repeat less, a
 
 export interface CheckedTexts {
   readonly expressions: readonly string[];
-  readonly patterns: columns.PatternList;
+  readonly patterns: PatternList;
 }
 
 /** A process takes up to 224 MiB and 13 s; most take 80 MiB and a fifth of a second. */
@@ -302,7 +310,7 @@ export async function checkTexts(
     signal,
   }: { limits?: ExpressionLimits; signal?: AbortSignal | undefined } = {},
 ): Promise<TextProblems> {
-  const texts = patterns.texts.slice(0, columns.PATTERNS);
+  const texts = patterns.texts.slice(0, PATTERNS);
   signal?.throwIfAborted();
   const child = startChild(limits);
   using _listening = signal && addAbortListener(signal, () => void child.close());
@@ -329,7 +337,7 @@ export async function checkTexts(
 
 /** @returns a reading of each; if the process was lost, or took too long, the next one is the problem */
 async function readPatterns(child: Child, items: readonly string[]) {
-  const question = { kind: 'patterns', items, maxSteps: columns.PATTERN_STEPS } as const;
-  const { answers, lost } = await child.ask<columns.PatternReading | null>(question, PATTERNS_MS);
+  const question = { kind: 'patterns', items, maxSteps: PATTERN_STEPS } as const;
+  const { answers, lost } = await child.ask<PatternReading | null>(question, PATTERNS_MS);
   return lost === undefined ? answers : [...answers, { problem: RUNAWAY }];
 }

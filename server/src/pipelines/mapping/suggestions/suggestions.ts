@@ -1,7 +1,25 @@
 import { DEFAULT_MAPPINGS, type DefaultMapping, isSelector, type SourceRow } from '../../formats/formats.ts';
 import type { Mapping } from '../mapping-schemas.ts';
 import { findTargetSeparator, namesLinks } from './suggestion-lists.ts';
-import * as contents from './suggestion-values.ts';
+import {
+  COLUMN_NAMES,
+  describeList,
+  findImageSplit,
+  findList,
+  findListSplit,
+  findNumberFormat,
+  findPathFormat,
+  isAmount,
+  isDate,
+  isFraction,
+  isImageFile,
+  isImageUrl,
+  isUrl,
+  LIST_NAMES,
+  PRICE_NAME,
+  type SuggestedField,
+  type SuggestionReason,
+} from './suggestion-values.ts';
 
 export { FoundList, findUnsplit, listLinkColumns } from './suggestion-lists.ts';
 export { SuggestionReason } from './suggestion-values.ts';
@@ -33,7 +51,7 @@ export function suggestMapping(columns: readonly string[], rows: readonly Source
   const mapping: Partial<Mapping> = {
     ...Object.fromEntries(fields),
     ...(images.length > 0 && {
-      images: images.map(({ name, values }) => splitBy(name, contents.findImageSplit(values))),
+      images: images.map(({ name, values }) => splitBy(name, findImageSplit(values))),
     }),
     ...(categories && { categories: suggestCategories(categories, columns, own) }),
     attributes: suggestAttributes(chooser, {
@@ -60,7 +78,7 @@ const SINGLE_FIELDS = ['identifier', 'groupIdentifier', 'name', 'productUrl', 'c
 function chooseColumns(chooser: Chooser, own: DefaultMapping | undefined) {
   const given = Object.fromEntries(
     SINGLE_FIELDS.map((field) => [field, chooser.ofFormat(field, own)[0]]),
-  ) as Partial<Record<contents.SuggestedField, ColumnSample>>;
+  ) as Partial<Record<SuggestedField, ColumnSample>>;
   const ofFormat = chooser.ofFormat('images', own);
   const named = {
     identifier: given.identifier ?? chooseIdentifier(chooser),
@@ -90,7 +108,7 @@ function suggestCategories(
 ): NonNullable<Mapping['categories']> {
   const given = [own?.categories ?? []].flat().filter(({ from }) => columns.includes(from));
   if (given.some(({ from }) => from === name)) return given.length === 1 ? (given[0] ?? given) : given;
-  const { separator, split } = contents.findPathFormat(values);
+  const { separator, split } = findPathFormat(values);
   const from = splitBy(name, split);
   return separator === undefined ? { from } : { from, separator };
 }
@@ -115,13 +133,13 @@ function suggestAttributes(
 }
 
 function suggestAttribute({ name, values, isList }: ColumnSample, { reasons }: Chooser) {
-  const number = contents.findNumberFormat(values);
+  const number = findNumberFormat(values);
   if (number !== undefined) return { column: name, number };
-  const named = contents.LIST_NAMES.has(plainName(name)) ? contents.findListSplit(values) : undefined;
+  const named = LIST_NAMES.has(plainName(name)) ? findListSplit(values) : undefined;
   if (named !== undefined) return { column: name, split: named, trim: true };
-  const list = isList || namesLinks(name) ? undefined : contents.findList(values);
+  const list = isList || namesLinks(name) ? undefined : findList(values);
   if (list === undefined) return undefined;
-  const choice = { by: 'values', confidence: 'medium', reason: contents.describeList(list) } as const;
+  const choice = { by: 'values', confidence: 'medium', reason: describeList(list) } as const;
   reasons.push({ field: `attributes.${name}`, column: name, ...choice });
   return { column: name, split: list.separator, trim: true };
 }
@@ -129,11 +147,10 @@ function suggestAttribute({ name, values, isList }: ColumnSample, { reasons }: C
 /** A few rows may repeat an identifier, to update it. With more, another column may be meant. */
 const DISTINCT_SHARE = 0.9;
 
-const hasNoUrl = ({ values }: ColumnSample) => !values.some(contents.isUrl);
-const isAddress = (value: string) => contents.isUrl(value) || value.startsWith('/');
+const hasNoUrl = ({ values }: ColumnSample) => !values.some(isUrl);
+const isAddress = (value: string) => isUrl(value) || value.startsWith('/');
 /** A column called Name may hold prices, in a file of prices. */
-const isNameText = ({ values }: ColumnSample) =>
-  !values.some(contents.isUrl) && !isMostly(values, contents.isAmount);
+const isNameText = ({ values }: ColumnSample) => !values.some(isUrl) && !isMostly(values, isAmount);
 
 function isMostly(values: readonly string[], is: (value: string) => boolean): boolean {
   return values.length > 0 && values.filter(is).length * 2 > values.length;
@@ -169,11 +186,8 @@ const NAMED: Choice = { by: 'name', confidence: 'high', reason: 'the column is n
 const seen = (confidence: Choice['confidence'], reason: string) =>
   ({ by: 'values', confidence, reason }) as const;
 
-const chooseNamed = (
-  chosen: Chooser,
-  field: contents.SuggestedField,
-  fits: (sample: ColumnSample) => boolean,
-) => chosen.choose(field, chosen.named(field).find(fits), NAMED);
+const chooseNamed = (chosen: Chooser, field: SuggestedField, fits: (sample: ColumnSample) => boolean) =>
+  chosen.choose(field, chosen.named(field).find(fits), NAMED);
 
 function chooseNameByValues(chosen: Chooser): ColumnSample | undefined {
   const texts = chosen.rest().filter(looksLikeName);
@@ -184,13 +198,13 @@ function chooseNameByValues(chosen: Chooser): ColumnSample | undefined {
 function chooseUrl(chosen: Chooser): ColumnSample | undefined {
   const named = chooseNamed(chosen, 'productUrl', ({ values }) => values.every(isAddress));
   if (named !== undefined) return named;
-  const sample = chosen.rest().find(({ values }) => values.length > 0 && values.every(contents.isUrl));
+  const sample = chosen.rest().find(({ values }) => values.length > 0 && values.every(isUrl));
   return chosen.choose('productUrl', sample, seen('medium', 'each value is an address'));
 }
 
 const chooseCategories = (chosen: Chooser, sample: ColumnSample | undefined, by: 'name' | 'values') =>
   chosen.choose('categories', sample, ({ values }) => {
-    const { confidence, reason } = contents.findPathFormat(values);
+    const { confidence, reason } = findPathFormat(values);
     return { by, confidence, reason };
   });
 
@@ -218,13 +232,10 @@ function chooseImages(chosen: Chooser, most: number): ColumnSample[] {
 
 const isNamedImage = ({ name, values }: ColumnSample) =>
   rankName(name, 'images') >= 0 &&
-  values.every(
-    (value) => !/\s/.test(value) || contents.isUrl(value) || contents.findImageSplit([value]) !== undefined,
-  );
+  values.every((value) => !/\s/.test(value) || isUrl(value) || findImageSplit([value]) !== undefined);
 const isSeenImage = ({ values }: ColumnSample) =>
-  values.length > 0 && (values.every(contents.isImageUrl) || values.every(isListOfImages));
-const isListOfImages = (value: string) =>
-  contents.isImageFile(value) || contents.findImageSplit([value]) !== undefined;
+  values.length > 0 && (values.every(isImageUrl) || values.every(isListOfImages));
+const isListOfImages = (value: string) => isImageFile(value) || findImageSplit([value]) !== undefined;
 
 /** Additional images come last, ordered by number. */
 function placeOf(name: string): number {
@@ -235,9 +246,9 @@ function placeOf(name: string): number {
 
 function looksLikeIdentifier({ name, isUnique, values }: ColumnSample): boolean {
   // An identifier is a short word.
-  const isWord = (value: string) => value.length <= 64 && !/\s/.test(value) && !contents.isUrl(value);
-  const isOther = (value: string) => contents.isFraction(value) || contents.isDate(value);
-  return isUnique && !contents.PRICE_NAME.test(name) && values.every(isWord) && !values.some(isOther);
+  const isWord = (value: string) => value.length <= 64 && !/\s/.test(value) && !isUrl(value);
+  const isOther = (value: string) => isFraction(value) || isDate(value);
+  return isUnique && !PRICE_NAME.test(name) && values.every(isWord) && !values.some(isOther);
 }
 
 function looksLikeName({ name, values }: ColumnSample): boolean {
@@ -245,10 +256,10 @@ function looksLikeName({ name, values }: ColumnSample): boolean {
     /\p{L}{3}/u.test(value) &&
     value.length <= 200 &&
     !value.includes('<') &&
-    !contents.isUrl(value) &&
-    !contents.isAmount(value);
+    !isUrl(value) &&
+    !isAmount(value);
   const hasWords = values.some((value) => value.includes(' '));
-  const isOther = contents.PRICE_NAME.test(name) || contents.LIST_NAMES.has(plainName(name));
+  const isOther = PRICE_NAME.test(name) || LIST_NAMES.has(plainName(name));
   return values.length > 0 && !isOther && values.every(isText) && hasWords;
 }
 
@@ -271,14 +282,14 @@ interface ColumnSample {
 
 /** The columns that formats map by themselves follow the listed names. */
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries(contents.COLUMN_NAMES).map(([field, names]) => {
-    const own = DEFAULT_MAPPINGS.flatMap((mapping) => columnsOf(mapping, field as contents.SuggestedField));
+  Object.entries(COLUMN_NAMES).map(([field, names]) => {
+    const own = DEFAULT_MAPPINGS.flatMap((mapping) => columnsOf(mapping, field as SuggestedField));
     return [field, [...names, ...own.map(plainName)]];
   }),
 );
 
 /** @returns the columns that a format maps to a field by itself */
-function columnsOf(mapping: DefaultMapping, field: contents.SuggestedField): readonly string[] {
+function columnsOf(mapping: DefaultMapping, field: SuggestedField): readonly string[] {
   if (field === 'brand') {
     const { attributes = '*' } = mapping;
     return attributes === '*' ? [] : [attributes.Brand ?? []].flat();
@@ -296,12 +307,12 @@ function sampleColumn(name: string, rows: readonly SourceRow[]): ColumnSample {
   return { name, values, distinct, rows: rows.length, isUnique: rows.length > 0 && isUnique, isList };
 }
 
-type Choice = Pick<contents.SuggestionReason, 'by' | 'confidence' | 'reason'>;
+type Choice = Pick<SuggestionReason, 'by' | 'confidence' | 'reason'>;
 type ChoiceOf = Choice | ((sample: ColumnSample) => Choice);
 
 /** Chooses each column at most once. */
 class Chooser {
-  readonly reasons: contents.SuggestionReason[] = [];
+  readonly reasons: SuggestionReason[] = [];
   readonly #samples: readonly ColumnSample[];
   readonly #chosen = new Set<string>();
 
@@ -314,7 +325,7 @@ class Chooser {
   }
 
   /** @returns the columns whose names fit, the surest first */
-  named(field: contents.SuggestedField): ColumnSample[] {
+  named(field: SuggestedField): ColumnSample[] {
     return this.rest()
       .map((sample) => ({ sample, rank: rankName(sample.name, field) }))
       .filter(({ rank }) => rank >= 0)
@@ -337,7 +348,7 @@ class Chooser {
   }
 
   /** The columns that the format maps by itself, if the file has values in them. */
-  ofFormat(field: contents.SuggestedField, own: DefaultMapping | undefined): ColumnSample[] {
+  ofFormat(field: SuggestedField, own: DefaultMapping | undefined): ColumnSample[] {
     const names = own === undefined ? [] : columnsOf(own, field);
     const found = this.rest().filter(({ name, values }) => names.includes(name) && values.length > 0);
     const reason = 'the format names this column so';
@@ -346,7 +357,7 @@ class Chooser {
 }
 
 /** @returns the position in the list of names, -1 if the name is not in it */
-function rankName(column: string, field: contents.SuggestedField): number {
+function rankName(column: string, field: SuggestedField): number {
   // In JSON and XML the path precedes a name, as `product/sku`, `g:id`.
   const spellings = [column, column.split(/[/.:@]/).at(-1) ?? ''].map(plainName);
   const plain = field === 'images' ? spellings.map((name) => name.replace(/\d+$/, '')) : spellings;
@@ -361,7 +372,7 @@ function plainName(name: string): string {
 
 interface Suggested {
   readonly mapping: Partial<Mapping>;
-  readonly reasons: readonly contents.SuggestionReason[];
+  readonly reasons: readonly SuggestionReason[];
 }
 
 /** A table usually has two columns, the source's value first. */

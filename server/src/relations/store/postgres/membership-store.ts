@@ -1,7 +1,16 @@
 import type { BatchDerivation } from '../../../catalog/catalog.ts';
 import { CopyRows, copyInto, type SqlTransaction } from '../../../storage/postgres/postgres.ts';
 import { ask, performOn } from '../../../storage/storage.ts';
-import * as memberships from '../../memberships/memberships.ts';
+import {
+  COMPARED_COLUMNS,
+  type GroupedDocument,
+  listMembers,
+  type MemberRow,
+  packMemberships,
+  placeMembers,
+  splitDerived,
+  UNMATCHED_KEY,
+} from '../../memberships/memberships.ts';
 import { type ExtendIndex, type OpenedBuilds, openBuilds } from '../membership-store.ts';
 
 /** The join index in PostgreSQL, written beside the documents that it is derived from. */
@@ -23,17 +32,16 @@ export function relationBatchDerivation(): BatchDerivation {
     async place(tx, projectId, { documents: placed, columns }) {
       const documents: PackedDocument[] = [];
       for (const { row, id, productId, derived } of placed)
-        documents[row] = { id, productId, ...memberships.splitDerived(derived) };
+        documents[row] = { id, productId, ...splitDerived(derived) };
       await copyDocuments(tx, projectId, Object.values(documents));
-      if (columns !== undefined)
-        await copyMembers(tx, projectId, memberships.placeMembers(columns, documents));
+      if (columns !== undefined) await copyMembers(tx, projectId, placeMembers(columns, documents));
     },
     remove: removeMemberships,
   };
 }
 
 /** A document with what is stored for it. */
-interface PackedDocument extends memberships.GroupedDocument {
+interface PackedDocument extends GroupedDocument {
   readonly packed: string;
 }
 
@@ -44,7 +52,7 @@ export const extendIn =
     ask(async () => {
       const placed = extended.map((row) => ({
         ...row,
-        packed: memberships.packMemberships(row.memberships),
+        packed: packMemberships(row.memberships),
       }));
       await tx.run('delete from relation_document where project_id = $1 and document_id = any($2)', [
         projectId,
@@ -52,7 +60,7 @@ export const extendIn =
       ]);
       await copyDocuments(tx, projectId, placed);
       const added = extended.map((row) => ({ ...row, memberships: row.added }));
-      await copyMembers(tx, projectId, memberships.listMembers(added));
+      await copyMembers(tx, projectId, listMembers(added));
     });
 
 const DOCUMENT_COLUMNS = ['project_id', 'document_id', 'product_id', 'group_identifier', 'memberships'];
@@ -67,15 +75,15 @@ async function copyDocuments(tx: SqlTransaction, projectId: number, placed: read
 
 const MEMBER_COLUMNS = [
   ...['project_id', 'build_id', 'side', 'match_key', 'rank', 'product_id', 'document_id', 'group_identifier'],
-  ...memberships.COMPARED_COLUMNS,
+  ...COMPARED_COLUMNS,
 ];
 
-async function copyMembers(tx: SqlTransaction, projectId: number, members: Iterable<memberships.MemberRow>) {
+async function copyMembers(tx: SqlTransaction, projectId: number, members: Iterable<MemberRow>) {
   const rows = new CopyRows(MEMBER_COLUMNS.length);
   for (const { build, side, key, rank, productId, document, group, compared } of members) {
     rows.begin().integer(projectId).integer(build).integer(side).bytes(key).bytes(rank);
     rows.integer(productId).integer(document).text(group);
-    for (const at of memberships.COMPARED_COLUMNS.keys()) rows.bytes(compared[at] ?? null);
+    for (const at of COMPARED_COLUMNS.keys()) rows.bytes(compared[at] ?? null);
   }
   await tx.copyIn(copyInto('relation_member', MEMBER_COLUMNS), rows.finish());
 }
@@ -94,7 +102,7 @@ async function removeMemberships(tx: SqlTransaction, projectId: number, document
          where d.project_id = $1 and d.document_id = w.document offset 0) d
        cross join lateral json_array_elements(d.memberships::json) e
        cross join lateral json_array_elements(
-         case json_array_length(e->4) when 0 then '["${memberships.UNMATCHED_KEY.toString('base64')}"]' else e->4 end) k
+         case json_array_length(e->4) when 0 then '["${UNMATCHED_KEY.toString('base64')}"]' else e->4 end) k
        cross join lateral (select m.ctid from relation_member m
          where m.project_id = $1 and m.build_id = (e->>0)::bigint and m.side = (e->>1)::bigint
            and m.match_key = decode(k #>> '{}', 'base64') and m.rank = decode(e->>2, 'base64')

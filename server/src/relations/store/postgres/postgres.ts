@@ -1,3 +1,8 @@
 /** The door of relations in PostgreSQL. */
 export { relationBatchDerivation } from './membership-store.ts';
-export * from './relation-store.ts';
+export {
+  createPostgresPasses,
+  createPostgresRelationStore,
+  postgresRelationReaderOperations,
+  postgresRelationWriterOperations,
+} from './relation-store.ts';

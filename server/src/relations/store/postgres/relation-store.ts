@@ -6,15 +6,27 @@ import type { Budget, Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations, type MetRelateInput } from '../../answers/answers.ts';
 import { type ColumnCache, listRelated } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
-import * as relationReader from '../relation-reader.ts';
+import {
+  type CatalogPasses,
+  openPass,
+  type RelationCatalogs,
+  readerOperations,
+  toInspected,
+} from '../relation-reader.ts';
 import { listTargetBuilds } from '../survey-store.ts';
-import * as threaded from '../threaded-relations.ts';
+import {
+  createThreadedRelations,
+  type RelationReads,
+  type RelationStore,
+  type RelationThreads,
+  writerOperations,
+} from '../threaded-relations.ts';
 import { extendIn } from './membership-store.ts';
 import { CatalogMoved, type Prefetch, readCatalog, readMark } from './search-store.ts';
 
 /** The operations of the writing threads for relations. */
 export const postgresRelationWriterOperations = (postgres: Postgres): Record<string, Operation> =>
-  threaded.writerOperations({
+  writerOperations({
     read: (projectId, program) => performOn(postgres, projectId, program),
     transact: (projectId, program) =>
       postgres.transaction((tx) => {
@@ -24,16 +36,14 @@ export const postgresRelationWriterOperations = (postgres: Postgres): Record<str
   });
 
 /** Relations in PostgreSQL. Only answers may be read from replicas. */
-export function createPostgresRelationStore(
-  parts: threaded.RelationThreads & PostgresReaders,
-): threaded.RelationStore {
+export function createPostgresRelationStore(parts: RelationThreads & PostgresReaders): RelationStore {
   const { postgres, readPostgres, ...threads } = parts;
-  const reads: threaded.RelationReads = {
+  const reads: RelationReads = {
     readMark: (projectId) => readMark(readPostgres(), projectId),
     read: (projectId, program) => performOn(postgres, projectId, program),
     readForAnswers: (projectId, program) => performOn(readPostgres(), projectId, program),
   };
-  return threaded.createThreadedRelations(reads, threads);
+  return createThreadedRelations(reads, threads);
 }
 
 interface PostgresReaders {
@@ -47,12 +57,12 @@ interface PostgresReaders {
 export const postgresRelationReaderOperations = (
   readers: PostgresReaders,
   cached?: ColumnCache,
-): Record<string, Operation> => relationReader.readerOperations(openCatalogs(readers), cached);
+): Record<string, Operation> => readerOperations(openCatalogs(readers), cached);
 
 /** Projects whose relations are cached, with their items. */
 const KEPT_PROJECTS = 64;
 
-function openCatalogs({ postgres, readPostgres }: PostgresReaders): relationReader.RelationCatalogs {
+function openCatalogs({ postgres, readPostgres }: PostgresReaders): RelationCatalogs {
   const known = new Map<number, CatalogRelations>();
 
   async function open(session: SqlSession, projectId: number): Promise<CatalogRelations> {
@@ -96,17 +106,13 @@ function openCatalogs({ postgres, readPostgres }: PostgresReaders): relationRead
         (isFresh ? postgres : readPostgres()).snapshot(async (session) => {
           const { version, scale } = await readMark(session, projectId);
           const withinTime = createTimeout(session);
-          const catalog = relationReader.toInspected(
-            limit,
-            (program) => performOn(session, projectId, program),
-            {
-              version,
-              read: (read, searches = [], ownLimit) =>
-                withinTime(ownLimit, () =>
-                  readCatalog({ session, projectId, scale, prefetch: { searches, products: false } }, read),
-                ),
-            },
-          );
+          const catalog = toInspected(limit, (program) => performOn(session, projectId, program), {
+            version,
+            read: (read, searches = [], ownLimit) =>
+              withinTime(ownLimit, () =>
+                readCatalog({ session, projectId, scale, prefetch: { searches, products: false } }, read),
+              ),
+          });
           return work(catalog);
         }, signal),
       ),
@@ -154,12 +160,12 @@ function createTimeout(session: SqlSession) {
 }
 
 /** Whole catalogs in PostgreSQL, each in one read-only transaction. */
-export function createPostgresPasses(postgres: Postgres): relationReader.CatalogPasses {
+export function createPostgresPasses(postgres: Postgres): CatalogPasses {
   return {
     pass: (projectId, work) =>
       postgres.snapshot(async (session) => {
         const { version, scale } = await readMark(session, projectId);
-        const pass = await relationReader.openPass((program) => performOn(session, projectId, program), {
+        const pass = await openPass((program) => performOn(session, projectId, program), {
           version,
           listRelated(products, searches) {
             const identifiers = products.map(({ identifier }) => identifier);

@@ -4,14 +4,26 @@ import type { SqlSession } from '../../../storage/postgres/postgres.ts';
 import { joined, own, performOn, rows as select, sql, tabled, text } from '../../../storage/storage.ts';
 import { compileRule, type Side } from '../../definitions/definitions.ts';
 import { type PackedMembership, sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
-import * as search from '../../search/search.ts';
+import {
+  type Candidate,
+  type CatalogMark,
+  expectCandidates,
+  FetchedView,
+  type LinkedProduct,
+  type LinkSearch,
+  type RelationView,
+  type SearchedRelation,
+  SORTED_AT_MOST,
+  SQL_OPERATORS,
+  type VariantSearch,
+} from '../../search/search.ts';
 import { describeLinked } from '../survey-store.ts';
 
 /** Reads the join index in PostgreSQL, in as few statements as possible. */
 
 /** What is prefetched along with sources. */
 export interface Prefetch {
-  readonly searches: readonly { readonly relation: search.SearchedRelation; readonly limit: number }[];
+  readonly searches: readonly { readonly relation: SearchedRelation; readonly limit: number }[];
   /** Whether the served answers of candidates are prefetched too. */
   readonly products: boolean;
   /** `false`: the variants of candidates' groups are not read, as the first one of each suffices. */
@@ -37,8 +49,8 @@ interface ReadOrder {
  * Runs the work on one state of the catalog: on an empty view first, then again with what was missing.
  * @throws CatalogMoved when a statement sees another version than `version`
  */
-export async function readCatalog<Result>(order: ReadOrder, work: (view: search.RelationView) => Result) {
-  const view = new search.FetchedView();
+export async function readCatalog<Result>(order: ReadOrder, work: (view: RelationView) => Result) {
+  const view = new FetchedView();
   for (;;) {
     const result = work(view);
     if (view.isComplete) return result;
@@ -50,7 +62,7 @@ export async function readCatalog<Result>(order: ReadOrder, work: (view: search.
 }
 
 /** @returns the versions of the catalog that were seen */
-async function fetchAll(view: search.FetchedView, order: ReadOrder): Promise<number[]> {
+async function fetchAll(view: FetchedView, order: ReadOrder): Promise<number[]> {
   if (view.links.missing.size === 0) return [await fetchMissing(view, order)];
   // In parallel, each on its own connection; a session with one state has only one.
   if (order.version !== undefined) return Promise.all([fetchLinks(view, order), fetchMissing(view, order)]);
@@ -58,13 +70,10 @@ async function fetchAll(view: search.FetchedView, order: ReadOrder): Promise<num
 }
 
 /** Fetches the parts of lists that the view lacked. @returns the version of the catalog */
-async function fetchLinks(
-  view: search.FetchedView,
-  { session, projectId, prefetch = NO_PREFETCH }: ReadOrder,
-) {
+async function fetchLinks(view: FetchedView, { session, projectId, prefetch = NO_PREFETCH }: ReadOrder) {
   const limits = new Map(prefetch.searches.map(({ relation, limit }) => [relation.build, limit]));
   const searches = [...view.links.missing].map((key, no) => {
-    const links = JSON.parse(key) as search.LinkSearch;
+    const links = JSON.parse(key) as LinkSearch;
     // The uploads of this many products are fetched too: most are the only ones of their group.
     return { ...links, key, no, raws: prefetch.products ? 2 * (limits.get(links.build) ?? 0) : 0 };
   });
@@ -82,7 +91,7 @@ async function fetchLinks(
   const found = await performOn(
     session,
     projectId,
-    select<{ version: number | null; no: number | null; raw: string | null } & search.LinkedProduct>(
+    select<{ version: number | null; no: number | null; raw: string | null } & LinkedProduct>(
       sql`select c.version, l.* from (select (select catalog_version from catalog where ${own()}) as version) c
         left join (${joined(lists, ' union all ')}) l on true order by l.no, l.at`,
     ),
@@ -95,7 +104,7 @@ async function fetchLinks(
 
 /** Fetches in one statement what the view lacked. @returns the version of the catalog */
 async function fetchMissing(
-  view: search.FetchedView,
+  view: FetchedView,
   { session, projectId, scale, prefetch = NO_PREFETCH }: ReadOrder,
 ): Promise<number> {
   // The searches in an index of its own are only known when the source is.
@@ -142,7 +151,7 @@ function describeLists({ relation, limit }: Prefetch['searches'][number], { vari
     (side): SourceListOrder => ({
       build,
       side: sideNumber(side),
-      size: search.expectCandidates(limit),
+      size: expectCandidates(limit),
       groups: variants === false ? 0 : limit,
       excludes,
       operators: toSql(compileRule(bound).operators, side),
@@ -150,7 +159,7 @@ function describeLists({ relation, limit }: Prefetch['searches'][number], { vari
   );
 }
 
-const describePage = (page: search.VariantSearch, id: number, { variants }: Prefetch): PageOrder => ({
+const describePage = (page: VariantSearch, id: number, { variants }: Prefetch): PageOrder => ({
   id,
   build: page.build,
   side: sideNumber(page.side),
@@ -165,10 +174,10 @@ const describePage = (page: search.VariantSearch, id: number, { variants }: Pref
 });
 
 const toSql = (operators: readonly Operator[], side: Side) =>
-  operators.map((operator) => search.SQL_OPERATORS[operator as 'less'][side]);
+  operators.map((operator) => SQL_OPERATORS[operator as 'less'][side]);
 
 /** A list of a source without a row has no candidates. */
-function addSources(view: search.FetchedView, lists: readonly SourceListOrder[], of: RowsOf): void {
+function addSources(view: FetchedView, lists: readonly SourceListOrder[], of: RowsOf): void {
   const found = new Map(of('sourceList').map((row) => [`${row.id} ${row.a}`, row]));
   for (const { id, a: identifier, b: group, c: packed } of of('source')) {
     const memberships = unpackMemberships(packed);
@@ -185,7 +194,7 @@ function readPage(row: FetchedRow | undefined) {
   if (row === undefined) return { page: [], last: undefined };
   const [products, groups, ranks] = JSON.parse(row.b) as [number[], string[], string[] | null];
   const page = products.map(
-    (productId, at): search.Candidate => ({
+    (productId, at): Candidate => ({
       productId,
       group: groups[at] as string,
       ...(ranks && { rank: ranks[at] as string }),
@@ -405,9 +414,9 @@ function writeKeys(comparisons: number): string {
   const keys = `select decode(k #>> '{}', 'base64') as key from json_array_elements(l.keys) k
       where json_typeof(k) = 'string'`;
   if (comparisons === 0) return keys;
-  return `select k.key, case when l.from1 is null and l.below1 is null then ${search.SORTED_AT_MOST} else (
+  return `select k.key, case when l.from1 is null and l.below1 is null then ${SORTED_AT_MOST} else (
         select count(*) from (select from relation_member m where ${IN_LIST} and ${IN_REACH}
-          order by substring(m.c1 for 512) limit ${search.SORTED_AT_MOST}) m) end as reach
+          order by substring(m.c1 for 512) limit ${SORTED_AT_MOST}) m) end as reach
       from (${keys}) k offset 0`;
 }
 
@@ -429,11 +438,11 @@ function writeCandidates(comparisons: number): string {
   return `select * from (
       (select m.product_id, m.group_identifier, m.rank from (
         select * from (select * from relation_member m where ${IN_LIST} and ${IN_REACH}
-          order by substring(m.c1 for 512) limit ${search.SORTED_AT_MOST}) m
+          order by substring(m.c1 for 512) limit ${SORTED_AT_MOST}) m
         where ${matches} order by m.rank, m.product_id offset 0) m
-        where k.reach < ${search.SORTED_AT_MOST} and ${isPresent('m')} limit l.size)
+        where k.reach < ${SORTED_AT_MOST} and ${isPresent('m')} limit l.size)
       union all
-      (${byRank(` and k.reach >= ${search.SORTED_AT_MOST}`)})) m
+      (${byRank(` and k.reach >= ${SORTED_AT_MOST}`)})) m
     order by m.rank, m.product_id limit l.size`;
 }
 
@@ -449,8 +458,8 @@ const SCALE = TABLES.map(
 ).join(' + ');
 
 /** @returns the version of a catalog, and which of the tables are large */
-export async function readMark(session: SqlSession, projectId: number): Promise<search.CatalogMark> {
-  const [mark] = await session.rows<search.CatalogMark>(
+export async function readMark(session: SqlSession, projectId: number): Promise<CatalogMark> {
+  const [mark] = await session.rows<CatalogMark>(
     `select coalesce((select catalog_version from catalog where project_id = $1), 0) as version, ${SCALE} as scale`,
     [projectId],
   );

@@ -7,7 +7,14 @@ import { Budget, type Operation } from '../../../storage/threads/threads.ts';
 import { CatalogRelations } from '../../answers/answers.ts';
 import { type ColumnCache, listRelated } from '../../search/search.ts';
 import { listBuilt } from '../definition-store.ts';
-import * as relationReader from '../relation-reader.ts';
+import {
+  type CatalogPasses,
+  createSharedLists,
+  openPass,
+  type RelationCatalogs,
+  readerOperations,
+  toInspected,
+} from '../relation-reader.ts';
 import { listTargetBuilds } from '../survey-store.ts';
 import { createThreadedRelations, type RelationThreads, writerOperations } from '../threaded-relations.ts';
 import { extendIn, removeRuns } from './membership-store.ts';
@@ -42,16 +49,16 @@ export const relationReaderOperations = (
   files: CatalogFiles,
   payloads: PayloadFiles,
   cached?: ColumnCache,
-): Record<string, Operation> => relationReader.readerOperations({ ...openCatalogs(files), payloads }, cached);
+): Record<string, Operation> => readerOperations({ ...openCatalogs(files), payloads }, cached);
 
 interface FollowedCatalog {
   readonly relations: CatalogRelations;
   readonly changes: ReturnType<typeof followCatalog>;
 }
 
-function openCatalogs(files: CatalogFiles): Omit<relationReader.RelationCatalogs, 'payloads'> {
+function openCatalogs(files: CatalogFiles): Omit<RelationCatalogs, 'payloads'> {
   const catalogs = new WeakMap<CatalogFile, FollowedCatalog>();
-  const shared = relationReader.createSharedLists();
+  const shared = createSharedLists();
   const read = performIn(files);
   return {
     read(projectId, program, budget) {
@@ -79,10 +86,10 @@ function openCatalogs(files: CatalogFiles): Omit<relationReader.RelationCatalogs
     async inspect({ projectId, limit }, work) {
       const file = files.open(projectId);
       // A survey looks at up to 10,000 sources, many of which have the same values.
-      const share = relationReader.createSharedLists().of(file);
+      const share = createSharedLists().of(file);
       return file.snapshot(() =>
         work(
-          relationReader.toInspected(limit, async (program) => file.perform(program), {
+          toInspected(limit, async (program) => file.perform(program), {
             version: readCatalogVersion(file),
             read: async (work, _, ownLimit = limit) => work(createFileView(file, { limit: ownLimit, share })),
           }),
@@ -96,14 +103,14 @@ function openCatalogs(files: CatalogFiles): Omit<relationReader.RelationCatalogs
 const SHARED = 64 * 1024 * 1024;
 
 /** Whole catalogs in files. The thread must run nothing else meanwhile. */
-export function createSqlitePasses(files: CatalogFiles): relationReader.CatalogPasses {
+export function createSqlitePasses(files: CatalogFiles): CatalogPasses {
   return {
     pass(projectId, work) {
       const file = files.open(projectId);
       return file.snapshot(() => {
-        const share = relationReader.createSharedLists(SHARED).of(file);
+        const share = createSharedLists(SHARED).of(file);
         const view = createFileView(file, { share, limit: Budget.unlimited() });
-        const pass = relationReader.openPass(async (program) => file.perform(program), {
+        const pass = openPass(async (program) => file.perform(program), {
           version: readCatalogVersion(file),
           listUploads: async (after, limit) => listUploads(file, after, limit),
           async listRelated(products, searches) {

@@ -3,7 +3,23 @@ import type { CatalogFile } from '../../../storage/sqlite/sqlite.ts';
 import { rows, sql } from '../../../storage/storage.ts';
 import type { Budget } from '../../../storage/threads/threads.ts';
 import { sideNumber, unpackMemberships } from '../../memberships/memberships.ts';
-import * as searches from '../../search/search.ts';
+import {
+  type Candidate,
+  type CandidateSearch,
+  type Comparison,
+  type FoundSource,
+  growPage,
+  type LinkedProduct,
+  type ListBasis,
+  listComparisons,
+  mergeRanked,
+  placeOf,
+  type RelationView,
+  type ShareLists,
+  SORTED_AT_MOST,
+  type StoredUpload,
+  type Variant,
+} from '../../search/search.ts';
 import type { PassedProduct } from '../relation-reader.ts';
 import { describeLinked } from '../survey-store.ts';
 import { mergeRuns, parseRun, type RunMember, readRun } from './membership-store.ts';
@@ -17,8 +33,8 @@ import { mergeRuns, parseRun, type RunMember, readRun } from './membership-store
  */
 export function createFileView(
   file: CatalogFile,
-  { limit, share }: { readonly limit: Budget; readonly share?: searches.ShareLists },
-): searches.RelationView {
+  { limit, share }: { readonly limit: Budget; readonly share?: ShareLists },
+): RelationView {
   return {
     once: (_, make) => make(),
     ...(share && { share }),
@@ -36,7 +52,7 @@ export function createFileView(
       limit.check();
       if (!identifier.isWellFormed()) return [];
       const search = { build: sql`${build}`, identifier: sql`${identifier}`, side };
-      return file.perform(rows<searches.LinkedProduct>(describeLinked(search)));
+      return file.perform(rows<LinkedProduct>(describeLinked(search)));
     },
     findRaw: (productId) => findRaw(file, productId),
     findCategoryId: (path) => findCategoryId(file, path) ?? 0,
@@ -46,7 +62,7 @@ export function createFileView(
   };
 }
 
-const weighVariant = ({ packed }: searches.Variant) => 100 + packed.length;
+const weighVariant = ({ packed }: Variant) => 100 + packed.length;
 
 /** More new documents are an update of the whole catalog: to read them would cost more than the lists. */
 const MOST_ADDED = 1_000;
@@ -89,13 +105,13 @@ export function followCatalog(file: CatalogFile, since: number) {
       [newest, basis] = readState();
       if (basis === null || basis !== before || added.length > MOST_ADDED) return false;
       for (const one of added.flatMap(([packed]) => unpackMemberships(packed)))
-        for (const key of ['', ...one.keys]) gained.set(searches.placeOf(one, key), next);
+        for (const key of ['', ...one.keys]) gained.set(placeOf(one, key), next);
       documents.clear();
       version = next;
       return gained.size <= MOST_KNOWN;
     },
     /** @returns a function that says whether a list that was made now still holds, without a basis until the next version */
-    watch(made?: searches.ListBasis): () => boolean {
+    watch(made?: ListBasis): () => boolean {
       let seen = version;
       const before = made?.products.map(findDocument);
       return () => {
@@ -115,13 +131,13 @@ type SourceRow = readonly [productId: number, group: string, packed: string];
 const SOURCE = `select p.id, r.group_identifier, r.memberships
   from product p join relation_document r on r.document_id = p.document_id`;
 
-const toSource = ([productId, group, packed]: SourceRow): searches.FoundSource => ({
+const toSource = ([productId, group, packed]: SourceRow): FoundSource => ({
   productId,
   group,
   memberships: unpackMemberships(packed),
 });
 
-function findSource(file: CatalogFile, identifier: string): searches.FoundSource | undefined {
+function findSource(file: CatalogFile, identifier: string): FoundSource | undefined {
   // A lone surrogate would be read as U+FFFD, which another product may have.
   if (!identifier.isWellFormed()) return undefined;
   const statement = file.prepareArrays(`${SOURCE} where p.identifier = ?`);
@@ -135,7 +151,7 @@ export function listSources(file: CatalogFile, products: readonly PassedProduct[
   const rows = file
     .prepareArrays(`${SOURCE} where p.id between ? and ?`)
     .all(products[0]?.productId ?? 0, products.at(-1)?.productId ?? 0) as unknown as SourceRow[];
-  const sources = new Map<string, searches.FoundSource>();
+  const sources = new Map<string, FoundSource>();
   for (const row of rows) {
     const identifier = identifiers.get(row[0]);
     if (identifier !== undefined) sources.set(identifier, toSource(row));
@@ -150,12 +166,12 @@ const PAGE_CHARACTERS = 4 * 1024 * 1024;
  * @returns products by id, after `after`, for a build; fewer than `limit` where their uploads are large, and none at the end.
  * As objects, rows would cost 1.6 µs more each
  */
-export function listUploads(file: CatalogFile, after: number, limit: number): searches.StoredUpload[] {
+export function listUploads(file: CatalogFile, after: number, limit: number): StoredUpload[] {
   const statement = file.prepareArrays(
     `select p.id, cast(d.raw as text) from product p join document d on d.id = p.document_id
      where p.id > ? order by p.id limit ${limit}`,
   );
-  const page: searches.StoredUpload[] = [];
+  const page: StoredUpload[] = [];
   let characters = 0;
   for (const [productId, raw] of statement.iterate(after) as Iterable<readonly [number, string]>) {
     page.push({ productId, raw });
@@ -174,13 +190,9 @@ const COLUMNS =
 const ORDER = 'order by m.rank, m.product_id, m.document_id';
 const IN_LIST = 'm.build_id = ? and m.side = ? and m.match_key = ?';
 
-function listCandidates(
-  file: CatalogFile,
-  search: searches.CandidateSearch,
-  limit: Budget,
-): Iterable<searches.Candidate> {
+function listCandidates(file: CatalogFile, search: CandidateSearch, limit: Budget): Iterable<Candidate> {
   const isAlone = search.opposite.keys.length === 1 && search.isMerged !== true;
-  const comparisons = searches.listComparisons(search, 'hex');
+  const comparisons = listComparisons(search, 'hex');
   // A member whose document is not its product's present one is staged, or retained for a restore.
   const present = file.prepareArrays('select identifier from product where id = ? and document_id = ?');
   const membersOf = ({ 5: run = null }: ListRow) =>
@@ -196,7 +208,7 @@ function listCandidates(
         yield isAlone ? { productId, group, identifier } : { productId, group, identifier, rank };
     }
   }
-  return searches.mergeRanked(search.opposite.keys.map(listOfKey));
+  return mergeRanked(search.opposite.keys.map(listOfKey));
 }
 
 interface ReadList {
@@ -210,7 +222,7 @@ interface ReadList {
 function describeList(
   file: CatalogFile,
   place: readonly [build: number, side: number, key: Uint8Array],
-  comparisons: readonly searches.Comparison[],
+  comparisons: readonly Comparison[],
 ): Omit<ReadList, 'limit'> {
   // There are indexes for a range of the first comparison.
   const [first] = comparisons;
@@ -224,7 +236,7 @@ function describeList(
   ].join(' and ');
   const values = others.map(({ value }) => value);
   const far = others.filter(({ sql }) => sql !== '<>');
-  const extremeOf = ({ at, sql }: searches.Comparison) =>
+  const extremeOf = ({ at, sql }: Comparison) =>
     `m.others ->> ${2 * at - (sql.startsWith('<') ? 2 : 1)} ${sql} ?`;
   const reach = far.length === 0 ? 'true' : `(m.others is null or (${far.map(extremeOf).join(' and ')}))`;
   const texts = far.map(({ text }) => text);
@@ -241,7 +253,7 @@ function describeList(
   };
   if (
     isNear(`relation_member_${extreme}`, extreme, RUNS_SORTED_AT_MOST) &&
-    isNear('relation_member_compared', 'c1', searches.SORTED_AT_MOST)
+    isNear('relation_member_compared', 'c1', SORTED_AT_MOST)
   ) {
     const sql = `select ${COLUMNS} from (
       select * from relation_member m indexed by relation_member_compared
@@ -264,7 +276,7 @@ const MOST_ROWS = 500;
 /** The same statement reads several lists in turn, so each gives it back after a page. */
 function* listInPages(file: CatalogFile, { sql, values, limit }: ReadList): Generator<ListRow, void> {
   let last: ListRow | undefined;
-  for (let size = FIRST_ROWS; ; size = Math.min(searches.growPage(size), MOST_ROWS)) {
+  for (let size = FIRST_ROWS; ; size = Math.min(growPage(size), MOST_ROWS)) {
     limit.check();
     const after = last && ' and (m.rank, m.product_id, m.document_id) > (unhex(?), ?, ?)';
     const from = last?.slice(1, 4) ?? [];
@@ -277,7 +289,7 @@ function* listInPages(file: CatalogFile, { sql, values, limit }: ReadList): Gene
   }
 }
 
-function listVariants(file: CatalogFile, group: string): searches.Variant[] {
+function listVariants(file: CatalogFile, group: string): Variant[] {
   const rows = file
     .prepareArrays(
       `select p.id, r.memberships from relation_document r
@@ -298,12 +310,12 @@ function findRaw(file: CatalogFile, productId: number): string {
   throw new Error(`the product ${productId} is in the join index and not in the catalog`);
 }
 
-function findUpload(file: CatalogFile, identifier: string): searches.StoredUpload | undefined {
+function findUpload(file: CatalogFile, identifier: string): StoredUpload | undefined {
   if (!identifier.isWellFormed()) return undefined;
   return file
     .prepare(
       `select p.id as productId, cast(d.raw as text) as raw
        from product p join document d on d.id = p.document_id where p.identifier = ?`,
     )
-    .get(identifier) as searches.StoredUpload | undefined;
+    .get(identifier) as StoredUpload | undefined;
 }

@@ -1,3 +1,8 @@
 /** The door of relations in the embedded store, in the same file as the project's catalog. */
 export { relationDerivation } from './membership-store.ts';
-export * from './relation-store.ts';
+export {
+  createSqlitePasses,
+  createSqliteRelationStore,
+  relationReaderOperations,
+  relationWriterOperations,
+} from './relation-store.ts';
