@@ -83,8 +83,23 @@ export function createParameterChecks(): (schema: object) => SchemaCheck {
       for (const name of integers) refuseUnfit(given as Parameters, name);
       for (const name of flags) readFlag(given as Parameters, name);
     };
-    return checkLater(() => converting.compile(schema), prepare);
+    return nameFlags(checkLater(() => converting.compile(schema), prepare));
   };
+}
+
+/** A flag is refused with the words that it takes, as texts of a closed list are. */
+function nameFlags(check: SchemaCheck): SchemaCheck {
+  const named: SchemaCheck = (value) => {
+    const passes = check(value);
+    named.errors =
+      check.errors?.map((error) =>
+        error.keyword === 'type' && error.params.type === 'boolean'
+          ? { ...error, message: 'must be equal to one of the allowed values: true, false' }
+          : error,
+      ) ?? null;
+    return passes;
+  };
+  return named;
 }
 
 function refuseUnfit(parameters: Parameters, name: string): void {
