@@ -62,7 +62,7 @@ async function readAll({ call, projectId, lookUp }: TestService): Promise<void> 
   await get('/ontology/coverage');
   assert.equal((await lookUp(['P-1', 'P-2'])).length, 2);
   const related = await call('POST', `/search/relations/bulk-results?projectId=${projectId}`, {
-    body: { identifiers: ['P-0', 'P-2'], includeTags: [{ tag: 'accessories', maxResults: 5 }] },
+    body: { identifiers: ['P-0', 'P-2'], includeTags: [{ tag: 'accessories', limitPerRelation: 5 }] },
   });
   assert.equal(related.status, 200, JSON.stringify(related.body));
 }
