@@ -1,3 +1,4 @@
+// runs: test
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// runs: long
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Console, findBarriers, makeExampleProject, startConsole } from './harness.ts';

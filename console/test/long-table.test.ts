@@ -1,3 +1,4 @@
+// runs: deep, alone
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { UploadProduct } from '@relata/client';

@@ -1,3 +1,4 @@
+// runs: deep
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { UploadProduct } from '@relata/client';

@@ -1,3 +1,4 @@
+// runs: deep
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// runs: deep, slow
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

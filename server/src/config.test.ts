@@ -1,3 +1,4 @@
+// runs: test
 import assert from 'node:assert/strict';
 import { availableParallelism, totalmem } from 'node:os';
 import { test } from 'node:test';

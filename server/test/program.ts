@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Plugin } from 'rolldown';
 import { bundle, listStarted, SOURCE } from '../bundle.ts';
-import { listImports } from './test-files.ts';
+import { listImports } from './runner/test-imports.ts';
 
 /** The bundled program for tests: started and imported sources are redirected to its files. */
 

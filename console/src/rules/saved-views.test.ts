@@ -1,3 +1,4 @@
+// runs: deep
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readViews, withoutView, withRenamed, withView } from './saved-views.ts';

@@ -1,3 +1,4 @@
+// runs: test, postgres deep
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { mock, type TestContext, test } from 'node:test';

@@ -1,3 +1,4 @@
+// runs: test, postgres deep
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';

@@ -1,3 +1,4 @@
+// runs: test (not on postgres: the versions of files; postgres-schema.test.ts has those of PostgreSQL)
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';

@@ -1,3 +1,4 @@
+// runs: postgres deep, waits
 import assert from 'node:assert/strict';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

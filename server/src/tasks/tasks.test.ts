@@ -1,3 +1,4 @@
+// runs: test, postgres deep, waits
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTaskProcess, type TaskProcess, until } from '../../test/support/task-process.ts';

@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: who may call what, which is decided above the stores)
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

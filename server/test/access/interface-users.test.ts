@@ -1,3 +1,4 @@
+// runs: test, slow (not on postgres: what users may do; access.test.ts asks both stores)
 import assert from 'node:assert/strict';
 import { argon2Sync, createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: a protocol over what interface-fit.test.ts asks both stores)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createCatalog, shareService } from '../support/shared-service.ts';

@@ -1,3 +1,4 @@
+// runs: test (not on postgres: a protocol over what other tests ask both stores)
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, test } from 'node:test';

@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: a protocol over what other tests ask both stores)
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

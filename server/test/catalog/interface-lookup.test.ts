@@ -1,3 +1,4 @@
+// runs: test, postgres test, citus long
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// runs: test, postgres deep, citus long
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';

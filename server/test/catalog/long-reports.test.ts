@@ -1,3 +1,4 @@
+// runs: deep, own (not on postgres: how reports pass between threads; of their rows see interface-tasks.test.ts)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findLongestPause } from '../support/longest-pause.ts';

@@ -1,3 +1,4 @@
+// runs: deep, postgres deep
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeBack } from '../support/earlier-schema.ts';

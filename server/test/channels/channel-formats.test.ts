@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: what a format makes of products)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';

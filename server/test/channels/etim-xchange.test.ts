@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: what a format makes of products; of relations see channel-related.test.ts)
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// runs: test (not on postgres: what goes to other machines; of stored secrets see pipeline-secrets.test.ts)
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// runs: test, postgres long, citus long
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: what a format makes of relations; see channel-related.test.ts)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import papa from 'papaparse';

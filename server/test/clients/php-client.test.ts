@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: a client, which sees answers and no store)
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

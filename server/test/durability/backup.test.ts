@@ -1,3 +1,4 @@
+// runs: deep, slow (not on postgres: PostgreSQL is backed up with its own tools)
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// runs: deep, postgres deep, citus long, waits
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// runs: deep, postgres long, waits
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, rmSync, statfsSync, truncateSync, writeSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// runs: deep, postgres deep
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CatalogStore } from '../../src/catalog/catalog.ts';

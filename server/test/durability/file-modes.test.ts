@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: PostgreSQL keeps its own files)
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: the versions of files; of PostgreSQL see postgres-schema.test.ts)
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// runs: deep
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

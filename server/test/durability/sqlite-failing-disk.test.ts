@@ -1,3 +1,4 @@
+// runs: deep, waits
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: what a format makes of a file)
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// runs: test (not on postgres: what a run says; pipeline-runs.test.ts stores runs)
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

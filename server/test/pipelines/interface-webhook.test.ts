@@ -1,3 +1,4 @@
+// runs: test, postgres long, citus long
 import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// runs: long, slow (not on postgres: what formats make of rows; real-catalog.test.ts stores as many, pipeline-runs.test.ts runs)
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// runs: deep, own (not on postgres: what a source may send, before anything is stored)
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,3 +1,4 @@
+// runs: deep, postgres deep
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';

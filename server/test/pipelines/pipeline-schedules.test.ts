@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: when a pipeline runs; pipeline-runs.test.ts stores runs)
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,3 +1,4 @@
+// runs: deep, postgres deep
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

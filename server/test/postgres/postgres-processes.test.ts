@@ -1,3 +1,4 @@
+// runs: postgres deep, waits
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { after, suite, type TestContext, test } from 'node:test';

@@ -1,3 +1,4 @@
+// runs: postgres deep
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// runs: test, postgres deep, citus long
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';

@@ -1,3 +1,4 @@
+// runs: test, postgres deep, citus long
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

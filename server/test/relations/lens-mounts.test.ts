@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: what a database of lenses says of rules; of their statements see interface-tables.test.ts and the oracles)
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

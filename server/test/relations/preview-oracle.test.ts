@@ -1,3 +1,4 @@
+// runs: deep, postgres deep
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

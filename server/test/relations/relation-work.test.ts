@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: how much work a question may be, which is counted above the stores)
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

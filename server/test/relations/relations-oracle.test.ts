@@ -1,3 +1,4 @@
+// runs: deep, postgres long, citus long, slow
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';

@@ -1,3 +1,4 @@
+// runs: deep
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: the products and pipelines of the demo, which serves the embedded store)
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: what a chart renders, and the paths of health checks)
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';

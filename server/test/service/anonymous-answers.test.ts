@@ -1,3 +1,4 @@
+// runs: deep, postgres deep, own
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';

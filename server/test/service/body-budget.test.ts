@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: memory of bodies, before anything is stored)
 import assert from 'node:assert/strict';
 import { on, once } from 'node:events';
 import type { IncomingMessage } from 'node:http';

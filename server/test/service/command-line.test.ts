@@ -1,3 +1,4 @@
+// runs: long, slow (not on postgres: a client, which sees answers and no store)
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

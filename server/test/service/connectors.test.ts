@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: what connectors send, which the interface files ask both stores)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertRefused, createCatalog, shareService } from '../support/shared-service.ts';

@@ -1,3 +1,4 @@
+// runs: long, slow
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

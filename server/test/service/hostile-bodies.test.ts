@@ -1,3 +1,4 @@
+// runs: long, slow (not on postgres: bodies that a parsing thread refuses)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';

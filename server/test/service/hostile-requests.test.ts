@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: requests that no route lets through to a store)
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readKept, sendHostile, sweepStored } from '../support/hostile/hostile-run.ts';

@@ -1,3 +1,4 @@
+// runs: test (not on postgres: what is refused before a store is asked, and in which words)
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// runs: test, postgres long, citus long
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPipeline } from '../support/pipelines/pipeline-under-test.ts';

@@ -1,3 +1,4 @@
+// runs: test, postgres long, citus long
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';

@@ -1,3 +1,4 @@
+// runs: test (not on postgres: bodies that are refused before a route is asked)
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';

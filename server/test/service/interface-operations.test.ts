@@ -1,3 +1,4 @@
+// runs: deep, postgres long, citus long
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// runs: test, postgres long, citus long
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';

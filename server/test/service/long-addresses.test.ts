@@ -1,3 +1,4 @@
+// runs: deep, own (not on postgres: addresses that are refused before the store is read)
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -1,3 +1,4 @@
+// runs: long, slow (not on postgres: how long answers are sent; of rows see interface-lookup.test.ts)
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -1,3 +1,4 @@
+// runs: deep, postgres deep, own
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';

@@ -1,3 +1,4 @@
+// runs: deep, postgres deep
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

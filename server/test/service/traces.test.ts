@@ -1,3 +1,4 @@
+// runs: deep (not on postgres: spans, which are made above the stores; the column of tasks is in all tests of tasks)
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

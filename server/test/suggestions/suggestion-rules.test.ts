@@ -1,3 +1,4 @@
+// runs: deep, own
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attribute } from '../../src/catalog/ontology/ontology.ts';

@@ -33,7 +33,7 @@ export function watchMemory(limitMb: number, tell: (test: HungryTest) => void): 
 /** @returns undefined for other processes, e.g. the database of all tests */
 function findTestFile(pid: number): string | undefined {
   const file = describeProcess(pid).split('\0').at(-2);
-  return file !== undefined && /\.test\.ts$|\/test-group\.ts$/.test(file) ? file : undefined;
+  return file !== undefined && /\/relata-groups-.*\.mjs$/.test(file) ? file : undefined;
 }
 
 /** @returns its program and arguments; '' if it has ended */

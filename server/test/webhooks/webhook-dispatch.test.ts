@@ -1,3 +1,4 @@
+// runs: deep, postgres deep, waits
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,3 +1,4 @@
+// runs: deep, postgres deep
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,3 +1,4 @@
+// runs: deep
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bindPages, findMainImage, toRow, toValues } from './product-rows.ts';

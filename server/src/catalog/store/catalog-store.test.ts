@@ -1,3 +1,4 @@
+// runs: test, deep, postgres deep, slow
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import fc from 'fast-check';

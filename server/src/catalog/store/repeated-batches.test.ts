@@ -1,3 +1,4 @@
+// runs: test, postgres deep
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openEmbeddedCatalog } from '../../../test/support/catalogs/catalog-under-test.ts';

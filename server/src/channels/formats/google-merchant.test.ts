@@ -1,3 +1,4 @@
+// runs: test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Field, readField } from './format.ts';

@@ -1,3 +1,4 @@
+// runs: test, postgres deep
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';

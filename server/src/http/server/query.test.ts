@@ -1,3 +1,4 @@
+// runs: test, own
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readLazily, readQuery } from './server.ts';

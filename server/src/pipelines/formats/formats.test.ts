@@ -1,3 +1,4 @@
+// runs: test
 import assert from 'node:assert/strict';
 import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// runs: long, own
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';

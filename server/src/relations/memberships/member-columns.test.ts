@@ -1,3 +1,4 @@
+// runs: test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSeededRandom, type SeededRandom } from '../../../test/support/demo-shop/seeded-random.ts';

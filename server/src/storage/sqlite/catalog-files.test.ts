@@ -1,3 +1,4 @@
+// runs: test (not on postgres: what SQLite syncs; PostgreSQL does it by a setting of the transaction)
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// runs: test (not on postgres: the pages that SQLite keeps)
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// runs: test (not on postgres: PostgreSQL is backed up with its own tools)
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// runs: test
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';

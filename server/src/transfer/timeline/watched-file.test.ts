@@ -1,3 +1,4 @@
+// runs: test (not on postgres: PostgreSQL is backed up with its own tools)
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';

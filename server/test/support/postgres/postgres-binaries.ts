@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { constants, existsSync, readdirSync, statSync } from 'node:fs';
+import { constants, statSync } from 'node:fs';
 import { access, cp, readFile, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -106,12 +106,4 @@ async function copyPackage(target: string): Promise<string> {
     await symlink(relative(dirname(link), source), path);
   }
   return join(target, 'bin');
-}
-
-/** @returns the program folders of Debian's packages, by version: `{"15":"/usr/lib/postgresql/15/bin"}` */
-export function findInstalled(): ReadonlyMap<number, string> {
-  const root = '/usr/lib/postgresql';
-  const versions = existsSync(root) ? readdirSync(root) : [];
-  const found = versions.map((version): [number, string] => [Number(version), join(root, version, 'bin')]);
-  return new Map(found.filter(([version]) => version > 0).sort(([a], [b]) => a - b));
 }

@@ -1,3 +1,4 @@
+// runs: test, deep, long, slow
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CLIENT_FORMS } from '../../../../test/support/client-json.ts';

@@ -1,3 +1,4 @@
+// runs: postgres deep
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,3 +1,4 @@
+// runs: test (not on postgres: the index of FTS5; PostgreSQL has another)
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

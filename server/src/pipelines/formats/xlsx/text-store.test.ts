@@ -1,3 +1,4 @@
+// runs: test
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// runs: long
 import assert from 'node:assert/strict';
 import { createReadStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

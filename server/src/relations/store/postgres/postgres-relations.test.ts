@@ -1,3 +1,4 @@
+// runs: postgres deep
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import {

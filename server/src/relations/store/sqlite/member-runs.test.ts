@@ -1,3 +1,4 @@
+// runs: long (not on postgres: runs of members, which PostgreSQL has as rows)
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
